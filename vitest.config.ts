@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 20_000,
+    // Two cores: more workers only fight for them, and the fault suites notice.
+    maxWorkers: 2,
+  },
+});
