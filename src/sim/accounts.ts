@@ -1,0 +1,72 @@
+import { createHash, createHmac, randomUUID } from "node:crypto";
+import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
+import { ConnectFailure } from "./connect-failure.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Who calls. Any non-empty token is an account of its own; nothing is remembered of it. */
+export interface Account {
+  /** A JWT's subject, else the token itself: this is a stage, there is nothing to protect. */
+  readonly id: string;
+  readonly token: string;
+}
+
+/**
+ * The account of a request. Tokens that begin with `invalid` are refused, and so are JWTs past their `exp`.
+ * Signatures are not checked: tests bring tokens of their own making.
+ */
+export function authenticate(exchange: Exchange): Account {
+  const token = /^Bearer\s+(.+)$/i.exec(exchange.header("authorization") ?? "")?.[1]?.trim() ?? "";
+  return accountOf(token);
+}
+
+export function accountOf(token: string): Account {
+  if (token === "") throw unauthorized(ErrorDetails_Error.NOT_LOGGED_IN, "Not logged in", "Please log in");
+  if (token.startsWith("invalid")) throw refused();
+  const claims = readClaims(token);
+  if (claims?.exp !== undefined && claims.exp * 1000 <= Date.now()) throw refused();
+  return { id: claims?.sub ?? token, token };
+}
+
+const refused = () => unauthorized(ErrorDetails_Error.UNAUTHORIZED, "Unauthorized request.", "User is unauthorized");
+
+const unauthorized = (error: ErrorDetails_Error, title: string, detail: string) =>
+  new ConnectFailure("unauthenticated", "Error", { details: { error, title, detail, retryable: false } });
+
+interface Claims {
+  readonly sub?: string;
+  readonly exp?: number;
+}
+
+function readClaims(token: string): Claims | undefined {
+  const payload = token.split(".")[1];
+  if (token.split(".").length !== 3 || payload === undefined) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    if (typeof claims !== "object" || claims === null) return undefined;
+    const { sub, exp } = claims as Record<string, unknown>;
+    return { ...(typeof sub === "string" ? { sub } : {}), ...(typeof exp === "number" ? { exp } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The subject that the tokens for a user API key or a login carry. */
+export function subjectFor(seed: string): string {
+  const name = /^[\w-]{1,64}$/.test(seed) ? seed : createHash("sha256").update(seed).digest("hex").slice(0, 16);
+  return `auth0|user_${name}`;
+}
+
+/** A token pair for a subject. The access token lives `ttlS` seconds, the refresh token sixty days. */
+export function issueTokens(sub: string, ttlS: number): { accessToken: string; refreshToken: string } {
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    accessToken: signJwt({ sub, iat: now, exp: now + ttlS, type: "session", jti: randomUUID() }),
+    refreshToken: signJwt({ sub, iat: now, exp: now + 60 * 86_400, type: "refresh", jti: randomUUID() }),
+  };
+}
+
+function signJwt(claims: Readonly<Record<string, unknown>>): string {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const body = `${encode({ alg: "HS256", typ: "JWT" })}.${encode({ iss: "simulated", ...claims })}`;
+  return `${body}.${createHmac("sha256", "excursor-sim").update(body).digest("base64url")}`;
+}

@@ -1,0 +1,24 @@
+import type { Exchange } from "./exchange.ts";
+import type { SimOptions } from "./options.ts";
+import type { Rendezvous } from "./rendezvous.ts";
+import type { Tally } from "./script/tally.ts";
+
+/** What all requests of one simulated backend share. It remembers no conversation: clients bring theirs. */
+export interface Backend {
+  readonly options: SimOptions;
+  readonly tally: Tally;
+  readonly rendezvous: Rendezvous;
+  /** Browser logins under way, by the uuid that the client made up. */
+  readonly logins: Map<string, Login>;
+}
+
+export interface Login {
+  /** base64url(sha256(verifier)): whoever polls with the verifier is who began. */
+  readonly challenge: string;
+}
+
+/** Answers one request. What it throws becomes a Connect failure. */
+export type Route = (exchange: Exchange, backend: Backend) => void | Promise<void>;
+
+/** Routes by `METHOD /path`; a path may end in `*`. */
+export type Routes = Readonly<Record<string, Route>>;

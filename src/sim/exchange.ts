@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { Socket } from "node:net";
+import { ConnectFailure } from "./connect-failure.ts";
+
+export type Transport = "h1" | "h2";
+
+/** One HTTP request and its answer, whichever HTTP carries it, with the ways in which an answer can go wrong. */
+export class Exchange {
+  readonly transport: Transport;
+  readonly method: string;
+  readonly url: URL;
+  readonly request: IncomingMessage | Http2ServerRequest;
+  readonly #response: ServerResponse | Http2ServerResponse;
+  #bytes: (chunk: Uint8Array) => boolean;
+
+  constructor(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) {
+    this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
+    this.method = request.method ?? "GET";
+    this.url = new URL(request.url ?? "/", "http://sim");
+    this.request = request;
+    this.#response = response;
+    this.#bytes = (chunk) => (response as ServerResponse).write(chunk);
+    // A vanished peer is an ordinary event here; without a listener it would end the process.
+    request.on("error", () => {});
+    response.on("error", () => {});
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(",") : value;
+  }
+
+  /** Called once when the exchange is over; `wasCut` if the answer had not been sent to its end. */
+  onClose(listener: (wasCut: boolean) => void): void {
+    this.#response.once("close", () => listener(!this.#response.writableEnded));
+  }
+
+  get isOver(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  get hasResponded(): boolean {
+    return this.#response.headersSent;
+  }
+
+  async readBody(maxBytes: number): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of this.request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw new ConnectFailure("resource_exhausted", `The body exceeds ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Sends the headers of an answer whose body follows. */
+  open(status: number, headers: Readonly<Record<string, string>>): void {
+    if (this.isOver || this.hasResponded) return;
+    const response = this.#response as ServerResponse;
+    response.writeHead(status, { "x-cursor-server-region": "simulated", ...headers });
+    response.flushHeaders();
+  }
+
+  /** False if the reader is behind: wait for {@link drained}. */
+  write(chunk: Uint8Array): boolean {
+    return this.isOver || this.#bytes(chunk);
+  }
+
+  drained(): Promise<void> {
+    if (this.isOver || !this.#response.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => {
+      const settle = () => {
+        this.#response.off("drain", settle).off("close", settle);
+        resolve();
+      };
+      this.#response.on("drain", settle).on("close", settle);
+    });
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (this.isOver) return;
+    if (chunk) this.write(chunk);
+    this.#response.end();
+  }
+
+  respond(status: number, body: Uint8Array | string, headers: Readonly<Record<string, string>>): void {
+    const bytes = Buffer.from(body);
+    this.open(status, { ...headers, "content-length": String(bytes.length) });
+    this.end(bytes);
+  }
+
+  respondJson(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    this.respond(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
+  }
+
+  /** From now on every byte travels alone. */
+  splitBytes(): void {
+    const write = this.#bytes;
+    this.#bytes = (chunk) => {
+      let room = true;
+      for (const byte of chunk) room = write(Uint8Array.of(byte));
+      return room;
+    };
+  }
+
+  /** RST_STREAM with this code; HTTP/1.1 has only its connection to close. */
+  reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
+    const response = this.#response;
+    if ("stream" in response && response.stream) response.stream.close(code);
+    else this.#socket?.destroy();
+  }
+
+  /** Ends the body here without its end; the connection lives on where the protocol has a way to say so. */
+  truncate(): void {
+    if (this.transport === "h2") this.#response.end();
+    else this.#socket?.end();
+  }
+
+  /** Tells the peer to make no more requests on this connection; what is open goes on. */
+  goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
+    const response = this.#response;
+    if ("stream" in response && response.stream) {
+      response.stream.session?.goaway(code, response.stream.id ?? 0);
+      response.stream.session?.close();
+    }
+  }
+
+  /** Breaks the TCP connection with an RST. */
+  resetConnection(): void {
+    const socket = this.#socket;
+    try {
+      socket?.resetAndDestroy();
+    } catch {
+      // Only a bare TCP socket can send an RST; under TLS the connection is cut.
+      socket?.destroy();
+    }
+  }
+
+  get #socket(): Socket | undefined {
+    const response = this.#response;
+    if ("stream" in response && response.stream) return response.stream.session?.socket as Socket | undefined;
+    return this.#response.socket as Socket | undefined;
+  }
+}

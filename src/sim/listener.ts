@@ -1,0 +1,104 @@
+import { createServer as createHttp1Server, type RequestListener } from "node:http";
+import {
+  createServer as createHttp2Server,
+  createSecureServer,
+  type Http2Session,
+  type ServerOptions,
+} from "node:http2";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { ExcursorError } from "../core/errors.ts";
+import { Exchange } from "./exchange.ts";
+
+export interface Listener {
+  readonly port: number;
+  /** Stops accepting, tells HTTP/2 peers to go away, and resolves when the last exchange is over. */
+  close(): Promise<void>;
+  /** Drops every connection at once. */
+  destroy(): void;
+}
+
+export interface ListenOptions {
+  readonly port: number;
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+const HTTP2: ServerOptions = {
+  // As many runs as a session may hold before a client must open another.
+  settings: { maxConcurrentStreams: 1000, initialWindowSize: 1 << 20 },
+};
+
+/** No HTTP/1.1 method begins like the connection preface of HTTP/2. */
+const isHttp2Preface = (first: Buffer): boolean => first.subarray(0, 3).equals(Buffer.from("PRI"));
+
+/**
+ * Listens on loopback for HTTP/1.1 and HTTP/2 on one port: with TLS by ALPN, without by looking at the first
+ * bytes, since clients of the real backend send both to the same plain origin.
+ */
+export async function listen({ port, tls, onExchange }: ListenOptions): Promise<Listener> {
+  const onRequest: RequestListener = (request, response) => onExchange(new Exchange(request, response));
+  const sockets = new Set<Socket>();
+  const sessions = new Set<Http2Session>();
+  const http1 = createHttp1Server({ requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
+  const http2 = tls
+    ? createSecureServer({ ...HTTP2, ...tls, allowHTTP1: true }, onRequest as never)
+    : createHttp2Server(HTTP2, onRequest as never);
+  http2.on("session", (session) => {
+    sessions.add(session);
+    session.on("error", () => {}).on("close", () => sessions.delete(session));
+  });
+  http2.on("sessionError", () => {});
+
+  const server: Server = tls
+    ? (http2 as unknown as Server)
+    : createTcpServer({ noDelay: true }, (socket) => {
+        const sniff = () => {
+          const first: Buffer | null = socket.read();
+          if (!first) return;
+          socket.unshift(first);
+          if (first.length < 3 && !socket.readableEnded) return;
+          socket.off("readable", sniff);
+          (isHttp2Preface(first) ? http2 : http1).emit("connection", socket);
+        };
+        socket.on("readable", sniff);
+      });
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
+    server.listen(port, "127.0.0.1", resolve);
+  });
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close();
+      http1.closeIdleConnections();
+      // A connection that never sent a request belongs to neither server.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      return closed;
+    },
+    destroy() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
+  if (error.code === "EADDRINUSE") {
+    return new ExcursorError("busy", `Port ${port} is taken by another program.`, {
+      code: "port_taken",
+      hint: "Choose another port with --port N, or --port 0 to have one picked.",
+      cause: error,
+    });
+  }
+  return new ExcursorError("config", `Cannot listen on port ${port}: ${error.code ?? error.message}.`, {
+    code: "listen_failed",
+    hint: "Ports below 1024 need rights; --port 0 picks a free one.",
+    cause: error,
+  });
+}

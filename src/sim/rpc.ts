@@ -1,0 +1,78 @@
+import { gunzipSync } from "node:zlib";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
+import { ConnectFailure } from "./connect-failure.ts";
+import type { Exchange } from "./exchange.ts";
+
+const MAX_BODY_BYTES = 64 << 20;
+
+/**
+ * Serves one unary call: a bare message in, a bare message out, as protobuf or as JSON, whichever the caller
+ * speaks. An enveloped body is the mistake of a caller that takes the method for a stream, and gets 415.
+ */
+export async function serveUnary<I extends DescMessage, O extends DescMessage>(
+  exchange: Exchange,
+  method: DescMethodUnary<I, O>,
+  answer: (input: MessageShape<I>) => MessageInitShape<O> | Promise<MessageInitShape<O>>,
+): Promise<void> {
+  const codec = unaryCodec(exchange.header("content-type"));
+  if (!codec) {
+    exchange.respond(415, "", { "accept-post": "application/proto, application/json" });
+    return;
+  }
+  const body = await readUnaryBody(exchange);
+  const input = decode(method.input, codec, body);
+  const output = create(method.output, await answer(input));
+  if (codec === "json") exchange.respondJson(200, toJson(method.output, output));
+  else exchange.respond(200, toBinary(method.output, output), { "content-type": "application/proto" });
+}
+
+function unaryCodec(contentType: string | undefined): "proto" | "json" | undefined {
+  const type = contentType?.split(";")[0]?.trim().toLowerCase();
+  if (type === "application/json") return "json";
+  // Some clients send an empty message without saying what it is.
+  return type === "application/proto" || type === undefined || type === "" ? "proto" : undefined;
+}
+
+async function readUnaryBody(exchange: Exchange): Promise<Buffer> {
+  const body = await exchange.readBody(MAX_BODY_BYTES);
+  if (exchange.header("content-encoding") !== "gzip") return body;
+  try {
+    return gunzipSync(body, { maxOutputLength: MAX_BODY_BYTES });
+  } catch {
+    throw new ConnectFailure("invalid_argument", "The body is not valid gzip.");
+  }
+}
+
+function decode<I extends DescMessage>(schema: I, codec: "proto" | "json", body: Buffer): MessageShape<I> {
+  try {
+    if (codec === "proto") return fromBinary(schema, body);
+    const json = (body.length === 0 ? {} : JSON.parse(body.toString("utf8"))) as JsonValue;
+    return fromJson(schema, json, { ignoreUnknownFields: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConnectFailure("invalid_argument", `${schema.typeName}: ${reason}`);
+  }
+}
+
+/** A unary failure: the HTTP status that goes with the code, the error as JSON. */
+export function respondFailure(exchange: Exchange, failure: ConnectFailure): void {
+  exchange.respondJson(failure.httpStatus, failure.toConnectJson(), failure.metadata);
+}
+
+/** What a handler threw, as a failure; anything unknown is a bug of the simulator and says so. */
+export function failureFrom(thrown: unknown): ConnectFailure {
+  if (thrown instanceof ConnectFailure) return thrown;
+  const reason = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return new ConnectFailure("internal", `The simulator failed: ${reason}`);
+}

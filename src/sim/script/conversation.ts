@@ -1,0 +1,102 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { parseScripts, type Script } from "./parse.ts";
+
+/** A message as the backend received it, from whichever structure it was read. */
+export type Message =
+  | { readonly role: "system"; readonly text: string }
+  | { readonly role: "user"; readonly text: string; readonly images: readonly Image[] }
+  | { readonly role: "assistant"; readonly text: string; readonly calls: readonly Call[] }
+  | { readonly role: "tool"; readonly results: readonly string[] };
+
+export interface Image {
+  readonly type: string;
+  readonly bytes: number;
+}
+
+export interface Call {
+  readonly name: string;
+  readonly args: JsonObject;
+}
+
+/** All user messages after the last finished answer, and what was done for them so far. */
+export interface Turn {
+  readonly text: string;
+  readonly images: readonly Image[];
+  readonly calls: readonly Call[];
+  readonly results: readonly string[];
+  /** Index of its first message. */
+  readonly start: number;
+  readonly isFinished: boolean;
+}
+
+/**
+ * Cuts a conversation into turns. An answer is finished if the run of adjacent assistant messages that gives it
+ * holds no tool call: after a call, the same answer goes on.
+ */
+export function splitTurns(messages: readonly Message[]): readonly Turn[] {
+  const turns: ReturnType<typeof emptyTurn>[] = [];
+  let answerHasCalls = false;
+  messages.forEach((message, index) => {
+    if (message.role === "user" && turns.at(-1)?.isFinished !== false) turns.push(emptyTurn(index));
+    const turn = turns.at(-1);
+    if (!turn) return;
+    switch (message.role) {
+      case "user":
+        turn.text += turn.text === "" ? message.text : `\n${message.text}`;
+        turn.images.push(...message.images);
+        break;
+      case "assistant": {
+        const goesOn = messages[index - 1]?.role === "assistant";
+        answerHasCalls = (goesOn && answerHasCalls) || message.calls.length > 0;
+        turn.calls.push(...message.calls);
+        turn.isFinished = !answerHasCalls;
+        break;
+      }
+      case "tool":
+        turn.results.push(...message.results);
+        turn.isFinished = false;
+        break;
+      case "system":
+        break;
+    }
+  });
+  return turns;
+}
+
+const emptyTurn = (start: number) => ({
+  text: "",
+  images: [] as Image[],
+  calls: [] as Call[],
+  results: [] as string[],
+  start,
+  isFinished: false,
+});
+
+/** The script of the last turn: its own, or what an earlier one left for it behind `next`. */
+export function scriptOf(turns: readonly Turn[]): Script | undefined {
+  let pending: readonly Script[] = [];
+  for (const turn of turns) {
+    const own = parseScripts(turn.text);
+    pending = own.length > 0 ? own : pending.slice(1);
+  }
+  return pending[0];
+}
+
+/** `{{history}}`: a line for each message, a line for each call. */
+export function describeHistory(messages: readonly Message[]): string {
+  const line = (role: string, text: string) => `${role}: ${text.replaceAll("\n", "\\n")}`;
+  return messages
+    .flatMap((message) => {
+      switch (message.role) {
+        case "tool":
+          return message.results.map((result) => line("tool", result));
+        case "assistant": {
+          const calls = message.calls.map(({ name, args }) => line("assistant", `[${name} ${JSON.stringify(args)}]`));
+          return message.text === "" && calls.length > 0 ? calls : [line("assistant", message.text), ...calls];
+        }
+        default:
+          return [line(message.role, message.text)];
+      }
+    })
+    .join("\n");
+}

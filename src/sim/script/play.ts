@@ -1,0 +1,175 @@
+import { ConnectFailure, errorNumber } from "../connect-failure.ts";
+import { fillPlaceholders, type Placeholders } from "./placeholders.ts";
+import type { FailStep, FaultStep, Step } from "./step.ts";
+
+type StepOf<T extends Step["type"]> = Extract<Step, { type: T }>;
+export type CallStep = StepOf<"call">;
+export type ExecStep = StepOf<"exec">;
+export type AskStep = StepOf<"ask">;
+
+/** What a script is played on: one answer of one protocol. A method that returns a promise wants to be awaited. */
+export interface Stage {
+  /** What the script may quote; the answers it got meanwhile are the player's. */
+  quote(): Omit<Placeholders, "results" | "lastAnswer">;
+  offers(tool: string): boolean;
+  text(delta: string): Promise<void> | undefined;
+  thinking(delta: string): Promise<void> | undefined;
+  thinkingCompleted(durationMs: number): void;
+  /** Asks for all of the batch at once and waits for all answers, in the order of the batch. */
+  call(batch: readonly CallStep[]): Promise<readonly string[]>;
+  exec(batch: readonly ExecStep[]): Promise<readonly string[]>;
+  ask(step: AskStep): Promise<string>;
+  /** Does what the fault says; throws if nothing can follow it. */
+  fault(step: FaultStep): Promise<void>;
+  sleep(ms: number): Promise<void>;
+  /** Told after every step how many are done. */
+  checkpoint(stepsDone: number): Promise<void>;
+  skip(reason: string): void;
+}
+
+export interface Play {
+  /** May grow while it is played: a client can steer. */
+  readonly steps: readonly Step[];
+  /** Steps that an earlier attempt has done. */
+  readonly from: number;
+  /** Tool results of this turn that an earlier attempt got. */
+  readonly results: readonly string[];
+  /** What is said if the script does nothing. */
+  readonly echo: string;
+  /** Whether a fault or failure is to happen (once more). */
+  readonly isDue: (index: number, times: number) => boolean;
+}
+
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+/** Plays the steps of one turn in order; says what usage the script asked for. */
+export async function play(
+  { steps, from, results: earlier, echo, isDue }: Play,
+  stage: Stage,
+): Promise<Usage | undefined> {
+  const results = [...earlier];
+  let lastAnswer = results.at(-1) ?? "";
+  let usage: Usage | undefined;
+  let hasActed = from > 0;
+  const invalid: string[] = [];
+  const fill = (text: string) => fillPlaceholders(text, { ...stage.quote(), results, lastAnswer });
+  const take = (answers: readonly string[]) => {
+    results.push(...answers);
+    lastAnswer = answers.at(-1) ?? lastAnswer;
+  };
+
+  const isWanted = steps.every((step) => step.type !== "need" || step.names.some((name) => stage.offers(name)));
+  for (let index = from; isWanted && index < steps.length; index++) {
+    const step = steps[index];
+    if (!step) break;
+    switch (step.type) {
+      case "say":
+        await stream(splitAtSpaces(fill(step.text)), (delta) => stage.text(delta));
+        break;
+      case "think": {
+        const start = performance.now();
+        await stream(splitAtSpaces(fill(step.text)), (delta) => stage.thinking(delta));
+        stage.thinkingCompleted(Math.max(1, Math.round(performance.now() - start)));
+        break;
+      }
+      case "tokens":
+        await streamTokens(step, stage);
+        break;
+      case "silent":
+        await stage.sleep(step.ms);
+        break;
+      case "call": {
+        const batch = batchAt(steps, index, "call");
+        index += batch.length - 1;
+        const offered = batch.filter(({ name }) => {
+          const isOffered = stage.offers(name);
+          if (!isOffered) stage.skip(`call ${name}: the tool was not offered`);
+          return isOffered;
+        });
+        if (offered.length === 0) continue;
+        take(await stage.call(offered));
+        break;
+      }
+      case "exec": {
+        const batch = batchAt(steps, index, "exec");
+        index += batch.length - 1;
+        take(await stage.exec(batch));
+        break;
+      }
+      case "ask":
+        lastAnswer = await stage.ask(step);
+        break;
+      case "fail":
+        if (!isDue(index, step.times)) continue;
+        throw failureOf(step, fill(step.text));
+      case "fault":
+        if (isDue(index, step.times)) await stage.fault(step);
+        continue;
+      case "usage":
+        usage = step;
+        continue;
+      case "invalid":
+        stage.skip(`${step.source}: ${step.reason}`);
+        invalid.push(`"${step.source}": ${step.reason}.`);
+        continue;
+      case "wait":
+      case "need":
+      case "next":
+        continue;
+      default:
+        step satisfies never;
+    }
+    hasActed = true;
+    await stage.checkpoint(index + 1);
+  }
+
+  if (!hasActed) {
+    const text = invalid.length === 0 ? echo : `I did not understand ${invalid.join(" ")}`;
+    await stream(splitAtSpaces(text), (delta) => stage.text(delta));
+  }
+  return usage;
+}
+
+export function failureOf(step: FailStep, text: string): ConnectFailure {
+  const error = step.errorName === undefined ? undefined : errorNumber(step.errorName);
+  const details =
+    error === undefined ? undefined : { error, title: step.title, detail: text, retryable: step.retryable };
+  return new ConnectFailure(step.code, details ? "Error" : text || "Error", {
+    ...(details ? { details } : {}),
+    ...(step.retryAfterS === undefined ? {} : { metadata: { "retry-after": String(step.retryAfterS) } }),
+    ...(step.http === undefined ? {} : { http: step.http }),
+  });
+}
+
+/** The consecutive steps of one kind from here on: they are asked for in parallel. */
+function batchAt<T extends "call" | "exec">(steps: readonly Step[], index: number, type: T): StepOf<T>[] {
+  const batch: StepOf<T>[] = [];
+  for (const step of steps.slice(index)) {
+    if (step.type !== type) break;
+    batch.push(step as StepOf<T>);
+  }
+  return batch;
+}
+
+const splitAtSpaces = (text: string): string[] => (text === "" ? [] : text.split(/(?= )/));
+
+async function stream(deltas: Iterable<string>, send: (delta: string) => Promise<void> | undefined): Promise<void> {
+  for (const delta of deltas) {
+    const full = send(delta);
+    if (full) await full;
+  }
+}
+
+async function streamTokens({ count, everyMs }: StepOf<"tokens">, stage: Stage): Promise<void> {
+  const start = performance.now();
+  for (let n = 0; n < count; n++) {
+    const full = stage.text(n === 0 ? "t0" : ` t${n}`);
+    if (full) await full;
+    // By the clock, not by the last token: late timers do not add up.
+    if (everyMs > 0) await stage.sleep(start + (n + 1) * everyMs - performance.now());
+  }
+}

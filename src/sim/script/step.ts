@@ -1,0 +1,75 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ConnectCode } from "../connect-failure.ts";
+
+/** One thing a scripted turn does. The language is described in docs/simulator.md. */
+export type Step =
+  | { readonly type: "say"; readonly text: string }
+  | { readonly type: "think"; readonly text: string }
+  | { readonly type: "call"; readonly name: string; readonly args: JsonObject }
+  | { readonly type: "exec"; readonly exec: ExecKind | number; readonly args: JsonObject }
+  | { readonly type: "ask"; readonly query: JsonObject | number }
+  | { readonly type: "wait" }
+  | { readonly type: "tokens"; readonly count: number; readonly everyMs: number }
+  | { readonly type: "silent"; readonly ms: number }
+  | { readonly type: "usage"; readonly input: number; readonly output: number; readonly cached: number }
+  | FailStep
+  | FaultStep
+  | { readonly type: "need"; readonly names: readonly string[] }
+  | { readonly type: "next" }
+  /** Something after `@sim` that is no step. It is skipped, traced, and named in the echo. */
+  | { readonly type: "invalid"; readonly source: string; readonly reason: string };
+
+export interface FailStep {
+  readonly type: "fail";
+  readonly code: ConnectCode;
+  /** Fails with this HTTP status before the stream, where the script is known before the stream. */
+  readonly http?: number;
+  /** A name of the backend's error enum, e.g. `ERROR_RATE_LIMITED`: adds typed details. */
+  readonly errorName?: string;
+  readonly title?: string;
+  readonly retryable?: boolean;
+  readonly retryAfterS?: number;
+  readonly text: string;
+  readonly times: number;
+}
+
+export interface FaultStep {
+  readonly type: "fault";
+  readonly fault: FaultKind;
+  /** The HTTP/2 error code of `rst` and `goaway`, where another than the usual one is wanted. */
+  readonly code?: number;
+  readonly times: number;
+}
+
+export const EXEC_KINDS = [
+  "shell",
+  "shell_stream",
+  "read",
+  "write",
+  "delete",
+  "ls",
+  "grep",
+  "fetch",
+  "diagnostics",
+] as const;
+export type ExecKind = (typeof EXEC_KINDS)[number];
+
+export const FAULT_KINDS = [
+  "rst",
+  "refused",
+  "goaway",
+  "tcp-reset",
+  "stall",
+  "truncate",
+  "garbage",
+  "oversize",
+  "gzip",
+  "gzip-bomb",
+  "split",
+  "end-without-turn-ended",
+  "keep-open",
+  "late-checkpoint",
+  "no-usage",
+  "dup-frame",
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
