@@ -32,8 +32,6 @@ export const BootstrapStatsigRequestSchema: GenMessage<BootstrapStatsigRequest> 
  */
 export type BootstrapStatsigResponse = Message<"aiserver.v1.BootstrapStatsigResponse"> & {
   /**
-   * Known by its JSON name; the number is a guess.
-   *
    * @generated from field: string config = 1;
    */
   config: string;

@@ -59,6 +59,8 @@ export const GetMeResponseSchema: GenMessage<GetMeResponse> = /*@__PURE__*/
  */
 export type GetUserPrivacyModeRequest = Message<"aiserver.v1.GetUserPrivacyModeRequest"> & {
   /**
+   * The type is inferred; clients send 1.
+   *
    * @generated from field: aiserver.v1.PrivacyMode inferred_privacy_mode = 1;
    */
   inferredPrivacyMode: PrivacyMode;
