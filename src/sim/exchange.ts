@@ -3,6 +3,9 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from "no
 import type { Socket } from "node:net";
 import { ConnectFailure } from "./connect-failure.ts";
 
+/** How long a client may keep its half of a stream open after the end of the answer. */
+const LINGER_MS = 5000;
+
 export type Transport = "h1" | "h2";
 
 /** One HTTP request and its answer, whichever HTTP carries it, with the ways in which an answer can go wrong. */
@@ -31,9 +34,15 @@ export class Exchange {
     return Array.isArray(value) ? value.join(",") : value;
   }
 
-  /** Called once when the exchange is over; `wasCut` if the answer had not been sent to its end. */
-  onClose(listener: (wasCut: boolean) => void): void {
-    this.#response.once("close", () => listener(!this.#response.writableEnded));
+  /** Called once when the answer is over; `wasCut` if it had not been sent to its end. */
+  onOver(listener: (wasCut: boolean) => void): void {
+    let isTold = false;
+    const tell = () => {
+      if (isTold) return;
+      isTold = true;
+      listener(!this.#response.writableEnded);
+    };
+    this.#response.once("finish", tell).once("close", tell);
   }
 
   get isOver(): boolean {
@@ -83,6 +92,16 @@ export class Exchange {
     if (this.isOver) return;
     if (chunk) this.write(chunk);
     this.#response.end();
+    this.#dismissLingerer();
+  }
+
+  /** A client that never ends its own half would hold the stream for ever. */
+  #dismissLingerer(): void {
+    const response = this.#response;
+    if (!("stream" in response) || !response.stream) return;
+    const { stream } = response;
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
+    stream.once("close", () => clearTimeout(timer));
   }
 
   respond(status: number, body: Uint8Array | string, headers: Readonly<Record<string, string>>): void {

@@ -1,13 +1,10 @@
-import type { FrameWriter } from "./frame-writer.ts";
+import type { ConnectFailure } from "./connect-failure.ts";
 
-/** The two halves of one HTTP/1.1 run: the download that is held open, the uploads that arrive beside it. */
-export interface Meeting {
-  readonly requestId: string;
-  readonly out: FrameWriter;
-  /** Hands over every upload so far, in order, and every later one. Called once. */
-  read(onMessage: (payload: Uint8Array) => void): void;
-  /** The run is over; uploads that still come are nobody's business and harmless. */
-  leave(): void;
+/** Whoever reads the uploads of one run, in order. */
+export interface Uplink {
+  receive(payload: Uint8Array): void;
+  /** What was uploaded makes no sense: the run is over. */
+  stop(failure: ConnectFailure): void;
 }
 
 const MAX_WAITING = 1000;
@@ -19,7 +16,8 @@ interface Room {
   readonly early: Map<bigint, Uint8Array>;
   readonly queue: Uint8Array[];
   bufferedBytes: number;
-  onMessage: ((payload: Uint8Array) => void) | undefined;
+  failure: ConnectFailure | undefined;
+  uplink: Uplink | undefined;
 }
 
 /**
@@ -44,12 +42,10 @@ export class Rendezvous {
       if (!next) return true;
       room.early.delete(room.nextSeqno);
       room.nextSeqno += 1n;
-      if (room.onMessage) {
+      if (room.uplink) {
         room.bufferedBytes -= next.length;
-        room.onMessage(next);
-      } else {
-        room.queue.push(next);
-      }
+        room.uplink.receive(next);
+      } else room.queue.push(next);
     }
   }
 
@@ -58,25 +54,30 @@ export class Rendezvous {
     return (this.#rooms.get(requestId)?.queue.length ?? 0) > 0;
   }
 
-  /** Joins the download to its uploads. */
-  join(requestId: string, out: FrameWriter): Meeting {
+  /** An upload that cannot be taken. */
+  fail(requestId: string, failure: ConnectFailure): void {
+    if (this.#over.has(requestId)) return;
     const room = this.#room(requestId);
-    return {
-      requestId,
-      out,
-      read(onMessage) {
-        room.onMessage = onMessage;
-        for (const payload of room.queue.splice(0)) {
-          room.bufferedBytes -= payload.length;
-          onMessage(payload);
-        }
-      },
-      leave: () => {
-        this.#rooms.delete(requestId);
-        this.#over.add(requestId);
-        forgetOldest(this.#over, MAX_REMEMBERED);
-      },
-    };
+    room.failure = failure;
+    room.uplink?.stop(failure);
+  }
+
+  /** Joins the download: hands over every upload so far, and every later one until {@link leave}. */
+  join(requestId: string, uplink: Uplink): void {
+    const room = this.#room(requestId);
+    room.uplink = uplink;
+    for (const payload of room.queue.splice(0)) {
+      room.bufferedBytes -= payload.length;
+      uplink.receive(payload);
+    }
+    if (room.failure) uplink.stop(room.failure);
+  }
+
+  /** The run is over; uploads that still come are nobody's business and harmless. */
+  leave(requestId: string): void {
+    this.#rooms.delete(requestId);
+    this.#over.add(requestId);
+    forgetOldest(this.#over, MAX_REMEMBERED);
   }
 
   #room(requestId: string): Room {
@@ -87,13 +88,14 @@ export class Rendezvous {
       early: new Map(),
       queue: [],
       bufferedBytes: 0,
-      onMessage: undefined,
+      failure: undefined,
+      uplink: undefined,
     };
     this.#rooms.set(requestId, room);
     // Uploads whose download never comes: the oldest make room.
-    for (const [id, { onMessage }] of this.#rooms) {
+    for (const [id, { uplink }] of this.#rooms) {
       if (this.#rooms.size <= MAX_WAITING) break;
-      if (!onMessage && id !== requestId) this.#rooms.delete(id);
+      if (!uplink && id !== requestId) this.#rooms.delete(id);
     }
     return room;
   }

@@ -40,27 +40,32 @@ export function splitTurns(messages: readonly Message[]): readonly Turn[] {
     if (message.role === "user" && turns.at(-1)?.isFinished !== false) turns.push(emptyTurn(index));
     const turn = turns.at(-1);
     if (!turn) return;
-    switch (message.role) {
-      case "user":
-        turn.text += turn.text === "" ? message.text : `\n${message.text}`;
-        turn.images.push(...message.images);
-        break;
-      case "assistant": {
-        const goesOn = messages[index - 1]?.role === "assistant";
-        answerHasCalls = (goesOn && answerHasCalls) || message.calls.length > 0;
-        turn.calls.push(...message.calls);
-        turn.isFinished = !answerHasCalls;
-        break;
-      }
-      case "tool":
-        turn.results.push(...message.results);
-        turn.isFinished = false;
-        break;
-      case "system":
-        break;
+    addTo(turn, message);
+    if (message.role === "tool") turn.isFinished = false;
+    if (message.role === "assistant") {
+      const goesOn = messages[index - 1]?.role === "assistant";
+      answerHasCalls = (goesOn && answerHasCalls) || message.calls.length > 0;
+      turn.isFinished = !answerHasCalls;
     }
   });
   return turns;
+}
+
+function addTo(turn: ReturnType<typeof emptyTurn>, message: Message): void {
+  switch (message.role) {
+    case "user":
+      turn.text += turn.text === "" ? message.text : `\n${message.text}`;
+      turn.images.push(...message.images);
+      break;
+    case "assistant":
+      turn.calls.push(...message.calls);
+      break;
+    case "tool":
+      turn.results.push(...message.results);
+      break;
+    case "system":
+      break;
+  }
 }
 
 const emptyTurn = (start: number) => ({
@@ -71,6 +76,13 @@ const emptyTurn = (start: number) => ({
   start,
   isFinished: false,
 });
+
+/** These messages as one turn, whatever they look like: for an answer that is taken up again in the middle. */
+export function asOneTurn(messages: readonly Message[], start: number): Turn {
+  const turn = emptyTurn(start);
+  for (const message of messages.slice(start)) addTo(turn, message);
+  return turn;
+}
 
 /** The script of the last turn: its own, or what an earlier one left for it behind `next`. */
 export function scriptOf(turns: readonly Turn[]): Script | undefined {

@@ -137,7 +137,7 @@ function parseFail(rest: string): FailStep {
 }
 
 function takeWord(text: string): { word: string; rest: string } {
-  const [, word = "", rest = ""] = /^\s*(\S*)\s*([^]*)$/.exec(text) ?? [];
+  const [, word = "", rest = ""] = /^\s*(\S*)\s*(.*)$/s.exec(text) ?? [];
   return { word, rest };
 }
 

@@ -1,5 +1,5 @@
 import { ConnectFailure, errorNumber } from "../connect-failure.ts";
-import { fillPlaceholders, type Placeholders } from "./placeholders.ts";
+import { fillPlaceholders, type Received } from "./placeholders.ts";
 import type { FailStep, FaultStep, Step } from "./step.ts";
 
 type StepOf<T extends Step["type"]> = Extract<Step, { type: T }>;
@@ -9,8 +9,7 @@ export type AskStep = StepOf<"ask">;
 
 /** What a script is played on: one answer of one protocol. A method that returns a promise wants to be awaited. */
 export interface Stage {
-  /** What the script may quote; the answers it got meanwhile are the player's. */
-  quote(): Omit<Placeholders, "results" | "lastAnswer">;
+  readonly received: Received;
   offers(tool: string): boolean;
   text(delta: string): Promise<void> | undefined;
   thinking(delta: string): Promise<void> | undefined;
@@ -56,7 +55,7 @@ export async function play(
   let usage: Usage | undefined;
   let hasActed = from > 0;
   const invalid: string[] = [];
-  const fill = (text: string) => fillPlaceholders(text, { ...stage.quote(), results, lastAnswer });
+  const fill = (text: string) => fillPlaceholders(text, stage.received, { results, last: lastAnswer });
   const take = (answers: readonly string[]) => {
     results.push(...answers);
     lastAnswer = answers.at(-1) ?? lastAnswer;

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose: this file must still run where the rest cannot, to say why.
+import { existsSync } from "node:fs";
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 13)) {
+  console.error(
+    `excursor needs Node 22.13 or newer; this is ${process.versions.node}.\n` +
+      "From a checkout, `npm run excursor -- ...` brings its own Node once `npm ci` has run its install scripts.",
+  );
+  process.exit(78);
+}
+
+// Installed, there is a build; in a checkout, Node runs the sources as they are.
+const built = new URL("../dist/main.js", import.meta.url);
+const { main } = await import(existsSync(built) ? built.href : new URL("../src/main.ts", import.meta.url).href);
+await main(process.argv);

@@ -1,0 +1,23 @@
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** One Ctrl-C in a terminal reaches us twice: from the terminal and, passed on, from npm. */
+const SAME_SIGNAL_MS = 300;
+
+/**
+ * Runs until SIGINT or SIGTERM, then drains and exits with 0. A second signal exits at once; those within 300 ms of
+ * the first are the same one.
+ */
+export async function runUntilSignal(drain: () => Promise<void>): Promise<never> {
+  await new Promise<void>((resolve) => {
+    let firstAt: number | undefined;
+    for (const signal of SIGNALS) {
+      process.on(signal, () => {
+        firstAt ??= performance.now();
+        if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(signal === "SIGINT" ? 130 : 143);
+        resolve();
+      });
+    }
+  });
+  await drain();
+  process.exit(0);
+}

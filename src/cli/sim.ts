@@ -1,0 +1,44 @@
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+
+/** How long open runs may go on after a signal. */
+const DRAIN_MS = 5000;
+
+export const simCommand = () =>
+  new Command("sim")
+    .description("Run the simulated Cursor backend: scripted by the prompt, strict about the protocol.")
+    .option("--port <n>", "port to listen on; 0 picks a free one", wholeNumber, 8765)
+    .addOption(
+      new Option("--host-config <transport>", "what GetServerConfig tells clients to use for runs")
+        .choices(["h1", "h2"] as const)
+        .default("h2" as const),
+    )
+    .option("--tls-cert <file>", "PEM certificate: serve TLS instead of plain HTTP")
+    .option("--tls-key <file>", "PEM key that goes with --tls-cert")
+    .addOption(
+      new Option("--legacy <mode>", "whether the old StreamChat works or answers that it is deprecated")
+        .choices(["on", "deprecated"] as const)
+        .default("deprecated" as const),
+    )
+    .option("--lenient", "go on, with a trace entry, where a client breaks the protocol", false)
+    .option("--bootstrap-ms <n>", "delay before the first frame of a new run", wholeNumber, 0)
+    .option("--token-ttl <s>", "lifetime in seconds of the tokens it hands out", wholeNumber, 3600)
+    .option("--script <file>", "steps for turns that bring no script of their own")
+    .option("--trace <file>", "write what passes as JSON lines")
+    .option("--json", "print the ready line as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Script it by the prompt, for example:
+  @sim think let me see ;; call read_file {"path":"a.txt"} ;; say it holds: {{result}}
+
+The steps are described in docs/simulator.md.`,
+    )
+    .action(async (flags) => {
+      const { runSim } = await import("./run-sim.ts");
+      await runSim(flags, DRAIN_MS);
+    });
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(text);
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "@commander-js/extra-typings";
+import { reportError } from "./cli/report-error.ts";
+import { simCommand } from "./cli/sim.ts";
+
+/** The command line. One file a command in `cli/`; their bodies are loaded when they run. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command("excursor")
+    .description("A two-way bridge between Cursor and everything else.")
+    .version(version())
+    .exitOverride()
+    .showHelpAfterError("Run `excursor --help` to see the commands.")
+    .addCommand(simCommand());
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    // Commander has said what was wrong by itself.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+    else process.exitCode = reportError(error);
+  }
+}
+
+function version(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return manifest.version;
+}

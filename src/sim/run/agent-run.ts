@@ -1,0 +1,222 @@
+import { constants } from "node:http2";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
+import {
+  type AgentClientMessage,
+  AgentClientMessageSchema,
+  type AgentRunRequest,
+  type AgentServerMessage,
+  AgentServerMessageSchema,
+} from "../../gen/agent/v1/run_pb.ts";
+import type { Account } from "../accounts.ts";
+import type { Backend } from "../backend.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import type { FrameWriter } from "../frame-writer.ts";
+import { failureFrom, respondFailure } from "../rpc.ts";
+import { parseScripts } from "../script/parse.ts";
+import { failureOf, play } from "../script/play.ts";
+import type { Step } from "../script/step.ts";
+import { AgentStage } from "./agent-stage.ts";
+import { type Briefing, brief, userMessagesOf } from "./briefing.ts";
+import { Correspondence } from "./correspondence.ts";
+import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
+import { contextTokens } from "./model-window.ts";
+import { RunTrace } from "./run-trace.ts";
+
+const HEARTBEAT = create(AgentServerMessageSchema, {
+  message: { case: "interactionUpdate", value: { message: { case: "heartbeat", value: {} } } },
+});
+
+/**
+ * One run of `agent.v1`, whichever transport carries it: takes the client's messages as they come, gives the answer
+ * that the script asks for, and ends exactly once.
+ */
+export class AgentRun {
+  readonly #backend: Backend;
+  readonly #account: Account;
+  readonly #requestId: string;
+  readonly #out: FrameWriter;
+  readonly #trace: RunTrace;
+  readonly #lifeline: Lifeline;
+  readonly #correspondence: Correspondence;
+  /** Of the turn being played; a client that steers adds to them. */
+  readonly #steps: Step[] = [];
+  #briefing: Briefing | undefined;
+  #hasStarted = false;
+
+  constructor(backend: Backend, account: Account, requestId: string, out: FrameWriter) {
+    const { options } = backend;
+    this.#backend = backend;
+    this.#account = account;
+    this.#requestId = requestId;
+    this.#out = out;
+    this.#trace = new RunTrace(options.trace, requestId, out.exchange.transport);
+    this.#lifeline = new Lifeline(out, options.heartbeatMs, () => {
+      this.#trace.sent(HEARTBEAT);
+      return toBinary(AgentServerMessageSchema, HEARTBEAT);
+    });
+    this.#correspondence = new Correspondence({
+      send: (message) => this.#send(message),
+      onViolation: (failure) => {
+        this.#trace.note("violation", failure.message);
+        if (!options.isLenient) throw failure;
+      },
+      answerTimeoutMs: options.answerTimeoutMs,
+    });
+    this.#trace.note("open", { account: account.id });
+    out.exchange.onOver((wasCut) => {
+      this.#trace.note(wasCut ? "reset" : "end", {});
+      this.#correspondence.abandon(new StreamGone());
+      this.#lifeline.end();
+    });
+  }
+
+  /** One message of the client. */
+  receive(payload: Uint8Array): void {
+    try {
+      this.#receive(fromBinary(AgentClientMessageSchema, payload));
+    } catch (error) {
+      this.stop(
+        error instanceof ConnectFailure
+          ? error
+          : new ConnectFailure(
+              "invalid_argument",
+              `AgentClientMessage: ${error instanceof Error ? error.message : error}.`,
+            ),
+      );
+    }
+  }
+
+  /** Ends the run with this failure, wherever it is. */
+  stop(failure: ConnectFailure): void {
+    this.#trace.note("violation", failure.message);
+    this.#lifeline.stop(failure);
+    this.#correspondence.abandon(failure);
+    if (!this.#hasStarted) this.#out.end(failure);
+  }
+
+  #receive(message: AgentClientMessage): void {
+    this.#trace.received(message);
+    switch (message.message.case) {
+      case "runRequest":
+        if (this.#hasStarted) this.#correspondence.violate("run_request", "this run has begun already");
+        else void this.#run(message.message.value);
+        break;
+      case "conversationAction":
+        this.#act(message.message.value);
+        break;
+      default:
+        this.#correspondence.receive(message.message);
+    }
+  }
+
+  async #run(request: AgentRunRequest): Promise<void> {
+    this.#hasStarted = true;
+    try {
+      if (this.#endsBeforeStream(request)) return;
+      this.#out.open();
+      await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
+      const briefing = await brief(request, this.#requestId, this.#correspondence);
+      this.#briefing = briefing;
+      await this.#answer(request, briefing);
+    } catch (error) {
+      if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
+    } finally {
+      this.#lifeline.end();
+    }
+  }
+
+  async #answer(request: AgentRunRequest, briefing: Briefing): Promise<void> {
+    const { options, tally } = this.#backend;
+    const { script: own, turn, turnCount, from } = briefing;
+    const defaults = options.script === undefined ? [] : parseScripts(options.script);
+    const script = own ?? defaults[(turnCount - 1) % Math.max(1, defaults.length)];
+    const source = script?.source ?? "";
+    this.#steps.push(...(script?.steps ?? []));
+
+    const stage = new AgentStage({
+      lifeline: this.#lifeline,
+      correspondence: this.#correspondence,
+      transcript: briefing.transcript,
+      tools: briefing.tools,
+      trace: this.#trace,
+      received: Object.defineProperty(briefing.received, "user", { value: this.#account.id }) as never,
+      startedFrom: briefing.startedFrom,
+      turnStart: turn.start,
+      inputTokens: briefing.inputTokens,
+      maxTokens: contextTokens(briefing.modelId, briefing.isMaxMode),
+    });
+    try {
+      if (request.action?.action.case === "summarizeAction") {
+        stage.summarize(`The conversation so far: ${turnCount} turns.`);
+        return await stage.finish(0, undefined);
+      }
+      const usage = await play(
+        {
+          steps: this.#steps,
+          from,
+          results: turn.results,
+          echo: echoOf(turn.text),
+          isDue: (index, times) => tally.take(this.#account.id, source, index, times),
+        },
+        stage,
+      );
+      tally.forget(this.#account.id, source);
+      await stage.finish(this.#steps.length, usage);
+    } catch (error) {
+      if (!(error instanceof TurnCancelled)) throw error;
+      this.#lifeline.revive();
+      await stage.finish(this.#steps.length, undefined);
+    }
+  }
+
+  /** Failures that must come before the response headers: known only if the prompt itself says so first. */
+  #endsBeforeStream({ action }: AgentRunRequest): boolean {
+    const { exchange } = this.#out;
+    if (!action || exchange.hasResponded) return false;
+    const text = userMessagesOf(action)
+      .map((message) => message.text)
+      .join("\n");
+    const [script] = parseScripts(text);
+    const index = script?.steps.findIndex(({ type }) => type !== "need" && type !== "usage") ?? -1;
+    const step = script?.steps[index];
+    const isDue = (times: number) => this.#backend.tally.take(this.#account.id, script?.source ?? "", index, times);
+    if (step?.type === "fail" && step.http !== undefined && isDue(step.times)) {
+      respondFailure(exchange, failureOf(step, step.text));
+      return true;
+    }
+    if (step?.type === "fault" && step.fault === "refused" && isDue(step.times)) {
+      exchange.reset(constants.NGHTTP2_REFUSED_STREAM);
+      return true;
+    }
+    return false;
+  }
+
+  /** What a client may want while the answer is under way. */
+  #act(action: ConversationAction): void {
+    if (action.action.case === "cancelAction") {
+      const cancelled = new TurnCancelled();
+      this.#lifeline.stop(cancelled);
+      this.#correspondence.abandon(cancelled);
+      return;
+    }
+    for (const message of userMessagesOf(action)) {
+      this.#briefing?.transcript.addUser(message, message.text);
+      this.#steps.push(...(parseScripts(message.text)[0]?.steps ?? []));
+      const update = { message: { case: "userMessageAppended" as const, value: { userMessage: message } } };
+      this.#send(create(AgentServerMessageSchema, { message: { case: "interactionUpdate", value: update } }));
+    }
+  }
+
+  #send(message: AgentServerMessage): void {
+    this.#trace.sent(message);
+    this.#lifeline.write(toBinary(AgentServerMessageSchema, message));
+  }
+}
+
+function echoOf(text: string): string {
+  const said = text.trim();
+  const quoted = said.length > 200 ? `${said.slice(0, 200)}…` : said;
+  const hint = 'I am a simulated model: begin a line with "@sim say hello" to script me.';
+  return quoted === "" ? `Hello! ${hint}` : `You said: ${quoted}\n\n${hint}`;
+}

@@ -1,0 +1,270 @@
+import { randomUUID } from "node:crypto";
+import { create, fromJson, type JsonObject, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { type ExecServerMessage, ExecServerMessageSchema } from "../../gen/agent/v1/exec_pb.ts";
+import type { InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
+import { InteractionQuerySchema, InteractionResponseSchema } from "../../gen/agent/v1/query_pb.ts";
+import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+import type { ToolCall } from "../../gen/agent/v1/tool_call_pb.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import { inject, noOddities } from "../faults.ts";
+import type { Received } from "../script/placeholders.ts";
+import type { AskStep, CallStep, ExecStep, Stage, Usage } from "../script/play.ts";
+import type { FaultStep } from "../script/step.ts";
+import { type Correspondence, type ExecAnswer, sha256 } from "./correspondence.ts";
+import { encodeDelta } from "./delta-encoding.ts";
+import { execText } from "./exec-text.ts";
+import { type Lifeline, StreamGone } from "./lifeline.ts";
+import { withMember } from "./member.ts";
+import { nativeDisplay, nativeRequest } from "./native.ts";
+import type { RunTrace } from "./run-trace.ts";
+import { mcpArgs, mcpDisplay, type OfferedTools } from "./tools.ts";
+import type { Transcript } from "./transcript.ts";
+
+export interface AgentStageParts {
+  readonly lifeline: Lifeline;
+  readonly correspondence: Correspondence;
+  readonly transcript: Transcript;
+  readonly tools: OfferedTools;
+  readonly trace: RunTrace;
+  /** Quoted by the script; `reused` is the stage's own to say. */
+  readonly received: Omit<Received, "reused">;
+  readonly startedFrom: "checkpoint" | "fresh";
+  readonly turnStart: number;
+  readonly inputTokens: number;
+  readonly maxTokens: number;
+}
+
+/** Every so many deltas the client is told how many tokens they were. */
+const TOKENS_PER_UPDATE = 16;
+const LATE_CHECKPOINT_MS = 1000;
+
+/** One call of a batch, however it is asked for. */
+interface Request {
+  readonly callId: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  readonly exec: ExecServerMessage;
+  display(answer?: ExecAnswer): ToolCall;
+}
+
+/** Plays a turn as `agent.v1` shows it: updates, execs, blobs, checkpoints. */
+export class AgentStage implements Stage {
+  readonly received: Received;
+  readonly #parts: AgentStageParts;
+  readonly #oddities = noOddities();
+  readonly #stored = new Map<string, Promise<void>>();
+  #outputTokens = 0;
+  #untoldTokens = 0;
+  #reasoningTokens = 0;
+  #steps = 0n;
+  #stepStart = performance.now();
+  #hasGoneOn = false;
+
+  constructor(parts: AgentStageParts) {
+    this.#parts = parts;
+    const reused = () => (this.#hasGoneOn ? "stream" : parts.startedFrom);
+    this.received = Object.defineProperty(parts.received as Received, "reused", { get: reused });
+    this.#update({ case: "stepStarted", value: { stepId: this.#steps } });
+  }
+
+  offers(tool: string): boolean {
+    return this.#parts.tools.find(tool) !== undefined;
+  }
+
+  text(delta: string): Promise<void> | undefined {
+    this.#parts.transcript.addText(delta);
+    return this.#delta("text", delta);
+  }
+
+  thinking(delta: string): Promise<void> | undefined {
+    this.#parts.transcript.addThinking(delta);
+    this.#reasoningTokens++;
+    return this.#delta("thinking", delta);
+  }
+
+  thinkingCompleted(durationMs: number): void {
+    this.#parts.transcript.endThinking(durationMs);
+    this.#update({ case: "thinkingCompleted", value: { thinkingDurationMs: durationMs } });
+  }
+
+  call(batch: readonly CallStep[]): Promise<readonly string[]> {
+    return this.#request(
+      batch.map(({ name, args }) => {
+        const tool = this.#parts.tools.find(name);
+        if (!tool) throw new ConnectFailure("internal", `The tool ${name} was not offered.`);
+        const callId = `call_${randomUUID()}`;
+        const asked = mcpArgs(tool, args, callId);
+        const exec = create(ExecServerMessageSchema, { message: { case: "mcpArgs", value: asked } });
+        const display = (answer?: ExecAnswer) => {
+          const result = answer?.messages.at(-1)?.message;
+          return mcpDisplay(asked, result?.case === "mcpResult" ? result.value.result : undefined, answer?.error);
+        };
+        return { callId, name: tool.toolName || tool.name, args, exec, display };
+      }),
+    );
+  }
+
+  exec(batch: readonly ExecStep[]): Promise<readonly string[]> {
+    return this.#request(
+      batch.map(({ exec: kind, args }) => {
+        const callId = `call_${randomUUID()}`;
+        const display = nativeDisplay(kind, args, callId);
+        const name = typeof kind === "number" ? `#${kind}` : kind;
+        return { callId, name, args, exec: nativeRequest(kind, args, callId), display: () => display };
+      }),
+    );
+  }
+
+  async ask({ query }: AskStep): Promise<string> {
+    const request =
+      typeof query === "number"
+        ? withMember(InteractionQuerySchema, query)
+        : fromJson(InteractionQuerySchema, query, { ignoreUnknownFields: true });
+    const response = await this.#parts.correspondence.query(request);
+    if (!response) return "";
+    const { result } = response;
+    // Most answers are one of approved, rejected {reason}; others are quoted whole.
+    const outcome = result.value && "result" in result.value ? result.value.result : undefined;
+    if (outcome && "case" in outcome && outcome.case === "approved") return "approved";
+    if (outcome && "case" in outcome && outcome.case === "rejected") return `rejected: ${outcome.value.reason}`;
+    return JSON.stringify(toJson(InteractionResponseSchema, response));
+  }
+
+  async fault(step: FaultStep): Promise<void> {
+    const { lifeline, correspondence } = this.#parts;
+    const outcome = inject(step, lifeline.out, this.#oddities);
+    correspondence.repeatsNext ||= this.#oddities.repeatsNextRequest;
+    this.#oddities.repeatsNextRequest = false;
+    if (outcome === "gone") throw new StreamGone();
+    if (outcome === "hangs") await lifeline.hang();
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.#parts.lifeline.sleep(ms);
+  }
+
+  skip(reason: string): void {
+    this.#parts.trace.note("skip", reason);
+  }
+
+  async checkpoint(stepsDone: number): Promise<void> {
+    this.#tellTokens();
+    this.#send({ case: "conversationCheckpointUpdate", value: await this.#state(stepsDone, false) });
+  }
+
+  /** Compaction, as far as a client sees it. */
+  summarize(summary: string): void {
+    this.#update({ case: "summaryStarted", value: {} });
+    this.#update({ case: "summary", value: { summary } });
+    this.#update({ case: "summaryCompleted", value: {} });
+  }
+
+  /** The end of a turn that went well: `turn_ended`, the last checkpoint, the end frame. */
+  async finish(stepsDone: number, usage: Usage | undefined): Promise<void> {
+    const { lifeline } = this.#parts;
+    this.#tellTokens();
+    const state = await this.#state(stepsDone, true);
+    this.#endStep();
+    this.#update({ case: "turnEnded", value: this.#oddities.hasNoUsage ? {} : this.#usage(usage) });
+    if (this.#oddities.hasLateCheckpoint) await lifeline.sleep(LATE_CHECKPOINT_MS);
+    this.#send({ case: "conversationCheckpointUpdate", value: state });
+    if (this.#oddities.keepsOpen) await lifeline.untilGone();
+    lifeline.out.end();
+  }
+
+  async #request(requests: readonly Request[]): Promise<readonly string[]> {
+    const { correspondence, transcript } = this.#parts;
+    this.#tellTokens();
+    transcript.addCalls(
+      requests.map(({ callId: id, name, args, display }) => ({ id, name, args, display: display() })),
+    );
+    for (const { callId, args, display } of requests) this.#announce(callId, args, display());
+    this.#update({ case: "toolRequestsListed", value: { callCount: requests.length } });
+    const answers = await Promise.all(requests.map(({ exec }) => correspondence.exec(exec)));
+    this.#hasGoneOn = true;
+    const texts = answers.map((answer, index) => {
+      const { text, isError } = execText(answer);
+      const request = requests[index];
+      if (!request) return text;
+      const toolCall = request.display(answer);
+      transcript.endCall(request.callId, toolCall, text, isError);
+      const modelCallId = modelCallIdOf(request.callId);
+      this.#update({ case: "toolCallCompleted", value: { callId: request.callId, toolCall, modelCallId } });
+      return text;
+    });
+    this.#endStep();
+    this.#update({ case: "stepStarted", value: { stepId: this.#steps } });
+    return texts;
+  }
+
+  /** A call as it comes into being: announced, its arguments growing, each time from their beginning. */
+  #announce(callId: string, args: JsonObject, toolCall: ToolCall): void {
+    const modelCallId = modelCallIdOf(callId);
+    this.#update({ case: "toolCallStarted", value: { callId, toolCall, modelCallId } });
+    const json = JSON.stringify(args);
+    for (const length of new Set([Math.ceil(json.length / 2), json.length])) {
+      const argsTextDelta = json.slice(0, length);
+      this.#update({ case: "partialToolCall", value: { callId, toolCall, argsTextDelta, modelCallId } });
+    }
+  }
+
+  #endStep(): void {
+    const stepDurationMs = BigInt(Math.round(performance.now() - this.#stepStart));
+    this.#update({ case: "stepCompleted", value: { stepId: this.#steps, stepDurationMs } });
+    this.#steps++;
+    this.#stepStart = performance.now();
+  }
+
+  #delta(kind: "text" | "thinking", delta: string): Promise<void> | undefined {
+    const { lifeline, trace } = this.#parts;
+    if (trace.isOn) trace.note(`${kind}_delta`, { text: delta }, "out");
+    const full = lifeline.write(encodeDelta(kind, delta));
+    this.#outputTokens++;
+    if (++this.#untoldTokens >= TOKENS_PER_UPDATE) this.#tellTokens();
+    return full;
+  }
+
+  #tellTokens(): void {
+    if (this.#untoldTokens > 0) this.#update({ case: "tokenDelta", value: { tokens: this.#untoldTokens } });
+    this.#untoldTokens = 0;
+  }
+
+  #usage(asked: Usage | undefined) {
+    return {
+      inputTokens: BigInt(asked?.input ?? this.#parts.inputTokens),
+      outputTokens: BigInt(asked?.output ?? this.#outputTokens),
+      cacheReadTokens: BigInt(asked?.cached ?? 0),
+      cacheWriteTokens: 0n,
+      reasoningTokens: BigInt(asked ? Math.min(asked.output, this.#reasoningTokens) : this.#reasoningTokens),
+    };
+  }
+
+  #state(stepsDone: number, isDone: boolean) {
+    const { transcript, turnStart, inputTokens, maxTokens } = this.#parts;
+    const tokens = { used: inputTokens + this.#outputTokens, max: maxTokens };
+    const marker = { stepsDone, turnStart: isDone ? undefined : turnStart };
+    return transcript.checkpoint(marker, tokens, (bytes) => this.#store(bytes));
+  }
+
+  /** Checkpoints share most of what they refer to: each blob goes out once. */
+  async #store(bytes: Uint8Array): Promise<Uint8Array> {
+    const id = sha256(bytes);
+    const key = id.toString("hex");
+    const stored = this.#stored.get(key) ?? this.#parts.correspondence.setBlob(id, bytes);
+    this.#stored.set(key, stored);
+    await stored;
+    return id;
+  }
+
+  #update(message: MessageInitShape<typeof InteractionUpdateSchema>["message"] & object): void {
+    this.#send({ case: "interactionUpdate", value: { message } });
+  }
+
+  #send(message: MessageInitShape<typeof AgentServerMessageSchema>["message"] & object): void {
+    const frame = create(AgentServerMessageSchema, { message });
+    this.#parts.trace.sent(frame);
+    this.#parts.lifeline.write(toBinary(AgentServerMessageSchema, frame));
+  }
+}
+
+const modelCallIdOf = (callId: string): string => `model_${callId}`;

@@ -1,0 +1,242 @@
+import { createHash, randomUUID } from "node:crypto";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ExecClientControlMessage,
+  type ExecClientMessage,
+  ExecClientMessageSchema,
+  type ExecServerMessage,
+  ExecServerMessageSchema,
+} from "../../gen/agent/v1/exec_pb.ts";
+import type { KvClientMessage, KvServerMessageSchema } from "../../gen/agent/v1/kv_pb.ts";
+import {
+  type InteractionQuery,
+  InteractionQuerySchema,
+  type InteractionResponse,
+  InteractionResponseSchema,
+} from "../../gen/agent/v1/query_pb.ts";
+import {
+  type AgentClientMessage,
+  type AgentServerMessage,
+  AgentServerMessageSchema,
+} from "../../gen/agent/v1/run_pb.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import { memberName, memberOf } from "./member.ts";
+import { Pending } from "./pending.ts";
+
+export interface CorrespondenceOptions {
+  readonly send: (message: AgentServerMessage) => void;
+  /** Told of a breach of the protocol. Throws where none is let pass. */
+  readonly onViolation: (failure: ConnectFailure) => void;
+  /** How long blobs, the request context and queries may stay unanswered. */
+  readonly answerTimeoutMs: number;
+}
+
+/** How an exec ended: the messages of its result (several for a shell stream), or why there is none. */
+export interface ExecAnswer {
+  readonly messages: readonly ExecClientMessage[];
+  readonly error?: string;
+}
+
+interface OpenExec {
+  readonly execId: string;
+  readonly resultMember: number;
+  readonly messages: ExecClientMessage[];
+}
+
+/**
+ * What the backend asks its client on one run, and the answers: blobs, execs, queries. It keeps the ids of the
+ * three families apart and holds the client to the protocol: an answer must be to something asked, once, with the
+ * right member.
+ */
+export class Correspondence {
+  readonly #options: CorrespondenceOptions;
+  readonly #kv = new Pending<KvClientMessage | undefined>();
+  readonly #execs = new Pending<ExecAnswer>();
+  readonly #queries = new Pending<InteractionResponse | undefined>();
+  readonly #openExecs = new Map<number, OpenExec>();
+  /** Real clients let more follow the last event of a shell stream: an `exit`, a `shell_result`. */
+  readonly #shellStreams = new Set<number>();
+  /** Asked twice on purpose, so answered twice by right. */
+  readonly #askedTwice = new Set<string>();
+  #hasAbandoned = false;
+  /** Sends the next question twice. */
+  repeatsNext = false;
+
+  constructor(options: CorrespondenceOptions) {
+    this.#options = options;
+  }
+
+  /** The bytes of a blob, or undefined if the client has none such. */
+  async getBlob(blobId: Uint8Array): Promise<Uint8Array | undefined> {
+    const reply = await this.#askKv({ case: "getBlobArgs", value: { blobId } });
+    const data = reply?.message.case === "getBlobResult" ? reply.message.value.blobData : undefined;
+    if (data) this.checkBlob("kv_client_message.get_blob_result.blob_data", blobId, data);
+    return data;
+  }
+
+  /** Stores a blob at the client. */
+  async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
+    await this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } });
+  }
+
+  checkBlob(field: string, blobId: Uint8Array, data: Uint8Array): void {
+    if (blobId.length !== 32 || sha256(data).equals(blobId)) return;
+    this.violate(field, `the sha256 of these ${data.length} bytes is not the blob id ${hex(blobId)}`);
+  }
+
+  /** An exec request. Tools may take any time; what has no reason to is given a limit. */
+  exec(request: ExecServerMessage, isTimed = false): Promise<ExecAnswer> {
+    const member = memberOf(ExecServerMessageSchema, request);
+    const name = memberName(ExecServerMessageSchema, member);
+    const limit = isTimed ? this.#options.answerTimeoutMs : undefined;
+    const { id, answer } = this.#execs.ask(limit, (late) => {
+      this.#openExecs.delete(late);
+      this.#unanswered("exec_client_message", name);
+      return { messages: [], error: "No answer came in time." };
+    });
+    const execId = `exec-${randomUUID()}`;
+    this.#openExecs.set(id, { execId, resultMember: resultMember(member), messages: [] });
+    if (request.message.case === "shellStreamArgs") this.#shellStreams.add(id);
+    this.#ask(`exec ${id}`, { case: "execServerMessage", value: Object.assign(request, { id, execId }) });
+    return answer;
+  }
+
+  async query(request: InteractionQuery): Promise<InteractionResponse | undefined> {
+    const asked = memberOf(InteractionQuerySchema, request);
+    const { id, answer } = this.#queries.ask(this.#options.answerTimeoutMs, () => {
+      this.#unanswered("interaction_response", memberName(InteractionQuerySchema, asked));
+      return undefined;
+    });
+    this.#ask(`query ${id}`, { case: "interactionQuery", value: Object.assign(request, { id }) });
+    const response = await answer;
+    const answered = response ? memberOf(InteractionResponseSchema, response) : asked;
+    if (answered !== asked) {
+      const [got, wanted] = [answered, asked].map((member) => memberName(InteractionResponseSchema, member));
+      this.violate(`interaction_response.${got}`, `query ${id} wants ${wanted}`);
+    }
+    return response;
+  }
+
+  /** Takes a message if it is an answer; whatever else it may be is not for us. */
+  receive(message: AgentClientMessage["message"]): void {
+    switch (message.case) {
+      case "kvClientMessage":
+        this.#settle(this.#kv, message.value, "kv", "kv_client_message");
+        break;
+      case "interactionResponse":
+        this.#settle(this.#queries, message.value, "query", "interaction_response");
+        break;
+      case "execClientMessage":
+        this.#receiveExec(message.value);
+        break;
+      case "execClientControlMessage":
+        this.#receiveControl(message.value.message);
+        break;
+    }
+  }
+
+  /** Whatever is asked is of no interest any more; a client may still answer it. */
+  abandon(reason: Error): void {
+    this.#hasAbandoned = true;
+    this.#kv.rejectAll(reason);
+    this.#execs.rejectAll(reason);
+    this.#queries.rejectAll(reason);
+    this.#openExecs.clear();
+  }
+
+  violate(field: string, problem: string): void {
+    this.#options.onViolation(new ConnectFailure("invalid_argument", `${field}: ${problem}.`));
+  }
+
+  #askKv(
+    message: MessageInitShape<typeof KvServerMessageSchema>["message"] & object,
+  ): Promise<KvClientMessage | undefined> {
+    const { id, answer } = this.#kv.ask(this.#options.answerTimeoutMs, () => {
+      this.#unanswered("kv_client_message", message.case === "getBlobArgs" ? "get_blob_args" : "set_blob_args");
+      return undefined;
+    });
+    this.#ask(`kv ${id}`, { case: "kvServerMessage", value: { id, message } });
+    return answer;
+  }
+
+  #ask(question: string, message: MessageInitShape<typeof AgentServerMessageSchema>["message"] & object): void {
+    const frame = create(AgentServerMessageSchema, { message });
+    this.#options.send(frame);
+    if (!this.repeatsNext) return;
+    this.repeatsNext = false;
+    this.#askedTwice.add(question);
+    this.#options.send(frame);
+  }
+
+  #settle<M extends { readonly id: number }>(pending: Pending<M | undefined>, reply: M, family: string, name: string) {
+    const state = pending.stateOf(reply.id);
+    if (state === "pending") pending.settle(reply.id, reply);
+    else if (!this.#mayAnswerAgain(`${family} ${reply.id}`)) this.violate(`${name}.id`, `${reply.id} was ${state}`);
+  }
+
+  #mayAnswerAgain(question: string): boolean {
+    return this.#hasAbandoned || this.#askedTwice.has(question);
+  }
+
+  #receiveExec(reply: ExecClientMessage): void {
+    const { id } = reply;
+    const exec = this.#openExecs.get(id);
+    if (!exec) {
+      if (this.#mayAnswerAgain(`exec ${id}`) || this.#isTrailing(reply)) return;
+      this.violate("exec_client_message.id", `${id} was ${this.#execs.stateOf(id)}`);
+      return;
+    }
+    if (reply.execId !== "" && reply.execId !== exec.execId) {
+      this.violate("exec_client_message.exec_id", `exec ${id} has "${exec.execId}", not "${reply.execId}"`);
+    }
+    const member = memberOf(ExecClientMessageSchema, reply);
+    if (member !== exec.resultMember && !this.#isTrailing(reply)) {
+      const [got, wanted] = [member, exec.resultMember].map((number) => memberName(ExecClientMessageSchema, number));
+      this.violate(`exec_client_message.${got}`, `exec ${id} wants ${wanted}`);
+    }
+    exec.messages.push(reply);
+    if (!isLast(reply)) return;
+    this.#openExecs.delete(id);
+    this.#execs.settle(id, { messages: exec.messages });
+  }
+
+  #receiveControl(control: ExecClientControlMessage["message"]): void {
+    if (control.case === undefined || control.case === "heartbeat") return;
+    const { id } = control.value;
+    const exec = this.#openExecs.get(id);
+    if (!exec) {
+      // A close after the result is the rule.
+      if (this.#execs.stateOf(id) !== "never asked") return;
+      this.violate(`exec_client_control_message.${control.case}.id`, `${id} was never asked`);
+      return;
+    }
+    this.#openExecs.delete(id);
+    const error = control.case === "throw" ? control.value.error : "The exec was closed without a result.";
+    this.#execs.settle(id, { messages: exec.messages, error });
+  }
+
+  #isTrailing({ id, message }: ExecClientMessage): boolean {
+    if (!this.#shellStreams.has(id)) return false;
+    return message.case === "shellResult" || (message.case === "shellStream" && message.value.event.case === "exit");
+  }
+
+  #unanswered(name: string, question: string): void {
+    this.violate(name, `${question} was not answered within ${this.#options.answerTimeoutMs} ms`);
+  }
+}
+
+/** Result and request share their number, but for two families of other harnesses. */
+function resultMember(request: number): number {
+  if (request === 52) return 55;
+  return request >= 45 && request <= 51 ? request + 1 : request;
+}
+
+/** A shell stream ends with one of these events; every other result is one message. */
+const LAST_EVENTS: readonly string[] = ["exit", "rejected", "permissionDenied", "backgrounded", "sandboxUnsupported"];
+
+const isLast = ({ message }: ExecClientMessage): boolean =>
+  message.case !== "shellStream" || LAST_EVENTS.includes(message.value.event.case ?? "");
+
+export const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

@@ -1,0 +1,86 @@
+import type { ConnectFailure } from "../connect-failure.ts";
+import type { FrameWriter } from "../frame-writer.ts";
+
+/** The client is gone, or was sent away by a fault: there is nobody left to tell. */
+export class StreamGone extends Error {
+  override readonly name = "StreamGone";
+}
+
+/** The client asked for the turn to end here. */
+export class TurnCancelled extends Error {
+  override readonly name = "TurnCancelled";
+}
+
+/**
+ * The stream of one run towards its client: signs of life while nothing else is sent, and one reason, whichever
+ * comes first, that stops whatever the run is doing.
+ */
+export class Lifeline {
+  readonly out: FrameWriter;
+  readonly #heartbeat: NodeJS.Timeout;
+  #isSilent = false;
+  #stop = new AbortController();
+
+  constructor(out: FrameWriter, heartbeatMs: number, heartbeat: () => Uint8Array) {
+    this.out = out;
+    this.#heartbeat = setTimeout(() => {
+      if (this.#isSilent || this.#stop.signal.aborted) return;
+      if (out.exchange.hasResponded) this.write(heartbeat());
+      else this.#heartbeat.refresh();
+    }, heartbeatMs);
+    out.exchange.onOver(() => this.stop(new StreamGone()));
+  }
+
+  /** Sends a message; a promise means that the reader is behind. */
+  write(payload: Uint8Array): Promise<void> | undefined {
+    this.#stop.signal.throwIfAborted();
+    if (!this.#isSilent) this.#heartbeat.refresh();
+    return this.out.send(payload) ? undefined : this.out.exchange.drained();
+  }
+
+  stop(reason: StreamGone | TurnCancelled | ConnectFailure): void {
+    this.#stop.abort(reason);
+  }
+
+  /** Lets a cancelled turn say its last words. */
+  revive(): void {
+    this.#stop = new AbortController();
+  }
+
+  sleep(ms: number): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (ms <= 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => settle(resolve), ms);
+      const onAbort = () => settle(() => reject(signal.reason));
+      const settle = (end: () => void) => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        end();
+      };
+      signal.addEventListener("abort", onAbort);
+    });
+  }
+
+  /** Waits until the client has had enough. */
+  untilGone(): Promise<never> {
+    const { signal } = this.#stop;
+    return new Promise((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  }
+
+  /** The same without a sign of life. */
+  hang(): Promise<never> {
+    this.end();
+    return this.untilGone();
+  }
+
+  /** No more heartbeats. */
+  end(): void {
+    this.#isSilent = true;
+    clearTimeout(this.#heartbeat);
+  }
+}

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import type { ConversationStateStructure } from "../../gen/agent/v1/conversation_pb.ts";
+
+/** What a checkpoint of ours says about itself. */
+export interface Marker {
+  /** Steps of the turn's script that are done. */
+  readonly stepsDone: number;
+  /** Index of the turn's first message among the root messages; undefined if the turn is finished. */
+  readonly turnStart: number | undefined;
+}
+
+const FORM = /^sim-checkpoint:(\d+):(\d+|done):([0-9a-f]{64})$/;
+
+/**
+ * Checkpoints carry their marker in `read_paths`: a field that every known client has in its schema and sends back
+ * untouched, so that it survives even clients that drop unknown fields. It is sealed with a digest of what the
+ * checkpoint refers to: one whose history was rewritten by the client is not ours any more.
+ */
+export function withMarker(state: ConversationStateStructure, marker: Marker): ConversationStateStructure {
+  const text = `sim-checkpoint:${marker.stepsDone}:${marker.turnStart ?? "done"}`;
+  const others = state.readPaths.filter((path) => !FORM.test(path));
+  return { ...state, readPaths: [...others, `${text}:${digest(text, state)}`] };
+}
+
+/** The marker, if this backend (in whatever process) wrote the state and nobody has changed it since. */
+export function readMarker(state: ConversationStateStructure): Marker | undefined {
+  for (const path of state.readPaths) {
+    const [whole, stepsDone, start, seal] = FORM.exec(path) ?? [];
+    if (whole === undefined || seal === undefined) continue;
+    if (digest(whole.slice(0, -seal.length - 1), state) !== seal) return undefined;
+    return { stepsDone: Number(stepsDone), turnStart: start === "done" ? undefined : Number(start) };
+  }
+  return undefined;
+}
+
+function digest(text: string, state: ConversationStateStructure): string {
+  const hash = createHash("sha256").update(text);
+  for (const id of state.rootPromptMessagesJson) hash.update("\nroot ").update(id);
+  for (const id of state.turns) hash.update("\nturn ").update(id);
+  return hash.digest("hex");
+}

@@ -1,0 +1,51 @@
+/** Questions of one family that wait for their answer. Ids count from 0 and are never used again. */
+export class Pending<A> {
+  #next = 0;
+  readonly #open = new Map<
+    number,
+    { resolve: (answer: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
+  >();
+
+  /** A new question. With a time limit, `onTimeout` decides what an answer that never came means: a value, or a throw. */
+  ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly answer: Promise<A> } {
+    const id = this.#next++;
+    const answer = new Promise<A>((resolve, reject) => {
+      if (timeoutMs === undefined || !onTimeout) {
+        this.#open.set(id, { resolve, reject });
+        return;
+      }
+      const timer = setTimeout(() => {
+        this.#open.delete(id);
+        try {
+          resolve(onTimeout(id));
+        } catch (error) {
+          reject(error as Error);
+        }
+      }, timeoutMs);
+      this.#open.set(id, { resolve, reject, timer });
+    });
+    // Nobody may be listening any more when a run is torn down.
+    answer.catch(() => {});
+    return { id, answer };
+  }
+
+  stateOf(id: number): "pending" | "already answered" | "never asked" {
+    if (this.#open.has(id)) return "pending";
+    return id < this.#next ? "already answered" : "never asked";
+  }
+
+  settle(id: number, answer: A): void {
+    const question = this.#open.get(id);
+    clearTimeout(question?.timer);
+    this.#open.delete(id);
+    question?.resolve(answer);
+  }
+
+  rejectAll(reason: Error): void {
+    for (const { reject, timer } of this.#open.values()) {
+      clearTimeout(timer);
+      reject(reason);
+    }
+    this.#open.clear();
+  }
+}

@@ -1,0 +1,150 @@
+import { fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type ConversationStateStructure,
+  ConversationTurnStructureSchema,
+} from "../../gen/agent/v1/conversation_pb.ts";
+import type { SelectedImage } from "../../gen/agent/v1/selected_context_pb.ts";
+import { ConversationStepSchema, type ToolCall, ToolCallSchema } from "../../gen/agent/v1/tool_call_pb.ts";
+import { type UserMessage, UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import type { Call, Image, Message } from "../script/conversation.ts";
+import { describeImage } from "./image.ts";
+import { parseRootMessage, unwrapUserQuery } from "./root-message.ts";
+
+/** Where the bytes behind blob ids come from. */
+export interface BlobSource {
+  /** Undefined if the client does not have it. */
+  get(id: Uint8Array): Promise<Uint8Array | undefined>;
+  /** Told of an id that cannot be one; throws where that is not let pass. */
+  reject(field: string, problem: string): void;
+}
+
+export interface History {
+  readonly messages: readonly Message[];
+  /** The prompt entries hold it all; otherwise it had to be read from the turns. */
+  readonly isInRoots: boolean;
+}
+
+/**
+ * Reads a conversation out of the blobs that its state refers to. The prompt is built from the root messages.
+ * Clients that write their history only into turns are understood, too; whichever is used must be complete.
+ */
+export async function readHistory(state: ConversationStateStructure, blobs: BlobSource): Promise<History> {
+  const [messages, turns] = await Promise.all([
+    Promise.all(
+      state.rootPromptMessagesJson.map(async (id, index) => {
+        const bytes = await fetchBlob(id, `conversation_state.root_prompt_messages_json[${index}]`, blobs);
+        return readRoot(bytes ?? notFound(id));
+      }),
+    ),
+    Promise.all(state.turns.map((id, index) => readTurn(id, `conversation_state.turns[${index}]`, blobs))),
+  ]);
+  const isInRoots = turns.length === 0 || messages.some((message) => message.role !== "system");
+  if (isInRoots) return { messages, isInRoots };
+  return {
+    messages: [...messages, ...turns.flatMap((turn) => (turn instanceof ConnectFailure ? fail(turn) : turn))],
+    isInRoots,
+  };
+}
+
+/** What cannot be read as a message is still there, and holds its place. */
+const readRoot = (bytes: Uint8Array): Message =>
+  parseRootMessage(bytes) ?? { role: "system", text: Buffer.from(bytes).toString("utf8") };
+
+async function fetchBlob(id: Uint8Array, field: string, blobs: BlobSource): Promise<Uint8Array | undefined> {
+  if (id.length !== 32) blobs.reject(field, `a blob id has 32 bytes, this has ${id.length}: ${blobNotFound(id)}`);
+  return blobs.get(id);
+}
+
+/** A missing blob matters only if the turn is needed: it is returned, not thrown. */
+async function readTurn(id: Uint8Array, field: string, blobs: BlobSource): Promise<Message[] | ConnectFailure> {
+  const need = async (blobId: Uint8Array, name: string) =>
+    (await fetchBlob(blobId, `${field}.${name}`, blobs)) ?? notFound(blobId);
+  try {
+    const bytes = await fetchBlob(id, field, blobs);
+    const { turn } = fromBinary(ConversationTurnStructureSchema, bytes ?? notFound(id));
+    if (turn.case !== "agentConversationTurn") return [];
+    const { userMessage, steps } = turn.value;
+    const messages: Message[] = [];
+    if (userMessage.length > 0) {
+      const message = fromBinary(UserMessageSchema, await need(userMessage, "user_message"));
+      messages.push(await readUserMessage(message, blobs));
+    }
+    const contents = await Promise.all(steps.map((step, index) => need(step, `steps[${index}]`)));
+    messages.push(...contents.flatMap(readStep));
+    return messages;
+  } catch (error) {
+    if (error instanceof BlobNotFound) return error;
+    throw error;
+  }
+}
+
+function readStep(bytes: Uint8Array): Message[] {
+  const { message } = fromBinary(ConversationStepSchema, bytes);
+  switch (message.case) {
+    case "assistantMessage":
+      return [{ role: "assistant", text: message.value.text, calls: [] }];
+    case "toolCall":
+      return readToolCall(message.value);
+    default:
+      return [];
+  }
+}
+
+function readToolCall(toolCall: ToolCall): Message[] {
+  const { tool } = toolCall;
+  if (tool.case !== "mcpToolCall") {
+    const json = toJson(ToolCallSchema, toolCall) as Record<string, { args?: JsonObject; result?: JsonObject }>;
+    const member = tool.case === undefined ? undefined : json[tool.case];
+    const call: Call = { name: tool.case?.replace(/ToolCall$/, "") ?? "unknown", args: member?.args ?? {} };
+    const result: Message[] = member?.result ? [{ role: "tool", results: [JSON.stringify(member.result)] }] : [];
+    return [{ role: "assistant", text: "", calls: [call] }, ...result];
+  }
+  const { args, result } = tool.value;
+  const entries = Object.entries(args?.args ?? {}).map(([key, value]) => [key, toJson(ValueSchema, value)]);
+  const call: Call = { name: args?.toolName || args?.name || "", args: Object.fromEntries(entries) as JsonObject };
+  const text =
+    result?.result.case === "success"
+      ? result.result.value.content.map(({ content }) => (content.case === "text" ? content.value.text : "")).join("\n")
+      : result?.result.case === "error"
+        ? result.result.value.error
+        : undefined;
+  const answer: Message[] = text === undefined ? [] : [{ role: "tool", results: [text] }];
+  return [{ role: "assistant", text: "", calls: [call] }, ...answer];
+}
+
+/** A user message with its images; long texts and images may have been moved into blobs. */
+export async function readUserMessage(message: UserMessage, blobs: BlobSource): Promise<Message & { role: "user" }> {
+  const { textBlobId } = message;
+  const moved =
+    textBlobId && textBlobId.length > 0 ? ((await blobs.get(textBlobId)) ?? notFound(textBlobId)) : undefined;
+  const text = moved ? Buffer.from(moved).toString("utf8") : message.text;
+  const images = await Promise.all(
+    (message.selectedContext?.selectedImages ?? []).map((image) => readImage(image, blobs)),
+  );
+  return { role: "user", text: unwrapUserQuery(text), images };
+}
+
+async function readImage({ dataOrBlobId: source, mimeType }: SelectedImage, blobs: BlobSource): Promise<Image> {
+  switch (source.case) {
+    case "data":
+      return describeImage(source.value, mimeType);
+    case "blobIdWithData":
+      return describeImage(source.value.data, mimeType);
+    case "blobId":
+      return describeImage((await blobs.get(source.value)) ?? notFound(source.value), mimeType);
+    default:
+      return describeImage(new Uint8Array(), mimeType);
+  }
+}
+
+class BlobNotFound extends ConnectFailure {}
+
+const blobNotFound = (id: Uint8Array): string => `Blob not found: ${id.join(",")}`;
+
+const notFound = (id: Uint8Array): never => fail(new BlobNotFound("internal", blobNotFound(id)));
+
+function fail(failure: ConnectFailure): never {
+  throw failure;
+}

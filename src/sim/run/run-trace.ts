@@ -1,0 +1,50 @@
+import { toJson } from "@bufbuild/protobuf";
+import {
+  type AgentClientMessage,
+  AgentClientMessageSchema,
+  type AgentServerMessage,
+  AgentServerMessageSchema,
+} from "../../gen/agent/v1/run_pb.ts";
+import type { Transport } from "../exchange.ts";
+import type { TraceEntry } from "../options.ts";
+import { memberName, memberOf } from "./member.ts";
+
+/** Writes the trace of one run. Costs nothing where no trace is kept. */
+export class RunTrace {
+  readonly #write: ((entry: TraceEntry) => void) | undefined;
+  readonly #run: string;
+  readonly #transport: Transport;
+
+  constructor(write: ((entry: TraceEntry) => void) | undefined, run: string, transport: Transport) {
+    this.#write = write;
+    this.#run = run;
+    this.#transport = transport;
+  }
+
+  get isOn(): boolean {
+    return this.#write !== undefined;
+  }
+
+  note(kind: string, message: unknown, dir: TraceEntry["dir"] = "-"): void {
+    this.#write?.({ t: Date.now(), run: this.#run, transport: this.#transport, dir, kind, message });
+  }
+
+  received(message: AgentClientMessage): void {
+    if (!this.isOn) return;
+    const kind = memberName(AgentClientMessageSchema, memberOf(AgentClientMessageSchema, message));
+    this.note(kind, toJson(AgentClientMessageSchema, message), "in");
+  }
+
+  sent(message: AgentServerMessage): void {
+    if (!this.isOn) return;
+    this.note(kindOf(message), toJson(AgentServerMessageSchema, message), "out");
+  }
+}
+
+/** An update by its own name, everything else by that of the message. */
+function kindOf(message: AgentServerMessage): string {
+  if (message.message.case !== "interactionUpdate") {
+    return memberName(AgentServerMessageSchema, memberOf(AgentServerMessageSchema, message));
+  }
+  return (message.message.value.message.case ?? "update").replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

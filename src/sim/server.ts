@@ -1,0 +1,76 @@
+import type { Backend, Route, Routes } from "./backend.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Listener, listen } from "./listener.ts";
+import { SIM_DEFAULTS, type SimOptions } from "./options.ts";
+import { Rendezvous } from "./rendezvous.ts";
+import { failureFrom, respondFailure } from "./rpc.ts";
+import { runRoutes } from "./run/routes.ts";
+import { Tally } from "./script/tally.ts";
+
+export interface Simulator {
+  readonly url: string;
+  readonly port: number;
+  /** Lets what is under way finish, for as long as the given time. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const ROUTES: Routes = { ...runRoutes };
+
+/** Starts a simulated backend on loopback. */
+export async function startSim(options: Partial<SimOptions> = {}): Promise<Simulator> {
+  const settings: SimOptions = { ...SIM_DEFAULTS, ...options };
+  const backend: Backend = {
+    options: settings,
+    tally: new Tally(),
+    rendezvous: new Rendezvous(),
+    logins: new Map(),
+  };
+  const listener: Listener = await listen({
+    port: settings.port,
+    tls: settings.tls,
+    onExchange: (exchange) => void dispatch(exchange, backend),
+  });
+  return {
+    url: `${settings.tls ? "https" : "http"}://127.0.0.1:${listener.port}`,
+    port: listener.port,
+    async close(graceMs = 0) {
+      const drained = listener.close();
+      const timer = setTimeout(() => listener.destroy(), graceMs);
+      await drained;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
+  try {
+    if (isForeignPage(exchange.header("origin"))) {
+      exchange.respondJson(403, { code: "permission_denied", message: "Pages of other sites are not served." });
+      return;
+    }
+    const route = findRoute(exchange);
+    backend.options.trace?.({
+      t: Date.now(),
+      run: exchange.header("x-request-id") ?? "",
+      transport: exchange.transport,
+      dir: "in",
+      kind: "request",
+      message: { method: exchange.method, path: exchange.url.pathname },
+    });
+    if (route) await route(exchange, backend);
+    else exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.url.pathname} here.` });
+  } catch (error) {
+    respondFailure(exchange, failureFrom(error));
+  }
+}
+
+function findRoute({ method, url }: Exchange): Route | undefined {
+  const key = `${method} ${url.pathname}`;
+  const wildcard = Object.keys(ROUTES).find((route) => route.endsWith("*") && key.startsWith(route.slice(0, -1)));
+  return ROUTES[key] ?? (wildcard === undefined ? undefined : ROUTES[wildcard]);
+}
+
+/** Loopback is open to every page in the user's browser; none of them has business here. */
+function isForeignPage(origin: string | undefined): boolean {
+  return origin !== undefined && !/^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
+}
