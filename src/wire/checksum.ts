@@ -1,0 +1,41 @@
+/**
+ * `x-cursor-checksum`: eight base64 characters of a scrambled coarse clock, then what identifies the device. The
+ * vendor's SDK sends none and the backend does not insist, so this is sent only where asked for.
+ */
+export interface ChecksumOptions {
+  /** `machineId`, or `machineId/macMachineId`. Keep it stable: the backend counts devices by it. */
+  readonly device: string;
+  /** Default: now. */
+  readonly epochMs?: number;
+  /**
+   * How the clock becomes six bytes. `wrapped` is what the vendor's JavaScript really emits, since `>>` counts modulo
+   * 32; `big-endian` is what ports of it to other languages emit.
+   */
+  readonly bytes?: "wrapped" | "big-endian";
+  readonly alphabet?: "base64url" | "base64";
+  /** Milliseconds since the epoch to those that count. Default: as they are. */
+  readonly clock?: (epochMs: number) => number;
+}
+
+const TICK_MS = 1_000_000;
+const HALF_HOUR_MS = 30 * 60_000;
+
+/** Some clients floor their clock to half hours, of local time; here of UTC, which differs only in odd zones. */
+export const floorToHalfHour = (epochMs: number): number => epochMs - (epochMs % HALF_HOUR_MS);
+
+export function checksum(options: ChecksumOptions): string {
+  const { device, epochMs = Date.now(), bytes = "wrapped", alphabet = "base64url", clock } = options;
+  const ticks = Math.floor((clock ? clock(epochMs) : epochMs) / TICK_MS);
+  const plain = Buffer.alloc(6);
+  plain.writeUIntBE(ticks, 0, 6);
+  if (bytes === "wrapped") plain.copyWithin(0, 4, 6);
+  return scramble(plain).toString(alphabet) + device;
+}
+
+function scramble(plain: Buffer): Buffer {
+  let key = 165;
+  return plain.map((byte, index) => {
+    key = ((byte ^ key) + index) & 0xff;
+    return key;
+  }) as Buffer;
+}

@@ -1,0 +1,178 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { ExcursorError } from "../core/errors.ts";
+import type { H2Session } from "./h2-session.ts";
+import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } from "./http.ts";
+import { connectionClosed, fromNodeError, fromReset } from "./network-errors.ts";
+import type { OriginSessions, SessionWaiter } from "./session-pool.ts";
+
+/** Beyond this an exchange that has no connection yet asks its writer to wait; as much as a Node stream. */
+const MAX_UNSENT_BYTES = 64 * 1024;
+
+/**
+ * One HTTP/2 stream. Until the response begins it remembers what it has sent, so that it can move, once, to another
+ * connection if the peer proves that it never looked: a GOAWAY that names a lower stream, a refused stream, a
+ * connection that closed before our first frame. Everything else that goes wrong is the handler's to hear.
+ */
+export class H2Exchange implements HttpExchange, SessionWaiter {
+  readonly #sessions: OriginSessions;
+  readonly #request: HttpRequest;
+  readonly #handler: HttpHandler;
+  #stream: ClientHttp2Stream | undefined;
+  /** The body so far; undefined once the response has begun. */
+  #sent: Uint8Array[] | undefined = [];
+  #unsentBytes = 0;
+  #isEnded = false;
+  #isPaused = false;
+  #needsDrain = false;
+  #hasMoved = false;
+  #isOver = false;
+
+  constructor(sessions: OriginSessions, request: HttpRequest, handler: HttpHandler) {
+    this.#sessions = sessions;
+    this.#request = request;
+    this.#handler = handler;
+    sessions.join(this);
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.#isOver || this.#isEnded) return true;
+    this.#sent?.push(chunk);
+    if (this.#stream) return this.#stream.write(chunk);
+    this.#unsentBytes += chunk.length;
+    this.#needsDrain = this.#unsentBytes > MAX_UNSENT_BYTES;
+    return !this.#needsDrain;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#stream?.end();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#stream?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sessions.leave(this);
+    this.#stream?.close(constants.NGHTTP2_CANCEL);
+    // Node would otherwise keep what was received for a reader that has gone.
+    this.#stream?.resume();
+  }
+
+  refused(error: ExcursorError): void {
+    this.#fail(error, false);
+  }
+
+  placed(session: H2Session): void {
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request(this.#headers());
+    } catch (error) {
+      process.nextTick(() => this.#notTaken(error));
+      return;
+    }
+    this.#stream = stream;
+    let failure: unknown;
+    stream.on("response", (headers) => this.#opened(headers));
+    stream.on("data", (chunk: Buffer) => {
+      if (!this.#isOver) this.#handler.data(chunk);
+    });
+    stream.on("drain", () => {
+      if (!this.#isOver) this.#handler.drain?.();
+    });
+    stream.on("end", () => {
+      // A reset ends the readable side as well; 'close' tells them apart.
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();
+    });
+    stream.on("error", (error) => {
+      failure = error;
+    });
+    stream.on("close", () => this.#closed(session, stream, failure));
+    if (this.#isPaused) stream.pause();
+    this.#flush(stream);
+  }
+
+  /** Older Node throws for a session that has just closed; anything else thrown is a request that cannot be sent. */
+  #notTaken(error: unknown): void {
+    const isSessionGone = /^ERR_HTTP2_\w+_SESSION$/.test((error as NodeJS.ErrnoException).code ?? "");
+    if (isSessionGone) this.#move(fromNodeError(error, this.#request.origin));
+    else this.#fail(ExcursorError.from(error), false);
+  }
+
+  #headers(): Readonly<Record<string, string>> {
+    const { method = "POST", path, headers } = this.#request;
+    return { ...headers, [constants.HTTP2_HEADER_METHOD]: method, [constants.HTTP2_HEADER_PATH]: path, te: "trailers" };
+  }
+
+  #flush(stream: ClientHttp2Stream): void {
+    let hasRoom = true;
+    for (const chunk of this.#sent ?? []) hasRoom = stream.write(chunk);
+    if (this.#isEnded) stream.end();
+    this.#unsentBytes = 0;
+    if (!this.#needsDrain || !hasRoom) return;
+    this.#needsDrain = false;
+    process.nextTick(() => {
+      if (!this.#isOver) this.#handler.drain?.();
+    });
+  }
+
+  #opened(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): void {
+    this.#sent = undefined;
+    if (this.#isOver) return;
+    this.#handler.head({ status: headers[":status"] ?? 0, headers: plainHeaders(headers) });
+  }
+
+  #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
+    if (this.#isOver) return;
+    const error = this.#explain(session, stream, failure);
+    if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
+    else this.#fail(error, true);
+  }
+
+  /** What the session died of explains more than what its streams report. */
+  #explain(session: H2Session, stream: ClientHttp2Stream, failure: unknown): ExcursorError {
+    if (failure instanceof ExcursorError) return failure;
+    const code = (failure as NodeJS.ErrnoException | undefined)?.code;
+    if (code === "ERR_HTTP2_STREAM_ERROR") return fromReset(stream.rstCode ?? 0, failure);
+    if (session.error) return session.error;
+    if (code === "ERR_HTTP2_SESSION_ERROR") return fromReset(stream.rstCode ?? 0, failure);
+    if (code !== undefined) return fromNodeError(failure, this.#request.origin);
+    // A connection that merely ends looks, on its streams, as if each had been cancelled.
+    return session.isDestroyed ? connectionClosed(this.#request.origin) : fromReset(stream.rstCode ?? 0);
+  }
+
+  #move(error: ExcursorError): void {
+    if (this.#isOver) return;
+    this.#stream = undefined;
+    if (this.#hasMoved) {
+      this.#fail(error, false);
+      return;
+    }
+    this.#hasMoved = true;
+    this.#sessions.join(this);
+  }
+
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
+    const stream = this.#stream;
+    stream?.end();
+    stream?.setTimeout(this.#sessions.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    this.#handler.end();
+  }
+
+  #fail(error: ExcursorError, reached: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handler.fail(error, reached);
+  }
+}

@@ -1,0 +1,160 @@
+import { ExcursorError } from "../core/errors.ts";
+import { type EndOfStream, parseEndOfStream } from "./end-of-stream.ts";
+import { FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "./envelope.ts";
+import { encodingError, gunzip, gunzipNow, MAX_SYNC_BYTES } from "./gzip.ts";
+import type { WireLimits } from "./limits.ts";
+
+export interface MessageSink {
+  message(payload: Uint8Array): void;
+  /** Exactly once, last, unless the stream was {@link MessageStream.stop stopped}. */
+  end(end: EndOfStream): void;
+}
+
+/** Where the bytes come from. */
+export interface MessageSource {
+  pause(): void;
+  resume(): void;
+}
+
+/**
+ * Bytes to messages: frames, decompression, order, the end. The same for everything that carries a stream.
+ *
+ * It is *blocked* while the reader has paused it or a large message is being inflated on another thread. Blocked, it
+ * stops its source and keeps the frames that the last chunk still held: no message comes between `pause()` and
+ * `resume()`, and none overtakes another. Whatever follows the end frame is dropped: the backend has said how it went.
+ */
+export class MessageStream {
+  readonly #sink: MessageSink;
+  readonly #source: MessageSource;
+  readonly #limits: WireLimits;
+  readonly #encoding: string;
+  readonly #decoder: FrameDecoder;
+  #frames = 0;
+  #waiting: Array<readonly [flags: number, payload: Uint8Array]> = [];
+  /** What ends the stream once the frames before it are through. */
+  #failure: ExcursorError | undefined;
+  #isPaused = false;
+  #isInflating = false;
+  #isDraining = false;
+  #isOver = false;
+
+  /** `encoding` is the response's `connect-content-encoding`. */
+  constructor(limits: WireLimits, encoding: string | undefined, source: MessageSource, sink: MessageSink) {
+    this.#limits = limits;
+    this.#encoding = encoding ?? "gzip";
+    this.#source = source;
+    this.#sink = sink;
+    this.#decoder = new FrameDecoder(limits);
+  }
+
+  /** How many frames have come so far. */
+  get frames(): number {
+    return this.#frames;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#attempt(() => this.#decoder.push(chunk, this.#onFrame), this.#failAfterWaiting);
+  }
+
+  /** The source has no more bytes: without an end frame before, that is an error. */
+  finish(): void {
+    this.#attempt(() => {
+      this.#decoder.finish();
+      throw new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
+        code: "stream_truncated",
+      });
+    }, this.#failAfterWaiting);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#source.pause();
+  }
+
+  /** Messages that were held back come before it returns. */
+  resume(): void {
+    this.#isPaused = false;
+    this.#drain();
+  }
+
+  /** The sink hears nothing more. */
+  stop(): void {
+    this.#isOver = true;
+    this.#waiting = [];
+  }
+
+  readonly #onFrame = (flags: number, payload: Uint8Array): void => {
+    this.#frames++;
+    if (this.#isOver) return;
+    if (this.#isPaused || this.#isInflating) this.#waiting.push([flags, payload]);
+    else this.#inflate(flags, payload);
+  };
+
+  #inflate(flags: number, payload: Uint8Array): void {
+    if ((flags & FLAG_COMPRESSED) === 0 || payload.length === 0) {
+      this.#deliver(flags, payload);
+      return;
+    }
+    if (this.#encoding !== "gzip") throw encodingError(this.#encoding);
+    const maxBytes = flags & FLAG_END ? this.#limits.maxEndBytes : this.#limits.maxInflatedBytes;
+    if (payload.length <= MAX_SYNC_BYTES) {
+      this.#deliver(flags, gunzipNow(payload, maxBytes));
+      return;
+    }
+    this.#isInflating = true;
+    this.#source.pause();
+    gunzip(payload, maxBytes)
+      .finally(() => {
+        this.#isInflating = false;
+      })
+      .then(
+        (inflated) => this.#attempt(() => this.#deliver(flags, inflated), this.#failNow),
+        (error) => this.#failNow(error),
+      )
+      .then(() => this.#drain());
+  }
+
+  #deliver(flags: number, payload: Uint8Array): void {
+    if (this.#isOver) return;
+    if (flags & FLAG_END) this.#end(parseEndOfStream(payload));
+    else this.#sink.message(payload);
+  }
+
+  #drain(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#attempt(() => {
+      while (!this.#isPaused && !this.#isInflating) {
+        const frame = this.#waiting.shift();
+        if (!frame) break;
+        this.#inflate(...frame);
+      }
+    }, this.#failNow);
+    this.#isDraining = false;
+    if (this.#isPaused || this.#isInflating || this.#isOver) return;
+    if (this.#failure) this.#failNow(this.#failure);
+    else this.#source.resume();
+  }
+
+  /** A sink that throws fails its own stream, not the process. */
+  #attempt(step: () => void, fail: (error: ExcursorError) => void): void {
+    try {
+      step();
+    } catch (error) {
+      fail(ExcursorError.from(error));
+    }
+  }
+
+  readonly #failNow = (error: ExcursorError): void => this.#end({ error, metadata: {} });
+
+  readonly #failAfterWaiting = (error: ExcursorError): void => {
+    this.#failure ??= error;
+    this.#drain();
+  };
+
+  #end(end: EndOfStream): void {
+    if (this.#isOver) return;
+    this.stop();
+    this.#sink.end(end);
+  }
+}

@@ -1,0 +1,185 @@
+import type { ExcursorError } from "../core/errors.ts";
+import { H2Exchange } from "./h2-exchange.ts";
+import { H2Session } from "./h2-session.ts";
+import type { HttpTransport } from "./http.ts";
+import { type WireLimits, wireLimits } from "./limits.ts";
+import { transportClosed } from "./network-errors.ts";
+
+export interface SessionPoolOptions {
+  readonly limits?: Partial<WireLimits>;
+  /** Certificates to trust instead of Node's own list. */
+  readonly ca?: string | Buffer;
+}
+
+/** HTTP/2, with one shared connection per origin and more only where the peer's stream limit asks for them. */
+export interface SessionPool extends HttpTransport {
+  stats(): PoolStats;
+}
+
+export interface PoolStats {
+  readonly sessions: number;
+  readonly streams: number;
+  /** Exchanges that wait for a connection with room. */
+  readonly waiting: number;
+}
+
+/** Something that needs a session, and gets one or an error. */
+export interface SessionWaiter {
+  placed(session: H2Session): void;
+  refused(error: ExcursorError): void;
+}
+
+export function createSessionPool(options: SessionPoolOptions = {}): SessionPool {
+  const limits = wireLimits(options.limits);
+  const origins = new Map<string, OriginSessions>();
+  let isClosed = false;
+
+  const sessionsOf = (origin: string): OriginSessions => {
+    let sessions = origins.get(origin);
+    if (!sessions) {
+      sessions = new OriginSessions(origin, limits, options.ca);
+      origins.set(origin, sessions);
+      if (isClosed) sessions.destroy();
+    }
+    return sessions;
+  };
+
+  return {
+    open: (request, handler) => new H2Exchange(sessionsOf(request.origin), request, handler),
+    async close() {
+      isClosed = true;
+      await Promise.all(Array.from(origins.values(), (sessions) => sessions.close()));
+    },
+    destroy() {
+      isClosed = true;
+      for (const sessions of origins.values()) sessions.destroy();
+    },
+    stats() {
+      let [sessions, streams, waiting] = [0, 0, 0];
+      for (const origin of origins.values()) {
+        sessions += origin.sessions.size;
+        waiting += origin.waiting;
+        for (const session of origin.sessions) streams += session.streams;
+      }
+      return { sessions, streams, waiting };
+    },
+  };
+}
+
+/** The connections to one origin, and who waits for them. */
+export class OriginSessions {
+  readonly origin: string;
+  readonly sessions = new Set<H2Session>();
+  readonly #limits: WireLimits;
+  readonly #ca: string | Buffer | undefined;
+  readonly #waiters = new Set<SessionWaiter>();
+  /** The peer's stream limit as we last saw it. Until the first connection is up, one is assumed to be enough. */
+  #maxStreams = Number.POSITIVE_INFINITY;
+  #pingIntervalMs: number;
+  #isClosed = false;
+  #onEmpty: Array<() => void> = [];
+
+  constructor(origin: string, limits: WireLimits, ca: string | Buffer | undefined) {
+    this.origin = origin;
+    this.#limits = limits;
+    this.#ca = ca;
+    this.#pingIntervalMs = limits.pingIntervalMs;
+  }
+
+  get lingerMs(): number {
+    return this.#limits.lingerMs;
+  }
+
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Places the waiter now if a connection has room, else as soon as one has. */
+  join(waiter: SessionWaiter): void {
+    if (this.#isClosed) {
+      process.nextTick(() => waiter.refused(transportClosed()));
+      return;
+    }
+    this.#waiters.add(waiter);
+    this.#assign();
+  }
+
+  leave(waiter: SessionWaiter): void {
+    this.#waiters.delete(waiter);
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#refuse(transportClosed());
+    for (const session of this.sessions) session.drain();
+    if (this.sessions.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onEmpty.push(resolve));
+  }
+
+  destroy(): void {
+    this.#isClosed = true;
+    this.#refuse(transportClosed());
+    for (const session of this.sessions) session.destroy(transportClosed());
+  }
+
+  #assign(): void {
+    for (const waiter of this.#waiters) {
+      const session = this.#withRoom();
+      if (!session) break;
+      this.#waiters.delete(waiter);
+      waiter.placed(session);
+    }
+    let [expected, live] = [0, 0];
+    for (const session of this.sessions) {
+      if (session.isConnecting) expected += this.#maxStreams;
+      if (!session.isSpent) live++;
+    }
+    for (; this.#waiters.size > expected && live < this.#limits.maxSessions; live++) {
+      expected += this.#maxStreams;
+      this.#connect();
+    }
+  }
+
+  /** The oldest first, so that surplus ones fall idle. */
+  #withRoom(): H2Session | undefined {
+    for (const session of this.sessions) if (session.hasRoom()) return session;
+    return undefined;
+  }
+
+  #connect(): void {
+    const session: H2Session = new H2Session({
+      origin: this.origin,
+      limits: this.#limits,
+      ca: this.#ca,
+      pingIntervalMs: this.#pingIntervalMs,
+      onChange: () => this.#changed(session),
+      onCalm: () => {
+        this.#pingIntervalMs *= 2;
+      },
+    });
+    this.sessions.add(session);
+  }
+
+  #changed(session: H2Session): void {
+    if (session.isClosed) {
+      this.sessions.delete(session);
+      if (session.connectError && !this.#isConnecting()) this.#refuse(session.connectError);
+      if (this.sessions.size === 0) for (const resolve of this.#onEmpty.splice(0)) resolve();
+    } else {
+      // Zero would have us open one connection after the other: treat it as a pause of the peer's.
+      this.#maxStreams = session.maxStreams || Number.POSITIVE_INFINITY;
+    }
+    if (!this.#isClosed) this.#assign();
+  }
+
+  #isConnecting(): boolean {
+    for (const session of this.sessions) if (session.isConnecting) return true;
+    return false;
+  }
+
+  #refuse(error: ExcursorError): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const waiter of waiters) waiter.refused(error);
+  }
+}
