@@ -1,5 +1,7 @@
 import type { Backend, Route, Routes } from "./backend.ts";
 import type { Exchange } from "./exchange.ts";
+import { streamChatRoutes } from "./legacy/stream-chat.ts";
+import { unifiedRoutes } from "./legacy/unified-run.ts";
 import { type Listener, listen } from "./listener.ts";
 import { SIM_DEFAULTS, type SimOptions } from "./options.ts";
 import { Rendezvous } from "./rendezvous.ts";
@@ -14,7 +16,7 @@ export interface Simulator {
   close(graceMs?: number): Promise<void>;
 }
 
-const ROUTES: Routes = { ...runRoutes };
+const ROUTES: Routes = { ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
 
 /** Starts a simulated backend on loopback. */
 export async function startSim(options: Partial<SimOptions> = {}): Promise<Simulator> {

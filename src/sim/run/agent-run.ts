@@ -1,4 +1,3 @@
-import { constants } from "node:http2";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
 import {
@@ -12,13 +11,15 @@ import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
-import { failureFrom, respondFailure } from "../rpc.ts";
+import { failureFrom } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
-import { failureOf, play } from "../script/play.ts";
+import { play } from "../script/play.ts";
 import type { Step } from "../script/step.ts";
 import { AgentStage } from "./agent-stage.ts";
+import { endBeforeStream } from "./before-stream.ts";
 import { type Briefing, brief, userMessagesOf } from "./briefing.ts";
 import { Correspondence } from "./correspondence.ts";
+import { defaultScript, echoOf } from "./echo.ts";
 import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
 import { RunTrace } from "./run-trace.ts";
@@ -51,9 +52,12 @@ export class AgentRun {
     this.#requestId = requestId;
     this.#out = out;
     this.#trace = new RunTrace(options.trace, requestId, out.exchange.transport);
-    this.#lifeline = new Lifeline(out, options.heartbeatMs, () => {
-      this.#trace.sent(HEARTBEAT);
-      return toBinary(AgentServerMessageSchema, HEARTBEAT);
+    this.#lifeline = new Lifeline(out, {
+      everyMs: options.heartbeatMs,
+      encode: () => {
+        this.#trace.sent(HEARTBEAT);
+        return toBinary(AgentServerMessageSchema, HEARTBEAT);
+      },
     });
     this.#correspondence = new Correspondence({
       send: (message) => this.#send(message),
@@ -113,7 +117,8 @@ export class AgentRun {
   async #run(request: AgentRunRequest): Promise<void> {
     this.#hasStarted = true;
     try {
-      if (this.#endsBeforeStream(request)) return;
+      const asked = request.action ? userMessagesOf(request.action).map((message) => message.text) : [];
+      if (endBeforeStream(asked.join("\n"), this.#out.exchange, this.#backend, this.#account)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
       const briefing = await brief(request, this.#requestId, this.#correspondence);
@@ -129,8 +134,7 @@ export class AgentRun {
   async #answer(request: AgentRunRequest, briefing: Briefing): Promise<void> {
     const { options, tally } = this.#backend;
     const { script: own, turn, turnCount, from } = briefing;
-    const defaults = options.script === undefined ? [] : parseScripts(options.script);
-    const script = own ?? defaults[(turnCount - 1) % Math.max(1, defaults.length)];
+    const script = own ?? defaultScript(options, turnCount);
     const source = script?.source ?? "";
     this.#steps.push(...(script?.steps ?? []));
 
@@ -170,28 +174,6 @@ export class AgentRun {
     }
   }
 
-  /** Failures that must come before the response headers: known only if the prompt itself says so first. */
-  #endsBeforeStream({ action }: AgentRunRequest): boolean {
-    const { exchange } = this.#out;
-    if (!action || exchange.hasResponded) return false;
-    const text = userMessagesOf(action)
-      .map((message) => message.text)
-      .join("\n");
-    const [script] = parseScripts(text);
-    const index = script?.steps.findIndex(({ type }) => type !== "need" && type !== "usage") ?? -1;
-    const step = script?.steps[index];
-    const isDue = (times: number) => this.#backend.tally.take(this.#account.id, script?.source ?? "", index, times);
-    if (step?.type === "fail" && step.http !== undefined && isDue(step.times)) {
-      respondFailure(exchange, failureOf(step, step.text));
-      return true;
-    }
-    if (step?.type === "fault" && step.fault === "refused" && isDue(step.times)) {
-      exchange.reset(constants.NGHTTP2_REFUSED_STREAM);
-      return true;
-    }
-    return false;
-  }
-
   /** What a client may want while the answer is under way. */
   #act(action: ConversationAction): void {
     if (action.action.case === "cancelAction") {
@@ -212,11 +194,4 @@ export class AgentRun {
     this.#trace.sent(message);
     this.#lifeline.write(toBinary(AgentServerMessageSchema, message));
   }
-}
-
-function echoOf(text: string): string {
-  const said = text.trim();
-  const quoted = said.length > 200 ? `${said.slice(0, 200)}…` : said;
-  const hint = 'I am a simulated model: begin a line with "@sim say hello" to script me.';
-  return quoted === "" ? `Hello! ${hint}` : `You said: ${quoted}\n\n${hint}`;
 }

@@ -17,24 +17,27 @@ export class TurnCancelled extends Error {
  */
 export class Lifeline {
   readonly out: FrameWriter;
-  readonly #heartbeat: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
   #isSilent = false;
   #stop = new AbortController();
 
-  constructor(out: FrameWriter, heartbeatMs: number, heartbeat: () => Uint8Array) {
+  /** Without a heartbeat, silence is silence. */
+  constructor(out: FrameWriter, heartbeat?: { readonly everyMs: number; readonly encode: () => Uint8Array }) {
     this.out = out;
-    this.#heartbeat = setTimeout(() => {
-      if (this.#isSilent || this.#stop.signal.aborted) return;
-      if (out.exchange.hasResponded) this.write(heartbeat());
-      else this.#heartbeat.refresh();
-    }, heartbeatMs);
+    this.#heartbeat =
+      heartbeat &&
+      setTimeout(() => {
+        if (this.#isSilent || this.#stop.signal.aborted) return;
+        if (out.exchange.hasResponded) this.write(heartbeat.encode());
+        else this.#heartbeat?.refresh();
+      }, heartbeat.everyMs);
     out.exchange.onOver(() => this.stop(new StreamGone()));
   }
 
   /** Sends a message; a promise means that the reader is behind. */
   write(payload: Uint8Array): Promise<void> | undefined {
     this.#stop.signal.throwIfAborted();
-    if (!this.#isSilent) this.#heartbeat.refresh();
+    if (!this.#isSilent) this.#heartbeat?.refresh();
     return this.out.send(payload) ? undefined : this.out.exchange.drained();
   }
 

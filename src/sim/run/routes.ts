@@ -1,23 +1,12 @@
-import { gunzipSync } from "node:zlib";
-import { fromBinary } from "@bufbuild/protobuf";
-import { ExcursorError } from "../../core/errors.ts";
-import { type BidiAppendRequest, BidiRequestIdSchema, BidiService } from "../../gen/aiserver/v1/bidi_pb.ts";
-import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/envelope.ts";
-import { type Account, authenticate } from "../accounts.ts";
+import { type BidiAppendRequest, BidiService } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { authenticate } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
-import type { Exchange } from "../exchange.ts";
-import { FrameWriter, streamFormat } from "../frame-writer.ts";
-import type { Uplink } from "../rendezvous.ts";
 import { serveUnary } from "../rpc.ts";
 import { AgentRun } from "./agent-run.ts";
+import { type OpenRun, serveBidi, serveDownload } from "./stream-request.ts";
 
-const MAX_FRAME_BYTES = 64 << 20;
-
-/** Makes the run that answers a stream. */
-export type OpenRun = (backend: Backend, account: Account, requestId: string, out: FrameWriter) => Uplink;
-
-const openAgentRun: OpenRun = (backend, account, requestId, out) => new AgentRun(backend, account, requestId, out);
+const openAgentRun: OpenRun = (...parts) => new AgentRun(...parts);
 
 export const runRoutes: Routes = {
   "POST /agent.v1.AgentService/Run": (exchange, backend) => serveBidi(exchange, backend, openAgentRun),
@@ -27,39 +16,6 @@ export const runRoutes: Routes = {
     return serveUnary(exchange, BidiService.method.bidiAppend, (append) => takeUpload(append, backend));
   },
 };
-
-/** A bidirectional stream. The load balancers of the real backend refuse it over HTTP/1.1 with a status of their own. */
-export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): void {
-  if (exchange.transport === "h1") {
-    exchange.respond(464, "", {});
-    return;
-  }
-  const begun = beginStream(exchange);
-  if (!begun) return;
-  const run = open(backend, begun.account, exchange.header("x-request-id") ?? "", begun.out);
-  const decoder = new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES });
-  exchange.request.on("data", (chunk: Buffer) => {
-    try {
-      decoder.push(chunk, (flags, payload) => run.receive(flags & FLAG_COMPRESSED ? inflate(payload) : payload));
-    } catch (error) {
-      run.stop(new ConnectFailure("invalid_argument", ExcursorError.from(error).message));
-    }
-  });
-}
-
-/** The download half over HTTP/1.1: one frame says which run it is, the uploads come beside it. */
-export async function serveDownload(exchange: Exchange, backend: Backend, open: OpenRun): Promise<void> {
-  const begun = beginStream(exchange);
-  if (!begun) return;
-  const { account, out } = begun;
-  const requestId = await readRequestId(exchange);
-  const hasFirst = backend.rendezvous.hasFirst(requestId);
-  const run = open(backend, account, requestId, out);
-  exchange.onOver(() => backend.rendezvous.leave(requestId));
-  // Some clients wait for these headers before they upload anything; with the first upload here, the run decides.
-  if (!hasFirst) out.open();
-  backend.rendezvous.join(requestId, run);
-}
 
 /** One upload. Those for a run that is over are fine: a client closes its execs after it has read the end. */
 function takeUpload(append: BidiAppendRequest, { rendezvous }: Backend): Record<string, never> {
@@ -76,34 +32,4 @@ function takeUpload(append: BidiAppendRequest, { rendezvous }: Backend): Record<
     throw new ConnectFailure("resource_exhausted", "Too much is waiting for this run.");
   }
   return {};
-}
-
-/** Checks what every stream needs. A bad token is told on the stream itself; only a wrong content type is not. */
-function beginStream(exchange: Exchange): { account: Account; out: FrameWriter } | undefined {
-  const format = streamFormat(exchange.header("content-type"));
-  if (!format) {
-    exchange.respond(415, "", { "accept-post": "application/connect+proto" });
-    return undefined;
-  }
-  const out = new FrameWriter(exchange, format);
-  try {
-    return { account: authenticate(exchange), out };
-  } catch (error) {
-    if (!(error instanceof ConnectFailure)) throw error;
-    out.end(error);
-    return undefined;
-  }
-}
-
-async function readRequestId(exchange: Exchange): Promise<string> {
-  let requestId = "";
-  const body = await exchange.readBody(1 << 20);
-  new FrameDecoder({ maxFrameBytes: 1 << 20 }).push(body, (_, payload) => {
-    requestId = fromBinary(BidiRequestIdSchema, payload).requestId;
-  });
-  return requestId || (exchange.header("x-request-id") ?? "");
-}
-
-function inflate(payload: Uint8Array): Uint8Array {
-  return gunzipSync(payload, { maxOutputLength: MAX_FRAME_BYTES });
 }

@@ -1,0 +1,35 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type ConversationMessage, MessageType } from "../../gen/aiserver/v1/conversation_pb.ts";
+import { describeImage } from "../run/image.ts";
+import type { Call, Message } from "../script/conversation.ts";
+
+/** One old client numbers system messages so; no schema knows the value. */
+const SYSTEM_BY_HABIT = 3;
+
+/** The bubbles of a chat as messages. */
+export const readBubbles = (bubbles: readonly ConversationMessage[]): readonly Message[] => bubbles.flatMap(readBubble);
+
+function readBubble({ type, text, images, toolResults }: ConversationMessage): Message[] {
+  if ((type as number) === SYSTEM_BY_HABIT) return [{ role: "system", text }];
+  if (type !== MessageType.AI) {
+    return [{ role: "user", text, images: images.map(({ data }) => describeImage(data, "")) }];
+  }
+  const calls: Call[] = toolResults.map(({ toolName, rawArgs, args }) => ({
+    name: toolName,
+    args: parse(rawArgs || args),
+  }));
+  const results = toolResults.map(({ content, result }) => {
+    const mcp = result?.result.case === "mcpResult" ? result.result.value.result : undefined;
+    return content ?? mcp ?? result?.error?.modelVisibleErrorMessage ?? "";
+  });
+  const said: Message = { role: "assistant", text, calls };
+  return results.length === 0 ? [said] : [said, { role: "tool", results }];
+}
+
+function parse(json: string): JsonObject {
+  try {
+    return JSON.parse(json) as JsonObject;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,138 @@
+import type { Account } from "../accounts.ts";
+import type { Backend } from "../backend.ts";
+import { inject, noOddities } from "../faults.ts";
+import { defaultScript, echoOf } from "../run/echo.ts";
+import { type Lifeline, StreamGone } from "../run/lifeline.ts";
+import type { RunTrace } from "../run/run-trace.ts";
+import { describeHistory, type Message, scriptOf, splitTurns } from "../script/conversation.ts";
+import type { Received } from "../script/placeholders.ts";
+import { type CallStep, play, type Stage } from "../script/play.ts";
+import { stepsDone } from "../script/progress.ts";
+import type { FaultStep } from "../script/step.ts";
+
+/** What one of the older chat protocols can say, as bytes; `undefined` for what it has no words for. */
+export interface ChatVoice {
+  text(delta: string): Uint8Array;
+  thinking(delta: string, isLast: boolean): Uint8Array | undefined;
+  readonly tools: readonly string[];
+  call(batch: readonly CallStep[]): Promise<readonly string[]>;
+}
+
+export interface ChatTurn {
+  readonly messages: readonly Message[];
+  readonly system: string;
+  readonly model: string;
+  readonly account: Account;
+  readonly backend: Backend;
+  readonly lifeline: Lifeline;
+  readonly trace: RunTrace;
+  readonly voice: ChatVoice;
+}
+
+/** Answers the last turn of a chat and ends the stream. These protocols have no checkpoints and no native requests. */
+export async function answerChat(chat: ChatTurn): Promise<void> {
+  const { messages, account, backend } = chat;
+  const turns = splitTurns(messages);
+  const turn = turns.at(-1);
+  const script = scriptOf(turns) ?? defaultScript(backend.options, turns.length);
+  const source = script?.source ?? "";
+  const stage = new ChatStage(chat, turn?.start ?? 0);
+  await play(
+    {
+      steps: script?.steps ?? [],
+      from: stepsDone(script?.steps ?? [], turn?.calls ?? []),
+      results: turn?.results ?? [],
+      echo: echoOf(turn?.text ?? ""),
+      isDue: (index, times) => backend.tally.take(account.id, source, index, times),
+    },
+    stage,
+  );
+  backend.tally.forget(account.id, source);
+  await stage.finish();
+}
+
+class ChatStage implements Stage {
+  readonly received: Received;
+  readonly #chat: ChatTurn;
+  readonly #oddities = noOddities();
+  #hasGoneOn = false;
+
+  constructor(chat: ChatTurn, turnStart: number) {
+    this.#chat = chat;
+    const { messages, system, model, account, voice } = chat;
+    const images = messages.slice(turnStart).flatMap((message) => (message.role === "user" ? message.images : []));
+    const reused = () => (this.#hasGoneOn ? "stream" : "fresh");
+    this.received = {
+      system,
+      model,
+      user: account.id,
+      tools: voice.tools.join(","),
+      history: describeHistory(messages.slice(0, -1)),
+      images: `${images.length} ${images.map(({ type, bytes }) => `${type}:${bytes}`).join(",")}`.trim(),
+      get reused() {
+        return reused();
+      },
+    };
+  }
+
+  offers(tool: string): boolean {
+    return this.#chat.voice.tools.includes(tool);
+  }
+
+  text(delta: string): Promise<void> | undefined {
+    return this.#say("text", delta, this.#chat.voice.text(delta));
+  }
+
+  thinking(delta: string): Promise<void> | undefined {
+    return this.#say("thinking", delta, this.#chat.voice.thinking(delta, false));
+  }
+
+  thinkingCompleted(): void {
+    this.#say("thinking", "", this.#chat.voice.thinking("", true));
+  }
+
+  async call(batch: readonly CallStep[]): Promise<readonly string[]> {
+    const results = await this.#chat.voice.call(batch);
+    this.#hasGoneOn = true;
+    return results;
+  }
+
+  async exec(batch: readonly unknown[]): Promise<readonly string[]> {
+    this.skip("exec: this protocol has no native requests");
+    return batch.map(() => "");
+  }
+
+  async ask(): Promise<string> {
+    this.skip("ask: this protocol has no queries");
+    return "";
+  }
+
+  async fault(step: FaultStep): Promise<void> {
+    const { lifeline } = this.#chat;
+    const outcome = inject(step, lifeline.out, this.#oddities);
+    if (outcome === "gone") throw new StreamGone();
+    if (outcome === "hangs") await lifeline.hang();
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.#chat.lifeline.sleep(ms);
+  }
+
+  async checkpoint(): Promise<void> {}
+
+  skip(reason: string): void {
+    this.#chat.trace.note("skip", reason);
+  }
+
+  async finish(): Promise<void> {
+    const { lifeline } = this.#chat;
+    if (this.#oddities.keepsOpen) await lifeline.untilGone();
+    lifeline.out.end();
+  }
+
+  #say(kind: string, delta: string, bytes: Uint8Array | undefined): Promise<void> | undefined {
+    if (!bytes) return undefined;
+    this.#chat.trace.note(`${kind}_delta`, { text: delta }, "out");
+    return this.#chat.lifeline.write(bytes);
+  }
+}

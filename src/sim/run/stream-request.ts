@@ -1,0 +1,86 @@
+import { gunzipSync } from "node:zlib";
+import { fromBinary } from "@bufbuild/protobuf";
+import { ExcursorError } from "../../core/errors.ts";
+import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/envelope.ts";
+import { type Account, authenticate } from "../accounts.ts";
+import type { Backend } from "../backend.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import type { Exchange } from "../exchange.ts";
+import { FrameWriter, streamFormat } from "../frame-writer.ts";
+import type { Uplink } from "../rendezvous.ts";
+
+const MAX_FRAME_BYTES = 64 << 20;
+
+/** Makes the run that answers a stream. */
+export type OpenRun = (backend: Backend, account: Account, requestId: string, out: FrameWriter) => Uplink;
+
+/** A bidirectional stream. The load balancers of the real backend refuse it over HTTP/1.1 with a status of their own. */
+export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): void {
+  if (exchange.transport === "h1") {
+    exchange.respond(464, "", {});
+    return;
+  }
+  const begun = beginStream(exchange);
+  if (!begun) return;
+  const run = open(backend, begun.account, exchange.header("x-request-id") ?? "", begun.out);
+  const decoder = new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES });
+  exchange.request.on("data", (chunk: Buffer) => {
+    try {
+      decoder.push(chunk, (flags, payload) => run.receive(flags & FLAG_COMPRESSED ? inflate(payload) : payload));
+    } catch (error) {
+      run.stop(new ConnectFailure("invalid_argument", ExcursorError.from(error).message));
+    }
+  });
+}
+
+/** The download half over HTTP/1.1: one frame says which run it is, the uploads come beside it. */
+export async function serveDownload(exchange: Exchange, backend: Backend, open: OpenRun): Promise<void> {
+  const begun = beginStream(exchange);
+  if (!begun) return;
+  const { account, out } = begun;
+  const requestId = await readRequestId(exchange);
+  const hasFirst = backend.rendezvous.hasFirst(requestId);
+  const run = open(backend, account, requestId, out);
+  exchange.onOver(() => backend.rendezvous.leave(requestId));
+  // Some clients wait for these headers before they upload anything; with the first upload here, the run decides.
+  if (!hasFirst) out.open();
+  backend.rendezvous.join(requestId, run);
+}
+
+/** Checks what every stream needs. A bad token is told on the stream itself; only a wrong content type is not. */
+export function beginStream(exchange: Exchange): { account: Account; out: FrameWriter } | undefined {
+  const format = streamFormat(exchange.header("content-type"));
+  if (!format) {
+    exchange.respond(415, "", { "accept-post": "application/connect+proto" });
+    return undefined;
+  }
+  const out = new FrameWriter(exchange, format);
+  try {
+    return { account: authenticate(exchange), out };
+  } catch (error) {
+    if (!(error instanceof ConnectFailure)) throw error;
+    out.end(error);
+    return undefined;
+  }
+}
+
+async function readRequestId(exchange: Exchange): Promise<string> {
+  const { requestId } = fromBinary(BidiRequestIdSchema, await readFirstFrame(exchange));
+  return requestId || (exchange.header("x-request-id") ?? "");
+}
+
+/** The one message of a request whose answer is a stream. */
+export async function readFirstFrame(exchange: Exchange): Promise<Uint8Array> {
+  let first: Uint8Array | undefined;
+  const body = await exchange.readBody(MAX_FRAME_BYTES);
+  new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES }).push(body, (flags, payload) => {
+    first ??= flags & FLAG_COMPRESSED ? inflate(payload) : payload;
+  });
+  if (!first) throw new ConnectFailure("invalid_argument", "The request holds no whole frame.");
+  return first;
+}
+
+function inflate(payload: Uint8Array): Uint8Array {
+  return gunzipSync(payload, { maxOutputLength: MAX_FRAME_BYTES });
+}
