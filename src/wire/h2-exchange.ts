@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "nod
 import { ExcursorError } from "../core/errors.ts";
 import type { H2Session } from "./h2-session.ts";
 import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } from "./http.ts";
-import { connectionClosed, fromNodeError, fromReset } from "./network-errors.ts";
+import { connectionClosed, fromNodeError, fromReset, headersTooLarge } from "./network-errors.ts";
 import type { OriginSessions, SessionWaiter } from "./session-pool.ts";
 
 /** Beyond this an exchange that has no connection yet asks its writer to wait; as much as a Node stream. */
@@ -127,7 +127,13 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #opened(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): void {
     this.#sent = undefined;
     if (this.#isOver) return;
-    this.#handler.head({ status: headers[":status"] ?? 0, headers: plainHeaders(headers) });
+    const plain = plainHeaders(headers);
+    if (headerBytes(plain) > this.#sessions.limits.maxHeaderBytes) {
+      this.abort();
+      this.#handler.fail(headersTooLarge(this.#sessions.origin), true);
+      return;
+    }
+    this.#handler.head({ status: headers[":status"] ?? 0, headers: plain });
   }
 
   #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
@@ -166,7 +172,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
     const stream = this.#stream;
     stream?.end();
-    stream?.setTimeout(this.#sessions.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream?.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
     this.#handler.end();
   }
 
@@ -175,4 +181,9 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#isOver = true;
     this.#handler.fail(error, reached);
   }
+}
+
+/** As HTTP/2 counts them. Node lets through 64 KiB, whatever we tell the peer. */
+function headerBytes(headers: Readonly<Record<string, string>>): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
 }

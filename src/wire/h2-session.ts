@@ -55,11 +55,7 @@ export class H2Session {
     this.#socket.on("error", (error) => this.#fail(fromNodeError(error, origin)));
     this.#session = connect(origin, {
       createConnection: () => this.#socket,
-      settings: {
-        enablePush: false,
-        initialWindowSize: limits.streamWindowBytes,
-        maxHeaderListSize: limits.maxHeaderBytes,
-      },
+      settings: { enablePush: false, initialWindowSize: limits.streamWindowBytes },
       // In MB. Node's 10 would be passed by a few dozen unread streams; our windows are the bound.
       maxSessionMemory: 1024,
     });

@@ -95,6 +95,10 @@ export function connectTimeout(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("connect timeout"), { code: "ETIMEDOUT" }), origin);
 }
 
+export function headersTooLarge(origin: string): ExcursorError {
+  return fromNodeError(Object.assign(new Error("headers too large"), { code: "HPE_HEADER_OVERFLOW" }), origin);
+}
+
 /** ALPN left us with something else than HTTP/2. */
 export function http2Unavailable(origin: string): ExcursorError {
   const code = "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";

@@ -69,8 +69,8 @@ export function createSessionPool(options: SessionPoolOptions = {}): SessionPool
 /** The connections to one origin, and who waits for them. */
 export class OriginSessions {
   readonly origin: string;
+  readonly limits: WireLimits;
   readonly sessions = new Set<H2Session>();
-  readonly #limits: WireLimits;
   readonly #ca: string | Buffer | undefined;
   readonly #waiters = new Set<SessionWaiter>();
   /** The peer's stream limit as we last saw it. Until the first connection is up, one is assumed to be enough. */
@@ -81,13 +81,9 @@ export class OriginSessions {
 
   constructor(origin: string, limits: WireLimits, ca: string | Buffer | undefined) {
     this.origin = origin;
-    this.#limits = limits;
+    this.limits = limits;
     this.#ca = ca;
     this.#pingIntervalMs = limits.pingIntervalMs;
-  }
-
-  get lingerMs(): number {
-    return this.#limits.lingerMs;
   }
 
   get waiting(): number {
@@ -134,7 +130,7 @@ export class OriginSessions {
       if (session.isConnecting) expected += this.#maxStreams;
       if (!session.isSpent) live++;
     }
-    for (; this.#waiters.size > expected && live < this.#limits.maxSessions; live++) {
+    for (; this.#waiters.size > expected && live < this.limits.maxSessions; live++) {
       expected += this.#maxStreams;
       this.#connect();
     }
@@ -149,7 +145,7 @@ export class OriginSessions {
   #connect(): void {
     const session: H2Session = new H2Session({
       origin: this.origin,
-      limits: this.#limits,
+      limits: this.limits,
       ca: this.#ca,
       pingIntervalMs: this.#pingIntervalMs,
       onChange: () => this.#changed(session),
