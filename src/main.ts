@@ -8,9 +8,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("excursor")
     .description("A two-way bridge between Cursor and everything else.")
     .version(version())
-    .exitOverride()
-    .showHelpAfterError("Run `excursor --help` to see the commands.")
-    .addCommand(simCommand());
+    .exitOverride();
+  program.addCommand(simCommand().copyInheritedSettings(program));
   try {
     await program.parseAsync(argv);
   } catch (error) {

@@ -35,7 +35,9 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<void> {
     trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),
   } satisfies Partial<SimOptions>);
 
-  process.stdout.write(flags.json ? `${JSON.stringify({ ready: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`);
+  process.stdout.write(
+    flags.json ? `${JSON.stringify({ ready: true, url: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`,
+  );
   if (!flags.json) process.stderr.write(nextSteps(sim.url));
 
   await runUntilSignal(async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { ConnectFailure } from "./connect-failure.ts";
 
@@ -97,11 +97,9 @@ export class Exchange {
 
   /** A client that never ends its own half would hold the stream for ever. */
   #dismissLingerer(): void {
-    const response = this.#response;
-    if (!("stream" in response) || !response.stream) return;
-    const { stream } = response;
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
-    stream.once("close", () => clearTimeout(timer));
+    const stream = this.#stream;
+    const timer = setTimeout(() => stream?.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
+    this.#response.once("close", () => clearTimeout(timer));
   }
 
   respond(status: number, body: Uint8Array | string, headers: Readonly<Record<string, string>>): void {
@@ -124,10 +122,25 @@ export class Exchange {
     };
   }
 
+  /** Resolves when the peer has (HTTP/2), or at least its kernel has, all that was written so far. */
+  async delivered(): Promise<void> {
+    const session = this.#stream?.session;
+    if (session && !session.destroyed) {
+      // A PING is answered in turn, so its answer comes after everything before it was read.
+      await new Promise<void>((resolve) => {
+        session.once("close", resolve);
+        if (!session.ping(() => resolve())) resolve();
+      });
+      return;
+    }
+    while (!this.isOver && (this.#response.socket?.writableLength ?? 0) > 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   /** RST_STREAM with this code; HTTP/1.1 has only its connection to close. */
   reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
-    const response = this.#response;
-    if ("stream" in response && response.stream) response.stream.close(code);
+    if (this.#stream) this.#stream.close(code);
     else this.#socket?.destroy();
   }
 
@@ -139,11 +152,9 @@ export class Exchange {
 
   /** Tells the peer to make no more requests on this connection; what is open goes on. */
   goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
-    const response = this.#response;
-    if ("stream" in response && response.stream) {
-      response.stream.session?.goaway(code, response.stream.id ?? 0);
-      response.stream.session?.close();
-    }
+    const session = this.#stream?.session;
+    session?.goaway(code, this.#stream?.id ?? 0);
+    session?.close();
   }
 
   /** Breaks the TCP connection with an RST. */
@@ -157,9 +168,13 @@ export class Exchange {
     }
   }
 
-  get #socket(): Socket | undefined {
+  /** The HTTP/2 stream, where there is one. */
+  get #stream(): ServerHttp2Stream | undefined {
     const response = this.#response;
-    if ("stream" in response && response.stream) return response.stream.session?.socket as Socket | undefined;
-    return this.#response.socket as Socket | undefined;
+    return "stream" in response ? (response.stream as ServerHttp2Stream | undefined) : undefined;
+  }
+
+  get #socket(): Socket | undefined {
+    return (this.#stream?.session?.socket ?? this.#response.socket ?? undefined) as Socket | undefined;
   }
 }

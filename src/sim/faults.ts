@@ -25,8 +25,10 @@ export type FaultOutcome = "goes-on" | "gone" | "hangs";
 
 const BOMB_BYTES = 64 << 20;
 
-export function inject(step: FaultStep, out: FrameWriter, oddities: Oddities): FaultOutcome {
+/** Does what the step says, after all that was said before it has arrived. */
+export async function inject(step: FaultStep, out: FrameWriter, oddities: Oddities): Promise<FaultOutcome> {
   const { exchange } = out;
+  await exchange.delivered();
   switch (step.fault) {
     case "rst":
       exchange.reset(step.code);

@@ -1,4 +1,5 @@
 import type { Backend, Route, Routes } from "./backend.ts";
+import { endpointRoutes } from "./endpoints/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { streamChatRoutes } from "./legacy/stream-chat.ts";
 import { unifiedRoutes } from "./legacy/unified-run.ts";
@@ -16,7 +17,7 @@ export interface Simulator {
   close(graceMs?: number): Promise<void>;
 }
 
-const ROUTES: Routes = { ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
+const ROUTES: Routes = { ...endpointRoutes, ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
 
 /** Starts a simulated backend on loopback. */
 export async function startSim(options: Partial<SimOptions> = {}): Promise<Simulator> {

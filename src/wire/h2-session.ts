@@ -205,6 +205,7 @@ export class H2Session {
 
   #closed(): void {
     if (this.#state === "closed") return;
+    if (this.#state === "connecting") this.#error ??= connectionClosed(this.#options.origin);
     this.#state = "closed";
     clearTimeout(this.#timer);
     this.#options.onChange();

@@ -127,8 +127,11 @@ export class OriginSessions {
     }
     let [expected, live] = [0, 0];
     for (const session of this.sessions) {
+      if (session.isSpent) continue;
+      live++;
       if (session.isConnecting) expected += this.#maxStreams;
-      if (!session.isSpent) live++;
+      // A peer that takes no streams at all has paused: more connections would not change that.
+      else if (session.maxStreams === 0) expected = Number.POSITIVE_INFINITY;
     }
     for (; this.#waiters.size > expected && live < this.limits.maxSessions; live++) {
       expected += this.#maxStreams;
@@ -162,8 +165,7 @@ export class OriginSessions {
       if (session.connectError && !this.#isConnecting()) this.#refuse(session.connectError);
       if (this.sessions.size === 0) for (const resolve of this.#onEmpty.splice(0)) resolve();
     } else {
-      // Zero would have us open one connection after the other: treat it as a pause of the peer's.
-      this.#maxStreams = session.maxStreams || Number.POSITIVE_INFINITY;
+      this.#maxStreams = session.maxStreams || this.#maxStreams;
     }
     if (!this.#isClosed) this.#assign();
   }

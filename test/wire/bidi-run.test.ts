@@ -90,9 +90,9 @@ describe("a run over HTTP/2", () => {
   test("REL-14: the end frame is enough, even if the stream is reset, stays open or ends late", async () => {
     const afterEnd: Array<(stream: RawH2Stream) => void> = [
       (stream) => stream.reset(2),
-      () => {},
       (stream) => stream.data(text("more")),
       (stream) => stream.connection.socket.destroy(),
+      () => {},
     ];
     const [origin, server] = await rawServer((stream) => {
       stream.head();
@@ -104,9 +104,9 @@ describe("a run over HTTP/2", () => {
       const { listener } = start(origin, { lingerMs: 20 });
       expect(await listener.result()).toBe("ok");
       expect(listener.messages).toEqual(["hi"]);
+      await vi.waitFor(() => expect(pool.stats().streams).toBe(0));
     }
-    await vi.waitFor(() => expect(pool.stats().streams).toBe(0));
-    expect(server.connections.flatMap(({ resets }) => resets).map(([, code]) => code)).toContain(8);
+    await vi.waitFor(() => expect(server.connections.at(-1)?.resets.at(-1)?.[1]).toBe(8));
   });
 
   test("an error in the end frame, compressed as well", async () => {
@@ -219,7 +219,6 @@ describe("REL-12, REL-16: connections that break", () => {
     ["GOAWAY with an error", (stream) => stream.connection.goaway(stream.id, 2), "stream_reset"],
   ])("%s", async (_, act, code) => {
     const [origin] = await rawServer((stream) => {
-      stream.connection.socket.setNoDelay();
       stream.head();
       stream.data(Buffer.concat([text("whole"), Buffer.from([0, 0, 0, 0, 9, 1])]));
       streams.push(stream);
@@ -314,7 +313,7 @@ describe("answers that are not the answer", () => {
 describe("time", () => {
   test("REL-15: no headers in time", async () => {
     const [origin, server] = await rawServer(() => {});
-    const { listener } = start(origin, { headersTimeoutMs: 30 });
+    const { listener } = start(origin, { headersTimeoutMs: 150 });
     expect((await listener.outcome()).error).toMatchObject({ kind: "timeout", code: "headers_timeout" });
     await vi.waitFor(() => expect(server.connections[0]?.resets).toEqual([[1, 8]]));
   });

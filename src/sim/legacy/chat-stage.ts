@@ -109,7 +109,7 @@ class ChatStage implements Stage {
 
   async fault(step: FaultStep): Promise<void> {
     const { lifeline } = this.#chat;
-    const outcome = inject(step, lifeline.out, this.#oddities);
+    const outcome = await inject(step, lifeline.out, this.#oddities);
     if (outcome === "gone") throw new StreamGone();
     if (outcome === "hangs") await lifeline.hang();
   }

@@ -86,7 +86,7 @@ async function serveChat<I extends DescMessage>(
     const request = message as unknown as ChatRequest;
     const messages = readBubbles(request.conversation);
     const last = messages.at(-1);
-    if (endBeforeStream(last?.role === "user" ? last.text : "", exchange, backend, account)) return;
+    if (endBeforeStream(last?.role === "user" ? last.text : "", out, backend, account)) return;
     out.open();
     await lifeline.sleep(backend.options.bootstrapMs);
     const system = request.explicitContext?.context ?? "";

@@ -72,8 +72,7 @@ class UnifiedRun {
     const messages = readBubbles(request.conversation);
     const last = messages.at(-1);
     try {
-      if (endBeforeStream(last?.role === "user" ? last.text : "", this.#out.exchange, this.#backend, this.#account))
-        return;
+      if (endBeforeStream(last?.role === "user" ? last.text : "", this.#out, this.#backend, this.#account)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
       this.#lifeline.write(encode({ case: "streamStart", value: {} }));

@@ -118,7 +118,7 @@ export class AgentRun {
     this.#hasStarted = true;
     try {
       const asked = request.action ? userMessagesOf(request.action).map((message) => message.text) : [];
-      if (endBeforeStream(asked.join("\n"), this.#out.exchange, this.#backend, this.#account)) return;
+      if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
       const briefing = await brief(request, this.#requestId, this.#correspondence);

@@ -132,7 +132,7 @@ export class AgentStage implements Stage {
 
   async fault(step: FaultStep): Promise<void> {
     const { lifeline, correspondence } = this.#parts;
-    const outcome = inject(step, lifeline.out, this.#oddities);
+    const outcome = await inject(step, lifeline.out, this.#oddities);
     correspondence.repeatsNext ||= this.#oddities.repeatsNextRequest;
     this.#oddities.repeatsNextRequest = false;
     if (outcome === "gone") throw new StreamGone();

@@ -1,24 +1,27 @@
 import { constants } from "node:http2";
 import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
+import type { FrameWriter } from "../frame-writer.ts";
 import { respondFailure } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
 import { failureOf } from "../script/play.ts";
 
 /**
- * Does what must come before the response headers, `fail http=…` and `fault refused`, if that is what the prompt
- * asks for first. True if nothing is left to answer.
+ * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt asks for first.
+ * True if nothing is left to answer. Where a client had its response headers before it said anything, as it may over
+ * HTTP/1.1, the status is spent and the failure goes into the end frame.
  */
-export function endBeforeStream(prompt: string, exchange: Exchange, { tally }: Backend, account: Account): boolean {
-  if (exchange.hasResponded) return false;
+export function endBeforeStream(prompt: string, out: FrameWriter, { tally }: Backend, account: Account): boolean {
+  const { exchange } = out;
   const [script] = parseScripts(prompt);
   const index = script?.steps.findIndex(({ type }) => type !== "need" && type !== "usage") ?? -1;
   const step = script?.steps[index];
   if (!script || !step) return false;
   const isDue = (times: number) => tally.take(account.id, script.source, index, times);
   if (step.type === "fail" && step.http !== undefined && isDue(step.times)) {
-    respondFailure(exchange, failureOf(step, step.text));
+    const failure = failureOf(step, step.text);
+    if (exchange.hasResponded) out.end(failure);
+    else respondFailure(exchange, failure);
     return true;
   }
   if (step.type === "fault" && step.fault === "refused" && isDue(step.times)) {

@@ -48,7 +48,8 @@ export class RawH2Server {
 export class RawH2Connection {
   readonly socket: Socket;
   readonly resets: Array<readonly [stream: number, code: number]> = [];
-  pings = 0;
+  /** When each came, by the monotonic clock. */
+  readonly pings: number[] = [];
   answersPings = true;
   /** Ids of the streams that were opened, in order. */
   readonly streams: number[] = [];
@@ -59,6 +60,7 @@ export class RawH2Connection {
   constructor(socket: Socket, onRequest: (stream: RawH2Stream) => void) {
     this.socket = socket;
     this.#onRequest = onRequest;
+    socket.setNoDelay();
     socket.on("error", () => {});
     socket.on("data", (chunk) => this.#read(chunk));
   }
@@ -106,7 +108,7 @@ export class RawH2Connection {
       this.#received = this.#received.subarray(9 + length);
       if (type === SETTINGS && !(flags & ACK)) this.frame(SETTINGS, ACK, 0, Buffer.alloc(0));
       if (type === PING && !(flags & ACK)) {
-        this.pings++;
+        this.pings.push(performance.now());
         if (this.answersPings) this.frame(PING, ACK, 0, payload);
       }
       if (type === RST_STREAM) this.resets.push([stream, payload.readUInt32BE(0)]);

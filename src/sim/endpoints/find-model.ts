@@ -1,0 +1,34 @@
+import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
+import { variantsOf } from "./model-variants.ts";
+
+export interface FoundModel {
+  readonly baseId: string;
+  readonly displayName: string;
+  readonly contextTokens: number;
+  /** The ordinary window if there is no max mode. */
+  readonly maxModeContextTokens: number;
+  readonly supportsImages: boolean;
+}
+
+const BY_ID: ReadonlyMap<string, FoundModel> = new Map(
+  CATALOGUE.flatMap((model) => {
+    const ids = [model.id, ...model.aliases, ...variantsOf(model).map(({ wireId }) => wireId)];
+    return ids.map((id) => [id, describe(model)] as const);
+  }),
+);
+
+/** The model that an id on the wire means: with its suffixes, bare, as an alias, or as `base[key=value,…]`. */
+export function findModel(id: string): FoundModel | undefined {
+  const bracket = id.indexOf("[");
+  return BY_ID.get(bracket > 0 && id.endsWith("]") ? id.slice(0, bracket) : id);
+}
+
+function describe(model: CatalogueModel): FoundModel {
+  return {
+    baseId: model.id,
+    displayName: model.displayName,
+    contextTokens: model.contextTokens,
+    maxModeContextTokens: model.maxModeContextTokens ?? model.contextTokens,
+    supportsImages: model.supportsImages,
+  };
+}

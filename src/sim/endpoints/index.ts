@@ -1,0 +1,25 @@
+import type { Routes } from "../backend.ts";
+import { analyticsRoutes } from "./analytics.ts";
+import { dashboardRoutes } from "./dashboard.ts";
+import { loginRoutes } from "./login.ts";
+import { modelRpcRoutes } from "./model-rpc.ts";
+import { nameAgentRoutes } from "./name-agent.ts";
+import { restV1Routes } from "./rest-v1.ts";
+import { serverConfigRoutes } from "./server-config.ts";
+import { tokenRoutes } from "./tokens.ts";
+import { usageRestRoutes } from "./usage-rest.ts";
+
+export { type FoundModel, findModel } from "./find-model.ts";
+
+/** Everything of the backend that is neither a run nor a chat. */
+export const endpointRoutes: Routes = {
+  ...nameAgentRoutes,
+  ...modelRpcRoutes,
+  ...serverConfigRoutes,
+  ...dashboardRoutes,
+  ...analyticsRoutes,
+  ...restV1Routes,
+  ...usageRestRoutes,
+  ...loginRoutes,
+  ...tokenRoutes,
+};

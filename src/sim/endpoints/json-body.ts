@@ -1,0 +1,23 @@
+import { ConnectFailure } from "../connect-failure.ts";
+import type { Exchange } from "../exchange.ts";
+
+const MAX_BYTES = 64 << 10;
+
+/** The string members of a small JSON object; anything else in it is left out. An empty body is an empty object. */
+export async function readStrings(exchange: Exchange): Promise<ReadonlyMap<string, string>> {
+  const body = await exchange.readBody(MAX_BYTES);
+  if (body.length === 0) return new Map();
+  const value = parse(body.toString("utf8"));
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw notAnObject();
+  return new Map(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notAnObject();
+  }
+}
+
+const notAnObject = () => new ConnectFailure("invalid_argument", "The body is not a JSON object.");

@@ -1,0 +1,19 @@
+import { AgentService } from "../../gen/agent/v1/service_pb.ts";
+import type { Routes } from "../backend.ts";
+import { unaryRoute } from "./unary-route.ts";
+
+const MAX_WORDS = 5;
+const MAX_CHARACTERS = 40;
+
+/** A title for a conversation that begins with this message: its first few words. */
+export function titleFor(message: string): string {
+  // The beginning is enough, and keeps hostile input cheap.
+  const plain = message.slice(0, 1000).replace(/<[^<>]*>/g, " ");
+  const words = plain.split(/\s+/).filter((word) => word !== "");
+  const title = [...words.slice(0, MAX_WORDS).join(" ")].slice(0, MAX_CHARACTERS).join("").trim();
+  return title === "" ? "New Agent" : title;
+}
+
+export const nameAgentRoutes: Routes = unaryRoute(AgentService.method.nameAgent, ({ userMessage }) => ({
+  name: titleFor(userMessage),
+}));

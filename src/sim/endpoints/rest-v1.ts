@@ -1,0 +1,69 @@
+import { type Account, authenticate } from "../accounts.ts";
+import type { Route, Routes } from "../backend.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import type { Exchange } from "../exchange.ts";
+import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
+import { identityOf } from "./identity.ts";
+import { variantsOf } from "./model-variants.ts";
+
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWriteTokens: 0, cacheReadTokens: 0, totalTokens: 0 } as const;
+const NO_COST = { rawCostCents: 0, chargedCents: 0 } as const;
+
+/** Bills nothing, for any agent and run: nothing is remembered of either. */
+const USAGE = { totalUsage: NO_TOKENS, cost: NO_COST, runs: [] } as const;
+
+/** The public REST interface, as far as a local agent of the official client needs it. */
+export const restV1Routes: Routes = {
+  "GET /v1/models": restRoute(() => ({ items: CATALOGUE.map(listItem) })),
+  "GET /v1/me": restRoute((account) => {
+    const { userId, email } = identityOf(account);
+    return {
+      apiKeyName: "Simulated key",
+      userId,
+      userEmail: email,
+      userFirstName: "Simulated",
+      userLastName: "User",
+      createdAt: "2026-01-01T00:00:00.000Z",
+    };
+  }),
+  "GET /v1/repositories": restRoute(() => ({ items: [] })),
+  "GET /v1/agents/*": restRoute((_, { url }) => {
+    if (/^\/v1\/agents\/[^/]+\/usage$/.test(url.pathname)) return USAGE;
+    throw new ConnectFailure("not_found", `There is no ${url.pathname} here: cloud agents are not simulated.`);
+  }),
+};
+
+/** Errors are worded differently here: one object `error`, no details. */
+function restRoute(answer: (account: Account, exchange: Exchange) => unknown): Route {
+  return (exchange) => {
+    try {
+      exchange.respondJson(200, answer(authenticate(exchange), exchange));
+    } catch (error) {
+      if (!(error instanceof ConnectFailure)) throw error;
+      const message = error.details?.detail ?? error.message;
+      exchange.respondJson(error.httpStatus, { error: { code: error.code, message } });
+    }
+  };
+}
+
+function listItem(model: CatalogueModel) {
+  const hasParameters = model.parameters.length > 0;
+  return {
+    id: model.id,
+    displayName: model.displayName,
+    description: model.description,
+    ...(model.aliases.length > 0 ? { aliases: model.aliases } : {}),
+    ...(hasParameters ? { parameters: model.parameters.map(parameterDefinition) } : {}),
+    ...(hasParameters
+      ? {
+          variants: variantsOf(model).map(({ params, displayName, isDefault }) => ({ params, displayName, isDefault })),
+        }
+      : {}),
+  };
+}
+
+const parameterDefinition = ({ id, displayName, values }: CatalogueModel["parameters"][number]) => ({
+  id,
+  displayName,
+  values: values.map(({ value, label }) => (label === "" ? { value } : { value, displayName: label })),
+});

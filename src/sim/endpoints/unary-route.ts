@@ -1,0 +1,24 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { type Account, authenticate } from "../accounts.ts";
+import type { Backend, Routes } from "../backend.ts";
+import { serveUnary } from "../rpc.ts";
+
+export interface Caller {
+  readonly account: Account;
+  readonly backend: Backend;
+}
+
+/** The route of a unary method for callers with a good token. */
+export function unaryRoute<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  answer: (input: MessageShape<I>, caller: Caller) => MessageInitShape<O>,
+): Routes {
+  return {
+    [unaryPath(method)]: (exchange, backend) => {
+      const account = authenticate(exchange);
+      return serveUnary(exchange, method, (input) => answer(input, { account, backend }));
+    },
+  };
+}
+
+export const unaryPath = (method: DescMethodUnary): string => `POST /${method.parent.typeName}/${method.name}`;
