@@ -15,7 +15,7 @@ import {
 export interface SessionOptions {
   readonly origin: string;
   readonly limits: WireLimits;
-  /** Certificates to trust beside the system's. */
+  /** Certificates to trust instead of Node's own list. */
   readonly ca?: string | Buffer | undefined;
   readonly pingIntervalMs: number;
   /** The session opened, closed, or may have room again. */
