@@ -1,64 +1,34 @@
 import { connect, constants } from "node:http2";
-import type { DescMethodUnary } from "@bufbuild/protobuf";
 import {
   create,
   type DescMessage,
+  type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import type { Backend } from "../../../src/sim/backend.ts";
-import { endpointRoutes } from "../../../src/sim/endpoints/index.ts";
-import type { Exchange } from "../../../src/sim/exchange.ts";
-import { listen } from "../../../src/sim/listener.ts";
-import { SIM_DEFAULTS, type SimOptions } from "../../../src/sim/options.ts";
-import { Rendezvous } from "../../../src/sim/rendezvous.ts";
-import { failureFrom, respondFailure } from "../../../src/sim/rpc.ts";
-import { Tally } from "../../../src/sim/script/tally.ts";
+import type { SimOptions } from "../../../src/sim/options.ts";
+import { startSim } from "../../../src/sim/server.ts";
 
 export interface Endpoints extends AsyncDisposable {
   readonly url: string;
-  readonly backend: Backend;
 }
 
-/** The endpoints alone on a port of their own, without runs; `backend` to look behind the scenes. */
 export async function startEndpoints(options: Partial<SimOptions> = {}): Promise<Endpoints> {
-  const backend: Backend = {
-    options: { ...SIM_DEFAULTS, ...options },
-    tally: new Tally(),
-    rendezvous: new Rendezvous(),
-    logins: new Map(),
-  };
-  const listener = await listen({ port: 0, onExchange: (exchange) => void dispatch(exchange, backend) });
-  return {
-    url: `http://127.0.0.1:${listener.port}`,
-    backend,
-    async [Symbol.asyncDispose]() {
-      const closed = listener.close();
-      listener.destroy();
-      await closed;
-    },
-  };
-}
-
-async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
-  const key = `${exchange.method} ${exchange.url.pathname}`;
-  const wildcard = Object.keys(endpointRoutes).find((path) => path.endsWith("*") && key.startsWith(path.slice(0, -1)));
-  const route = endpointRoutes[key] ?? endpointRoutes[wildcard ?? ""];
-  try {
-    if (route) await route(exchange, backend);
-    else exchange.respondJson(404, { code: "unimplemented", message: "none" });
-  } catch (error) {
-    respondFailure(exchange, failureFrom(error));
-  }
+  const sim = await startSim(options);
+  return { url: sim.url, [Symbol.asyncDispose]: () => sim.close() };
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 const pathOf = (method: DescMethodUnary) => `/${method.parent.typeName}/${method.name}`;
 
-export function post(url: string, body: BodyInit | null, headers: Record<string, string>): Promise<Response> {
+export function post(
+  url: string,
+  body: string | Uint8Array<ArrayBuffer> | null,
+  headers: Record<string, string>,
+): Promise<Response> {
   return fetch(url, { method: "POST", headers, body });
 }
 
