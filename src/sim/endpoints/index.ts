@@ -9,7 +9,7 @@ import { serverConfigRoutes } from "./server-config.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { usageRestRoutes } from "./usage-rest.ts";
 
-export { type FoundModel, findModel } from "./find-model.ts";
+export { findModel } from "./find-model.ts";
 
 /** Everything of the backend that is neither a run nor a chat. */
 export const endpointRoutes: Routes = {

@@ -2,7 +2,7 @@ import { type Account, authenticate } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
-import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
+import { CATALOGUE, type CatalogueModel, type ModelParameter } from "./catalogue.ts";
 import { identityOf } from "./identity.ts";
 import { variantsOf } from "./model-variants.ts";
 
@@ -62,7 +62,7 @@ function listItem(model: CatalogueModel) {
   };
 }
 
-const parameterDefinition = ({ id, displayName, values }: CatalogueModel["parameters"][number]) => ({
+const parameterDefinition = ({ id, displayName, values }: ModelParameter) => ({
   id,
   displayName,
   values: values.map(({ value, label }) => (label === "" ? { value } : { value, displayName: label })),
