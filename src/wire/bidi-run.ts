@@ -4,13 +4,13 @@ import { type WireLimits, wireLimits } from "./limits.ts";
 import { RunReader } from "./run-reader.ts";
 import type { RunListener, RunStream } from "./run-stream.ts";
 
-export const RUN_PATH = "/agent.v1.AgentService/Run";
+const RUN_PATH = "/agent.v1.AgentService/Run";
 
 export interface BidiRunOptions {
   /** HTTP/2: the backend refuses this call on HTTP/1.1. */
   readonly transport: HttpTransport;
   readonly origin: string;
-  /** Default: {@link RUN_PATH}. */
+  /** Default: the agent's `Run`. */
   readonly path?: string;
   /** As {@link file://./headers.ts} makes them for `run`, with the request id. */
   readonly headers: Readonly<Record<string, string>>;

@@ -139,6 +139,8 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
     if (this.#isOver) return;
     const error = this.#explain(session, stream, failure);
+    // What a paused reader had not taken yet. Node drops it with the stream, but it is still there.
+    for (let chunk = stream.read(); chunk !== null && !this.#isOver; chunk = stream.read()) this.#handler.data(chunk);
     if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
     else this.#fail(error, true);
   }

@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import type { ExcursorError } from "../core/errors.ts";
+import { parseOrigin } from "./http.ts";
 import type { WireLimits } from "./limits.ts";
 import {
   connectionClosed,
@@ -213,7 +214,7 @@ export class H2Session {
 }
 
 function openSocket(origin: string, ca: string | Buffer | undefined): Socket {
-  const { protocol, hostname, port } = new URL(origin);
+  const { protocol, hostname, port } = parseOrigin(origin);
   const host = hostname.replace(/^\[|\]$/g, "");
   if (protocol === "http:") return connectTcp({ host, port: Number(port) || 80, noDelay: true });
   return connectTls({

@@ -21,7 +21,7 @@ export interface Caller {
   readonly acceptGzip?: boolean;
 }
 
-export const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
+const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
 
 /** `run` is the bidirectional call, `run-sse` and `append` the two halves of its HTTP/1.1 form. */
 export type CallKind = "run" | "run-sse" | "append" | "unary-proto" | "unary-json";

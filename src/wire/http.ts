@@ -1,4 +1,4 @@
-import type { ExcursorError } from "../core/errors.ts";
+import { ExcursorError } from "../core/errors.ts";
 
 /**
  * HTTP as the rest of this folder sees it: one request and its response as two streams of bytes, the same for both
@@ -63,4 +63,13 @@ export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): 
     plain[name] = Array.isArray(value) ? value.join(", ") : String(value);
   }
   return plain;
+}
+
+export function parseOrigin(origin: string): URL {
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  if (url?.protocol === "https:" || url?.protocol === "http:") return url;
+  throw new ExcursorError("config", "The upstream address is not an http or https address.", {
+    code: "invalid_origin",
+    hint: "Give it as https://host or https://host:port.",
+  });
 }

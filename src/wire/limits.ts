@@ -49,7 +49,7 @@ export interface WireLimits {
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-export const DEFAULT_LIMITS: WireLimits = {
+const DEFAULT_LIMITS: WireLimits = {
   maxFrameBytes: 8 * MiB,
   maxInflatedBytes: 16 * MiB,
   maxEndBytes: 256 * KiB,
@@ -75,6 +75,7 @@ export const DEFAULT_LIMITS: WireLimits = {
   maxLongSockets: 1024,
 };
 
+/** The defaults, with what the user wants otherwise. */
 export function wireLimits(overrides: Partial<WireLimits> = {}): WireLimits {
   return { ...DEFAULT_LIMITS, ...overrides };
 }

@@ -6,8 +6,10 @@ import type { WireLimits } from "./limits.ts";
 
 export interface MessageSink {
   message(payload: Uint8Array): void;
-  /** Exactly once, last, unless the stream was {@link MessageStream.stop stopped}. */
+  /** The end frame came. Either this or {@link fail} is the last that a sink hears. */
   end(end: EndOfStream): void;
+  /** The stream cannot be read any further. */
+  fail(error: ExcursorError): void;
 }
 
 /** Where the bytes come from. */
@@ -53,7 +55,7 @@ export class MessageStream {
   }
 
   push(chunk: Uint8Array): void {
-    this.#attempt(() => this.#decoder.push(chunk, this.#onFrame), this.#failAfterWaiting);
+    this.#attempt(() => this.#decoder.push(chunk, this.#onFrame), this.fail);
   }
 
   /** The source has no more bytes: without an end frame before, that is an error. */
@@ -63,8 +65,14 @@ export class MessageStream {
       throw new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
         code: "stream_truncated",
       });
-    }, this.#failAfterWaiting);
+    }, this.fail);
   }
+
+  /** The source has failed. What came before that is delivered first, and an end frame among it counts. */
+  readonly fail = (error: ExcursorError): void => {
+    this.#failure ??= error;
+    this.#drain();
+  };
 
   pause(): void {
     this.#isPaused = true;
@@ -116,8 +124,12 @@ export class MessageStream {
 
   #deliver(flags: number, payload: Uint8Array): void {
     if (this.#isOver) return;
-    if (flags & FLAG_END) this.#end(parseEndOfStream(payload));
-    else this.#sink.message(payload);
+    if ((flags & FLAG_END) === 0) {
+      this.#sink.message(payload);
+      return;
+    }
+    this.stop();
+    this.#sink.end(parseEndOfStream(payload));
   }
 
   #drain(): void {
@@ -145,16 +157,9 @@ export class MessageStream {
     }
   }
 
-  readonly #failNow = (error: ExcursorError): void => this.#end({ error, metadata: {} });
-
-  readonly #failAfterWaiting = (error: ExcursorError): void => {
-    this.#failure ??= error;
-    this.#drain();
-  };
-
-  #end(end: EndOfStream): void {
+  readonly #failNow = (error: ExcursorError): void => {
     if (this.#isOver) return;
     this.stop();
-    this.#sink.end(end);
-  }
+    this.#sink.fail(error);
+  };
 }

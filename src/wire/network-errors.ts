@@ -117,7 +117,7 @@ export function transportClosed(): ExcursorError {
   return new ExcursorError("upstream-unavailable", "Excursor is shutting down.", { code: "transport_closed" });
 }
 
-export function hostOf(origin: string): string {
+function hostOf(origin: string): string {
   return URL.canParse(origin) ? new URL(origin).host : "The backend";
 }
 

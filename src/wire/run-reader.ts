@@ -92,6 +92,7 @@ export class RunReader implements HttpHandler {
     const messages = new MessageStream(limits, encoding, this.exchange, {
       message: (payload) => listener.message(payload),
       end: ({ error, metadata }) => this.#ended(error, { metadata, reached: true }),
+      fail: (error) => this.close(error),
     });
     this.#state = { at: "reading", messages };
     clearTimeout(this.#timer);
@@ -126,9 +127,10 @@ export class RunReader implements HttpHandler {
 
   fail(error: ExcursorError, reached: boolean): void {
     const state = this.#state;
-    if (state.at === "refused") this.#refuse(state.head, state.body);
-    else if (state.at === "over") clearTimeout(this.#timer);
-    else this.#finish(error, { metadata: {}, reached });
+    if (state.at === "reading") state.messages.fail(error);
+    else if (state.at === "refused") this.#refuse(state.head, state.body);
+    else if (state.at === "waiting") this.#finish(error, { metadata: {}, reached });
+    else clearTimeout(this.#timer);
   }
 
   #refuse(head: ResponseHead, body: BodyCollector): void {

@@ -16,8 +16,12 @@ export interface RunStream {
    * frame is nobody's business any more.
    */
   send(payload: Uint8Array): boolean;
-  /** Stops reading, so that flow control stops the backend. Messages of the chunk under way may still arrive. */
+  /**
+   * Stops reading, so that flow control stops the backend. Neither a message nor the end comes until {@link resume},
+   * not even that of a connection that broke meanwhile; cancelling works.
+   */
   pause(): void;
+  /** Messages that were held back come before it returns. */
   resume(): void;
   /** Half-closes: nothing more will be sent; the answer is still read to its end. */
   closeSend(): void;
@@ -28,13 +32,17 @@ export interface RunStream {
 export interface RunListener {
   /** The backend accepted the exchange (HTTP 200 with the right content type). At most once, before any message. */
   open?(headers: Readonly<Record<string, string>>): void;
-  /** One message, in order. The bytes are a view into a read buffer: decode now or copy. */
+  /**
+   * One message, in order. The bytes are a view, mostly into a read buffer: nobody will write to it again, but keeping
+   * it keeps all of that buffer. Throwing fails the run, with what was thrown if that is an ExcursorError.
+   */
   message(payload: Uint8Array): void;
   /** {@link RunStream.send} may be used again after it returned false. */
   drain?(): void;
   /**
    * Exactly once, last. Without an error the backend ended the stream properly, with an end frame that says so;
-   * a stream that merely stops is an `upstream-unavailable` error with code `stream_truncated`.
+   * a stream that merely stops is an `upstream-unavailable` error with code `stream_truncated`. Told as soon as the
+   * end frame is there, whatever the transport does next; what follows that frame is dropped.
    */
   done(error: ExcursorError | undefined, end: RunEnd): void;
 }

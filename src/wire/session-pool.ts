@@ -1,7 +1,7 @@
 import type { ExcursorError } from "../core/errors.ts";
 import { H2Exchange } from "./h2-exchange.ts";
 import { H2Session } from "./h2-session.ts";
-import type { HttpTransport } from "./http.ts";
+import { type HttpTransport, parseOrigin } from "./http.ts";
 import { type WireLimits, wireLimits } from "./limits.ts";
 import { transportClosed } from "./network-errors.ts";
 
@@ -16,7 +16,7 @@ export interface SessionPool extends HttpTransport {
   stats(): PoolStats;
 }
 
-export interface PoolStats {
+interface PoolStats {
   readonly sessions: number;
   readonly streams: number;
   /** Exchanges that wait for a connection with room. */
@@ -37,6 +37,7 @@ export function createSessionPool(options: SessionPoolOptions = {}): SessionPool
   const sessionsOf = (origin: string): OriginSessions => {
     let sessions = origins.get(origin);
     if (!sessions) {
+      parseOrigin(origin);
       sessions = new OriginSessions(origin, limits, options.ca);
       origins.set(origin, sessions);
       if (isClosed) sessions.destroy();

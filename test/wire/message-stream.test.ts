@@ -38,6 +38,10 @@ function setUp({ limits, encoding, onMessage }: Setup = {}) {
       events.push(`end ${error?.code ?? "ok"}`);
       resolve();
     },
+    fail({ code }) {
+      events.push(`fail ${code}`);
+      resolve();
+    },
   });
   return { stream, events, source, ended };
 }
@@ -59,7 +63,7 @@ describe("MessageStream", () => {
       const { stream, events } = setUp();
       stream.push(bytes.subarray(0, cut));
       stream.finish();
-      expect(events.at(-1)).toBe("end stream_truncated");
+      expect(events.at(-1)).toBe("fail stream_truncated");
     }
   });
 
@@ -91,7 +95,7 @@ describe("MessageStream", () => {
     const { stream, events, ended } = setUp();
     stream.push(Buffer.concat([packed(noise(20_000)), encodeFrame(Buffer.from("a")), Buffer.from([0xff, 0, 0, 0, 0])]));
     await ended;
-    expect(events).toEqual(["20000 bytes", "a", "end frame_flags"]);
+    expect(events).toEqual(["20000 bytes", "a", "fail frame_flags"]);
   });
 
   test.each<[name: string, bytes: Buffer, setup: Setup, code: string]>([
@@ -118,7 +122,7 @@ describe("MessageStream", () => {
     const { stream, events, ended } = setUp(setup);
     stream.push(bytes);
     await ended;
-    expect(events).toEqual([`end ${code}`]);
+    expect(events).toEqual([`fail ${code}`]);
   });
 
   test("one layer only: gzip in gzip is a message of gzip", () => {
@@ -157,7 +161,7 @@ describe("MessageStream", () => {
       },
     });
     stream.push(Buffer.concat([encodeFrame(Buffer.from("a")), encodeFrame(Buffer.from("b"))]));
-    expect(events).toEqual(["a", "end internal_error"]);
+    expect(events).toEqual(["a", "fail internal_error"]);
   });
 
   test("stopped, it is silent", async () => {

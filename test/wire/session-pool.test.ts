@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createSecureServer, createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { openBidiRun } from "../../src/wire/bidi-run.ts";
 import { encodeFrame, FLAG_END } from "../../src/wire/envelope.ts";
@@ -345,6 +345,10 @@ describe("REL-24: connections that are never made", () => {
     return error;
   };
 
+  test.each(["", "api2.cursor.sh", "ftp://x", "http://"])("an address that is none: %j", (origin) => {
+    expect(() => start(newPool(), origin)).toThrow(expect.objectContaining({ kind: "config", code: "invalid_origin" }));
+  });
+
   test("no such host", async () => {
     expect(await failures("https://nowhere.invalid")).toMatchObject({
       kind: "upstream-unavailable",
@@ -476,7 +480,10 @@ describe("SEC-75: leaving", () => {
       stream.head();
       if (mode === "idle") stream.data(END, true);
     };
-    const child = spawn(process.execPath, [join(import.meta.dirname, "support/pool-process.ts"), origin]);
+    const child = spawn(process.execPath, [
+      fileURLToPath(new URL("./support/pool-process.ts", import.meta.url)),
+      origin,
+    ]);
     const exit = new Promise<string>((resolve) => child.once("exit", (code) => resolve(`exit ${code}`)));
     await vi.waitFor(() => expect(server.connections[0]?.streams).toHaveLength(1), 10_000);
     const stillRunning = new Promise<string>((resolve) => setTimeout(() => resolve("alive"), isAlive ? 500 : 10_000));

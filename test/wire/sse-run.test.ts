@@ -297,6 +297,25 @@ describe("giving up and holding back", () => {
     expect(received).toBe(1000);
   });
 
+  test("what was received whole is read whole, however late", async () => {
+    const closed = Promise.withResolvers<void>();
+    server.onDownload = (response) => {
+      response.writeHead(200, { "content-type": "application/connect+proto", connection: "close" });
+      response.write(text("a"));
+      response.on("close", closed.resolve);
+    };
+    const { run, listener } = start();
+    listener.onMessage = () => run.pause();
+    await listener.until(() => listener.messages.length === 1);
+    server.downloads[0]?.response.end(Buffer.concat([text("b"), END]));
+    await closed.promise;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    listener.onMessage = undefined;
+    run.resume();
+    expect(await listener.result()).toBe("ok");
+    expect(listener.messages).toEqual(["a", "b"]);
+  });
+
   test("SEC-75: close waits for what is open and takes nothing new", async () => {
     const { listener } = start();
     await listener.until(() => listener.opened.length === 1);
