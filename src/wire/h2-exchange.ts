@@ -3,7 +3,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { H2Session } from "./h2-session.ts";
 import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } from "./http.ts";
 import { connectionClosed, fromNodeError, fromReset, headersTooLarge } from "./network-errors.ts";
-import type { OriginSessions, SessionWaiter } from "./session-pool.ts";
+import type { OriginSessions, SessionWaiter } from "./origin-sessions.ts";
 
 /** Beyond this an exchange that has no connection yet asks its writer to wait; as much as a Node stream. */
 const MAX_UNSENT_BYTES = 64 * 1024;
@@ -37,10 +37,10 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   write(chunk: Uint8Array): boolean {
     if (this.#isOver || this.#isEnded) return true;
     this.#sent?.push(chunk);
-    if (this.#stream) return this.#stream.write(chunk);
-    this.#unsentBytes += chunk.length;
-    this.#needsDrain = this.#unsentBytes > MAX_UNSENT_BYTES;
-    return !this.#needsDrain;
+    if (!this.#stream) this.#unsentBytes += chunk.length;
+    const hasRoom = this.#stream?.write(chunk) ?? this.#unsentBytes <= MAX_UNSENT_BYTES;
+    if (!hasRoom) this.#needsDrain = true;
+    return hasRoom;
   }
 
   end(): void {
@@ -85,9 +85,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     stream.on("data", (chunk: Buffer) => {
       if (!this.#isOver) this.#handler.data(chunk);
     });
-    stream.on("drain", () => {
-      if (!this.#isOver) this.#handler.drain?.();
-    });
+    stream.on("drain", () => this.#drained());
     stream.on("end", () => {
       // A reset ends the readable side as well; 'close' tells them apart.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();
@@ -117,11 +115,13 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     for (const chunk of this.#sent ?? []) hasRoom = stream.write(chunk);
     if (this.#isEnded) stream.end();
     this.#unsentBytes = 0;
-    if (!this.#needsDrain || !hasRoom) return;
+    if (hasRoom) process.nextTick(() => this.#drained());
+  }
+
+  #drained(): void {
+    if (this.#isOver || !this.#needsDrain) return;
     this.#needsDrain = false;
-    process.nextTick(() => {
-      if (!this.#isOver) this.#handler.drain?.();
-    });
+    this.#handler.drain?.();
   }
 
   #opened(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): void {
@@ -139,7 +139,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
     if (this.#isOver) return;
     const error = this.#explain(session, stream, failure);
-    // What a paused reader had not taken yet. Node drops it with the stream, but it is still there.
+    // What a paused reader has not taken yet: Node emits no more of it, but it is still there.
     for (let chunk = stream.read(); chunk !== null && !this.#isOver; chunk = stream.read()) this.#handler.data(chunk);
     if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
     else this.#fail(error, true);

@@ -40,7 +40,7 @@ export class H2Session {
   readonly #options: SessionOptions;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
-  readonly #openedAt = performance.now();
+  readonly #startedAt = performance.now();
   #state: "connecting" | "open" | "draining" | "closed" = "connecting";
   #wasOpen = false;
   #error: ExcursorError | undefined;
@@ -53,19 +53,19 @@ export class H2Session {
     const { origin, limits } = options;
     this.#options = options;
     this.#socket = openSocket(origin, options.ca);
-    this.#socket.on("error", (error) => this.#fail(fromNodeError(error, origin)));
+    this.#socket.on("error", (error) => this.destroy(fromNodeError(error, origin)));
     this.#session = connect(origin, {
       createConnection: () => this.#socket,
       settings: { enablePush: false, initialWindowSize: limits.streamWindowBytes },
       // In MB. Node's 10 would be passed by a few dozen unread streams; our windows are the bound.
       maxSessionMemory: 1024,
     });
-    this.#session.on("error", (error) => this.#fail(fromNodeError(error, origin)));
+    this.#session.on("error", (error) => this.destroy(fromNodeError(error, origin)));
     this.#session.on("connect", () => this.#connected());
     this.#session.on("remoteSettings", () => this.#settled());
     this.#session.on("goaway", (code, lastStreamId) => this.#goneAway(code, lastStreamId));
     this.#session.on("close", () => this.#closed());
-    this.#timer = setTimeout(() => this.#fail(connectTimeout(origin)), limits.connectTimeoutMs).unref();
+    this.#timer = setTimeout(() => this.destroy(connectTimeout(origin)), limits.connectTimeoutMs).unref();
   }
 
   get isConnecting(): boolean {
@@ -108,7 +108,7 @@ export class H2Session {
   /** Whether another stream may be opened now. An old session finds out here that it is. */
   hasRoom(): boolean {
     if (this.#state !== "open" || this.isSpent) return false;
-    if (performance.now() - this.#openedAt > this.#options.limits.sessionMaxAgeMs) this.drain();
+    if (performance.now() - this.#startedAt > this.#options.limits.sessionMaxAgeMs) this.drain();
     return this.#state === "open" && this.#streams < this.maxStreams;
   }
 
@@ -147,7 +147,7 @@ export class H2Session {
 
   #connected(): void {
     if (this.#socket instanceof TLSSocket && this.#socket.alpnProtocol !== "h2") {
-      this.#fail(http2Unavailable(this.#options.origin));
+      this.destroy(http2Unavailable(this.#options.origin));
       return;
     }
     this.#session.setLocalWindowSize(this.#options.limits.sessionWindowBytes);
@@ -166,7 +166,7 @@ export class H2Session {
     this.#lastStreamId = Math.min(this.#lastStreamId, lastStreamId);
     if (code !== constants.NGHTTP2_NO_ERROR) this.#error ??= fromReset(code);
     if (code === constants.NGHTTP2_ENHANCE_YOUR_CALM) this.#options.onCalm();
-    if (this.#state === "connecting") this.#fail(connectionClosed(this.#options.origin));
+    if (this.#state === "connecting") this.destroy(connectionClosed(this.#options.origin));
     if (this.#state !== "open") return;
     this.#state = "draining";
     this.#options.onChange();
@@ -191,17 +191,14 @@ export class H2Session {
   }
 
   #ping(): void {
+    if (this.#session.destroyed) return;
     const { origin, limits } = this.#options;
-    const timer = setTimeout(() => this.#fail(halfOpen(origin)), limits.pingTimeoutMs).unref();
+    const timer = setTimeout(() => this.destroy(halfOpen(origin)), limits.pingTimeoutMs).unref();
     this.#timer = timer;
     this.#session.ping(() => {
       // If the timer is another one by now, the session has come to rest or is at its next probe.
       if (this.#timer === timer && this.#state !== "closed") this.#schedulePing();
     });
-  }
-
-  #fail(error: ExcursorError): void {
-    this.destroy(error);
   }
 
   #closed(): void {
