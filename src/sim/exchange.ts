@@ -12,7 +12,8 @@ export type Transport = "h1" | "h2";
 export class Exchange {
   readonly transport: Transport;
   readonly method: string;
-  readonly url: URL;
+  readonly path: string;
+  readonly query: URLSearchParams;
   readonly request: IncomingMessage | Http2ServerRequest;
   readonly #response: ServerResponse | Http2ServerResponse;
   #bytes: (chunk: Uint8Array) => boolean;
@@ -20,7 +21,10 @@ export class Exchange {
   constructor(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) {
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
     this.method = request.method ?? "GET";
-    this.url = new URL(request.url ?? "/", "http://sim");
+    // By hand: a request target need not be what `URL` takes for one, and must not end the process.
+    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
+    this.path = path;
+    this.query = new URLSearchParams(query);
     this.request = request;
     this.#response = response;
     this.#bytes = (chunk) => (response as ServerResponse).write(chunk);

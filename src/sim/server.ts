@@ -58,17 +58,17 @@ async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
       transport: exchange.transport,
       dir: "in",
       kind: "request",
-      message: { method: exchange.method, path: exchange.url.pathname },
+      message: { method: exchange.method, path: exchange.path },
     });
     if (route) await route(exchange, backend);
-    else exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.url.pathname} here.` });
+    else exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.path} here.` });
   } catch (error) {
     respondFailure(exchange, failureFrom(error));
   }
 }
 
-function findRoute({ method, url }: Exchange): Route | undefined {
-  const key = `${method} ${url.pathname}`;
+function findRoute({ method, path }: Exchange): Route | undefined {
+  const key = `${method} ${path}`;
   const wildcard = Object.keys(ROUTES).find((route) => route.endsWith("*") && key.startsWith(route.slice(0, -1)));
   return ROUTES[key] ?? (wildcard === undefined ? undefined : ROUTES[wildcard]);
 }

@@ -17,9 +17,9 @@ const WEBSITE_USER = "simulated";
  */
 export const loginRoutes: Routes = {
   "GET /loginDeepControl": (exchange, backend) => {
-    const { searchParams } = exchange.url;
-    const isApproved = approve(backend, searchParams.get("uuid"), searchParams.get("challenge"));
-    respondLoginPage(exchange, isApproved, searchParams.get("redirectTarget") ?? "");
+    const { query } = exchange;
+    const isApproved = approve(backend, query.get("uuid"), query.get("challenge"));
+    respondLoginPage(exchange, isApproved, query.get("redirectTarget") ?? "");
   },
   "POST /api/auth/loginDeepCallbackControl": async (exchange, backend) => {
     const body = await readStrings(exchange);
@@ -29,8 +29,8 @@ export const loginRoutes: Routes = {
     exchange.respondJson(200, {});
   },
   "GET /auth/poll": (exchange, backend) => {
-    const { searchParams } = exchange.url;
-    handOut(exchange, backend, searchParams.get("uuid") ?? "", searchParams.get("verifier") ?? "");
+    const { query } = exchange;
+    handOut(exchange, backend, query.get("uuid") ?? "", query.get("verifier") ?? "");
   },
   "POST /auth/poll": async (exchange, backend) => {
     const body = await readStrings(exchange);

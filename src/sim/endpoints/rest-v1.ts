@@ -27,9 +27,9 @@ export const restV1Routes: Routes = {
     };
   }),
   "GET /v1/repositories": restRoute(() => ({ items: [] })),
-  "GET /v1/agents/*": restRoute((_, { url }) => {
-    if (/^\/v1\/agents\/[^/]+\/usage$/.test(url.pathname)) return USAGE;
-    throw new ConnectFailure("not_found", `There is no ${url.pathname} here: cloud agents are not simulated.`);
+  "GET /v1/agents/*": restRoute((_, { path }) => {
+    if (/^\/v1\/agents\/[^/]+\/usage$/.test(path)) return USAGE;
+    throw new ConnectFailure("not_found", `There is no ${path} here: cloud agents are not simulated.`);
   }),
 };
 

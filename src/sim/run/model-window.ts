@@ -1,2 +1,9 @@
-/** placeholder */
-export const contextTokens = (_id: string, _isMaxMode: boolean): number => 200_000;
+import { findModel } from "../endpoints/find-model.ts";
+
+/** What a model takes that the catalogue does not know: any id may be asked for. */
+const USUAL_TOKENS = 200_000;
+
+export function contextTokens(modelId: string, isMaxMode: boolean): number {
+  const model = findModel(modelId);
+  return (isMaxMode ? model?.maxModeContextTokens : model?.contextTokens) ?? USUAL_TOKENS;
+}

@@ -41,14 +41,16 @@ function* stepSources(text: string): Iterable<string> {
 function dropClosing(line: string): string {
   let rest = line.trimEnd();
   for (;;) {
-    const tag = /<\/[^<>]*>$/.exec(rest);
-    const quote = /["'`”’]$/.exec(rest)?.[0];
-    if (tag) rest = rest.slice(0, tag.index).trimEnd();
+    const last = rest.at(-1) ?? "";
+    const tag = last === ">" ? rest.lastIndexOf("<") : -1;
+    if (tag >= 0 && rest[tag + 1] === "/") rest = rest.slice(0, tag).trimEnd();
     // A quote that the step itself opened stays.
-    else if (quote !== undefined && isUnpaired(rest, quote)) rest = rest.slice(0, -1).trimEnd();
+    else if (QUOTES.includes(last) && isUnpaired(rest, last)) rest = rest.slice(0, -1).trimEnd();
     else return rest;
   }
 }
+
+const QUOTES = ['"', "'", "`", "”", "’"];
 
 const isUnpaired = (text: string, quote: string): boolean => text.split(quote).length % 2 === 0;
 

@@ -1,0 +1,30 @@
+import type { Route } from "../backend.ts";
+import type { Exchange } from "../exchange.ts";
+
+/** Reads a call to its end and answers an empty message or an empty stream, in the encoding in which it was made. */
+export const answerEmpty: Route = async (exchange) => {
+  await discardBody(exchange);
+  const type = contentType(exchange);
+  if (type === "application/json") exchange.respondJson(200, {});
+  else if (type.startsWith("application/connect+")) exchange.respond(200, endFrame(), { "content-type": type });
+  else if (type.startsWith("application/grpc-web")) exchange.respond(200, trailerFrame(), { "content-type": type });
+  else exchange.respond(200, "", { "content-type": "application/proto" });
+};
+
+export const contentType = (exchange: Exchange): string =>
+  exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+
+export async function discardBody({ request }: Exchange): Promise<void> {
+  for await (const chunk of request) void chunk;
+}
+
+const endFrame = () => frame(0x02, "{}");
+const trailerFrame = () => frame(0x80, "grpc-status: 0\r\n");
+
+function frame(flags: number, text: string): Buffer {
+  const bytes = Buffer.alloc(5 + text.length);
+  bytes.writeUInt8(flags, 0);
+  bytes.writeUInt32BE(text.length, 1);
+  bytes.write(text, 5, "latin1");
+  return bytes;
+}

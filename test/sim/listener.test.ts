@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { setUp } from "./support/transports.ts";
+
+/** One raw request, and all that comes back. */
+async function raw(port: number, ...chunks: string[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    answer += chunk;
+  });
+  await once(socket, "connect");
+  for (const chunk of chunks) {
+    socket.write(chunk);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await once(socket, "close");
+  return answer;
+}
+
+describe("one port for both versions of HTTP", () => {
+  it("serves HTTP/1.1, even if the first bytes dribble in", async () => {
+    const { sim } = await setUp("h1");
+    const answer = await raw(
+      sim.port,
+      "P",
+      "O",
+      "ST /v1/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it("serves HTTP/2 by prior knowledge", async () => {
+    const { sim } = await setUp("h2");
+    const session = connectHttp2(sim.url);
+    const stream = session.request({ ":path": "/nowhere" });
+    const [headers] = await once(stream, "response");
+    expect(headers[":status"]).toBe(404);
+    session.close();
+  });
+
+  it.each(["//", "http://[", "//a:99999/x", "/%", "*", "/?"])(
+    "survives the request target %j (SEC-29)",
+    async (target) => {
+      const { sim } = await setUp("h1");
+      expect(await raw(sim.port, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1\.1 4\d\d /,
+      );
+    },
+  );
+
+  it("listens on loopback only (SEC-01)", async () => {
+    const { sim } = await setUp("h1");
+    expect(sim.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  });
+
+  it("does not serve pages of other sites (SEC-06)", async () => {
+    const { sim } = await setUp("h1");
+    const ask = (origin: string) => fetch(`${sim.url}/v1/models`, { headers: { origin, authorization: "Bearer x" } });
+    for (const origin of [
+      "https://evil.example",
+      "null",
+      "http://localhost:1@evil.example",
+      "http://127.0.0.1.evil.example",
+    ]) {
+      const { status, headers } = await ask(origin);
+      expect([origin, status, headers.get("access-control-allow-origin")]).toEqual([origin, 403, null]);
+    }
+    expect((await ask("http://localhost:3000")).status).toBe(200);
+  });
+
+  it("answers HTTP/1.1 on the bidirectional method with 464, a wrong content type with 415, a bad token on the stream", async () => {
+    const { sim } = await setUp("h1");
+    const post = (path: string, type: string, token = "x") =>
+      fetch(`${sim.url}${path}`, {
+        method: "POST",
+        headers: { "content-type": type, authorization: `Bearer ${token}` },
+        body: "",
+      });
+    expect((await post("/agent.v1.AgentService/Run", "application/connect+proto")).status).toBe(464);
+    expect((await post("/agent.v1.AgentService/RunSSE", "application/proto")).status).toBe(415);
+    expect((await post("/aiserver.v1.BidiService/BidiAppend", "application/connect+proto")).status).toBe(415);
+    const refused = await post("/agent.v1.AgentService/RunSSE", "application/connect+proto", "invalid-x");
+    expect(refused.status).toBe(200);
+    expect(await refused.text()).toContain('"code":"unauthenticated"');
+  });
+
+  it("speaks grpc-web on RunSSE to those who ask so", async () => {
+    const { sim } = await setUp("h1");
+    const response = await fetch(`${sim.url}/agent.v1.AgentService/RunSSE`, {
+      method: "POST",
+      headers: { "content-type": "application/grpc-web+proto", authorization: "Bearer invalid" },
+      body: Buffer.from([0, 0, 0, 0, 4, 10, 2, 114, 49]),
+    });
+    expect(response.headers.get("content-type")).toBe("application/grpc-web+proto");
+    const body = Buffer.from(await response.arrayBuffer());
+    expect(body[0]).toBe(0x80);
+    expect(body.subarray(5).toString()).toContain("grpc-status: 16\r\n");
+  });
+});

@@ -1,0 +1,288 @@
+import { create, fromJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { UserMessageSchema } from "../../src/gen/agent/v1/user_message_pb.ts";
+import { setUp, TRANSPORTS } from "./support/transports.ts";
+
+const PNG = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(60)]);
+
+describe.each(TRANSPORTS)("what a script can quote of what was received, over %s", (transport) => {
+  it("{{result}} and {{result.N}}: the last tool result, and the N-th of the turn", async () => {
+    const { client } = await setUp(transport, { tools: { a: () => "one", b: () => "two" } });
+    const { text } = await client.say(
+      "@sim call a ;; call b ;; wait ;; call a ;; say {{result}} {{result.0}} {{result.1}} {{result.9}}.",
+    );
+    expect(text).toBe("one one two .");
+  });
+
+  it("{{system}}: cloud rule, global rules, custom system prompt, and no other channel", async () => {
+    const { client } = await setUp(transport, {
+      context: {
+        cloudRule: "Be brief.",
+        rules: [
+          { fullPath: "/r", content: "Always.", type: { type: { case: "global", value: {} } } },
+          { fullPath: "/s", content: "Never.", type: { type: { case: "manuallyAttached", value: {} } } },
+        ],
+      },
+    });
+    const roots = client.storeRoots([{ role: "system", content: "ignored" }]);
+    const { text } = await client.say("@sim say {{system}} | {{history}}", {
+      request: { customSystemPrompt: "Custom.", conversationState: { rootPromptMessagesJson: roots } },
+    });
+    expect(text).toBe("Be brief.\nAlways.\nCustom. | system: ignored");
+  });
+
+  it("{{history}}: a line for each message before the active one, read out of the blobs", async () => {
+    const { client } = await setUp(transport);
+    const roots = client.storeRoots([
+      { role: "user", content: [{ type: "text", text: "<user_query>\nfirst\nline\n</user_query>" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "let me look" },
+          { type: "tool-call", toolCallId: "c1", toolName: "read", args: { path: "/a" } },
+        ],
+      },
+      {
+        role: "tool",
+        id: "c1",
+        content: [{ type: "tool-result", toolCallId: "c1", toolName: "read", result: "text of a" }],
+      },
+      { role: "assistant", content: "plain string" },
+    ]);
+    const { text } = await client.say("@sim say {{history}}", {
+      request: { conversationState: { rootPromptMessagesJson: roots } },
+    });
+    expect(text.split("\n")).toEqual([
+      String.raw`user: first\nline`,
+      "assistant: let me look",
+      'assistant: [read {"path":"/a"}]',
+      "tool: text of a",
+      "assistant: plain string",
+    ]);
+  });
+
+  it("{{history}} is read from turns where a client has put it only there", async () => {
+    const { client, connect } = await setUp(transport, { tools: { look: () => "seen" } });
+    await client.say('@sim say hello ;; call look {"a":1} ;; say bye');
+    const other = connect();
+    for (const [id, bytes] of client.blobs) other.blobs.set(id, bytes);
+    const { text } = await other.say("@sim say {{history}}", {
+      request: { conversationState: { turns: client.state?.turns ?? [] } },
+    });
+    expect(text.split("\n").slice(1)).toEqual([
+      "assistant: hello",
+      'assistant: [look {"a":1}]',
+      "tool: seen",
+      "assistant: bye",
+    ]);
+    expect((await other.say("@sim say {{history}}")).text).toContain("assistant: bye");
+  });
+
+  it("{{images}}: count, types and sizes of the active turn, inline or as blobs", async () => {
+    const { client } = await setUp(transport);
+    const blobId = client.storeBlob(PNG);
+    const userMessage = create(UserMessageSchema, {
+      text: "@sim say {{images}}",
+      selectedContext: {
+        selectedImages: [
+          { uuid: "1", mimeType: "image/jpeg", dataOrBlobId: { case: "data", value: new Uint8Array(10) } },
+          { uuid: "2", dataOrBlobId: { case: "blobId", value: blobId } },
+        ],
+      },
+    });
+    const { text } = await client.run({ action: { case: "userMessageAction", value: { userMessage } } });
+    expect(text).toBe("2 image/jpeg:10,image/png:68");
+    expect((await client.say("@sim say {{images}}")).text).toBe("0");
+  });
+
+  it("{{tools}}: the union of all places where tools are offered", async () => {
+    const { client } = await setUp(transport, {
+      tools: { a: () => "" },
+      context: {
+        tools: [
+          { name: "gw-a", toolName: "a" },
+          { name: "bare", inputSchema: fromJson(ValueSchema, {}) },
+        ],
+      },
+    });
+    expect((await client.say("@sim say {{tools}}")).text).toBe("a,bare");
+  });
+
+  it("{{model}}: the id with its parameters; model_details alone will do", async () => {
+    const { client } = await setUp(transport);
+    const requestedModel = { modelId: "gpt-5.5", parameters: [{ id: "effort", value: "high" }], maxMode: true };
+    expect((await client.say("@sim say {{model}}", { request: { requestedModel } })).text).toBe(
+      "gpt-5.5 effort=high max_mode=true",
+    );
+    expect(
+      (await client.say("@sim say {{model}}", { request: { modelDetails: { modelId: "composer-1" } } })).text,
+    ).toBe("composer-1");
+  });
+
+  it("{{user}}: the account, a JWT's subject or the token itself", async () => {
+    const { client, connect } = await setUp(transport);
+    expect((await client.say("@sim say {{user}}")).text).toBe("tester");
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const token = `${part({ alg: "none" })}.${part({ sub: "auth0|user_7", exp: Date.now() })}.x`;
+    expect((await connect({ token }).say("@sim say {{user}}")).text).toBe("auth0|user_7");
+  });
+
+  it("leaves what is no placeholder as it is", async () => {
+    const { client } = await setUp(transport);
+    expect((await client.say("@sim say {{nothing}} {{ result }} {result}")).text).toBe(
+      "{{nothing}} {{ result }} {result}",
+    );
+  });
+});
+
+describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (transport) => {
+  it("says stream after a parked call, checkpoint from our own checkpoint, fresh otherwise", async () => {
+    const { client, sim } = await setUp(transport, { tools: { look: () => "" } });
+    expect((await client.say("@sim say {{reused}} ;; call look {} ;; say ,{{reused}}")).text).toBe("fresh,stream");
+    expect((await client.say("@sim say {{reused}}")).text).toBe("checkpoint");
+    expect(sim.port).toBeGreaterThan(0);
+  });
+
+  it("knows its checkpoint by a digest, not by memory: another process knows it, a rewritten one is foreign", async () => {
+    const { client } = await setUp(transport);
+    await client.say("@sim say hello");
+    const { connect } = await setUp(transport);
+    const restarted = connect();
+    for (const [id, bytes] of client.blobs) restarted.blobs.set(id, bytes);
+    restarted.state = client.state;
+    expect((await restarted.say("@sim say {{reused}}")).text).toBe("checkpoint");
+    const edited = connect();
+    for (const [id, bytes] of client.blobs) edited.blobs.set(id, bytes);
+    const extra = edited.storeRoots([{ role: "user", content: "sneaked in" }]);
+    const roots = [...(client.state?.rootPromptMessagesJson ?? []), ...extra];
+    if (client.state) edited.state = { ...client.state, rootPromptMessagesJson: roots };
+    expect((await edited.say("@sim say {{reused}}")).text).toBe("fresh");
+  });
+
+  it("carries the step index: a resumed turn goes on after the last step that was checkpointed", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "seen" } });
+    const prompt = "@sim say one ;; call look {} ;; fault rst ;; say two {{result}}";
+    const first = await client.say(prompt);
+    expect([first.text, first.error !== undefined]).toEqual(["one", true]);
+    expect((await client.resume()).text).toBe("two seen");
+    expect((await client.say("@sim say {{history}}")).text).toContain("assistant: two seen");
+  });
+
+  it("a replayed conversation goes on where the parked run stopped", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "seen", other: () => "x" } });
+    const script =
+      '@sim say one ;; call look {"a":1} ;; exec shell {"command":"ls"} ;; say done {{result.0}} {{result}}';
+    const call = (id: string, toolName: string, args: object) => ({
+      role: "assistant",
+      content: [{ type: "tool-call", toolCallId: id, toolName, args: args as never }],
+    });
+    const result = (id: string, text: string) => ({
+      role: "tool",
+      content: [{ type: "tool-result", toolCallId: id, toolName: "", result: text }],
+    });
+    const roots = client.storeRoots([
+      { role: "user", content: script },
+      call("1", "look", { a: 1 }),
+      result("1", "cold"),
+      // A gateway maps the native request to a tool of its client: some other name, other arguments.
+      call("2", "bash", { cmd: "ls" }),
+      result("2", "files"),
+    ]);
+    const { text, error } = await client.resume({ request: { conversationState: { rootPromptMessagesJson: roots } } });
+    expect(error).toBeUndefined();
+    expect(text).toBe("done cold files");
+  });
+
+  it("a message after the results belongs to the same turn, and its steps follow", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "seen" } });
+    const roots = client.storeRoots([
+      { role: "user", content: "@sim call look {} ;; say first" },
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "1", toolName: "look", args: {} }] },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "1", toolName: "look", result: "r" }] },
+    ]);
+    const { text } = await client.say("@sim say second", {
+      request: { conversationState: { rootPromptMessagesJson: roots } },
+    });
+    expect(text).toBe("firstsecond");
+  });
+
+  it("stores every blob of a checkpoint before the checkpoint, and keeps what it does not know in the state", async () => {
+    const { client } = await setUp(transport);
+    const known = new Set<string>();
+    await client.say("@sim say a ;; think b ;; say c", {
+      request: { conversationState: { agentType: "mine", previousWorkspaceUris: ["file:///w"] } },
+      onMessage: (message) => {
+        if (message.case === "kvServerMessage" && message.value.message.case === "setBlobArgs") {
+          known.add(Buffer.from(message.value.message.value.blobId).toString("hex"));
+        }
+        if (message.case !== "conversationCheckpointUpdate") return;
+        const { rootPromptMessagesJson, turns, agentType, previousWorkspaceUris, tokenDetails } = message.value;
+        for (const id of [...rootPromptMessagesJson, ...turns])
+          expect(known).toContain(Buffer.from(id).toString("hex"));
+        expect([agentType, previousWorkspaceUris]).toEqual(["mine", ["file:///w"]]);
+        expect(tokenDetails?.usedTokens).toBeGreaterThan(0);
+      },
+    });
+    expect(known.size).toBeGreaterThan(4);
+  });
+
+  it("cancel_action ends the turn with its last checkpoint; a pending tool may still answer", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "late" } });
+    const { error, text, usage } = await client.say("@sim say one ;; call look {} ;; say two", {
+      intercept: (message, send) => {
+        const isCall = message.case === "execServerMessage" && message.value.message.case === "mcpArgs";
+        if (isCall) send({ case: "conversationAction", value: { action: { case: "cancelAction", value: {} } } });
+        return false;
+      },
+    });
+    expect(error).toBeUndefined();
+    expect(text).toBe("one");
+    expect(usage).toBeDefined();
+  });
+
+  it("a message sent while the answer is under way is echoed, and its steps follow", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "seen" } });
+    const { text, updates } = await client.say("@sim call look {} ;; say one", {
+      intercept: (message, send) => {
+        const isCall = message.case === "execServerMessage" && message.value.message.case === "mcpArgs";
+        const userMessage = create(UserMessageSchema, { text: "@sim say two" });
+        if (isCall)
+          send({
+            case: "conversationAction",
+            value: { action: { case: "userMessageAction", value: { userMessage } } },
+          });
+        return false;
+      },
+    });
+    expect(updates).toContain("userMessageAppended");
+    expect(text).toBe("onetwo");
+  });
+
+  it("summarize_action is answered with a summary", async () => {
+    const { client } = await setUp(transport);
+    const { updates } = await client.run({ action: { case: "summarizeAction", value: {} } });
+    expect(updates).toEqual(expect.arrayContaining(["summaryStarted", "summary", "summaryCompleted", "turnEnded"]));
+  });
+
+  it("ends a turn with turn_ended, the last checkpoint, the end frame", async () => {
+    const { client } = await setUp(transport);
+    const { messages, error } = await client.say("@sim say hi");
+    const [ended, checkpoint] = messages.slice(-2).map(({ message }) => message);
+    expect(ended?.case === "interactionUpdate" && ended.value.message.case).toBe("turnEnded");
+    expect(checkpoint?.case).toBe("conversationCheckpointUpdate");
+    expect(error).toBeUndefined();
+  });
+
+  it("waits as long as --bootstrap-ms says before the first frame", async () => {
+    const { client } = await setUp(transport, {}, { bootstrapMs: 120 });
+    const start = performance.now();
+    let firstAt = 0;
+    await client.say("@sim say hi", {
+      onMessage: () => {
+        firstAt ||= performance.now();
+      },
+    });
+    expect(firstAt - start).toBeGreaterThanOrEqual(119);
+  });
+});
