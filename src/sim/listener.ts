@@ -52,13 +52,13 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
   const server: Server = tls
     ? (http2 as unknown as Server)
     : createTcpServer({ noDelay: true }, (socket) => {
+        let head = Buffer.alloc(0);
         const sniff = () => {
-          const first: Buffer | null = socket.read();
-          if (!first) return;
-          socket.unshift(first);
-          if (first.length < 3 && !socket.readableEnded) return;
+          for (let chunk = socket.read(); chunk; chunk = socket.read()) head = Buffer.concat([head, chunk]);
+          if (head.length < 3) return;
           socket.off("readable", sniff);
-          (isHttp2Preface(first) ? http2 : http1).emit("connection", socket);
+          socket.unshift(head);
+          (isHttp2Preface(head) ? http2 : http1).emit("connection", socket);
         };
         socket.on("readable", sniff);
       });
