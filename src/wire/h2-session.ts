@@ -40,9 +40,8 @@ export class H2Session {
   readonly #options: SessionOptions;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
-  readonly #startedAt = performance.now();
   #state: "connecting" | "open" | "draining" | "closed" = "connecting";
-  #wasOpen = false;
+  #openedAt: number | undefined;
   #error: ExcursorError | undefined;
   #streams = 0;
   #lastStreamId = Number.POSITIVE_INFINITY;
@@ -93,7 +92,7 @@ export class H2Session {
 
   /** Why there never was a connection. */
   get connectError(): ExcursorError | undefined {
-    return this.#wasOpen ? undefined : this.#error;
+    return this.#openedAt === undefined ? this.#error : undefined;
   }
 
   get streams(): number {
@@ -108,7 +107,7 @@ export class H2Session {
   /** Whether another stream may be opened now. An old session finds out here that it is. */
   hasRoom(): boolean {
     if (this.#state !== "open" || this.isSpent) return false;
-    if (performance.now() - this.#startedAt > this.#options.limits.sessionMaxAgeMs) this.drain();
+    if (performance.now() - (this.#openedAt ?? 0) > this.#options.limits.sessionMaxAgeMs) this.drain();
     return this.#state === "open" && this.#streams < this.maxStreams;
   }
 
@@ -156,7 +155,7 @@ export class H2Session {
   #settled(): void {
     if (this.#state === "connecting") {
       this.#state = "open";
-      this.#wasOpen = true;
+      this.#openedAt = performance.now();
       this.#rest();
     }
     this.#options.onChange();

@@ -42,7 +42,7 @@ export class RunReader implements HttpHandler {
     this.#options = options;
     this.exchange = options.transport.open(options.request, this);
     this.#timer = this.#after(options.limits.headersTimeoutMs, () =>
-      this.close(timedOut("headers_timeout", "The backend did not answer in time.")),
+      this.fail(timedOut("headers_timeout", "The backend did not answer in time."), true),
     );
     if (options.signal?.aborted) process.nextTick(this.cancel);
     else options.signal?.addEventListener("abort", this.cancel, { once: true });
@@ -111,7 +111,7 @@ export class RunReader implements HttpHandler {
     const { frames } = state.messages;
     state.messages.push(chunk);
     // Bytes that never make a message do not count as life.
-    if (state.messages.frames > frames) this.#timer.refresh();
+    if (state.messages.frames > frames && !this.#isPaused && !this.isOver) this.#timer.refresh();
   }
 
   drain(): void {
@@ -129,7 +129,7 @@ export class RunReader implements HttpHandler {
     const state = this.#state;
     if (state.at === "reading") state.messages.fail(error);
     else if (state.at === "refused") this.#refuse(state.head, state.body);
-    else if (state.at === "waiting") this.#finish(error, { metadata: {}, reached });
+    else if (state.at === "waiting") this.close(error, reached);
     else clearTimeout(this.#timer);
   }
 

@@ -124,7 +124,7 @@ describe("sharing", () => {
     const pool = newPool();
     const { listener } = start(pool, origin);
     await vi.waitFor(() => expect(server.connections).toHaveLength(1));
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await server.connections[0]?.roundTrip();
     expect([server.connections.length, pool.stats().waiting]).toEqual([1, 1]);
     server.connections[0]?.settings({ [MAX_CONCURRENT_STREAMS]: 5 });
     expect(await listener.result()).toBe("ok");
@@ -136,7 +136,7 @@ describe("sharing", () => {
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[0]?.streams).toHaveLength(1));
     server.connections[0]?.settings({ [MAX_CONCURRENT_STREAMS]: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.connections[0]?.roundTrip();
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[1]?.streams).toHaveLength(1));
     expect(server.connections[0]?.streams).toHaveLength(1);
@@ -170,8 +170,7 @@ describe("REL-11: GOAWAY", () => {
     const first = start(pool, origin).listener;
     await first.until(() => first.opened.length === 1);
     server.connections[0]?.goaway(1, 0);
-    await vi.waitFor(() => expect(server.connections).toHaveLength(1));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.connections[0]?.roundTrip();
     const second = start(pool, origin).listener;
     await second.until(() => second.opened.length === 1);
     expect(server.connections).toHaveLength(2);
@@ -309,8 +308,9 @@ describe("REL-13: liveness", () => {
     await vi.waitFor(() => expect(server.connections[0]?.pings.length).toBeGreaterThan(2));
     run.cancel();
     await vi.waitFor(() => expect(pool.stats().streams).toBe(0));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await server.connections[0]?.roundTrip();
     const pings = server.connections[0]?.pings.length;
+    // Silence can only be waited for.
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(server.connections[0]?.pings).toHaveLength(pings ?? 0);
     expect(pool.stats().sessions).toBe(1);
@@ -321,8 +321,10 @@ describe("REL-13: liveness", () => {
     const pool = newPool({ sessionMaxAgeMs: 30 });
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[0]?.streams).toHaveLength(1));
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    const now = performance.now();
+    vi.spyOn(performance, "now").mockReturnValue(now + 31);
     start(pool, origin);
+    vi.restoreAllMocks();
     await vi.waitFor(() => expect(server.connections[1]?.streams).toHaveLength(1));
     expect(pool.stats()).toMatchObject({ sessions: 2, streams: 2 });
   });

@@ -54,6 +54,7 @@ export class RawH2Connection {
   /** Ids of the streams that were opened, in order. */
   readonly streams: number[] = [];
   readonly #onRequest: (stream: RawH2Stream) => void;
+  readonly #awaitingPong: Array<() => void> = [];
   #received = Buffer.alloc(0);
   #hasPreface = false;
 
@@ -73,6 +74,12 @@ export class RawH2Connection {
       return entry;
     });
     this.frame(SETTINGS, 0, 0, Buffer.concat(payload));
+  }
+
+  /** Resolves when the client has read everything sent to it so far, and answered. */
+  roundTrip(): Promise<void> {
+    this.frame(PING, 0, 0, Buffer.alloc(8));
+    return new Promise((resolve) => this.#awaitingPong.push(resolve));
   }
 
   goaway(lastStreamId: number, code: number): void {
@@ -111,6 +118,7 @@ export class RawH2Connection {
         this.pings.push(performance.now());
         if (this.answersPings) this.frame(PING, ACK, 0, payload);
       }
+      if (type === PING && flags & ACK) this.#awaitingPong.shift()?.();
       if (type === RST_STREAM) this.resets.push([stream, payload.readUInt32BE(0)]);
       if (type === HEADERS) {
         this.streams.push(stream);
