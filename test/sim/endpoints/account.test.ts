@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DashboardService, PrivacyMode } from "../../../src/gen/aiserver/v1/dashboard_pb.ts";
 import { billingCycle } from "../../../src/sim/endpoints/billing.ts";
-import { bearer, call, callJson, jwt, postJson, secondsFromNow, startEndpoints } from "./support.ts";
+import { bearer, call, callJson, jwt, post, postJson, secondsFromNow, startEndpoints } from "./support.ts";
 
 const { method } = DashboardService;
 
@@ -32,6 +32,20 @@ describe("DashboardService", () => {
       planUsage: { totalSpend: 500, includedSpend: 500, remaining: 1500, limit: 2000, totalPercentUsed: 25 },
       spendLimitUsage: {},
     });
+  });
+
+  test("what else a client may ask of it is answered empty, but not to everyone", async () => {
+    await using sim = await startEndpoints();
+    const url = `${sim.url}/aiserver.v1.DashboardService/GetTeamReposOrEmptyIfNotInTeam`;
+    const proto = { "content-type": "application/proto" };
+    const empty = await post(url, null, { ...proto, ...bearer("tester") });
+    expect([empty.status, empty.headers.get("content-type"), await empty.text()]).toEqual([
+      200,
+      "application/proto",
+      "",
+    ]);
+    expect(await (await postJson(url, {}, bearer("tester"))).json()).toEqual({});
+    expect((await post(url, null, { ...proto, ...bearer("invalid") })).status).toBe(401);
   });
 
   test("CreateUserApiKey: the key is the same account, and can be exchanged", async () => {
