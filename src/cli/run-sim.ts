@@ -4,7 +4,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { SimOptions, TraceEntry } from "../sim/options.ts";
 import { parseScripts } from "../sim/script/parse.ts";
 import { startSim } from "../sim/server.ts";
-import { runUntilSignal } from "./shutdown.ts";
+import { nextSignal } from "./shutdown.ts";
 
 export interface SimFlags {
   readonly port: number;
@@ -21,7 +21,8 @@ export interface SimFlags {
 }
 
 /** Starts the simulator, says where it listens, and runs until it is told to stop. */
-export async function runSim(flags: SimFlags, drainMs: number): Promise<void> {
+export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
+  const signal = nextSignal();
   const trace = flags.trace === undefined ? undefined : await openTrace(flags.trace);
   const sim = await startSim({
     port: flags.port,
@@ -40,10 +41,10 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<void> {
   );
   if (!flags.json) process.stderr.write(nextSteps(sim.url));
 
-  await runUntilSignal(async () => {
-    await sim.close(drainMs);
-    if (trace) await new Promise<void>((resolve) => trace.end(resolve));
-  });
+  await signal;
+  await sim.close(drainMs);
+  if (trace) await new Promise<void>((resolve) => trace.end(resolve));
+  process.exit(0);
 }
 
 function readTls({ tlsCert, tlsKey }: SimFlags): SimOptions["tls"] {

@@ -4,11 +4,11 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const SAME_SIGNAL_MS = 300;
 
 /**
- * Runs until SIGINT or SIGTERM, then drains and exits with 0. A second signal exits at once; those within 300 ms of
- * the first are the same one.
+ * Resolves at SIGINT or SIGTERM. Ask for it before anybody is told that we are ready. A second signal exits at once;
+ * those within 300 ms of the first are the same one.
  */
-export async function runUntilSignal(drain: () => Promise<void>): Promise<never> {
-  await new Promise<void>((resolve) => {
+export function nextSignal(): Promise<void> {
+  return new Promise((resolve) => {
     let firstAt: number | undefined;
     for (const signal of SIGNALS) {
       process.on(signal, () => {
@@ -18,6 +18,4 @@ export async function runUntilSignal(drain: () => Promise<void>): Promise<never>
       });
     }
   });
-  await drain();
-  process.exit(0);
 }

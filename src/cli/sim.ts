@@ -6,7 +6,7 @@ const DRAIN_MS = 5000;
 export const simCommand = () =>
   new Command("sim")
     .description("Run the simulated Cursor backend: scripted by the prompt, strict about the protocol.")
-    .option("--port <n>", "port to listen on; 0 picks a free one", wholeNumber, 8765)
+    .option("--port <n>", "port to listen on; 0 picks a free one", portNumber, 8765)
     .addOption(
       new Option("--host-config <transport>", "what GetServerConfig tells clients to use for runs")
         .choices(["h1", "h2"] as const)
@@ -41,4 +41,10 @@ The steps are described in docs/simulator.md.`,
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
   return Number(text);
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError("Ports end at 65535.");
+  return port;
 }

@@ -12,7 +12,7 @@ export interface Backend {
   readonly logins: Map<string, Login>;
 }
 
-export interface Login {
+interface Login {
   /** base64url(sha256(verifier)): whoever polls with the verifier is who began. */
   readonly challenge: string;
 }

@@ -40,9 +40,7 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
   const sockets = new Set<Socket>();
   const sessions = new Set<Http2Session>();
   const http1 = createHttp1Server({ requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
-  const http2 = tls
-    ? createSecureServer({ ...HTTP2, ...tls, allowHTTP1: true }, onRequest as never)
-    : createHttp2Server(HTTP2, onRequest as never);
+  const http2 = tls ? createTlsServer(tls, onRequest) : createHttp2Server(HTTP2, onRequest as never);
   http2.on("session", (session) => {
     sessions.add(session);
     session.on("error", () => {}).on("close", () => sessions.delete(session));
@@ -86,6 +84,18 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+function createTlsServer(tls: { readonly cert: string; readonly key: string }, onRequest: RequestListener) {
+  try {
+    return createSecureServer({ ...HTTP2, ...tls, allowHTTP1: true }, onRequest as never);
+  } catch (error) {
+    throw new ExcursorError("config", "The certificate and key of --tls-cert and --tls-key cannot be used.", {
+      code: "bad_certificate",
+      hint: "Both must be PEM files, and the key must be the certificate's.",
+      cause: error,
+    });
+  }
 }
 
 function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {

@@ -72,4 +72,4 @@ export const FAULT_KINDS = [
   "no-usage",
   "dup-frame",
 ] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
+type FaultKind = (typeof FAULT_KINDS)[number];

@@ -24,7 +24,7 @@ import { createSessionPool } from "../../../src/wire/session-pool.ts";
 import { openSseRun } from "../../../src/wire/sse-run.ts";
 
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
-export type Tool = (args: JsonObject) => string | Promise<string>;
+type Tool = (args: JsonObject) => string | Promise<string>;
 
 /** Whoever wants to answer a message of the backend in its own way returns true. */
 export type Intercept = (message: AgentServerMessage["message"], send: (message: ClientMessage) => void) => boolean;
