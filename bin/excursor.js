@@ -11,7 +11,7 @@ if (major < 22 || (major === 22 && minor < 13)) {
   process.exit(78);
 }
 
-// Installed, there is a build; in a checkout, Node runs the sources as they are.
-const built = new URL("../dist/main.js", import.meta.url);
-const { main } = await import(existsSync(built) ? built.href : new URL("../src/main.ts", import.meta.url).href);
+// In a checkout Node runs the sources as they are, whatever was built once; installed, there is only the build.
+const source = new URL("../src/main.ts", import.meta.url);
+const { main } = await import(existsSync(source) ? source.href : new URL("../dist/main.js", import.meta.url).href);
 await main(process.argv);

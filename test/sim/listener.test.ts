@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
+import { makeCertificate } from "../wire/support/certificate.ts";
 import { setUp } from "./support/transports.ts";
 
 /** One raw request, and all that comes back. */
@@ -98,5 +99,16 @@ describe("one port for both versions of HTTP", () => {
     const body = Buffer.from(await response.arrayBuffer());
     expect(body[0]).toBe(0x80);
     expect(body.subarray(5).toString()).toContain("grpc-status: 16\r\n");
+  });
+});
+
+describe("over TLS", () => {
+  it("serves runs over HTTP/2 by ALPN and over the HTTP/1.1 pair on the same port", async () => {
+    const certificate = makeCertificate("127.0.0.1");
+    const tls = { cert: certificate.cert.toString(), key: certificate.key.toString() };
+    const { sim, connect: client } = await setUp("h2", { ca: tls.cert }, { tls });
+    expect(sim.url).toMatch(/^https:/);
+    expect((await client().say("@sim say hello")).text).toBe("hello");
+    expect((await client({ transport: "h1" }).say("@sim say hello")).text).toBe("hello");
   });
 });

@@ -18,6 +18,7 @@ import { openBidiRun } from "../../../src/wire/bidi-run.ts";
 import { decodeMessage } from "../../../src/wire/decode-message.ts";
 import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
 import { callHeaders } from "../../../src/wire/headers.ts";
+import type { HttpTransport } from "../../../src/wire/http.ts";
 import type { WireLimits } from "../../../src/wire/limits.ts";
 import type { RunEnd, RunListener, RunStream } from "../../../src/wire/run-stream.ts";
 import { createSessionPool } from "../../../src/wire/session-pool.ts";
@@ -36,6 +37,8 @@ export interface ClientOptions {
   readonly tools?: Readonly<Record<string, Tool>>;
   readonly context?: MessageInitShape<typeof RequestContextSchema>;
   readonly limits?: Partial<WireLimits>;
+  /** Trusted instead of the world's authorities. */
+  readonly ca?: string;
 }
 
 export interface RunOptions {
@@ -64,18 +67,21 @@ export interface RunRecord {
  */
 export class BackendClient {
   readonly #options: ClientOptions;
-  readonly #http1 = createHttp1Transport();
-  readonly pool = createSessionPool();
+  readonly #http1: HttpTransport;
+  readonly #pool: HttpTransport;
   readonly blobs = new Map<string, Uint8Array>();
   readonly conversationId = randomUUID();
   state: ConversationStateStructure | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
+    const ca = options.ca === undefined ? {} : { ca: options.ca };
+    this.#http1 = createHttp1Transport(ca);
+    this.#pool = createSessionPool(ca);
   }
 
   close(): void {
-    this.pool.destroy();
+    this.#pool.destroy();
     this.#http1.destroy();
   }
 
@@ -156,7 +162,7 @@ export class BackendClient {
     const requestId = randomUUID();
     const caller = { token, requestId };
     const rest = { origin, listener, limits, ...(signal ? { signal } : {}) };
-    if (transport === "h2") return openBidiRun({ transport: this.pool, headers: callHeaders("run", caller), ...rest });
+    if (transport === "h2") return openBidiRun({ transport: this.#pool, headers: callHeaders("run", caller), ...rest });
     const headers = callHeaders("run-sse", caller);
     const appendHeaders = callHeaders("append", caller);
     return openSseRun({ transport: this.#http1, requestId, headers, appendHeaders, ...rest });
