@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    // Other people's clients, installed on demand: `npm run test:clients`.
+    exclude: ["test/clients/**"],
     testTimeout: 20_000,
     // Two cores: more workers only fight for them, and the fault suites notice.
     maxWorkers: 2,
