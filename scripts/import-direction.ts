@@ -9,8 +9,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   gen: [],
   wire: ["core", "gen"],
+  faces: ["core"],
+  drivers: ["core", "gen", "wire"],
+  media: ["core"],
+  state: ["core"],
+  observe: ["core"],
+  config: ["core"],
+  server: ["core", "config", "faces", "media", "observe"],
   sim: ["core", "gen", "wire"],
-  cli: ["core", "sim"],
+  cli: ["core", "config", "drivers", "faces", "media", "observe", "server", "sim", "state", "wire"],
   "main.ts": ["cli"],
 };
 

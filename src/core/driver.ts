@@ -1,0 +1,42 @@
+import type { TurnEvent } from "./events.ts";
+import type { Principal, ToolMessage, Turn } from "./turn.ts";
+
+/** One upstream. It knows turns and events and its own wire, and no face. */
+export interface Driver {
+  /** Begins to answer. Never throws: what goes wrong is thrown out of the run's iteration. */
+  open(turn: Turn, context: RunContext): Run;
+  /** What the principal may ask for by name. */
+  listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+}
+
+export interface RunContext {
+  /** Of the client's request; goes into logs. */
+  readonly requestId: string;
+  /** Aborted when the client is gone: the upstream is told at once. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One live answer: batches of events, at least one event each. The first event of an event-loop turn comes at once,
+ * the rest gathered to its end, so that every hop and every write is paid per batch and not per token.
+ *
+ * Leaving the loop early cancels it. After `done` with `tool-calls` it waits: {@link answer} makes it go on, and the
+ * loop is entered again.
+ */
+export interface Run extends AsyncIterable<readonly TurnEvent[]> {
+  answer(results: readonly ToolMessage[]): void;
+  /** Drops it, upstream included. Harmless when it is over. */
+  cancel(): void;
+}
+
+export interface ModelInfo {
+  readonly id: string;
+  readonly displayName: string;
+  readonly aliases: readonly string[];
+  /** How much it reads, in tokens. */
+  readonly contextTokens: number;
+  readonly supportsImages: boolean;
+  readonly isThinking: boolean;
+  /** The efforts it can be asked for, e.g. `low`, `high`; none if it has but one. */
+  readonly efforts: readonly string[];
+}

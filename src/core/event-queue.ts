@@ -1,0 +1,108 @@
+import type { TurnEvent } from "./events.ts";
+
+export interface EventQueueOptions {
+  /** Called with true when too much waits for the reader, with false when it has caught up. */
+  readonly onPressure: (isFull: boolean) => void;
+  /** The reader has left the loop before the end. */
+  readonly onLeave: () => void;
+  /** How many characters may wait. */
+  readonly highWater?: number;
+}
+
+/**
+ * Between a driver that pushes and a face that pulls. The first event of an event-loop turn is handed on at once, the
+ * others wait for the end of that turn and go together (see bench/README.md for what that buys).
+ */
+export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
+  readonly #options: EventQueueOptions;
+  readonly #highWater: number;
+  #batch: TurnEvent[] = [];
+  #size = 0;
+  #isFull = false;
+  /** Something was handed on in this turn of the loop: what follows waits for its end. */
+  #isGathering = false;
+  #end: { readonly error: unknown } | "proper" | undefined;
+  #reader:
+    | { resolve: (result: IteratorResult<readonly TurnEvent[]>) => void; reject: (error: unknown) => void }
+    | undefined;
+
+  constructor(options: EventQueueOptions) {
+    this.#options = options;
+    this.#highWater = options.highWater ?? 256 * 1024;
+  }
+
+  push(event: TurnEvent): void {
+    if (this.#end) return;
+    this.#batch.push(event);
+    this.#size += "text" in event ? event.text.length : 64;
+    if (!this.#isFull && this.#size >= this.#highWater) {
+      this.#isFull = true;
+      this.#options.onPressure(true);
+    }
+    if (this.#reader && !this.#isGathering) this.#handOn();
+  }
+
+  /** No more events in this loop; it may be entered again later. */
+  close(): void {
+    this.#finish("proper");
+  }
+
+  fail(error: unknown): void {
+    this.#finish({ error });
+  }
+
+  /** After {@link close}: another loop may begin. */
+  reopen(): void {
+    this.#end = undefined;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
+    return {
+      next: () =>
+        new Promise((resolve, reject) => {
+          this.#reader = { resolve, reject };
+          if (this.#end || !this.#isGathering) this.#handOn();
+        }),
+      return: () => {
+        if (!this.#end) this.#options.onLeave();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+
+  #finish(end: { readonly error: unknown } | "proper"): void {
+    this.#end ??= end;
+    if (this.#reader) this.#handOn();
+  }
+
+  #handOn(): void {
+    const reader = this.#reader;
+    if (!reader) return;
+    if (this.#batch.length > 0) {
+      const batch = this.#batch;
+      this.#reader = undefined;
+      this.#batch = [];
+      this.#size = 0;
+      this.#gather();
+      reader.resolve({ done: false, value: batch });
+      if (this.#isFull) {
+        this.#isFull = false;
+        this.#options.onPressure(false);
+      }
+    } else if (this.#end) {
+      this.#reader = undefined;
+      if (this.#end === "proper") reader.resolve({ done: true, value: undefined });
+      else reader.reject(this.#end.error);
+    }
+  }
+
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    // Not a microtask: Node drains those after every single read of a socket, so they would gather nothing.
+    setImmediate(() => {
+      this.#isGathering = false;
+      if (this.#reader) this.#handOn();
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import type { ExcursorError } from "../core/errors.ts";
+import type { TurnEvent } from "../core/events.ts";
+import type { ImagePart, JsonObject, Principal, Turn } from "../core/turn.ts";
+
+/**
+ * One public dialect. A face turns a request into a {@link Turn} and events into that dialect's answer; it knows
+ * neither HTTP beyond that nor any driver. All of it is pure but for the images it asks for.
+ */
+export interface Face {
+  /** A body that is JSON as a turn. Throws `invalid-request` naming the field and what was expected. */
+  parse(body: unknown, context: ParseContext): Promise<ParsedRequest>;
+  /** An error as this dialect puts it, for when the status is not spent yet. */
+  error(error: ExcursorError, requestId: string): ErrorBody;
+}
+
+export interface ParseContext {
+  readonly principal: Principal;
+  readonly requestId: string;
+  readonly images: ImageLoader;
+}
+
+/** Where the bytes behind an image's URL come from: a data URL, or a guarded fetch. Checked and bounded. */
+export interface ImageLoader {
+  load(url: string): Promise<ImagePart>;
+}
+
+export interface ParsedRequest {
+  readonly turn: Turn;
+  readonly isStream: boolean;
+  /** Fields that were understood and cannot be honoured; listed to the client in a response header. */
+  readonly ignored: readonly string[];
+  /** How to write the answer, one of the two. */
+  stream(): StreamRenderer;
+  collect(): AnswerCollector;
+}
+
+/** Writes a streamed answer as server-sent events, piece by piece. */
+export interface StreamRenderer {
+  /** The text for these events; may be empty. After `done` it holds all that ends the stream properly. */
+  step(events: readonly TurnEvent[]): string;
+  /** The dialect's error event, after which the stream just ends: no sign of success follows it. */
+  fail(error: ExcursorError, requestId: string): string;
+}
+
+/** Gathers an answer that is sent whole. */
+export interface AnswerCollector {
+  step(events: readonly TurnEvent[]): void;
+  /** The body, once `done` was seen. */
+  body(): JsonObject;
+}
+
+export interface ErrorBody {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+}
