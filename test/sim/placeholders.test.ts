@@ -194,6 +194,29 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
     expect(text).toBe("done cold files");
   });
 
+  it("and so it does if the calls are prose among the root messages and only the turns hold them", async () => {
+    const { client, connect } = await setUp(transport, { tools: { look: () => "seen" } });
+    const script = '@sim call look {"a":1} ;; fault rst ;; say done {{result}}';
+    await client.say(script);
+    const other = connect();
+    for (const [id, bytes] of client.blobs) other.blobs.set(id, bytes);
+    const rootPromptMessagesJson = other.storeRoots([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: script },
+      { role: "assistant", content: "[I called look, it said: seen]" },
+    ]);
+    const conversationState = { rootPromptMessagesJson, turns: client.state?.turns ?? [] };
+    expect((await other.say("Go on.", { request: { conversationState } })).text).toBe("done seen");
+    // Earlier turns stay as the prompt has them.
+    expect((await other.say("@sim say {{history}}")).text.split("\n")).toEqual([
+      "system: Be brief.",
+      `user: ${script}`,
+      "assistant: [I called look, it said: seen]",
+      "user: Go on.",
+      "assistant: done seen",
+    ]);
+  });
+
   it("a message after the results belongs to the same turn, and its steps follow", async () => {
     const { client } = await setUp(transport, { tools: { look: () => "seen" } });
     const roots = client.storeRoots([

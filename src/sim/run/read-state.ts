@@ -41,12 +41,27 @@ export async function readHistory(state: ConversationStateStructure, blobs: Blob
     Promise.all(state.turns.map((id, index) => readTurn(id, `conversation_state.turns[${index}]`, blobs))),
   ]);
   const isInRoots = turns.length === 0 || messages.some((message) => message.role !== "system");
-  if (isInRoots) return { messages, isInRoots };
+  if (isInRoots) return { messages: withCalls(messages, turns.at(-1)), isInRoots };
   return {
     messages: [...messages, ...turns.flatMap((turn) => (turn instanceof ConnectFailure ? fail(turn) : turn))],
     isInRoots,
   };
 }
+
+/**
+ * The roots with the last turn as `turns` tells it, if only that has its calls: some clients put calls into the roots
+ * as prose, which only a model can read, and what a turn has called says how far it got.
+ */
+function withCalls(roots: readonly Message[], lastTurn: Message[] | ConnectFailure | undefined): readonly Message[] {
+  if (!Array.isArray(lastTurn) || !lastTurn.some(hasCalls)) return roots;
+  const [asked] = lastTurn;
+  const start = roots.findLastIndex(
+    (root) => root.role === "user" && asked?.role === "user" && root.text === asked.text,
+  );
+  return start === -1 || roots.slice(start).some(hasCalls) ? roots : [...roots.slice(0, start), ...lastTurn];
+}
+
+const hasCalls = (message: Message): boolean => message.role === "assistant" && message.calls.length > 0;
 
 /** What cannot be read as a message is still there, and holds its place. */
 const readRoot = (bytes: Uint8Array): Message =>
