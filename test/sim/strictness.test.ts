@@ -154,6 +154,7 @@ describe.each(TRANSPORTS)("what the backend rejects, over %s", (transport) => {
     });
     expect(error?.message).toContain("conversation_state.root_prompt_messages_json[0]:");
     expect(error?.message).toContain("Blob not found: 10,82");
+    expect(error?.context).toMatchObject({ connectCode: "internal" });
   });
 
   it("a message that is no message", async () => {

@@ -19,7 +19,7 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { type ConnectCode, ConnectFailure } from "../connect-failure.ts";
 import { memberName, memberOf } from "./member.ts";
 import { Pending } from "./pending.ts";
 
@@ -144,8 +144,8 @@ export class Correspondence {
     this.#openExecs.clear();
   }
 
-  violate(field: string, problem: string): void {
-    this.#options.onViolation(new ConnectFailure("invalid_argument", `${field}: ${problem}.`));
+  violate(field: string, problem: string, code: ConnectCode = "invalid_argument"): void {
+    this.#options.onViolation(new ConnectFailure(code, `${field}: ${problem}.`));
   }
 
   #askKv(
