@@ -1,0 +1,407 @@
+import { randomUUID } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import type { CheckpointStore } from "../../core/checkpoints.ts";
+import type { Run, RunContext } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { EventQueue } from "../../core/event-queue.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import { historyKeys } from "../../core/history-key.ts";
+import type { AssistantPart, ToolMessage, Turn } from "../../core/turn.ts";
+import {
+  type ConversationStateStructure,
+  ConversationStateStructureSchema,
+} from "../../gen/agent/v1/conversation_pb.ts";
+import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
+import type { InteractionUpdate } from "../../gen/agent/v1/interaction_pb.ts";
+import type { KvServerMessage } from "../../gen/agent/v1/kv_pb.ts";
+import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
+import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+import { decodeMessage } from "../../wire/decode-message.ts";
+import { decodeDelta } from "../../wire/fast-delta.ts";
+import type { Caller } from "../../wire/headers.ts";
+import type { RunEnd } from "../../wire/run-stream.ts";
+import { answerQuery } from "./answer-query.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { EncodingKind, ModelEncoding, ResolvedModel } from "./models/model.ts";
+import { PendingCalls } from "./pending-calls.ts";
+import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
+import { reachableIds } from "./reachable.ts";
+import { rejectExec } from "./reject-exec.ts";
+import { nextAttempt } from "./retry.ts";
+import { requestContext, runRequest } from "./run-request.ts";
+import { AgentStream, type ClientMessage, type Transports } from "./stream.ts";
+import { argsOf, wireTool } from "./tools.ts";
+import { usageOf } from "./usage.ts";
+
+/** All that a run needs to know before it begins. */
+export interface RunPlan {
+  readonly caller: Caller;
+  readonly endpoint: Endpoint;
+  readonly model: ResolvedModel;
+  /** The turn as it is sent: what does not fit the model's window may have been left out. */
+  readonly turn: Turn;
+}
+
+export interface CursorRunParts {
+  readonly turn: Turn;
+  readonly context: RunContext;
+  readonly transports: Transports;
+  readonly checkpoints: CheckpointStore;
+  /** Finds out what is needed; its failure is the run's. */
+  readonly plan: () => Promise<RunPlan>;
+  /** The encoding of the model's name that worked after the other did not. */
+  readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
+  /** Something the schema does not know was met, and answered. */
+  readonly onUnknown: (what: string) => void;
+}
+
+/** How long the last checkpoint may come after the end of a turn. */
+const LAST_CHECKPOINT_MS = 2000;
+const EXEC_HEARTBEAT_MS = 3000;
+
+/**
+ * One answer of the agent protocol, over as many attempts as it takes. It answers what the backend asks, shows what
+ * the model says, and keeps the checkpoint that the next turn continues from.
+ */
+export class CursorRun implements Run {
+  readonly #parts: CursorRunParts;
+  readonly #queue: EventQueue;
+  readonly #context: RequestContext;
+  readonly #calls = new PendingCalls(() => this.#waitForResults());
+  readonly #runId = randomUUID();
+  readonly #tried = new Set<NonNullable<ReturnType<typeof nextAttempt>>>();
+  #plan: RunPlan | undefined;
+  #prompt: Prompt | undefined;
+  #encoding: ModelEncoding | undefined;
+  #stream: AgentStream | undefined;
+  #state: ConversationStateStructure | undefined;
+  readonly #answer: AssistantPart[] = [];
+  /** What the model said since the last call. */
+  #text = "";
+  #hasShown = false;
+  #hasShownSinceCheckpoint = false;
+  #countedTokens = 0;
+  #resumes = 0;
+  #firstRequestId: string | undefined;
+  #phase: "running" | "waiting" | "finished" | "over" = "running";
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: CursorRunParts) {
+    const { turn, context } = parts;
+    this.#parts = parts;
+    this.#context = requestContext(turn.system, turn.toolChoice.type === "none" ? [] : turn.tools.map(wireTool));
+    this.#queue = new EventQueue({
+      onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
+      onLeave: () => this.cancel(),
+    });
+    if (context.signal.aborted) this.cancel();
+    context.signal.addEventListener("abort", () => this.cancel(), { once: true });
+    void this.#start();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
+    return this.#queue[Symbol.asyncIterator]();
+  }
+
+  answer(results: readonly ToolMessage[]): void {
+    if (this.#phase !== "waiting") return;
+    const messages = this.#calls.answer(results);
+    if (this.#calls.size > 0) return;
+    clearInterval(this.#timer);
+    this.#phase = "running";
+    this.#queue.reopen();
+    for (const message of messages) this.#send(message);
+  }
+
+  cancel(): void {
+    if (this.#phase === "over") return;
+    this.#end();
+    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  async #start(): Promise<void> {
+    try {
+      this.#plan = await this.#parts.plan();
+      this.#prompt = preparePrompt(this.#plan.turn, this.#parts.checkpoints);
+      this.#encoding = this.#plan.model.encodings[0];
+      this.#open();
+    } catch (error) {
+      this.#fail(ExcursorError.from(error));
+    }
+  }
+
+  /** One attempt, from the state at hand. */
+  #open(): void {
+    const [plan, prompt, model] = [this.#plan, this.#prompt, this.#encoding];
+    if (!plan || !prompt || !model || this.#phase === "over") return;
+    const requestId = randomUUID();
+    const caller = {
+      ...plan.caller,
+      ghostMode: plan.endpoint.ghostMode,
+      requestId,
+      ...(this.#firstRequestId === undefined ? {} : { originalRequestId: this.#firstRequestId }),
+    };
+    this.#firstRequestId ??= requestId;
+    this.#stream = new AgentStream(this.#parts.transports, plan.endpoint, caller, {
+      message: (payload) => this.#receive(payload),
+      done: (error, end) => this.#onDone(error, end),
+    });
+    const { conversationId, state, action } = prompt;
+    const isResumed = this.#state !== undefined;
+    this.#send({
+      case: "runRequest",
+      value: runRequest({
+        state: this.#state ?? state,
+        action: isResumed ? { type: "resume" } : action,
+        conversationId,
+        runId: this.#runId,
+        model,
+        context: this.#context,
+      }),
+    });
+  }
+
+  #receive(payload: Uint8Array): void {
+    const delta = decodeDelta(payload);
+    if (delta) {
+      this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
+      return;
+    }
+    const { message } = decodeMessage(AgentServerMessageSchema, payload);
+    switch (message.case) {
+      case "interactionUpdate":
+        this.#onUpdate(message.value);
+        break;
+      case "execServerMessage":
+        this.#onExec(message.value);
+        break;
+      case "kvServerMessage":
+        this.#onKv(message.value);
+        break;
+      case "conversationCheckpointUpdate":
+        this.#state = message.value;
+        this.#hasShownSinceCheckpoint = false;
+        if (this.#phase === "finished") this.#conclude();
+        else this.#calls.complete();
+        break;
+      case "interactionQuery":
+        if (message.value.query.case === undefined) this.#parts.onUnknown("interaction query");
+        this.#send({ case: "interactionResponse", value: answerQuery(message.value) });
+        break;
+      case "execServerControlMessage":
+        break;
+      case undefined:
+        this.#parts.onUnknown("server message");
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #onUpdate({ message }: InteractionUpdate): void {
+    switch (message.case) {
+      case "textDelta":
+        if (message.value.isServerNotice)
+          this.#queue.push({ type: "notice", code: "server_notice", text: message.value.text });
+        else this.#show({ type: "text", text: message.value.text });
+        break;
+      case "thinkingDelta":
+        this.#show({ type: "thinking", text: message.value.text });
+        break;
+      case "thinkingCompleted":
+        this.#queue.push({ type: "thinking-done", durationMs: message.value.thinkingDurationMs });
+        break;
+      case "tokenDelta":
+        this.#countedTokens += message.value.tokens;
+        break;
+      case "routedModel":
+        this.#queue.push({ type: "notice", code: "routed_model", text: message.value.displayName });
+        break;
+      case "toolRequestsListed":
+        this.#calls.announce(message.value.callCount);
+        break;
+      case "turnEnded": {
+        const usage = usageOf(message.value, this.#state, this.#countedTokens);
+        if (usage) this.#queue.push({ type: "usage", usage });
+        this.#finish();
+        break;
+      }
+      case undefined:
+        this.#parts.onUnknown("update");
+        break;
+      default:
+        // Progress of all kinds, which no client asks for.
+        break;
+    }
+  }
+
+  #show(event: Extract<TurnEvent, { type: "text" | "thinking" }>): void {
+    this.#hasShown = true;
+    this.#hasShownSinceCheckpoint = true;
+    if (event.type === "text") this.#text += event.text;
+    this.#queue.push(event);
+  }
+
+  #takeText(): void {
+    if (this.#text !== "") this.#answer.push({ type: "text", text: this.#text });
+    this.#text = "";
+  }
+
+  #onExec(exec: ExecServerMessage): void {
+    const { id, execId, message } = exec;
+    const close: ClientMessage = {
+      case: "execClientControlMessage",
+      value: { message: { case: "streamClose", value: { id } } },
+    };
+    if (message.case === "requestContextArgs") {
+      const result = { result: { case: "success" as const, value: { requestContext: this.#context } } };
+      this.#send({
+        case: "execClientMessage",
+        value: { id, execId, message: { case: "requestContextResult", value: result } },
+      });
+      this.#send(close);
+      return;
+    }
+    const offered = this.#context.tools.map(({ toolName }) => toolName);
+    if (message.case === "mcpArgs") {
+      const { toolName, name, toolCallId } = message.value;
+      const known = offered.find((tool) => tool === toolName) ?? offered.find((tool) => name.endsWith(tool));
+      if (known !== undefined) {
+        const call = { id: toolCallId, name: known, args: argsOf(message.value) };
+        this.#hasShown = true;
+        this.#hasShownSinceCheckpoint = true;
+        this.#takeText();
+        this.#answer.push({ type: "tool-call", ...call });
+        this.#queue.push({ type: "tool-call", ...call });
+        this.#calls.add(exec, message.value);
+        return;
+      }
+      const value = {
+        result: { case: "toolNotFound" as const, value: { name: toolName || name, availableTools: offered } },
+      };
+      this.#send({ case: "execClientMessage", value: { id, execId, message: { case: "mcpResult", value } } });
+      this.#send(close);
+      return;
+    }
+    if (message.case === undefined) this.#parts.onUnknown("exec request");
+    const rejection = rejectExec(exec, offered);
+    if (rejection.type === "throw") {
+      const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
+      this.#send({ case: "execClientControlMessage", value });
+    } else for (const reply of rejection.messages) this.#send({ case: "execClientMessage", value: reply });
+    this.#send(close);
+  }
+
+  #onKv({ id, message }: KvServerMessage): void {
+    const blobs = this.#prompt?.blobs;
+    if (message.case === "setBlobArgs") {
+      blobs?.set(message.value.blobId, message.value.blobData);
+      this.#send({ case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } });
+    } else if (message.case === "getBlobArgs") {
+      // One that is missing has no data at all: empty bytes would be taken for an empty history.
+      const blobData = blobs?.get(message.value.blobId);
+      const value = blobData ? { blobData } : {};
+      this.#send({ case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value } } });
+    } else this.#parts.onUnknown("kv request");
+  }
+
+  /** The batch is complete: the client has the word, and the stream is kept alive meanwhile. */
+  #waitForResults(): void {
+    if (this.#phase !== "running") return;
+    this.#phase = "waiting";
+    this.#timer = setInterval(() => {
+      for (const beat of this.#calls.heartbeats()) this.#send(beat);
+    }, EXEC_HEARTBEAT_MS);
+    this.#queue.push({ type: "done", reason: "tool-calls" });
+    this.#queue.close();
+  }
+
+  /** The turn is over for the client, whatever the transport does next; its last checkpoint may still be coming. */
+  #finish(): void {
+    if (this.#phase !== "running") return;
+    this.#phase = "finished";
+    if (this.#plan && this.#encoding && this.#tried.has("other-encoding")) {
+      this.#parts.onEncoding(this.#plan.model.baseId, this.#encoding.kind);
+    }
+    this.#queue.push({ type: "done", reason: "stop" });
+    this.#queue.close();
+    this.#timer = setTimeout(() => this.#conclude(), LAST_CHECKPOINT_MS);
+  }
+
+  /** Keeps the checkpoint under the history that the client will send back, and lets go of the stream. */
+  #conclude(): void {
+    const { turn, checkpoints } = this.#parts;
+    const [state, prompt] = [this.#state, this.#prompt];
+    this.#end();
+    this.#takeText();
+    if (!state || !prompt) return;
+    const { blobs, conversationId } = prompt;
+    const key = historyKeys([...turn.messages, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
+    checkpoints.put(turn.principal.id, key, {
+      conversationId,
+      state: toBinary(ConversationStateStructureSchema, state),
+      blobs: blobs.pick(reachableIds(state, blobs)),
+    });
+  }
+
+  #onDone(error: ExcursorError | undefined, end: RunEnd): void {
+    if (this.#phase === "over") return;
+    if (this.#phase === "finished") {
+      this.#conclude();
+      return;
+    }
+    // An end without `turn_ended` is a stream that was dropped politely.
+    this.#recover(
+      error ??
+        new ExcursorError("upstream-unavailable", "The backend ended its answer in the middle.", {
+          code: "turn_not_ended",
+        }),
+      end,
+    );
+  }
+
+  #recover(error: ExcursorError, { reached }: RunEnd): void {
+    const plan = this.#plan;
+    const other = plan?.model.encodings.find(
+      (encoding) => encoding !== undefined && encoding.kind !== this.#encoding?.kind,
+    );
+    const next = nextAttempt({
+      error,
+      wasReached: reached,
+      hasShown: this.#hasShown,
+      hasShownSinceCheckpoint: this.#hasShownSinceCheckpoint,
+      hasCheckpoint: this.#state !== undefined,
+      isContinued: this.#prompt?.isContinued ?? false,
+      hasOtherEncoding: other !== undefined,
+      hasMaxMode: plan?.model.maxModeContextTokens !== undefined,
+      tried: this.#tried,
+      resumes: this.#resumes,
+    });
+    if (next === undefined || this.#phase === "waiting" || this.#parts.context.signal.aborted) {
+      this.#fail(error);
+      return;
+    }
+    this.#tried.add(next);
+    if (next === "resume") this.#resumes++;
+    if (next === "rebuild" && plan) this.#prompt = rebuildPrompt(plan.turn);
+    if (next === "other-encoding" && other) this.#encoding = other;
+    if (next === "max-mode" && this.#encoding) this.#encoding = { ...this.#encoding, maxMode: true };
+    this.#open();
+  }
+
+  #fail(error: ExcursorError): void {
+    this.#end();
+    this.#queue.fail(error);
+  }
+
+  #end(): void {
+    this.#phase = "over";
+    clearTimeout(this.#timer);
+    this.#calls.clear();
+    this.#stream?.cancel();
+  }
+
+  #send(message: ClientMessage): void {
+    this.#stream?.send(message);
+  }
+}

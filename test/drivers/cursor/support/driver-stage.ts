@@ -1,0 +1,118 @@
+import { afterEach } from "vitest";
+import type { Checkpoint, CheckpointStore } from "../../../../src/core/checkpoints.ts";
+import type { Driver, Run } from "../../../../src/core/driver.ts";
+import type { TurnEvent } from "../../../../src/core/events.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { Message, Turn } from "../../../../src/core/turn.ts";
+import { type CursorDriverOptions, createCursorDriver } from "../../../../src/drivers/cursor/driver.ts";
+import type { ModelCatalogue, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
+import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
+import { startSim } from "../../../../src/sim/server.ts";
+import { createHttp1Transport } from "../../../../src/wire/h1-transport.ts";
+import { createSessionPool } from "../../../../src/wire/session-pool.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export interface DriverStage {
+  readonly driver: Driver;
+  readonly trace: TraceEntry[];
+  readonly checkpoints: Map<string, Checkpoint>;
+  readonly unknown: string[];
+  readonly remembered: string[];
+}
+
+/** The driver in front of a simulated backend, with checkpoints that a test can look at. */
+export async function setUpDriver(
+  transport: "h2" | "h1",
+  options: Partial<CursorDriverOptions> = {},
+  sim: Partial<SimOptions> = {},
+  model: Partial<ResolvedModel> = {},
+): Promise<DriverStage> {
+  const trace: TraceEntry[] = [];
+  const { url, close } = await startSim({ trace: (entry) => trace.push(entry), hostConfig: transport, ...sim });
+  const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
+  cleanups.push(close, () => {
+    transports.h2.destroy();
+    transports.h1.destroy();
+  });
+  const stored = new Map<string, Checkpoint>();
+  const checkpoints: CheckpointStore = {
+    find: (principal, key) => stored.get(`${principal} ${key}`),
+    put: (principal, key, checkpoint) => stored.set(`${principal} ${key}`, checkpoint),
+  };
+  const unknown: string[] = [];
+  const remembered: string[] = [];
+  const driver = createCursorDriver({
+    origin: url,
+    transports,
+    transport: "auto",
+    models: oneModel(model, remembered),
+    checkpoints,
+    token: () => new Secret("tester"),
+    context: "refuse",
+    onUnknown: (what) => unknown.push(what),
+    ...options,
+  });
+  return { driver, trace, checkpoints: stored, unknown, remembered };
+}
+
+function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCatalogue {
+  const encoding = (kind: "variant" | "parameters") => ({
+    kind,
+    modelId: kind === "variant" ? "gpt-5.5-high" : "gpt-5.5",
+    displayModelId: "gpt-5.5",
+    displayName: "GPT",
+    parameters: kind === "variant" ? [] : [{ id: "effort", value: "high" }],
+    maxMode: false,
+  });
+  return {
+    list: async () => [],
+    resolve: async () => ({
+      baseId: "gpt-5.5",
+      displayId: "gpt-5.5",
+      encodings: [encoding("parameters"), encoding("variant")],
+      contextTokens: 200_000,
+      maxModeContextTokens: 1_000_000,
+      supportsImages: true,
+      ...model,
+    }),
+    remember: (baseId, kind) => remembered.push(`${baseId} ${kind}`),
+  };
+}
+
+export const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
+export const assistant = (text: string): Message => ({ role: "assistant", content: [{ type: "text", text }] });
+
+export const aTurn = (messages: readonly Message[], change: Partial<Turn> = {}): Turn => ({
+  principal: { id: "p1", token: undefined },
+  model: { id: "gpt-5.5", effort: "high" },
+  system: "",
+  messages,
+  tools: [],
+  toolChoice: { type: "auto" },
+  allowsParallelCalls: true,
+  stop: [],
+  maxOutputTokens: undefined,
+  output: { type: "text" },
+  ...change,
+});
+
+/** Reads a run to its end. */
+export async function read(run: Run): Promise<{ events: TurnEvent[]; text: string; error: unknown }> {
+  const events: TurnEvent[] = [];
+  let error: unknown;
+  try {
+    for await (const batch of run) events.push(...batch);
+  } catch (thrown) {
+    error = thrown;
+  }
+  const text = events.map((event) => (event.type === "text" ? event.text : "")).join("");
+  return { events, text, error };
+}
+
+export const open = (driver: Driver, turn: Turn, signal = new AbortController().signal): Run =>
+  driver.open(turn, { requestId: "r1", signal });
