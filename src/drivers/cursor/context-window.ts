@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { type Turn, textOf } from "../../core/turn.ts";
+import { type Message, type Turn, textOf } from "../../core/turn.ts";
 import type { ResolvedModel } from "./models/model.ts";
 
 /** Rough, and on the generous side of the truth for prose. */

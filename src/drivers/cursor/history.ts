@@ -104,7 +104,10 @@ function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const [first] = messages;
   const userMessage =
     first?.role === "user" ? { userMessage: blobs.add(toBinary(UserMessageSchema, wireUserMessage(first))) } : {};
-  const steps = messages.flatMap((message) => (message.role === "assistant" ? stepsOf(message, messages) : []));
+  const results = new Map(
+    messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
+  );
+  const steps = messages.flatMap((message) => (message.role === "assistant" ? stepsOf(message, results) : []));
   const turn = create(ConversationTurnStructureSchema, {
     turn: {
       case: "agentConversationTurn",
@@ -114,15 +117,15 @@ function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
   return blobs.add(toBinary(ConversationTurnStructureSchema, turn));
 }
 
-function stepsOf({ content }: AssistantMessage, turn: readonly Message[]): ConversationStep[] {
+function stepsOf({ content }: AssistantMessage, results: ReadonlyMap<string, ToolMessage>): ConversationStep[] {
   return content.flatMap((part) => {
     if (part.type === "text" && part.text !== "") {
       return [create(ConversationStepSchema, { message: { case: "assistantMessage", value: { text: part.text } } })];
     }
     if (part.type !== "tool-call") return [];
     const { id, name, args } = part;
-    const result = turn.find((message) => message.role === "tool" && message.callId === id);
-    const success = result?.role === "tool" ? wireToolResult(result).result : undefined;
+    const result = results.get(id);
+    const success = result ? wireToolResult(result).result : undefined;
     const values = Object.entries(args).map(([key, value]) => [key, fromJson(ValueSchema, value as WireJson)]);
     const value = {
       args: {

@@ -1,0 +1,52 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Driver, ModelInfo } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Principal } from "../../core/turn.ts";
+import { checksum } from "../../wire/checksum.ts";
+import { callHeaders } from "../../wire/headers.ts";
+import type { HttpTransport } from "../../wire/http.ts";
+import { LegacyRun } from "./legacy-run.ts";
+import { streamChat, unifiedChat } from "./protocol.ts";
+
+export interface LegacyDriverOptions {
+  readonly origin: string;
+  readonly transport: HttpTransport;
+  /** `chat` is StreamChat, `unified` StreamUnifiedChatWithTools. */
+  readonly method: "chat" | "unified";
+  readonly token: () => Secret | undefined;
+  /** These calls are the IDE's, and want its kind of version. */
+  readonly clientVersion?: string | undefined;
+  readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
+}
+
+const IDE_VERSION = "2.6.21";
+
+/** The older chat calls of the backend as a driver, for backends that still serve them. */
+export function createLegacyDriver(options: LegacyDriverOptions): Driver {
+  const { origin, transport, method, clientVersion = IDE_VERSION, listModels } = options;
+  return {
+    open: (turn, context) =>
+      new LegacyRun({
+        turn,
+        context,
+        transport,
+        origin,
+        protocol: method === "chat" ? streamChat : unifiedChat,
+        headers: () => {
+          const token = (turn.principal.token ?? options.token())?.reveal();
+          if (token === undefined) throw new ExcursorError("unauthenticated", "No Cursor account is signed in.");
+          // Stable for an account: the backend counts devices by it.
+          const device = createHash("sha256").update(token).digest("hex");
+          return callHeaders("run", {
+            token,
+            requestId: randomUUID(),
+            clientType: "ide",
+            clientVersion,
+            checksum: checksum({ device }),
+          });
+        },
+      }),
+    listModels,
+  };
+}

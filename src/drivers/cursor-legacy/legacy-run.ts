@@ -1,0 +1,125 @@
+import type { Run, RunContext } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { EventQueue } from "../../core/event-queue.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import type { ToolMessage, Turn } from "../../core/turn.ts";
+import { openBidiRun } from "../../wire/bidi-run.ts";
+import type { HttpTransport } from "../../wire/http.ts";
+import type { RunStream } from "../../wire/run-stream.ts";
+import type { LegacyEvent, LegacyProtocol } from "./protocol.ts";
+
+export interface LegacyRunParts {
+  readonly turn: Turn;
+  readonly context: RunContext;
+  readonly protocol: LegacyProtocol;
+  readonly transport: HttpTransport;
+  readonly origin: string;
+  readonly headers: () => Readonly<Record<string, string>>;
+}
+
+/** These chats do not say when a batch of calls is complete. */
+const QUIET_MS = 100;
+
+/** One answer of an older chat call. It has no checkpoints: a stream that drops is lost. */
+export class LegacyRun implements Run {
+  readonly #protocol: LegacyProtocol;
+  readonly #queue: EventQueue;
+  readonly #open = new Set<string>();
+  #stream: RunStream | undefined;
+  #thinkingSince = 0;
+  #quiet: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor({ turn, context, protocol, transport, origin, headers }: LegacyRunParts) {
+    this.#protocol = protocol;
+    this.#queue = new EventQueue({
+      onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
+      onLeave: () => this.cancel(),
+    });
+    try {
+      const request = protocol.request(turn);
+      this.#stream = openBidiRun({
+        transport,
+        origin,
+        path: protocol.path,
+        headers: headers(),
+        signal: context.signal,
+        listener: {
+          message: (payload) => {
+            for (const event of protocol.read(payload)) this.#show(event);
+          },
+          done: (error) => this.#onDone(error),
+        },
+      });
+      this.#stream.send(request);
+      if (!protocol.isBidi) this.#stream.closeSend();
+    } catch (error) {
+      this.#queue.fail(ExcursorError.from(error));
+    }
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
+    return this.#queue[Symbol.asyncIterator]();
+  }
+
+  answer(results: readonly ToolMessage[]): void {
+    const known = results.filter(({ callId }) => this.#open.delete(callId));
+    if (known.length === 0) return;
+    this.#queue.reopen();
+    for (const result of known) this.#stream?.send(this.#protocol.result(result));
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+    clearTimeout(this.#quiet);
+    this.#stream?.cancel();
+    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  #show(event: LegacyEvent): void {
+    switch (event.type) {
+      case "text":
+        this.#queue.push({ type: "text", text: event.text });
+        break;
+      case "thinking":
+        this.#thinkingSince ||= performance.now();
+        this.#queue.push({ type: "thinking", text: event.text });
+        break;
+      case "thinking-done":
+        this.#queue.push({ type: "thinking-done", durationMs: Math.round(performance.now() - this.#thinkingSince) });
+        this.#thinkingSince = 0;
+        break;
+      case "tool-call":
+        this.#open.add(event.id);
+        this.#queue.push(event);
+        clearTimeout(this.#quiet);
+        this.#quiet = setTimeout(() => this.#end("tool-calls"), QUIET_MS);
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #end(reason: "stop" | "tool-calls"): void {
+    this.#queue.push({ type: "done", reason });
+    this.#queue.close();
+  }
+
+  #onDone(error: ExcursorError | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#quiet);
+    if (error) this.#queue.fail(explain(error));
+    else this.#end("stop");
+  }
+}
+
+/** The backend has retired these calls; whoever chose them can choose again. */
+function explain(error: ExcursorError): ExcursorError {
+  if (error.kind !== "deprecated") return error;
+  return new ExcursorError("deprecated", "The backend does not serve this old kind of chat any more.", {
+    code: error.code,
+    hint: "Set driver: cursor in the configuration.",
+    cause: error,
+  });
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject, ToolMessage, Turn } from "../../core/turn.ts";
+import { GetChatRequestSchema, StreamChatResponseSchema } from "../../gen/aiserver/v1/chat_pb.ts";
+import { ClientSideToolV2 } from "../../gen/aiserver/v1/client_side_tool_pb.ts";
+import { UnifiedMode } from "../../gen/aiserver/v1/conversation_pb.ts";
+import {
+  StreamUnifiedChatRequestWithToolsSchema,
+  StreamUnifiedChatResponseWithToolsSchema,
+} from "../../gen/aiserver/v1/unified_chat_pb.ts";
+import { decodeMessage } from "../../wire/decode-message.ts";
+import { bubblesOf, toolText } from "./bubbles.ts";
+
+/** One of the older chat calls: how it is asked, and what its messages mean. */
+export interface LegacyProtocol {
+  readonly path: string;
+  /** The client keeps its half open to answer tool calls. */
+  readonly isBidi: boolean;
+  request(turn: Turn): Uint8Array;
+  read(payload: Uint8Array): readonly LegacyEvent[];
+  result(result: ToolMessage): Uint8Array;
+}
+
+export type LegacyEvent =
+  | { readonly type: "text" | "thinking"; readonly text: string }
+  | { readonly type: "thinking-done" }
+  | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly args: JsonObject };
+
+/** The oldest one: a request, a stream of text. It knows no tools. */
+export const streamChat: LegacyProtocol = {
+  path: "/aiserver.v1.AiService/StreamChat",
+  isBidi: false,
+  request(turn) {
+    if (turn.tools.length > 0) {
+      throw new ExcursorError("invalid-request", "tools: this upstream, the old StreamChat, cannot call tools.", {
+        code: "tools_unsupported",
+        hint: "Use the driver cursor, or cursor-legacy with legacy: unified.",
+      });
+    }
+    const request = create(GetChatRequestSchema, {
+      conversation: bubblesOf(turn.messages),
+      explicitContext: { context: turn.system },
+      // An empty azure state is what the clients of its time sent.
+      modelDetails: { modelName: turn.model.id, azureState: {} },
+      requestId: randomUUID(),
+      conversationId: randomUUID(),
+    });
+    return toBinary(GetChatRequestSchema, request);
+  },
+  read(payload) {
+    // `filled_prompt` and its like echo the whole prompt: never to be shown.
+    const { text } = decodeMessage(StreamChatResponseSchema, payload);
+    return text === "" ? [] : [{ type: "text", text }];
+  },
+  result: () => new Uint8Array(),
+};
+
+/** The IDE's chat: text, thinking and tools on one stream. */
+export const unifiedChat: LegacyProtocol = {
+  path: "/aiserver.v1.ChatService/StreamUnifiedChatWithTools",
+  isBidi: true,
+  request(turn) {
+    const conversation = bubblesOf(turn.messages);
+    const tools = turn.toolChoice.type === "none" ? [] : turn.tools;
+    return encodeUnified({
+      case: "streamUnifiedChatRequest",
+      value: {
+        conversation,
+        fullConversationHeadersOnly: conversation.map(({ bubbleId, type }) => ({ bubbleId, type })),
+        explicitContext: { context: turn.system },
+        modelDetails: { modelName: turn.model.id },
+        conversationId: randomUUID(),
+        isChat: tools.length === 0,
+        isAgentic: tools.length > 0,
+        isHeadless: true,
+        shouldDisableTools: tools.length === 0,
+        unifiedMode: tools.length === 0 ? UnifiedMode.CHAT : UnifiedMode.AGENT,
+        unifiedModeName: tools.length === 0 ? "Ask" : "Agent",
+        supportedTools: tools.length === 0 ? [] : [ClientSideToolV2.MCP],
+        mcpTools: tools.map(({ name, description, schema }) => ({
+          name,
+          description,
+          parameters: JSON.stringify(schema),
+          serverName: "excursor",
+        })),
+      },
+    });
+  },
+  read(payload) {
+    const { response } = decodeMessage(StreamUnifiedChatResponseWithToolsSchema, payload);
+    if (response.case === "clientSideToolV2Call") {
+      const { toolCallId, name, rawArgs, isStreaming, isLastMessage } = response.value;
+      return isStreaming && !isLastMessage
+        ? []
+        : [{ type: "tool-call", id: toolCallId, name, args: parseArgs(rawArgs) }];
+    }
+    if (response.case !== "streamUnifiedChatResponse") return [];
+    const { text, thinking } = response.value;
+    return [
+      ...(thinking && thinking.text !== "" ? [{ type: "thinking" as const, text: thinking.text }] : []),
+      ...(thinking?.isLastThinkingChunk ? [{ type: "thinking-done" as const }] : []),
+      ...(text === "" ? [] : [{ type: "text" as const, text }]),
+    ];
+  },
+  result(result) {
+    const value = { case: "mcpResult" as const, value: { selectedTool: "", result: toolText(result) } };
+    return encodeUnified({
+      case: "clientSideToolV2Result",
+      value: { tool: ClientSideToolV2.MCP, toolCallId: result.callId, result: value },
+    });
+  },
+};
+
+const encodeUnified = (request: MessageInitShape<typeof StreamUnifiedChatRequestWithToolsSchema>["request"] & object) =>
+  toBinary(StreamUnifiedChatRequestWithToolsSchema, create(StreamUnifiedChatRequestWithToolsSchema, { request }));
+
+function parseArgs(json: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(json === "" ? "{}" : json);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { TurnEvent } from "../../../src/core/events.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
+import type { SimOptions } from "../../../src/sim/options.ts";
+import { startSim } from "../../../src/sim/server.ts";
+import { createSessionPool } from "../../../src/wire/session-pool.ts";
+import { assistant, aTurn, open, read, user } from "../cursor/support/driver-stage.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = { legacy: "on" }) {
+  const sim = await startSim(options);
+  const transport = createSessionPool();
+  cleanups.push(sim.close, () => transport.destroy());
+  return createLegacyDriver({
+    origin: sim.url,
+    transport,
+    method,
+    token: () => new Secret("tester"),
+    listModels: async () => [],
+  });
+}
+
+const look = { name: "look", description: "", schema: { type: "object" } };
+
+describe.each(["chat", "unified"] as const)("the older chat calls: %s", (method) => {
+  it("bring conversation, instructions and model to the backend, and its text back", async () => {
+    const driver = await setUp(method);
+    const turn = aTurn([user("one"), assistant("two"), user("@sim say {{system}}|{{history}}|{{model}}")], {
+      system: "Be brief.",
+    });
+    const { text, error, events } = await read(open(driver, turn));
+    expect(error).toBeUndefined();
+    expect(text).toBe("Be brief.|user: one\nassistant: two|gpt-5.5");
+    expect(events.at(-1)).toEqual({ type: "done", reason: "stop" });
+  });
+
+  it("carry images as Markdown", async () => {
+    const driver = await setUp(method);
+    const content = [
+      { type: "image" as const, mediaType: "image/png", data: Uint8Array.of(1, 2, 3) },
+      { type: "text" as const, text: "\nwhat is this?" },
+    ];
+    const { text } = await read(open(driver, aTurn([{ role: "user", content }])));
+    expect(text).toContain("![image](data:image/png;base64,AQID)");
+  });
+
+  it("fail with the backend's own reason", async () => {
+    const driver = await setUp(method);
+    const { error } = await read(open(driver, aTurn([user("@sim fail resource_exhausted ERROR_RATE_LIMITED slow")])));
+    expect(error).toMatchObject({ kind: "rate-limited" });
+  });
+
+  it("stop when the client is gone", async () => {
+    const driver = await setUp(method);
+    const abort = new AbortController();
+    const run = open(driver, aTurn([user("@sim say a ;; silent 60000")]), abort.signal);
+    await expect(async () => {
+      for await (const _ of run) abort.abort();
+    }).rejects.toMatchObject({ kind: "canceled" });
+  });
+});
+
+it("StreamChat refuses tools before anything is sent, and says what to do once it is retired", async () => {
+  const tools = await read(open(await setUp("chat"), aTurn([user("hi")], { tools: [look] })));
+  expect(tools.error).toMatchObject({ kind: "invalid-request", code: "tools_unsupported" });
+  const retired = await read(open(await setUp("chat", {}), aTurn([user("hi")])));
+  expect(retired.error).toMatchObject({ kind: "deprecated", hint: expect.stringContaining("driver: cursor") });
+});
+
+it("the unified one streams thinking and carries tools on the same stream", async () => {
+  const driver = await setUp("unified");
+  const prompt = '@sim think hm ;; call look {"a":1} ;; call look {"a":2} ;; say {{result.0}} {{result.1}} {{reused}}';
+  const run = open(driver, aTurn([user(prompt)], { tools: [look] }));
+  const { events } = await read(run);
+  expect(events.map(({ type }) => type)).toEqual(["thinking", "thinking-done", "tool-call", "tool-call", "done"]);
+  const calls = events.filter((event): event is TurnEvent & { type: "tool-call" } => event.type === "tool-call");
+  run.answer(
+    calls.map(({ id, args }) => ({
+      role: "tool",
+      callId: id,
+      content: [{ type: "text", text: `r${args["a"]}` }],
+      isError: false,
+    })),
+  );
+  expect((await read(run)).text).toBe("r1 r2 stream");
+});
