@@ -13,22 +13,16 @@ export function bubblesOf(messages: readonly Message[]): ConversationMessage[] {
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );
   return messages.flatMap((message) => {
-    switch (message.role) {
-      case "user":
-        return [bubble(MessageType.HUMAN, { text: message.content.map(partText).join("") })];
-      case "assistant": {
-        const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part] : []));
-        const toolResults = calls.map(({ id, name, args }, toolIndex) => {
-          const result = results.get(id);
-          const content = result ? toolText(result) : "The result was not provided.";
-          return { toolCallId: id, toolName: name, toolIndex, rawArgs: JSON.stringify(args), content };
-        });
-        return [bubble(MessageType.AI, { text: textOf(message.content), toolResults })];
-      }
-      case "tool":
-        // With its call, above.
-        return [];
-    }
+    // Results stand with their calls.
+    if (message.role === "tool") return [];
+    if (message.role === "user") return [bubble(MessageType.HUMAN, { text: message.content.map(partText).join("") })];
+    const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part] : []));
+    const toolResults = calls.map(({ id, name, args }, toolIndex) => {
+      const result = results.get(id);
+      const content = result ? toolText(result) : "The result was not provided.";
+      return { toolCallId: id, toolName: name, toolIndex, rawArgs: JSON.stringify(args), content };
+    });
+    return [bubble(MessageType.AI, { text: textOf(message.content), toolResults })];
   });
 }
 
