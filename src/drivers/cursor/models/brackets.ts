@@ -1,0 +1,66 @@
+import { ExcursorError } from "../../../core/errors.ts";
+import type { BaseModel, Settings } from "./base-model.ts";
+import { readContextSize } from "./context-size.ts";
+import { effortRank, isEffortParameter, sortEfforts } from "./effort.ts";
+
+/** What `[effort=high,thinking=true]` after a model's name asks for. */
+export interface Brackets {
+  readonly settings: Settings;
+  readonly isMaxMode: boolean | undefined;
+}
+
+export function splitBrackets(name: string): { readonly base: string; readonly brackets: string | undefined } {
+  const start = name.indexOf("[");
+  if (start < 1 || !name.endsWith("]")) return { base: name, brackets: undefined };
+  return { base: name.slice(0, start), brackets: name.slice(start + 1, -1) };
+}
+
+/** Beside the model's own parameters: `max=true`, and `context=1m` (or just `1m`) where max mode is what gives it. */
+export function readBrackets(text: string, model: BaseModel): Brackets {
+  const settings = new Map<string, string>();
+  let isMaxMode: boolean | undefined;
+  for (const item of text.split(",").filter((part) => part.trim() !== "")) {
+    const [left = "", right] = item.split("=", 2).map((part) => part.trim());
+    const [key, value] = right === undefined && readContextSize(left) ? ["context", left] : [left, right ?? "true"];
+    const setting = findSetting(model, key, value);
+    if (setting) settings.set(...setting);
+    else isMaxMode = readMaxMode(model, key, value);
+  }
+  return { settings, isMaxMode };
+}
+
+/** The model's own spelling of a parameter and its value. */
+function findSetting(model: BaseModel, key: string, value: string): [string, string] | undefined {
+  const { offered } = model;
+  const isEffort = isEffortParameter(key);
+  const id = [...offered.keys()].find((own) => own === key || (isEffort && isEffortParameter(own)));
+  if (id === undefined) return undefined;
+  const values = offered.get(id) ?? [];
+  const rank = isEffort ? effortRank(value) : undefined;
+  const match = values.find((own) => own === value || (rank !== undefined && effortRank(own) === rank));
+  if (match !== undefined) return [id, match];
+  const words = isEffort ? sortEfforts(values) : values;
+  throw notOffered(model, `${key}=${value}`, `${key} can be ${words.join(", ")}`);
+}
+
+function readMaxMode(model: BaseModel, key: string, value: string): boolean {
+  const { contextTokens, maxModeContextTokens = 0 } = model;
+  const size = key === "context" ? readContextSize(value) : undefined;
+  if (size !== undefined) {
+    if (size <= contextTokens) return false;
+    if (size <= maxModeContextTokens) return true;
+  }
+  if (key === "max" || key === "max_mode") {
+    if (value === "false") return false;
+    if (value === "true" && maxModeContextTokens > 0) return true;
+  }
+  const known = [...model.offered.keys(), ...(maxModeContextTokens > 0 ? ["max", "context"] : [])];
+  const list = known.length === 0 ? "it has no parameters" : `it has ${known.join(", ")}`;
+  throw notOffered(model, `${key}=${value}`, list);
+}
+
+function notOffered(model: BaseModel, asked: string, offer: string): ExcursorError {
+  return new ExcursorError("invalid-request", `The model ${model.displayId} does not offer ${asked}: ${offer}.`, {
+    code: "model_parameter_invalid",
+  });
+}

@@ -1,0 +1,43 @@
+import { parameterValue, type Settings, type Variant } from "./base-model.ts";
+import { effortRank, isEffortParameter } from "./effort.ts";
+
+export interface Wish {
+  readonly settings: Settings;
+  /** Those of the settings that somebody asked for; the rest may yield to them. */
+  readonly named: ReadonlySet<string>;
+  /** Undefined: whichever comes with the settings. */
+  readonly isMaxMode: boolean | undefined;
+}
+
+/** The offered variant nearest to a wish, so that nothing is ever sent that the backend did not list. */
+export function closestVariant(variants: readonly [Variant, ...Variant[]], wish: Wish): Variant {
+  let [closest] = variants;
+  let least = Number.POSITIVE_INFINITY;
+  for (const variant of variants) {
+    const distance = distanceOf(variant, wish);
+    if (distance < least) [closest, least] = [variant, distance];
+  }
+  return closest;
+}
+
+const MAX_MODE_WEIGHT = 1e6;
+const NAMED_WEIGHT = 1e4;
+const THINKING_WEIGHT = 100;
+const OTHER_VALUE = 20;
+
+function distanceOf(variant: Variant, { settings, named, isMaxMode }: Wish): number {
+  let distance = isMaxMode === undefined || isMaxMode === variant.isMaxMode ? 0 : MAX_MODE_WEIGHT;
+  for (const [id, wanted] of settings) {
+    const weight = named.has(id) ? NAMED_WEIGHT : id === "thinking" ? THINKING_WEIGHT : 1;
+    distance += weight * valueDistance(id, parameterValue(variant, id), wanted);
+  }
+  return distance;
+}
+
+/** Between two efforts that are equally far, the lesser one is nearer: it costs less. */
+function valueDistance(id: string, value: string | undefined, wanted: string): number {
+  if (value === wanted) return 0;
+  const [rank, wantedRank] = [effortRank(value ?? ""), effortRank(wanted)];
+  if (rank === undefined || wantedRank === undefined || !isEffortParameter(id)) return OTHER_VALUE;
+  return 2 * Math.abs(rank - wantedRank) + (rank > wantedRank ? 1 : 0);
+}

@@ -1,0 +1,108 @@
+import { ExcursorError } from "../../../core/errors.ts";
+import type { BaseModel } from "./base-model.ts";
+import { buildModels } from "./build-models.ts";
+import { indexNames, type NameIndex } from "./find-model.ts";
+import type { ModelCredential } from "./model.ts";
+import type { ModelListSource } from "./model-lists.ts";
+
+export interface ModelCacheOptions {
+  readonly source: ModelListSource;
+  readonly ttlMs: number;
+  /** Milliseconds that only grow. */
+  now(): number;
+}
+
+/** One state of an account's list. */
+export interface AccountModels {
+  readonly models: readonly BaseModel[];
+  readonly names: NameIndex;
+}
+
+interface Entry {
+  models: AccountModels | undefined;
+  loadedAt: number;
+  /** When it was last asked for, with whatever success. */
+  triedAt: number;
+  loading: Promise<AccountModels> | undefined;
+}
+
+const MAX_ACCOUNTS = 256;
+/** Between two attempts that nobody waits for. */
+const RETRY_MS = 5_000;
+
+/** Each account's models, asked for once at a time however many wait. An old list is better than none. */
+export class ModelCache {
+  readonly #options: ModelCacheOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: ModelCacheOptions) {
+    this.#options = options;
+  }
+
+  /** At once if they were ever loaded; what is past its time is renewed behind the caller's back. */
+  async any(credential: ModelCredential): Promise<AccountModels> {
+    const entry = this.#entry(credential);
+    if (!entry.models) return this.#load(entry, credential);
+    const isTooSoon = this.#options.now() - entry.triedAt < RETRY_MS;
+    if (this.#isOld(entry) && !isTooSoon) this.#load(entry, credential).catch(() => undefined);
+    return entry.models;
+  }
+
+  /** No older than the time to live, unless the backend cannot say. A refused token is told. */
+  async current(credential: ModelCredential, maxAgeMs = this.#options.ttlMs): Promise<AccountModels> {
+    const entry = this.#entry(credential);
+    if (entry.models && !this.#isOld(entry, maxAgeMs)) return entry.models;
+    try {
+      return await this.#load(entry, credential);
+    } catch (error) {
+      const isRefused = ExcursorError.from(error).kind === "unauthenticated";
+      if (entry.models && !isRefused) return entry.models;
+      throw error;
+    }
+  }
+
+  #isOld({ loadedAt }: Entry, maxAgeMs = this.#options.ttlMs): boolean {
+    return this.#options.now() - loadedAt >= maxAgeMs;
+  }
+
+  #load(entry: Entry, credential: ModelCredential): Promise<AccountModels> {
+    if (entry.loading) return entry.loading;
+    entry.triedAt = this.#options.now();
+    entry.loading = loadModels(this.#options.source, credential)
+      .then((models) => {
+        [entry.models, entry.loadedAt] = [models, this.#options.now()];
+        return models;
+      })
+      .finally(() => {
+        entry.loading = undefined;
+      });
+    return entry.loading;
+  }
+
+  /** The least recently used account makes room. */
+  #entry({ id }: ModelCredential): Entry {
+    const entry = this.#entries.get(id) ?? { models: undefined, loadedAt: 0, triedAt: 0, loading: undefined };
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
+    if (this.#entries.size > MAX_ACCOUNTS) {
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
+    }
+    return entry;
+  }
+}
+
+/** One of the two lists is enough. A backend that has neither has no models to name: that is an empty list. */
+async function loadModels(source: ModelListSource, credential: ModelCredential): Promise<AccountModels> {
+  const [flat, rows] = await Promise.allSettled([source.flat(credential), source.rows(credential)]);
+  if (flat.status === "rejected" && rows.status === "rejected") {
+    const errors = [flat.reason, rows.reason].map(ExcursorError.from);
+    const failure = errors.find(({ kind }) => kind !== "not-found" && kind !== "unsupported");
+    if (failure) throw failure;
+  }
+  const models = buildModels({
+    flat: flat.status === "fulfilled" ? flat.value : [],
+    rows: rows.status === "fulfilled" ? rows.value : [],
+  });
+  return { models, names: indexNames(models) };
+}

@@ -1,0 +1,112 @@
+import type { ModelInfo } from "../../../core/driver.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import type { BaseModel } from "./base-model.ts";
+import { closeMatches } from "./close-matches.ts";
+import { isEffortParameter, sortEfforts } from "./effort.ts";
+import { findModel } from "./find-model.ts";
+import type { EncodingKind, ModelCatalogue, ResolvedModel } from "./model.ts";
+import { ModelCache } from "./model-cache.ts";
+import type { ModelListSource } from "./model-lists.ts";
+import { resolveModel } from "./resolve-model.ts";
+
+export interface ModelCatalogueOptions {
+  readonly source: ModelListSource;
+  readonly ttlMs?: number;
+  /** Milliseconds that only grow. */
+  readonly now?: () => number;
+  /** Keeps which encoding each model takes beyond this process. */
+  readonly memory?: EncodingMemory;
+}
+
+export interface EncodingMemory {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
+}
+
+const TTL_MS = 10 * 60_000;
+/** An unknown name makes us look again, but not for every request of a client that has it wrong. */
+const RECHECK_MS = 30_000;
+
+export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatalogue {
+  const { source, memory, ttlMs = TTL_MS, now = () => performance.now() } = options;
+  const cache = new ModelCache({ source, ttlMs, now });
+  const encodings = new Map<string, EncodingKind>();
+
+  const preferredEncoding = (baseId: string): EncodingKind | undefined => {
+    const kind = encodings.get(baseId) ?? memory?.get(baseId);
+    return kind === "variant" || kind === "parameters" ? kind : undefined;
+  };
+
+  return {
+    async list(credential, signal) {
+      return (await abortable(cache.current(credential), signal)).models.map(toInfo);
+    },
+    async resolve({ id, effort }, credential, signal) {
+      let account = await abortable(cache.any(credential), signal);
+      let found = findModel(account.names, id);
+      if (!found && account.models.length > 0) {
+        account = await abortable(cache.current(credential, RECHECK_MS), signal);
+        found = findModel(account.names, id);
+      }
+      if (found) return resolveModel(found, effort, preferredEncoding(found.model.id));
+      if (account.models.length === 0) return asNamed(id);
+      throw unknownModel(account.models, id);
+    },
+    remember(baseId, kind) {
+      if (preferredEncoding(baseId) === kind) return;
+      encodings.set(baseId, kind);
+      memory?.set(baseId, kind);
+    },
+  };
+}
+
+/** The wait ends with the signal; what is waited for goes on, since others may wait for it too. */
+function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const canceled = () => new ExcursorError("canceled", "The request was cancelled.");
+  if (signal.aborted) {
+    promise.catch(() => undefined);
+    return Promise.reject(canceled());
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(canceled());
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+function toInfo(model: BaseModel): ModelInfo {
+  const { displayId: id, displayName, supportsImages, isThinking } = model;
+  const [start] = model.variants;
+  const usual = { model, start, named: new Map(), isMaxMode: start.isMaxMode };
+  const { contextTokens } = resolveModel(usual, undefined, undefined);
+  const aliases = [...model.aliases.keys()];
+  return { id, displayName, aliases, contextTokens, supportsImages, isThinking, efforts: effortsOf(model) };
+}
+
+function effortsOf({ offered: offer }: BaseModel): readonly string[] {
+  const offered = [...offer].find(([id]) => isEffortParameter(id))?.[1] ?? [];
+  return offered.length < 2 ? [] : sortEfforts(offered);
+}
+
+/** For a backend that lists nothing: the name goes out as it came. */
+function asNamed(name: string): ResolvedModel {
+  const modelId = name === "auto" ? "default" : name;
+  const ids = { modelId, displayModelId: name, displayName: name };
+  return {
+    baseId: modelId,
+    displayId: name,
+    encodings: [{ kind: "variant", ...ids, parameters: [], maxMode: false }],
+    contextTokens: 200_000,
+    maxModeContextTokens: undefined,
+    supportsImages: true,
+  };
+}
+
+function unknownModel(models: readonly BaseModel[], name: string): ExcursorError {
+  const matches = closeMatches(models, name);
+  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  const suggestion = matches.length === 0 ? "" : ` Did you mean ${matches.join(", ")}?`;
+  return new ExcursorError("model-not-found", `There is no model ${shown} in this account.${suggestion}`, {
+    hint: "GET /v1/models and `excursor models` list what there is.",
+  });
+}
