@@ -201,6 +201,17 @@ describe.each(TRANSPORTS)("what the backend accepts since real clients do so, ov
     expect(text).toBe("after");
   });
 
+  it("no word about the blobs it was given to store, if the answer is not a long one", async () => {
+    const { client, trace } = await setUp(transport);
+    const { error, text, usage } = await client.say("@sim think hm ;; say one ;; say two", {
+      intercept: (message) => message.case === "kvServerMessage",
+    });
+    expect(error).toBeUndefined();
+    expect(text).toBe("onetwo");
+    expect(usage).toBeDefined();
+    expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+  });
+
   it("an empty blob result: the run fails only if the blob was needed", async () => {
     const { client } = await setUp(transport);
     const missing = new Uint8Array(32).fill(7);

@@ -65,6 +65,7 @@ export class AgentRun {
         this.#trace.note("violation", failure.message);
         if (!options.isLenient) throw failure;
       },
+      stop: (failure) => this.stop(failure),
       answerTimeoutMs: options.answerTimeoutMs,
     });
     this.#trace.note("open", { account: account.id });
@@ -128,6 +129,7 @@ export class AgentRun {
       if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
     } finally {
       this.#lifeline.end();
+      this.#correspondence.abandon(new StreamGone());
     }
   }
 

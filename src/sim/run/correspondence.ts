@@ -27,9 +27,13 @@ export interface CorrespondenceOptions {
   readonly send: (message: AgentServerMessage) => void;
   /** Told of a breach of the protocol. Throws where none is let pass. */
   readonly onViolation: (failure: ConnectFailure) => void;
+  /** Ends the run for a breach that nothing waits for. */
+  readonly stop: (failure: ConnectFailure) => void;
   /** How long blobs, the request context and queries may stay unanswered. */
   readonly answerTimeoutMs: number;
 }
+
+const ACKNOWLEDGE_MS = 500;
 
 /** How an exec ended: the messages of its result (several for a shell stream), or why there is none. */
 export interface ExecAnswer {
@@ -59,6 +63,8 @@ export class Correspondence {
   /** Asked twice on purpose, so answered twice by right. */
   readonly #askedTwice = new Set<string>();
   #hasAbandoned = false;
+  /** Whether the client tells of the blobs it has stored. */
+  #isHeeded = true;
   /** Sends the next question twice. */
   repeatsNext = false;
 
@@ -74,9 +80,22 @@ export class Correspondence {
     return data;
   }
 
-  /** Stores a blob at the client. */
+  /**
+   * Stores a blob at the client, and waits for its word that it has it: but not for long, and not again if none came.
+   * There are clients that never give it, and the real backend answers them all the same.
+   */
   async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
-    await this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } });
+    const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } });
+    stored.catch((error) => error instanceof ConnectFailure && this.#options.stop(error));
+    if (!this.#isHeeded) return;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.#isHeeded = false;
+        resolve();
+      }, ACKNOWLEDGE_MS);
+    });
+    await Promise.race([stored, patience]).finally(() => clearTimeout(timer));
   }
 
   checkBlob(field: string, blobId: Uint8Array, data: Uint8Array): void {
