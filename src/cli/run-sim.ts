@@ -60,7 +60,7 @@ function readScript(path: string): string {
   const lines = readFile("--script", path).split(/\r?\n/);
   const steps = lines.map((line) => {
     const text = line.trim();
-    return text === "" || text.startsWith("# ") || text === "#" || text.startsWith("@sim ") ? text : `@sim ${text}`;
+    return text === "" || text.startsWith("#") || text.startsWith("@sim ") ? text : `@sim ${text}`;
   });
   const script = steps.join("\n");
   for (const { steps: parsed } of parseScripts(script)) {
@@ -102,14 +102,14 @@ function unusable(flag: string, path: string, error: unknown): ExcursorError {
 }
 
 const nextSteps = (url: string): string => `
-This is the simulated Cursor backend. Any non-empty token is an account. Point a client of Cursor's backend at it:
-
-  CURSOR_BACKEND_URL=${url} CURSOR_API_KEY=demo node your-agent.mjs     # the official SDK
-
-and script its answers by the prompt: @sim say hello
-Try it without one:
+This is the simulated Cursor backend. Any non-empty token is an account. See that it is there:
 
   curl -s ${url}/v1/models -H 'authorization: Bearer demo'
 
-Ctrl-C stops it.
+Point a client of Cursor's backend at it, for example a program that uses the official SDK,
+
+  CURSOR_BACKEND_URL=${url} CURSOR_API_KEY=demo node your-agent.mjs
+
+and script its answers by the prompt, such as: @sim say hello
+All steps are in docs/simulator.md. Ctrl-C stops it.
 `;

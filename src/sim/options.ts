@@ -41,7 +41,7 @@ export interface TraceEntry {
   readonly run: string;
   readonly transport: "h1" | "h2";
   readonly dir: "in" | "out" | "-";
-  /** The member of the message (`run_request`, `text_delta`, …), or `open`, `reset`, `end`, `violation`, `skip`, `call`. */
+  /** The member of the message (`run_request`, `text_delta`, …), or `request`, `open`, `reset`, `end`, `violation`, `skip`. */
   readonly kind: string;
   readonly message: unknown;
 }

@@ -18,10 +18,12 @@ export const runRoutes: Routes = {
 };
 
 /** One upload. Those for a run that is over are fine: a client closes its execs after it has read the end. */
-function takeUpload(append: BidiAppendRequest, { rendezvous }: Backend): Record<string, never> {
+function takeUpload(append: BidiAppendRequest, { rendezvous, options }: Backend): Record<string, never> {
   const requestId = append.requestId?.requestId ?? "";
-  const refuse = (problem: string): never => {
+  const refuse = (problem: string): void => {
     const failure = new ConnectFailure("invalid_argument", problem);
+    options.trace?.({ t: Date.now(), run: requestId, transport: "h1", dir: "in", kind: "violation", message: problem });
+    if (options.isLenient) return;
     rendezvous.fail(requestId, failure);
     throw failure;
   };

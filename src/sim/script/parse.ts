@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type ConnectCode, connectCodeFromHttp, isConnectCode } from "../connect-failure.ts";
+import { type ConnectCode, connectCodeFromHttp, errorNumber, isConnectCode } from "../connect-failure.ts";
 import { EXEC_KINDS, FAULT_KINDS, type FailStep, type Step } from "./step.ts";
 
 /** The steps of one turn, and those it leaves to the following turns. */
@@ -14,8 +14,11 @@ export function parseScripts(text: string): readonly Script[] {
   const scripts: { source: string[]; steps: Step[] }[] = [];
   for (const source of stepSources(text)) {
     const step = parseStep(source);
-    if (scripts.length === 0 || step.type === "next") scripts.push({ source: [], steps: [] });
-    if (step.type === "next") continue;
+    if (scripts.length === 0) scripts.push({ source: [], steps: [] });
+    if (step.type === "next") {
+      scripts.push({ source: [], steps: [] });
+      continue;
+    }
     scripts.at(-1)?.source.push(source);
     scripts.at(-1)?.steps.push(step);
   }
@@ -24,14 +27,14 @@ export function parseScripts(text: string): readonly Script[] {
 
 // White space, quotes, `>` and tags may stand before `@sim`: clients quote and wrap prompts. Every alternative
 // begins with another character, so the match is linear.
-const STEP_LINE = /^(?:[\s"'`“”‘’>]|<[^<>]*>)*@sim +(.*)$/;
+const STEP_LINE = /^(?:[\s"'`“”‘’>]|<[^<>]*>)*@sim[ \t]+(.*)$/;
 
 function* stepSources(text: string): Iterable<string> {
   for (const line of text.split(/\r?\n/)) {
     const rest = STEP_LINE.exec(line)?.[1];
     if (rest === undefined) continue;
     for (const part of dropClosing(rest).split(/ ;;(?: |$)/)) {
-      const source = part.trim().replace(/^@sim +/, "");
+      const source = part.trim().replace(/^@sim[ \t]+/, "");
       if (source !== "") yield source;
     }
   }
@@ -118,8 +121,12 @@ const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
 function parseFail(rest: string): FailStep {
   const first = takeWord(rest);
   const hasCode = !/^\w+=/.test(first.word);
-  if (hasCode && !isConnectCode(first.word)) throw new Error(`fail needs a Connect code, not "${first.word}"`);
+  if (hasCode && !isConnectCode(first.word)) {
+    throw new Error(`fail needs a Connect code${first.word === "" ? "" : `, not "${first.word}"`}`);
+  }
   const { options, words, rest: text } = takeOptions(hasCode ? first.rest : rest, /^ERROR_[A-Z0-9_]+$/);
+  const [errorName] = words;
+  if (errorName !== undefined && errorNumber(errorName) === undefined) throw new Error(`there is no ${errorName}`);
   const http = numberOption(options, "http");
   if (!hasCode && http === undefined) throw new Error("fail needs a Connect code, or http=STATUS");
   const retryAfterS = numberOption(options, "retry");
@@ -131,7 +138,7 @@ function parseFail(rest: string): FailStep {
     text: unescapeText(text),
     times: numberOption(options, "times") ?? Number.POSITIVE_INFINITY,
     ...(http === undefined ? {} : { http }),
-    ...(words[0] === undefined ? {} : { errorName: words[0] }),
+    ...(errorName === undefined ? {} : { errorName }),
     ...(title === undefined ? {} : { title }),
     ...(retryable === undefined ? {} : { retryable: retryable !== "false" }),
     ...(retryAfterS === undefined ? {} : { retryAfterS }),

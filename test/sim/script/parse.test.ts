@@ -15,6 +15,7 @@ describe("where a step begins and ends", () => {
     ["after a tag with attributes and a quote", '<m role="u">"@sim say hi"</m>'],
     ["inside a wrapper on lines of its own", "<user_query>\n@sim say hi\n</user_query>"],
     ["with a carriage return", "@sim say hi\r\nmore"],
+    ["with a tab", "@sim\tsay hi"],
     ["more than one blank after it", "@sim   say   hi"],
   ])("%s", (_, text) => {
     expect(steps(text)).toEqual([{ type: "say", text: "hi" }]);
@@ -89,6 +90,8 @@ describe("what a step says", () => {
     ["fault earthquake", "fault needs one of"],
     ["fail nonsense", "Connect code"],
     ["fail title=x", "Connect code, or http="],
+    ["fail", "fail needs a Connect code"],
+    ["fail internal ERROR_NOPE text", "there is no ERROR_NOPE"],
     ["tokens many", "is not a number"],
     ["silent -5", "is not a number"],
     ["usage 1", "is not 2 numbers"],
@@ -102,6 +105,10 @@ describe("scripts", () => {
   it("next cuts them", () => {
     const scripts = parseScripts("@sim say a ;; next ;; say b\n@sim next\n@sim say c");
     expect(scripts.map(({ source }) => source)).toEqual(["say a", "say b", "say c"]);
+  });
+
+  it("next may come first: this turn gets the echo", () => {
+    expect(parseScripts("@sim next ;; say later").map(({ steps: parsed }) => parsed.length)).toEqual([0, 1]);
   });
 
   it("never throws, whatever the text (SEC-26)", () => {
