@@ -63,6 +63,8 @@ export interface ErrorDetails {
   readonly code?: string;
   /** What the reader can do about it, as one sentence. */
   readonly hint?: string;
+  /** Where in the caller's request the fault is, as the caller would write it: `messages[2].content`. */
+  readonly field?: string;
   /** Overrides the kind's default where the upstream was explicit. */
   readonly retryable?: boolean;
   /** How long the upstream asked us to wait. */
@@ -77,6 +79,7 @@ export class ExcursorError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly hint: string | undefined;
+  readonly field: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly context: Readonly<Record<string, string | number | boolean>>;
@@ -88,6 +91,7 @@ export class ExcursorError extends Error {
     this.kind = kind;
     this.code = details.code ?? outlets.openai.code;
     this.hint = details.hint;
+    this.field = details.field;
     this.retryable = details.retryable ?? outlets.retryable;
     this.retryAfterMs = details.retryAfterMs;
     this.context = details.context ?? {};
@@ -95,6 +99,21 @@ export class ExcursorError extends Error {
 
   get outlets(): ErrorOutlets {
     return ERROR_TABLE[this.kind];
+  }
+
+  /** The same error with more known about it; this one becomes its cause. */
+  with(details: Omit<ErrorDetails, "cause">): ExcursorError {
+    const { code, retryable, context } = this;
+    return new ExcursorError(this.kind, this.message, {
+      code,
+      retryable,
+      context,
+      ...(this.hint !== undefined && { hint: this.hint }),
+      ...(this.field !== undefined && { field: this.field }),
+      ...(this.retryAfterMs !== undefined && { retryAfterMs: this.retryAfterMs }),
+      ...details,
+      cause: this,
+    });
   }
 
   /** Any thrown value as ours; what we do not know is a bug of ours and says nothing to the caller. */

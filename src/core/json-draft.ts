@@ -1,0 +1,77 @@
+import type { TurnEvent, Usage } from "./events.ts";
+import { addUsage } from "./usage-estimate.ts";
+
+/**
+ * An answer whose text is kept back until somebody has checked it.
+ *
+ * One that calls tools or was cut short is not final, so there is nothing to check: it is passed on as it is.
+ */
+export class JsonDraft {
+  #text = "";
+  #usage: Usage | undefined;
+  readonly #spentBefore: Usage | undefined;
+  #isPassedOn = false;
+
+  constructor(spentBefore?: Usage) {
+    this.#spentBefore = spentBefore;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** All that was spent, attempts before this one included. */
+  get usage(): Usage | undefined {
+    return this.#usage && this.#spentBefore ? addUsage(this.#usage, this.#spentBefore) : this.#usage;
+  }
+
+  /** The answer has gone out, its end included if it has one. */
+  get isPassedOn(): boolean {
+    return this.#isPassedOn;
+  }
+
+  /** What may be shown of these events already. */
+  step(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    return events.flatMap((event) => this.#take(event));
+  }
+
+  /** The end of the answer, with the text that was found good. */
+  finish(text: string): readonly TurnEvent[] {
+    return [{ type: "text", text }, ...this.#usageEvents(), { type: "done", reason: "stop" }];
+  }
+
+  #take(event: TurnEvent): readonly TurnEvent[] {
+    switch (event.type) {
+      case "text":
+        if (this.#isPassedOn) return [event];
+        this.#text += event.text;
+        return [];
+      case "usage":
+        this.#usage = event.usage;
+        return [];
+      case "tool-call-start":
+      case "tool-call-delta":
+      case "tool-call":
+        return [...this.#passOn(), event];
+      case "done":
+        if (event.reason === "stop" && !this.#isPassedOn) return [];
+        return [...this.#passOn(), ...this.#usageEvents(), event];
+      case "thinking":
+      case "thinking-done":
+      case "notice":
+        return [event];
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #passOn(): readonly TurnEvent[] {
+    const text = this.#isPassedOn ? "" : this.#text;
+    this.#isPassedOn = true;
+    return text === "" ? [] : [{ type: "text", text }];
+  }
+
+  #usageEvents(): readonly TurnEvent[] {
+    return this.usage ? [{ type: "usage", usage: this.usage }] : [];
+  }
+}

@@ -1,0 +1,104 @@
+import type { DoneReason, TurnEvent } from "./events.ts";
+import { findStop } from "./stop-sequences.ts";
+import type { Turn } from "./turn.ts";
+import { CHARS_PER_TOKEN } from "./usage-estimate.ts";
+
+/** Whether a turn sets limits at all; most do not, and pay nothing. */
+export const hasOutputLimits = ({ stop, maxOutputTokens }: Turn): boolean =>
+  stop.length > 0 || maxOutputTokens !== undefined;
+
+/**
+ * Ends an answer at a stop sequence or at its number of tokens, whichever comes first, whatever the upstream can do.
+ * How the text was cut into events makes no difference to what comes out.
+ *
+ * Stop sequences are sought in the text, within one stretch of it. Tokens are what the upstream has reported plus an
+ * estimate of what came since; thinking counts, tool calls are never cut.
+ */
+export class OutputLimit {
+  readonly #stop: readonly string[];
+  readonly #maxTokens: number;
+  /** The end of the text so far, which may be the beginning of a stop sequence. */
+  #held = "";
+  #knownTokens = 0;
+  #charsSince = 0;
+  #isOver = false;
+
+  constructor({ stop, maxOutputTokens }: Pick<Turn, "stop" | "maxOutputTokens">) {
+    this.#stop = stop;
+    this.#maxTokens = maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** May be empty. A `done` that the upstream did not say is its last event: the run is to be cancelled. */
+  step(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    const out: TurnEvent[] = [];
+    for (const event of events) {
+      if (this.#isOver) break;
+      this.#take(event, out);
+    }
+    return out;
+  }
+
+  #take(event: TurnEvent, out: TurnEvent[]): void {
+    switch (event.type) {
+      case "text":
+        this.#takeText(event.text, out);
+        return;
+      case "usage":
+        this.#knownTokens = event.usage.outputTokens;
+        this.#charsSince = 0;
+        out.push(event);
+        return;
+      case "thinking":
+        this.#release(out);
+        if (!this.#isOver) this.#emit("thinking", event.text, out);
+        return;
+      case "tool-call-start":
+      case "tool-call-delta":
+      case "tool-call":
+      case "done":
+        this.#release(out);
+        if (!this.#isOver) out.push(event);
+        return;
+      case "thinking-done":
+      case "notice":
+        out.push(event);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #takeText(text: string, out: TurnEvent[]): void {
+    const { before, held, isStop } = findStop(this.#held + text, this.#stop);
+    this.#held = held;
+    this.#emit("text", before, out);
+    if (isStop && !this.#isOver) this.#end("stop", out);
+  }
+
+  #release(out: TurnEvent[]): void {
+    const text = this.#held;
+    this.#held = "";
+    this.#emit("text", text, out);
+  }
+
+  #emit(type: "text" | "thinking", text: string, out: TurnEvent[]): void {
+    if (text === "") return;
+    const room = Math.max(0, (this.#maxTokens - this.#knownTokens) * CHARS_PER_TOKEN - this.#charsSince);
+    const fitting = text.length <= room ? text : cutAt(text, room);
+    this.#charsSince += fitting.length;
+    if (fitting !== "") out.push({ type, text: fitting });
+    if (fitting !== text) this.#end("length", out);
+  }
+
+  #end(reason: DoneReason, out: TurnEvent[]): void {
+    this.#isOver = true;
+    out.push({ type: "done", reason });
+  }
+}
+
+/** At most so many UTF-16 units, and never half a character. */
+function cutAt(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1);
+  const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, isHighSurrogate ? length - 1 : length);
+}

@@ -1,0 +1,62 @@
+import { ExcursorError } from "./errors.ts";
+import type { TurnEvent } from "./events.ts";
+import { JsonDraft } from "./json-draft.ts";
+import { createOutputCheck } from "./output-check.ts";
+import type { Message, OutputFormat, Turn } from "./turn.ts";
+
+/**
+ * An answer that is JSON of the shape that was asked for, from a model that cannot be held to it: it is told, its
+ * text is kept back until it is whole and checked, and it gets one chance to repair it. What does not match in the end
+ * is an error and never the answer. Thinking comes through as it is thought.
+ */
+export async function* answerInJson(
+  turn: Turn,
+  ask: (turn: Turn) => AsyncIterable<readonly TurnEvent[]>,
+): AsyncGenerator<readonly TurnEvent[], void, undefined> {
+  const check = await createOutputCheck(turn.output);
+  const asked: Turn = { ...turn, system: [turn.system, instruction(turn.output)].filter(Boolean).join("\n\n") };
+
+  const draft = new JsonDraft();
+  yield* shown(ask(asked), draft);
+  if (draft.isPassedOn) return;
+  const checked = check(draft.text);
+  if (checked.isValid) return yield draft.finish(checked.json);
+
+  const repaired = new JsonDraft(draft.usage);
+  yield* shown(ask(withCorrection(asked, draft.text, checked.problem)), repaired);
+  if (repaired.isPassedOn) return;
+  const rechecked = check(repaired.text);
+  if (rechecked.isValid) return yield repaired.finish(rechecked.json);
+
+  throw new ExcursorError(
+    "upstream-failed",
+    `The model was asked twice, and its answer still does not match the JSON that was asked for: ${rechecked.problem}.`,
+    { code: "invalid_json_output", retryable: false },
+  );
+}
+
+async function* shown(
+  answer: AsyncIterable<readonly TurnEvent[]>,
+  draft: JsonDraft,
+): AsyncGenerator<readonly TurnEvent[], void, undefined> {
+  for await (const events of answer) {
+    const passedOn = draft.step(events);
+    if (passedOn.length > 0) yield passedOn;
+  }
+}
+
+function instruction(format: OutputFormat): string {
+  const only = "Answer with JSON only: no code fence, no words before or after it.";
+  if (format.type !== "json-schema") return `${only} It must be one JSON object.`;
+  return `${only} It must match this JSON schema, named ${JSON.stringify(format.name)}:\n${JSON.stringify(format.schema)}`;
+}
+
+function withCorrection(turn: Turn, text: string, problem: string): Turn {
+  const correction = `That is not what was asked for: ${problem}. Answer again, with the corrected JSON only.`;
+  const messages: readonly Message[] = [
+    ...turn.messages,
+    { role: "assistant", content: [{ type: "text", text }] },
+    { role: "user", content: [{ type: "text", text: correction }] },
+  ];
+  return { ...turn, messages };
+}

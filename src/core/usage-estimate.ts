@@ -1,0 +1,73 @@
+import type { TurnEvent, Usage } from "./events.ts";
+import type { Message, Turn } from "./turn.ts";
+
+/** What a token comes to in English prose and in code, by rule of thumb. */
+export const CHARS_PER_TOKEN = 4;
+const TOKENS_PER_IMAGE = 1000;
+
+/**
+ * Brings every answer to the same end: its usage, then one `done`, then nothing. Where the upstream gave no usage,
+ * it is an estimate from what was asked and answered, marked as such. Batches that need nothing pass as they are.
+ */
+export class UsageEstimate {
+  readonly #turn: Turn;
+  #wasGiven = false;
+  #textChars = 0;
+  #thinkingChars = 0;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  step(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index] as TurnEvent;
+      if (event.type === "text") this.#textChars += event.text.length;
+      else if (event.type === "thinking") this.#thinkingChars += event.text.length;
+      else if (event.type === "tool-call") this.#textChars += event.name.length + JSON.stringify(event.args).length;
+      else if (event.type === "usage") this.#wasGiven = true;
+      else if (event.type === "done") {
+        if (this.#wasGiven) return index === events.length - 1 ? events : events.slice(0, index + 1);
+        return [...events.slice(0, index), { type: "usage", usage: this.#estimate() }, event];
+      }
+    }
+    return events;
+  }
+
+  #estimate(): Usage {
+    const reasoningTokens = tokensIn(this.#thinkingChars);
+    return {
+      inputTokens: estimateInputTokens(this.#turn),
+      outputTokens: tokensIn(this.#textChars) + reasoningTokens,
+      cachedTokens: 0,
+      reasoningTokens,
+      isEstimate: true,
+    };
+  }
+}
+
+/** About how many tokens the model reads for this turn. */
+export function estimateInputTokens({ system, messages, tools }: Turn): number {
+  let chars = system.length;
+  let images = 0;
+  for (const tool of tools) chars += tool.name.length + tool.description.length + JSON.stringify(tool.schema).length;
+  for (const part of messages.flatMap((message): readonly AnyPart[] => message.content)) {
+    if (part.type === "image") images++;
+    else if (part.type === "tool-call") chars += part.name.length + JSON.stringify(part.args).length;
+    else chars += part.text.length;
+  }
+  return tokensIn(chars) + images * TOKENS_PER_IMAGE;
+}
+
+/** Two runs that were needed for one answer. */
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cachedTokens: a.cachedTokens + b.cachedTokens,
+  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  isEstimate: a.isEstimate || b.isEstimate,
+});
+
+type AnyPart = Message["content"][number];
+
+const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
