@@ -1,0 +1,88 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { AnswerCollector } from "../face.ts";
+import { type AnswerHead, finishReason, type ReasoningField } from "./answer.ts";
+import { usageObject } from "./usage.ts";
+
+/** The whole answer as one `chat.completion`. */
+export class CompletionCollector implements AnswerCollector {
+  readonly #head: AnswerHead;
+  readonly #reasoningField: ReasoningField;
+  readonly #calls = new Map<string, { readonly name: string; json: string }>();
+  #text = "";
+  #thinking = "";
+  #usage: Usage | undefined;
+  #reason: DoneReason | undefined;
+
+  constructor(head: AnswerHead, reasoningField: ReasoningField) {
+    this.#head = head;
+    this.#reasoningField = reasoningField;
+  }
+
+  step(events: readonly TurnEvent[]): void {
+    for (const event of events) this.#take(event);
+  }
+
+  body(): JsonObject {
+    if (this.#reason === undefined) throw new ExcursorError("internal", "An answer was sent before it was whole.");
+    const { id, created, model } = this.#head;
+    const finish_reason = finishReason(this.#reason);
+    return {
+      id,
+      object: "chat.completion",
+      created,
+      model,
+      choices: [{ index: 0, message: this.#message(), logprobs: null, finish_reason }],
+      ...(this.#usage && { usage: usageObject(this.#usage) }),
+    };
+  }
+
+  #take(event: TurnEvent): void {
+    switch (event.type) {
+      case "text":
+        this.#text += event.text;
+        return;
+      case "thinking":
+        this.#thinking += event.text;
+        return;
+      case "tool-call-start":
+        this.#calls.set(event.id, { name: event.name, json: "" });
+        return;
+      case "tool-call-delta": {
+        const call = this.#calls.get(event.id);
+        if (call) call.json += event.json;
+        return;
+      }
+      case "tool-call":
+        this.#calls.set(event.id, { name: event.name, json: JSON.stringify(event.args) });
+        return;
+      case "usage":
+        this.#usage = event.usage;
+        return;
+      case "done":
+        this.#reason = event.reason;
+        return;
+      case "thinking-done":
+      case "notice":
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #message(): JsonObject {
+    const calls = [...this.#calls].map(([id, { name, json }]) => ({
+      id,
+      type: "function",
+      function: { name, arguments: json },
+    }));
+    return {
+      role: "assistant",
+      content: this.#text === "" && calls.length > 0 ? null : this.#text,
+      refusal: null,
+      ...(this.#thinking !== "" && { [this.#reasoningField]: this.#thinking }),
+      ...(calls.length > 0 && { tool_calls: calls }),
+    };
+  }
+}

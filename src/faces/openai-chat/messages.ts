@@ -1,0 +1,122 @@
+import type { AssistantPart, JsonObject, JsonValue, Message, ToolCallPart } from "../../core/turn.ts";
+import type { ImageLoader } from "../face.ts";
+import { invalid } from "./invalid.ts";
+import { type Content, loadParts } from "./parts.ts";
+import type { ChatMessage } from "./schema.ts";
+
+export interface Conversation {
+  readonly system: string;
+  readonly messages: readonly Message[];
+}
+
+/** The messages of a request, instructions apart from the conversation. */
+export async function readMessages(messages: readonly ChatMessage[], images: ImageLoader): Promise<Conversation> {
+  checkResults(messages);
+  const asked = lastInstructionAsQuestion(messages);
+  const last = asked.at(-1);
+  if (last?.role === "assistant") {
+    throw invalid(`messages[${asked.length - 1}].role`, 'the last message must be from "user" or "tool"');
+  }
+  const system = asked.flatMap((message) => (isInstruction(message) ? [joinTexts(message.content)] : []));
+  const conversation = asked.map((message, index) => readMessage(message, `messages[${index}]`, images));
+  return {
+    system: system.filter((text) => text !== "").join("\n\n"),
+    messages: (await Promise.all(conversation)).filter((message) => message !== undefined),
+  };
+}
+
+export function countImages(messages: readonly ChatMessage[]): number {
+  let count = 0;
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue;
+    for (const part of content) if (part.type === "image_url") count++;
+  }
+  return count;
+}
+
+async function readMessage(message: ChatMessage, field: string, images: ImageLoader): Promise<Message | undefined> {
+  switch (message.role) {
+    case "system":
+    case "developer":
+      return undefined;
+    case "user":
+      return { role: "user", content: await loadParts(message.content, `${field}.content`, images) };
+    case "assistant":
+      return { role: "assistant", content: readAnswer(message) };
+    case "tool": {
+      const content = await loadParts(message.content ?? "", `${field}.content`, images);
+      return { role: "tool", callId: message.tool_call_id, content, isError: false };
+    }
+    default:
+      return message satisfies never;
+  }
+}
+
+type AnswerMessage = Extract<ChatMessage, { role: "assistant" }>;
+
+function readAnswer({ content, refusal, reasoning_content, reasoning, tool_calls }: AnswerMessage): AssistantPart[] {
+  const thinking = reasoning_content || reasoning;
+  const said = typeof content === "string" ? [content] : (content ?? []).map(textOfPart);
+  const texts = [...said, refusal ?? ""].filter((text) => text !== "");
+  return [
+    ...(thinking ? [{ type: "thinking", text: thinking, signature: undefined } as const] : []),
+    ...texts.map((text) => ({ type: "text", text }) as const),
+    ...(tool_calls ?? []).map(readCall),
+  ];
+}
+
+const textOfPart = (part: Exclude<NonNullable<AnswerMessage["content"]>, string>[number]): string =>
+  part.type === "text" ? part.text : part.refusal;
+
+type Call = NonNullable<AnswerMessage["tool_calls"]>[number];
+
+const readCall = ({ id, function: called }: Call): ToolCallPart => ({
+  type: "tool-call",
+  id,
+  name: called.name,
+  args: readArguments(called.arguments ?? ""),
+});
+
+/**
+ * Models write broken arguments at times, and clients send them back for ever after: to refuse them would end the
+ * conversation. What is not an object is kept as text, so that the model still sees what it wrote.
+ */
+function readArguments(text: string): JsonObject {
+  if (text.trim() === "") return {};
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  } catch {
+    // Kept as text, below.
+  }
+  return { invalid_arguments: text };
+}
+
+/** Every result answers one call made before it, once. Some clients use an id again in a later answer: that is another call. */
+function checkResults(messages: readonly ChatMessage[]): void {
+  const calls = new Map<string, "open" | "answered">();
+  messages.forEach((message, index) => {
+    if (message.role === "assistant") for (const { id } of message.tool_calls ?? []) calls.set(id, "open");
+    if (message.role !== "tool") return;
+    const field = `messages[${index}].tool_call_id`;
+    const call = calls.get(message.tool_call_id);
+    if (call === undefined) throw invalid(field, "there is no tool call with this id before it");
+    if (call === "answered") throw invalid(field, "the tool call with this id has a result already");
+    calls.set(message.tool_call_id, "answered");
+  });
+}
+
+type Instruction = Extract<ChatMessage, { role: "system" | "developer" }>;
+
+const isInstruction = (message: ChatMessage): message is Instruction =>
+  message.role === "system" || message.role === "developer";
+
+/** A request of instructions alone asks by the last of them. */
+function lastInstructionAsQuestion(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const last = messages.at(-1);
+  if (!last || !isInstruction(last) || !messages.every(isInstruction)) return messages;
+  return [...messages.slice(0, -1), { role: "user", content: last.content }];
+}
+
+const joinTexts = (content: Content): string =>
+  typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");

@@ -1,0 +1,24 @@
+import type { ModelInfo } from "../../core/driver.ts";
+import type { JsonObject } from "../../core/turn.ts";
+
+/** `GET /v1/models`. `created` is in seconds, and the same for all: no upstream tells when a model was made. */
+export const modelList = (models: readonly ModelInfo[], created: number): JsonObject => ({
+  object: "list",
+  data: models.map((model) => modelEntry(model, created)),
+});
+
+/** `GET /v1/models/{id}`. Beyond OpenAI's four fields, the names under which clients look for a window and abilities. */
+export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({
+  id: model.id,
+  object: "model",
+  created,
+  owned_by: "excursor",
+  name: model.displayName,
+  aliases: model.aliases,
+  context_length: model.contextTokens,
+  context_window: model.contextTokens,
+  max_model_len: model.contextTokens,
+  architecture: { input_modalities: model.supportsImages ? ["text", "image"] : ["text"], output_modalities: ["text"] },
+  reasoning: model.isThinking,
+  reasoning_efforts: model.efforts,
+});

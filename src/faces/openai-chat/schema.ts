@@ -1,0 +1,115 @@
+import { z } from "zod";
+import type { JsonObject } from "../../core/turn.ts";
+
+/**
+ * What a chat request may say. Fields that are not here are dropped, since clients send many that mean nothing to
+ * us; what is here and wrong is refused. Objects of the client's own (JSON schemas) pass by reference, unread.
+ */
+const jsonObject = z.custom<JsonObject>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  { error: "expected an object" },
+);
+
+const textPart = z.object({ type: z.literal("text"), text: z.string() });
+
+const imagePart = z.object({
+  type: z.literal("image_url"),
+  image_url: z.union([z.string(), z.object({ url: z.string() })]),
+});
+
+const filePart = z.object({
+  type: z.literal("file"),
+  file: z.object({
+    filename: z.string().nullish(),
+    file_data: z.string({ error: "expected the file's content: files by id are not kept here" }),
+  }),
+});
+
+const refusalPart = z.object({ type: z.literal("refusal"), refusal: z.string() });
+
+const texts = z.union([z.string(), z.array(textPart)]);
+
+const toolCall = z.object({
+  id: z.string().min(1),
+  type: z.literal("function").nullish(),
+  function: z.object({ name: z.string().min(1), arguments: z.string().nullish() }),
+});
+
+const message = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("system"), content: texts }),
+  z.object({ role: z.literal("developer"), content: texts }),
+  z.object({
+    role: z.literal("user"),
+    content: z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart, filePart]))]),
+  }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, refusalPart]))]).nullish(),
+    refusal: z.string().nullish(),
+    reasoning_content: z.string().nullish().catch(undefined),
+    reasoning: z.string().nullish().catch(undefined),
+    tool_calls: z.array(toolCall).nullish(),
+  }),
+  z.object({
+    role: z.literal("tool"),
+    tool_call_id: z.string().min(1),
+    content: z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))]).nullish(),
+  }),
+]);
+
+const tool = z.object({
+  type: z.literal("function"),
+  function: z.object({
+    name: z.string().min(1).max(256),
+    description: z.string().nullish(),
+    parameters: jsonObject.nullish(),
+  }),
+});
+
+const namedTool = z.object({ type: z.literal("function"), function: z.object({ name: z.string() }) });
+
+const toolChoice = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.discriminatedUnion("type", [
+    namedTool,
+    z.object({
+      type: z.literal("allowed_tools"),
+      allowed_tools: z.object({ mode: z.enum(["auto", "required"]), tools: z.array(namedTool) }),
+    }),
+  ]),
+]);
+
+const responseFormat = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text") }),
+  z.object({ type: z.literal("json_object") }),
+  z.object({
+    type: z.literal("json_schema"),
+    json_schema: z.object({ name: z.string().min(1), schema: jsonObject.nullish() }),
+  }),
+]);
+
+const stopText = z.string().max(1024);
+
+export const chatRequest = z.object({
+  model: z.string().min(1).max(256),
+  messages: z.array(message).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  stop: z.union([stopText, z.array(stopText).max(64)]).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  response_format: responseFormat.nullish(),
+  reasoning_effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  presence_penalty: z.number().nullish(),
+  frequency_penalty: z.number().nullish(),
+  seed: z.number().nullish(),
+});
+
+export type ChatRequest = z.infer<typeof chatRequest>;
+export type ChatMessage = ChatRequest["messages"][number];
+export type ChatPart = Exclude<Extract<ChatMessage, { role: "user" }>["content"], string>[number];
