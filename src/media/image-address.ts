@@ -1,0 +1,31 @@
+import { isIP } from "node:net";
+import { imageError } from "./image-errors.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+const MAX_URL_LENGTH = 8192;
+
+/** Where an image is fetched from: checked as far as the text of its URL goes. */
+export interface ImageAddress {
+  /** A name, or an IP address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly url: URL;
+}
+
+/** Parses a URL once and for all: what is checked here is what is connected to. */
+export function readImageAddress(text: string, base: URL | undefined, ports: readonly number[]): ImageAddress {
+  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
+  if (!url) throw imageError("image_url_invalid", "The image's URL is not a valid URL.");
+  if (url.protocol !== "https:") throw imageError("image_url_forbidden", "The image's URL is neither https nor data.");
+  if (url.username !== "" || url.password !== "") {
+    throw imageError("image_url_forbidden", "The image's URL has credentials in it.");
+  }
+  const port = url.port === "" ? 443 : Number(url.port);
+  if (!ports.includes(port)) throw imageError("image_url_forbidden", "The image's URL names a port other than 443.");
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host) && !isPublicAddress(host)) {
+    throw imageError("image_url_forbidden", "The image's URL is not one of the public internet.");
+  }
+  return { host, port, path: `${url.pathname}${url.search}`, url };
+}

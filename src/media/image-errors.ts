@@ -1,0 +1,25 @@
+import { ExcursorError } from "../core/errors.ts";
+
+/** Every way in which an image can be refused. The face that asked adds where it stood. */
+type ImageErrorCode =
+  | "image_invalid"
+  | "image_too_large"
+  | "image_url_invalid"
+  | "image_url_forbidden"
+  | "image_fetch_failed";
+
+/** `reason` is for the log alone. */
+export function imageError(code: ImageErrorCode, message: string, reason?: string): ExcursorError {
+  return new ExcursorError("invalid-request", message, { code, ...(reason && { context: { reason } }) });
+}
+
+export function tooLarge(maxBytes: number): ExcursorError {
+  const size = maxBytes % MiB === 0 ? `${maxBytes / MiB} MiB` : `${maxBytes} bytes`;
+  return imageError("image_too_large", `The image is larger than ${size}.`);
+}
+
+const MiB = 1024 * 1024;
+
+/** The one thing that is said of whatever the network did: no address, no port, no status to learn from. */
+export const fetchFailed = (host: string, reason: string): ExcursorError =>
+  imageError("image_fetch_failed", `The image at ${host.slice(0, 100)} could not be fetched.`, reason);

@@ -1,0 +1,38 @@
+import type { ImagePart } from "../core/turn.ts";
+import { readDataUrl } from "./data-url.ts";
+import { FETCH_DEFAULTS, type FetchOptions, fetchImage } from "./fetch-image.ts";
+import { imageError } from "./image-errors.ts";
+import { sniffImage } from "./sniff-image.ts";
+
+export interface ImageLoaderOptions extends Partial<FetchOptions> {
+  /** Whether images may be fetched from the internet, or must come along as data URLs. */
+  readonly mode: "data" | "fetch";
+  /** Of one image. */
+  readonly maxBytes?: number;
+}
+
+/** Gets the bytes behind an image's URL. Throws `invalid-request` only. */
+export interface ImageLoader {
+  load(url: string): Promise<ImagePart>;
+}
+
+const MiB = 1024 * 1024;
+const MAX_FETCH_BYTES = 10 * MiB;
+
+export function createImageLoader(options: ImageLoaderOptions): ImageLoader {
+  const { mode, maxBytes = 5 * MiB } = options;
+  const fetchOptions = { ...FETCH_DEFAULTS, ...options, maxBytes: Math.min(maxBytes, MAX_FETCH_BYTES) };
+  const read = (url: string): Buffer | Promise<Buffer> => {
+    if (/^data:/i.test(url)) return readDataUrl(url, maxBytes);
+    if (mode === "fetch") return fetchImage(url, fetchOptions);
+    throw imageError("image_url_forbidden", "Images are not fetched here: the image has to come as a data URL.");
+  };
+  return {
+    async load(url) {
+      const data = await read(url);
+      const mediaType = sniffImage(data);
+      if (mediaType === undefined) throw imageError("image_invalid", "The image is not a PNG, JPEG, GIF or WebP.");
+      return { type: "image", mediaType, data };
+    },
+  };
+}
