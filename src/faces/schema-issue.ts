@@ -35,9 +35,9 @@ function explain(issue: Issue, value: unknown): Explanation {
     case "invalid_value":
       return { path, expected: `expected ${oneOf(issue.values)}, got ${quote(found)}` };
     case "too_small":
-      return { path, expected: `expected at least ${issue.minimum}${unitOf(issue.origin)}` };
+      return { path, expected: `expected at least ${count(issue.minimum, issue.origin)}` };
     case "too_big":
-      return { path, expected: `expected at most ${issue.maximum}${unitOf(issue.origin)}` };
+      return { path, expected: `expected at most ${count(issue.maximum, issue.origin)}` };
     case "invalid_union":
       return explainUnion(issue, found);
     default:
@@ -97,7 +97,8 @@ function quote(value: unknown): string {
   return typeof value === "string" && value.length <= 64 ? JSON.stringify(value) : kindOf(value);
 }
 
-const unitOf = (origin: string): string => {
-  if (origin === "string") return " characters";
-  return origin === "array" ? " entries" : "";
-};
+function count(amount: number | bigint, origin: string): string {
+  const isOne = Number(amount) === 1;
+  if (origin === "string") return `${amount} ${isOne ? "character" : "characters"}`;
+  return origin === "array" ? `${amount} ${isOne ? "entry" : "entries"}` : String(amount);
+}

@@ -111,10 +111,12 @@ type Instruction = Extract<ChatMessage, { role: "system" | "developer" }>;
 const isInstruction = (message: ChatMessage): message is Instruction =>
   message.role === "system" || message.role === "developer";
 
-/** A request of instructions alone asks by the last of them. */
+/** Where nobody else asks, alone or after an answer, the last instruction is the question. */
 function lastInstructionAsQuestion(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.at(-1);
-  if (!last || !isInstruction(last) || !messages.every(isInstruction)) return messages;
+  if (!last || !isInstruction(last)) return messages;
+  const asker = messages.findLast((message) => !isInstruction(message));
+  if (asker && asker.role !== "assistant") return messages;
   return [...messages.slice(0, -1), { role: "user", content: last.content }];
 }
 
