@@ -3,7 +3,7 @@ import type { JsonObject, OutputFormat } from "./turn.ts";
 
 export type OutputCheck = (text: string) => CheckedOutput;
 
-export type CheckedOutput =
+type CheckedOutput =
   | { readonly isValid: true; readonly json: string }
   | { readonly isValid: false; readonly problem: string };
 

@@ -14,7 +14,7 @@ export function invalidRequest(error: z.core.$ZodError, body: unknown): Excursor
 }
 
 /** A path as people write it: `messages[2].content[0].text`. */
-export function fieldName(path: readonly PropertyKey[]): string {
+function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === "number") return `${name}[${key}]`;
     return name === "" ? String(key) : `${name}.${String(key)}`;
