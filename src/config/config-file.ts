@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import { ExcursorError } from "../core/errors.ts";
+import { PLACED_SETTINGS } from "./settings.ts";
+import { suggest } from "./suggest.ts";
+
+/** What the file says, by key, and what is wrong with it that no setting can say. */
+export interface ConfigFile {
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly problems: readonly string[];
+  /** The file and line where a key stands. */
+  place(key: string): string;
+}
+
+const GROUPS = new Set(
+  PLACED_SETTINGS.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])),
+);
+const KEYS = new Set(PLACED_SETTINGS.map(({ key }) => key));
+
+/** Reads the file; one that is not there says nothing. */
+export function readConfigFile(path: string): ConfigFile {
+  const text = readText(path);
+  const tree = text === undefined ? {} : parse(text, path);
+  const values = new Map<string, unknown>();
+  const problems: string[] = [];
+  const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
+  const visit = (object: object, prefix: string) => {
+    for (const [name, value] of Object.entries(object)) {
+      const key = prefix + name;
+      if (KEYS.has(key)) values.set(key, value);
+      else if (!GROUPS.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...KEYS, ...GROUPS])}`);
+      else if (isObject(value)) visit(value, `${key}.`);
+      else problems.push(`${place(key)}: ${key}: expected an object, found ${JSON.stringify(value)}.`);
+    }
+  };
+  visit(tree, "");
+  return { values, problems, place };
+}
+
+export function unknownKey(given: string, known: readonly string[]): string {
+  const meant = suggest(given, known);
+  return `there is no setting "${given}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").replace(/^\ufeff/, "");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new ExcursorError("config", `Cannot read ${path} (${code ?? "unreadable"}).`, { cause: error });
+  }
+}
+
+function parse(text: string, path: string): object {
+  let tree: unknown;
+  try {
+    tree = JSON.parse(text);
+  } catch {
+    // Not in the parser's words: they quote the text, which may hold a key.
+    throw new ExcursorError("config", `${path}:${firstBadLine(text)}: this is not JSON.`, {
+      code: "bad_config",
+      hint: "Look for a missing or surplus comma or quote there; comments are not allowed.",
+    });
+  }
+  if (isObject(tree)) return tree;
+  throw new ExcursorError("config", `${path}: expected an object with settings.`, { code: "bad_config" });
+}
+
+/** The parser does not always say where. A good beginning it only finds too short; the first other fault is the one. */
+function firstBadLine(text: string): number {
+  const lines = text.split("\n");
+  const isBad = (_: string, index: number) => {
+    const beginning = lines.slice(0, index + 1).join("\n");
+    try {
+      JSON.parse(beginning);
+      return false;
+    } catch (error) {
+      const { message } = error as Error;
+      const position = Number(/at position (\d+)/.exec(message)?.[1]);
+      return !/end of JSON|Unterminated/.test(message) && position !== beginning.length;
+    }
+  };
+  return lines.findIndex(isBad) + 1 || lines.length;
+}
+
+/** The names of the key, each looked for after the one before: exact in any file that people write. */
+function lineOf(text: string, key: string): string {
+  let position = 0;
+  for (const name of key.split(".")) {
+    const found = text.indexOf(JSON.stringify(name), position);
+    if (found === -1) return "";
+    position = found;
+  }
+  return `:${text.slice(0, position).split("\n").length}`;
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

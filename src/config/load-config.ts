@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import { readConfigFile, unknownKey } from "./config-file.ts";
+import { checkConfigFile, homeFolder } from "./home.ts";
+import { type Config, PLACED_SETTINGS, type PlacedSetting } from "./settings.ts";
+
+export interface ConfigSources {
+  /** By key (`logLevel`, `limits.bodyBytes`); undefined was not given. */
+  readonly flags: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface LoadedConfig {
+  readonly values: Config;
+  /** Where each value came from, by key, in words: `--port`, `EXCURSOR_PORT`, a file and line, `default`. */
+  readonly origins: ReadonlyMap<string, string>;
+  /** The folder of config, key and state. It need not exist yet. */
+  readonly home: string;
+  /** What is odd and not wrong. */
+  readonly warnings: readonly string[];
+}
+
+export const DEFAULT_ORIGIN = "default";
+
+/** Flags before environment before file before default. All that is wrong is told at once, each with its place. */
+export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig {
+  const home = homeFolder(environment);
+  const file = readConfigFile(join(home, "config.json"));
+  checkConfigFile(join(home, "config.json"), isSecretIn(file.values));
+  const problems = [...file.problems];
+  const origins = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  for (const placed of PLACED_SETTINGS) {
+    const { key, variable, setting } = placed;
+    const given: [origin: string, value: unknown][] = [];
+    const [flag, text] = [flags[key], environment[variable]];
+    if (flag !== undefined) given.push([flagName(key), typeof flag === "string" ? setting.fromText(flag) : flag]);
+    // An empty variable is how shells say that there is none.
+    if (text !== undefined && text !== "") given.push([variable, setting.fromText(text)]);
+    if (file.values.has(key)) given.push([file.place(key), file.values.get(key)]);
+    const read = given.map(([origin, value]) => ({ origin, ...check(placed, origin, value) }));
+    for (const { problem } of read) if (problem !== undefined) problems.push(problem);
+    origins.set(key, read[0]?.origin ?? DEFAULT_ORIGIN);
+    setAt(values, key, read[0] ? read[0].value : setting.fallback);
+  }
+  if (problems.length > 0) {
+    throw new ExcursorError("config", problems.join("\n"), {
+      code: "bad_config",
+      hint: "`excursor config` lists every setting and where its value comes from.",
+    });
+  }
+  return { values: values as unknown as Config, origins, home, warnings: unknownVariables(environment) };
+}
+
+function check({ key, setting }: PlacedSetting, origin: string, value: unknown): { value?: unknown; problem?: string } {
+  const result = setting.schema.safeParse(value);
+  if (result.success) return { value: result.data };
+  const found = setting.isSecret ? "something else" : (JSON.stringify(value) ?? "nothing").slice(0, 80);
+  const subject = origin.startsWith("--") || origin.startsWith("EXCURSOR_") ? origin : `${origin}: ${key}`;
+  return { problem: `${subject}: expected ${setting.expected}, found ${found}.` };
+}
+
+/** `limits.bodyBytes` → `--body-bytes`, as a flag would be called. */
+const flagName = (key: string): string =>
+  `--${key.slice(key.lastIndexOf(".") + 1).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+function setAt(tree: Record<string, unknown>, key: string, value: unknown): void {
+  const [group = "", name] = key.split(".");
+  if (name === undefined) {
+    tree[group] = value;
+    return;
+  }
+  tree[group] ??= {};
+  (tree[group] as Record<string, unknown>)[name] = value;
+}
+
+const isSecretIn = (values: ReadonlyMap<string, unknown>): boolean =>
+  PLACED_SETTINGS.some(({ key, setting }) => setting.isSecret && values.has(key));
+
+/** Only told: variables of a newer version, or of somebody's scripts, should not keep us from starting. */
+function unknownVariables(environment: ConfigSources["environment"]): string[] {
+  const known = [...PLACED_SETTINGS.map(({ variable }) => variable), "EXCURSOR_HOME"];
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("EXCURSOR_") && !known.includes(name))
+    .map((name) => `In the environment ${unknownKey(name, known)}`);
+}

@@ -1,0 +1,99 @@
+import { z } from "zod";
+import { Secret } from "../core/secret.ts";
+
+/** One thing that can be configured: by flag, environment and file, and what it is without them. */
+export interface Setting<T> {
+  readonly schema: z.ZodType<T>;
+  readonly fallback: T;
+  /** One sentence for `excursor config`. */
+  readonly help: string;
+  /** How an error says what would be right: "a whole number from 0 to 65535". */
+  readonly expected: string;
+  readonly isSecret: boolean;
+  /** The value that a text from the environment or a flag stands for; the schema judges it. */
+  fromText(text: string): unknown;
+}
+
+export function text(fallback: string, help: string, expected = "a text"): Setting<string> {
+  return { schema: z.string().min(1), fallback, help, expected, isSecret: false, fromText: String };
+}
+
+/** A text that need not be there. */
+export function optionalText(
+  help: string,
+  expected = "a text",
+  isValid: (value: string) => boolean = () => true,
+): Setting<string | undefined> {
+  const schema = z.string().min(1).refine(isValid).optional();
+  return { schema, fallback: undefined, help, expected, isSecret: false, fromText: String };
+}
+
+export function secret(help: string, expected: string, shape: RegExp): Setting<Secret | undefined> {
+  const schema = z
+    .string()
+    .regex(shape)
+    .transform((value) => new Secret(value))
+    .optional();
+  return { schema, fallback: undefined, help, expected, isSecret: true, fromText: String };
+}
+
+export function choice<const T extends string>(options: readonly [T, ...T[]], help: string): Setting<T> {
+  const expected = `one of ${options.join(", ")}`;
+  return { schema: z.enum(options), fallback: options[0], help, expected, isSecret: false, fromText: String };
+}
+
+export function wholeNumber(fallback: number, help: string, [min, max] = [1, 2 ** 31 - 1]): Setting<number> {
+  return {
+    schema: z.int().min(min).max(max),
+    fallback,
+    help,
+    expected: `a whole number from ${min} to ${max}`,
+    isSecret: false,
+    fromText: (given) => (/^-?\d+$/.test(given.trim()) ? Number(given) : given),
+  };
+}
+
+export function optionalBoolean(help: string): Setting<boolean | undefined> {
+  const known: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
+  return {
+    schema: z.boolean().optional(),
+    fallback: undefined,
+    help,
+    expected: "true or false",
+    isSecret: false,
+    fromText: (given) => known[given.trim().toLowerCase()] ?? given,
+  };
+}
+
+/** As text: separated by commas. */
+export function list(help: string, expected: string, shape: RegExp): Setting<readonly string[]> {
+  return {
+    schema: z.array(z.string().regex(shape)),
+    fallback: [],
+    help,
+    expected: `a list of ${expected}`,
+    isSecret: false,
+    fromText: split,
+  };
+}
+
+/** As text: `name=value`, separated by commas. */
+export function names(help: string): Setting<Readonly<Record<string, string>>> {
+  return {
+    schema: z.record(z.string().min(1), z.string().min(1)),
+    fallback: {},
+    help,
+    expected: "names with the texts that they stand for",
+    isSecret: false,
+    fromText: (given) => {
+      const pairs = split(given).map((pair) => pair.split("="));
+      return pairs.every(({ length }) => length === 2) ? Object.fromEntries(pairs) : given;
+    },
+  };
+}
+
+const split = (given: string): string[] =>
+  given
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");

@@ -1,0 +1,111 @@
+import {
+  choice,
+  list,
+  names,
+  optionalBoolean,
+  optionalText,
+  type Setting,
+  secret,
+  text,
+  wholeNumber,
+} from "./setting.ts";
+
+const MIB = 1024 * 1024;
+
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/**
+ * Every setting there is. The place in this tree is the key in the file (`limits.bodyBytes`) and gives the name in
+ * the environment (`EXCURSOR_LIMITS_BODY_BYTES`).
+ */
+export const SETTINGS = {
+  host: text("127.0.0.1", "Address to listen on. Anything but loopback needs a strong key.", "an address"),
+  port: wholeNumber(8787, "Port to listen on; 0 picks a free one.", [0, 65_535]),
+  key: secret(
+    "What clients send as API key. Without it one is made on the first start.",
+    "printable characters without spaces",
+    /^[\x21-\x7e]{1,512}$/,
+  ),
+  hosts: list(
+    "Further names that clients may reach the gateway by.",
+    "names like gateway.lan or gateway.lan:8080",
+    HOST,
+  ),
+  origins: list(
+    "Web origins that may send requests.",
+    "origins like https://app.example",
+    /^[a-z][a-z0-9+.-]*:\/\/[^/\s*]+$/,
+  ),
+  allowTokens: optionalBoolean("Whether a Cursor token may come as the API key. Without it: only on loopback."),
+  upstream: optionalText("Another backend origin.", "an https origin, or an http one on loopback", isUpstream),
+  token: secret("The token of the Cursor account.", "a token without spaces", /^[\x21-\x7e]{1,16384}$/),
+  driver: choice(["cursor", "cursor-legacy"], "Which of Cursor's protocols to speak."),
+  transport: choice(["auto", "h2", "h1"], "How runs reach the backend; auto lets the backend say."),
+  clientVersion: optionalText(
+    "The client version told to the backend.",
+    "a version like cli-2026.01.09-231024f",
+    (value) => /^[\w.+-]{1,64}$/.test(value),
+  ),
+  context: choice(["refuse", "trim"], "What to do when a conversation is longer than the model's window."),
+  images: choice(["data", "fetch"], "Whether images may only come with the request, or also by https URL."),
+  models: names("Names of your own for models."),
+  logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
+  limits: {
+    bodyBytes: wholeNumber(32 * MIB, "Largest request body."),
+    jsonDepth: wholeNumber(128, "Deepest nesting of a request body."),
+    headerBytes: wholeNumber(16 * 1024, "All headers of a request together."),
+    headerCount: wholeNumber(100, "Headers of a request."),
+    headersTimeoutMs: wholeNumber(15_000, "Time to send the headers of a request."),
+    bodyTimeoutMs: wholeNumber(60_000, "Time to send its body."),
+    idleConnectionMs: wholeNumber(100_000, "How long a connection may stay open between requests."),
+    connections: wholeNumber(1024, "Open connections."),
+    requestsPerKey: wholeNumber(256, "Requests under way for one key."),
+    streamsPerKey: wholeNumber(64, "Streamed answers under way for one key."),
+    wrongKeysPerMinute: wholeNumber(10, "Different wrong keys from one address."),
+    writeBufferBytes: wholeNumber(256 * 1024, "What may wait for a slow reader before the upstream is held back."),
+    stalledReaderMs: wholeNumber(120_000, "How long a reader may take nothing before it is dropped."),
+    keepAliveMs: wholeNumber(15_000, "Silence in a streamed answer before a comment keeps it alive."),
+    drainMs: wholeNumber(30_000, "How long answers may go on after a signal to stop.", [0, 2 ** 31 - 1]),
+    imageBytes: wholeNumber(5 * MIB, "Largest image."),
+  },
+} as const;
+
+type ValuesOf<Tree> = {
+  readonly [Name in keyof Tree]: Tree[Name] extends Setting<infer T> ? T : ValuesOf<Tree[Name]>;
+};
+
+/** All settings with their values. */
+export type Config = ValuesOf<typeof SETTINGS>;
+export type Limits = Config["limits"];
+
+/** A setting with its place. */
+export interface PlacedSetting {
+  /** `limits.bodyBytes`. */
+  readonly key: string;
+  /** `EXCURSOR_LIMITS_BODY_BYTES`. */
+  readonly variable: string;
+  readonly setting: Setting<unknown>;
+}
+
+export const PLACED_SETTINGS: readonly PlacedSetting[] = place(SETTINGS, "");
+
+function place(tree: object, prefix: string): PlacedSetting[] {
+  return Object.entries(tree).flatMap(([name, inner]: [string, Setting<unknown> | object]) => {
+    const key = prefix + name;
+    if (!("schema" in inner)) return place(inner, `${key}.`);
+    const variable = `EXCURSOR_${key.replace(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;
+    return [{ key, variable, setting: inner }];
+  });
+}
+
+export const DEFAULT_LIMITS: Limits = Object.fromEntries(
+  Object.entries(SETTINGS.limits).map(([name, { fallback }]) => [name, fallback]),
+) as unknown as Limits;
+
+/** The token goes there: never in the clear over a network. */
+function isUpstream(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, pathname, username, password, search, hash } = new URL(value);
+  if (pathname !== "/" || username + password + search + hash !== "") return false;
+  return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
+}

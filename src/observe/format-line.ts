@@ -1,0 +1,19 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+
+const COLOURS = { warn: "yellow", error: "red", fatal: "red", debug: "gray", trace: "gray" } as const;
+
+/** A JSON log line as a short one for a terminal: time, level, message, then the facts. */
+export function formatLine(json: string): string {
+  const { time, level, msg, ...facts } = JSON.parse(json) as Record<string, unknown>;
+  const clock = String(time).slice(11, 19);
+  const pairs = Object.entries(facts).map(([name, value]) => `${name}=${printable(value)}`);
+  const colour = COLOURS[level as keyof typeof COLOURS];
+  const text = `${printable(msg)}${pairs.length === 0 ? "" : ` ${styleText("dim", pairs.join(" "))}`}`;
+  return `${styleText("dim", clock)} ${colour ? `${styleText(colour, String(level))} ${text}` : text}\n`;
+}
+
+/** On one line, and nothing in it that a terminal would obey. */
+function printable(value: unknown): string {
+  const text = typeof value === "string" ? stripVTControlCharacters(value) : JSON.stringify(value);
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");
+}

@@ -1,0 +1,127 @@
+import type { Limits } from "../config/settings.ts";
+import type { RunContext } from "../core/driver.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { TurnEvent } from "../core/events.ts";
+import type { Turn } from "../core/turn.ts";
+import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
+import type { Log } from "../observe/log.ts";
+import { EventStream } from "./event-stream.ts";
+import type { Exchange } from "./exchange.ts";
+import { readJson } from "./read-json.ts";
+import type { Route } from "./route.ts";
+import { Seats } from "./seats.ts";
+
+/** What answers turns: the engine. */
+export interface Answerer {
+  answer(turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]>;
+}
+
+export interface AnswerRouteOptions {
+  readonly path: string;
+  readonly face: Face;
+  readonly engine: Answerer;
+  readonly images: ImageLoader;
+  readonly limits: Limits;
+  readonly log: Log;
+}
+
+/** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
+export function answerRoute({ path, face, engine, images, limits, log }: AnswerRouteOptions): Route {
+  const streams = new Seats("streamed answers", limits.streamsPerKey);
+  return {
+    method: "POST",
+    path,
+    face,
+    async handle(exchange) {
+      const { principal, request, response, id: requestId, signal } = exchange;
+      if (!principal) throw new ExcursorError("internal", "A turn came from nobody.");
+      const body = await readJson(request, response, limits);
+      const parsed = await face.parse(body, { principal, requestId, images });
+      exchange.notes.model = parsed.turn.model.id;
+      signal.throwIfAborted();
+      const batches = () => observe(engine.answer(parsed.turn, { requestId, signal }), exchange, log);
+      if (!parsed.isStream) {
+        await answerWhole(exchange, parsed, batches());
+        return;
+      }
+      const leave = streams.take(principal.id);
+      try {
+        await answerStream(exchange, parsed, batches(), limits);
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+async function answerStream(
+  exchange: Exchange,
+  parsed: ParsedRequest,
+  batches: Batches,
+  limits: Limits,
+): Promise<void> {
+  const stream = new EventStream(exchange, limits, ignoredHeader(parsed));
+  const renderer = parsed.stream();
+  try {
+    for await (const events of batches.source) {
+      batches.see(events);
+      const text = renderer.step(events);
+      if (text !== "" && !stream.write(text)) await stream.drained();
+      if (exchange.signal.aborted) break;
+    }
+    exchange.signal.throwIfAborted();
+    batches.checkEnd();
+    stream.end();
+  } catch (thrown) {
+    if (!stream.hasBegun) throw thrown;
+    const error = exchange.errorFrom(thrown);
+    exchange.notes.error = error;
+    stream.end(exchange.redact(renderer.fail(error, exchange.id)));
+  }
+}
+
+async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: Batches): Promise<void> {
+  const collector = parsed.collect();
+  for await (const events of batches.source) {
+    batches.see(events);
+    collector.step(events);
+    if (exchange.signal.aborted) break;
+  }
+  exchange.signal.throwIfAborted();
+  batches.checkEnd();
+  exchange.reply(200, collector.body(), ignoredHeader(parsed));
+}
+
+interface Batches {
+  readonly source: AsyncIterable<readonly TurnEvent[]>;
+  /** Notes of a batch what the log wants to know. */
+  see(events: readonly TurnEvent[]): void;
+  /** An answer that just stops has not come to its end, whatever the engine thinks. */
+  checkEnd(): void;
+}
+
+function observe(source: AsyncIterable<readonly TurnEvent[]>, exchange: Exchange, log: Log): Batches {
+  const { notes } = exchange;
+  let isDone = false;
+  return {
+    source,
+    see(events) {
+      notes.firstEventMs ??= performance.now() - exchange.startedAt;
+      for (const event of events) {
+        if (event.type === "text") continue;
+        if (event.type === "usage") notes.usage = event.usage;
+        else if (event.type === "done") isDone = true;
+        else if (event.type === "notice") log.info({ requestId: exchange.id, code: event.code }, event.text);
+      }
+    },
+    checkEnd() {
+      if (!isDone) throw new ExcursorError("upstream-protocol", "The answer broke off.", { code: "answer_broke_off" });
+    },
+  };
+}
+
+/** What the request asked for and could not get. */
+function ignoredHeader({ ignored }: ParsedRequest): Readonly<Record<string, string>> {
+  if (ignored.length === 0) return {};
+  return { "x-excursor-ignored": ignored.map((name) => name.replace(/[^\w.[\]-]/g, "_")).join(", ") };
+}

@@ -1,0 +1,57 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
+
+export interface CredentialOptions {
+  readonly key: Secret;
+  /** Whether a Cursor token may come in place of the key. */
+  readonly allowsTokens: boolean;
+}
+
+/** Who a request says it comes from. */
+export type Identity =
+  | { readonly type: "known"; readonly principal: Principal }
+  | { readonly type: "missing" }
+  /** The digest tells one wrong key from another; it is kept nowhere else. */
+  | { readonly type: "wrong"; readonly digest: string };
+
+/** Whoever has the gateway's key: the same one through every change of the key. */
+const OWNER: Principal = { id: "owner", token: undefined };
+
+export function createIdentify({ key, allowsTokens }: CredentialOptions): (request: IncomingMessage) => Identity {
+  const right = digestOf(key.reveal());
+  return (request) => {
+    let wrong: Buffer | undefined;
+    for (const given of presented(request)) {
+      const digest = digestOf(given);
+      if (timingSafeEqual(digest, right)) return { type: "known", principal: OWNER };
+      const token = allowsTokens ? cursorToken(given) : undefined;
+      if (token !== undefined) return { type: "known", principal: guest(token) };
+      wrong ??= digest;
+    }
+    return wrong ? { type: "wrong", digest: wrong.toString("base64url") } : { type: "missing" };
+  };
+}
+
+/** Clients put the key here or there, and some put it in both places. */
+function presented({ headers }: IncomingMessage): string[] {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+  const header = headers["x-api-key"];
+  return [bearer, typeof header === "string" ? header.trim() : undefined].filter(
+    (given): given is string => given !== undefined && given !== "",
+  );
+}
+
+/** The JWT in what people copy from Cursor: alone, or as `user::jwt`, which the cookie has as `user%3A%3Ajwt`. */
+function cursorToken(given: string): string | undefined {
+  return /^(?:[\w|.@%+-]{1,200}?(?:::|%3A%3A))?(eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})$/i.exec(given)?.[1];
+}
+
+/** The whole token decides, not what it claims: nobody has checked its signature yet. */
+const guest = (token: string): Principal => ({
+  id: `token_${digestOf(token).toString("base64url")}`,
+  token: new Secret(token),
+});
+
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -1,0 +1,82 @@
+import type { Limits } from "../config/settings.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** A line that clients of server-sent events pass over. */
+const COMMENT = ": keep-alive\n\n";
+
+/**
+ * A streamed answer on its way out. Its headers go with the first text, or with the first comment after a silence:
+ * until then nothing is committed and an error can still have a status.
+ */
+export class EventStream {
+  readonly #exchange: Exchange;
+  readonly #limits: Limits;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #silence: NodeJS.Timeout;
+
+  constructor(exchange: Exchange, limits: Limits, headers: Readonly<Record<string, string>>) {
+    this.#exchange = exchange;
+    this.#limits = limits;
+    this.#headers = headers;
+    this.#silence = setInterval(() => this.#comment(), limits.keepAliveMs);
+    exchange.response.once("close", () => clearInterval(this.#silence));
+    exchange.probe = () => this.#comment();
+  }
+
+  get hasBegun(): boolean {
+    return this.#exchange.response.headersSent;
+  }
+
+  /** False when the reader is behind: wait for {@link drained} before there is more. */
+  write(text: string): boolean {
+    if (!this.hasBegun) this.#begin();
+    this.#silence.refresh();
+    return this.#exchange.response.write(text);
+  }
+
+  /** Resolves when the reader has caught up or is gone; one that takes nothing for too long is dropped. */
+  drained(): Promise<void> {
+    const { response, request } = this.#exchange;
+    return new Promise((resolve) => {
+      if (response.destroyed || !response.writableNeedDrain) {
+        resolve();
+        return;
+      }
+      // A socket that times out is destroyed; bytes that leave it begin the time anew.
+      request.socket.setTimeout(this.#limits.stalledReaderMs);
+      const goOn = () => {
+        request.socket.setTimeout(0);
+        response.off("drain", goOn).off("close", goOn);
+        resolve();
+      };
+      response.on("drain", goOn).on("close", goOn);
+    });
+  }
+
+  end(text = ""): void {
+    clearInterval(this.#silence);
+    if (!this.hasBegun) this.#begin();
+    if (text === "") this.#exchange.response.end();
+    else this.#exchange.response.end(text);
+    // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
+    if (this.#exchange.response.writableLength > 0) {
+      this.#exchange.request.socket.setTimeout(this.#limits.stalledReaderMs);
+    }
+  }
+
+  #comment(): void {
+    const { response } = this.#exchange;
+    if (response.writableEnded || response.writableNeedDrain || response.destroyed) return;
+    this.write(COMMENT);
+  }
+
+  #begin(): void {
+    this.#exchange.response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+      ...this.#exchange.commonHeaders(),
+      ...this.#headers,
+    });
+  }
+}

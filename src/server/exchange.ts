@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ExcursorError } from "../core/errors.ts";
+import type { Usage } from "../core/events.ts";
+import type { JsonObject, Principal } from "../core/turn.ts";
+import type { Face } from "../faces/face.ts";
+import { Refusal } from "./refusal.ts";
+import { watchClient } from "./watch-client.ts";
+
+/** What a request leaves behind for its log line. */
+export interface ExchangeNotes {
+  route: string;
+  model: string | undefined;
+  firstEventMs: number | undefined;
+  usage: Usage | undefined;
+  error: ExcursorError | undefined;
+}
+
+export interface ExchangeOptions {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Takes secrets out of whatever is said about an error. */
+  readonly redact: (text: string) => string;
+}
+
+/** One request and its answer, from the first header to the last byte. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly id: string;
+  readonly startedAt = performance.now();
+  readonly notes: ExchangeNotes = {
+    route: "none",
+    model: undefined,
+    firstEventMs: undefined,
+    usage: undefined,
+    error: undefined,
+  };
+  /** Who asks; the gate sets it. */
+  principal: Principal | undefined;
+  /** How to make a dead client notice itself once the answer has begun; a stream sets it. */
+  probe: () => void = () => {};
+  readonly redact: (text: string) => string;
+  readonly #abort = new AbortController();
+  readonly #bytesBefore: number;
+
+  constructor({ request, response, redact }: ExchangeOptions) {
+    this.request = request;
+    this.response = response;
+    this.redact = redact;
+    this.id = requestId(request);
+    this.#bytesBefore = request.socket.bytesWritten;
+    watchClient(
+      request,
+      response,
+      () => this.probe(),
+      () => this.cancel(clientGone()),
+    );
+  }
+
+  /** Aborted when nobody waits for the answer any more, with the reason. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get bytesWritten(): number {
+    return this.request.socket.bytesWritten - this.#bytesBefore;
+  }
+
+  cancel(reason: ExcursorError): void {
+    this.#abort.abort(reason);
+  }
+
+  /** The error that really ended this exchange: a cancelled answer fails with what it was cancelled for. */
+  errorFrom(thrown: unknown): ExcursorError {
+    const { reason } = this.signal;
+    return reason instanceof ExcursorError ? reason : ExcursorError.from(thrown);
+  }
+
+  reply(status: number, body: JsonObject, headers: Readonly<Record<string, string>> = {}): void {
+    this.#send(status, JSON.stringify(body), headers);
+  }
+
+  /** Answers with an error in the words of a dialect, if there is still somebody to answer and a status to give. */
+  fail(thrown: unknown, face: Face): void {
+    const error = this.errorFrom(thrown);
+    this.notes.error = error;
+    if (this.response.headersSent || this.response.destroyed) {
+      this.response.destroy();
+      return;
+    }
+    const { status, headers, body } = face.error(error, this.id);
+    const [code, more] = error instanceof Refusal ? [error.status, error.headers] : [status, {}];
+    this.#send(code, this.redact(JSON.stringify({ ...body, request_id: this.id })), { ...headers, ...more });
+  }
+
+  #send(status: number, text: string, headers: Readonly<Record<string, string>>): void {
+    this.response.writeHead(status, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": Buffer.byteLength(text),
+      ...this.commonHeaders(),
+      ...headers,
+    });
+    this.response.end(text);
+  }
+
+  commonHeaders(): Record<string, string> {
+    return { "x-request-id": this.id, "x-content-type-options": "nosniff" };
+  }
+}
+
+/** The client's own, if it can stand in a header and a log as it is. */
+function requestId({ headers }: IncomingMessage): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+const clientGone = () => new ExcursorError("canceled", "The client went away.", { code: "client_gone" });

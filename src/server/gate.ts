@@ -1,0 +1,68 @@
+import type { IncomingMessage } from "node:http";
+import type { Limits } from "../config/settings.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
+import { createIdentify } from "./credentials.ts";
+import { checkHost, createHostList } from "./host-list.ts";
+import { checkOrigin, createOriginList } from "./origin-list.ts";
+import { Refusal } from "./refusal.ts";
+import { missingKey, WrongKeys } from "./wrong-keys.ts";
+
+export interface GateOptions {
+  /** The address and port of the listener. */
+  readonly host: string;
+  readonly port: number;
+  readonly key: Secret;
+  readonly allowsTokens: boolean;
+  /** Further names and web origins. */
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly limits: Limits;
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * What every request passes first, whatever its path and before a byte of its body is read: headers, Host, Origin,
+ * key, content type. Throws a {@link Refusal}; else says who asks, undefined being anybody on a route open to all.
+ */
+export type Gate = (request: IncomingMessage, isOpen: boolean) => Principal | undefined;
+
+export function createGate(options: GateOptions): Gate {
+  const hosts = createHostList(options.host, options.port, options.hosts);
+  const origins = createOriginList(hosts, options.port, options.origins);
+  const identify = createIdentify(options);
+  const wrongKeys = new WrongKeys(options.limits.wrongKeysPerMinute, options.now);
+  return (request, isOpen) => {
+    checkForm(request, options.limits);
+    checkHost(request, hosts);
+    checkOrigin(request, origins);
+    const identity = identify(request);
+    if (identity.type === "wrong" && !isOpen) {
+      throw wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);
+    }
+    if (identity.type === "missing" && !isOpen) throw missingKey();
+    checkContent(request);
+    return identity.type === "known" ? identity.principal : undefined;
+  };
+}
+
+function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: Limits): void {
+  if (rawHeaders.length / 2 > headerCount) {
+    throw new Refusal(431, "too-large", `A request may have ${headerCount} headers.`, { code: "too_many_headers" });
+  }
+  // The absolute form is for proxies; here it could only smuggle in another host.
+  if (!url.startsWith("/")) {
+    throw new Refusal(400, "invalid-request", "The request target must be a path.", { code: "bad_target" });
+  }
+}
+
+/** What a page can send without asking the browser's leave is not of this type (SEC-07). No other method has a route that changes anything. */
+function checkContent({ method = "", headers }: IncomingMessage): void {
+  if (method !== "POST") return;
+  const type = headers["content-type"] ?? "";
+  if (!/^application\/json *(?:;[^,]*)?$/i.test(type) || !/^(?:identity)?$/i.test(headers["content-encoding"] ?? "")) {
+    throw new Refusal(415, "invalid-request", "The body must be plain JSON, sent as application/json.", {
+      code: "unsupported_media_type",
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Limits } from "../config/settings.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Face, ImageLoader } from "../faces/face.ts";
+import type { Log } from "../observe/log.ts";
+import type { Redactor } from "../observe/redactor.ts";
+import { type Answerer, answerRoute } from "./answer-route.ts";
+import { Exchange } from "./exchange.ts";
+import { createGate, type Gate } from "./gate.ts";
+import { healthRoutes } from "./health-routes.ts";
+import { listen } from "./listener.ts";
+import { logRequest } from "./log-request.ts";
+import { type ModelLister, type ModelRenderer, modelsRoutes } from "./models-routes.ts";
+import { checkBind } from "./public-bind.ts";
+import { Refusal } from "./refusal.ts";
+import { findRoute, type Route } from "./route.ts";
+import { Seats } from "./seats.ts";
+
+export interface GatewayOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly key: Secret;
+  readonly allowsTokens: boolean;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly limits: Limits;
+  readonly engine: Answerer & ModelLister;
+  readonly chat: Face;
+  readonly models: ModelRenderer;
+  readonly images: ImageLoader;
+  readonly log: Log;
+  readonly redactor: Redactor;
+}
+
+export interface Gateway {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more requests, lets answers finish for so long, ends the others with an error, and closes. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** What a client that was told of the end may still take to read it. */
+const LAST_WORDS_MS = 1000;
+
+/** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { host, limits, engine, chat, images, log, redactor } = options;
+  checkBind(host, options.key);
+  const active = new Set<Exchange>();
+  const requests = new Seats("requests", limits.requestsPerKey);
+  let isDraining = false;
+  let onIdle = () => {};
+  const routes: readonly Route[] = [
+    ...healthRoutes(chat, () => !isDraining),
+    ...modelsRoutes("/v1/models", chat, engine, options.models),
+    answerRoute({ path: "/v1/chat/completions", face: chat, engine, images, limits, log }),
+  ];
+
+  const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = new Exchange({ request, response, redact: (text) => redactor.redact(text) });
+    const match = findRoute(routes, request.method ?? "", request.url ?? "");
+    active.add(exchange);
+    // What a write to a dead connection says is known from its close.
+    response.on("error", () => {});
+    response.once("close", () => {
+      active.delete(exchange);
+      logRequest(log, exchange);
+      if (active.size === 0) onIdle();
+    });
+    try {
+      const isOpen = match.type === "found" && match.route.isOpen === true;
+      const principal = gate(request, isOpen);
+      exchange.principal = principal;
+      if (principal?.token) redactor.add(principal.token.reveal());
+      if (match.type === "wrong-method") throw wrongMethod(match.allow);
+      if (match.type === "none") throw noSuchRoute();
+      exchange.notes.route = match.route.path;
+      if (isDraining && !isOpen) throw shuttingDown();
+      if (principal) response.once("close", requests.take(principal.id));
+      await match.route.handle(exchange, match.id);
+    } catch (error) {
+      if (!request.complete) discardBody(request, response, limits);
+      exchange.fail(error, match.type === "none" ? chat : match.type === "found" ? match.route.face : match.face);
+    }
+  };
+
+  // It needs to know the port; nobody passes before it is there.
+  let gate: Gate = () => {
+    throw new Refusal(503, "busy", "The gateway is starting.");
+  };
+  const listener = await listen({ host, port: options.port, limits, onRequest: (...pair) => void onRequest(...pair) });
+  const { port } = listener;
+  gate = createGate({ ...options, port });
+
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    port,
+    async close(graceMs = limits.drainMs) {
+      isDraining = true;
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (active.size === 0) resolve();
+      });
+      if (!(await within(idle, graceMs))) {
+        for (const exchange of active) exchange.cancel(shuttingDown());
+        await within(idle, LAST_WORDS_MS);
+      }
+      await listener.close();
+    },
+  };
+}
+
+async function within(promise: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A client may go on sending what was refused, and would see a broken connection instead of the answer if nobody read
+ * it. So it is read and thrown away, as much as would have been allowed.
+ */
+function discardBody(request: IncomingMessage, response: ServerResponse, { bodyBytes }: Limits): void {
+  // Whether one that asked for leave sends the body now is its own choice: the next bytes could mean anything.
+  if (request.headers.expect !== undefined) response.shouldKeepAlive = false;
+  let left = bodyBytes;
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroy();
+  });
+}
+
+const wrongMethod = (allow: string) =>
+  new Refusal(405, "invalid-request", `This path is for ${allow}.`, {
+    code: "method_not_allowed",
+    headers: { allow },
+  });
+
+const noSuchRoute = () =>
+  new ExcursorError("not-found", "There is nothing at this path.", {
+    code: "unknown_path",
+    hint: "The base URL ends in /v1; chat completions are at /v1/chat/completions.",
+  });
+
+const shuttingDown = () =>
+  new Refusal(503, "busy", "The gateway is shutting down.", {
+    code: "shutting_down",
+    hint: "Try again in a moment.",
+    headers: { connection: "close", "retry-after": "1" },
+  });

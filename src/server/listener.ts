@@ -1,0 +1,78 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Limits } from "../config/settings.ts";
+import { ExcursorError } from "../core/errors.ts";
+
+export interface Listener {
+  readonly port: number;
+  /** Stops listening and drops every connection. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: Limits;
+  readonly onRequest: RequestListener;
+}
+
+/** How long the parser's own clock may lag behind the limits it watches over. */
+const MAX_CHECK_MS = 5000;
+
+/** Listens for HTTP/1.1, strictly parsed, with every limit that Node can hold by itself. */
+export async function listen({ host, port, limits, onRequest }: ListenOptions): Promise<Listener> {
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs,
+    connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.headersTimeoutMs),
+    // Longer than clients keep theirs, so that they close first and never send into a closing connection.
+    keepAliveTimeout: limits.idleConnectionMs,
+    highWaterMark: limits.writeBufferBytes,
+    insecureHTTPParser: false,
+    // The gate says it in the caller's dialect.
+    requireHostHeader: false,
+  });
+  // All are read, so that the gate can refuse what is too many instead of losing some.
+  server.maxHeadersCount = 0;
+  server.maxConnections = limits.connections;
+  // A client that has closed its side still gets its answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  // With `Expect: 100-continue` the gate comes first, and the leave to send a body after it.
+  server.on("request", onRequest).on("checkContinue", onRequest);
+  await bind(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, host, port));
+    server.once("error", onError);
+    server.listen({ host, port }, () => {
+      server.off("error", onError);
+      resolve();
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): ExcursorError {
+  if (error.code === "EADDRINUSE") {
+    return new ExcursorError("busy", `Port ${port} is taken by another program.`, {
+      code: "port_taken",
+      hint: "Perhaps the gateway runs already. Choose another port with --port N, or --port 0 to have one picked.",
+      cause: error,
+    });
+  }
+  return new ExcursorError("config", `Cannot listen on ${host}, port ${port}: ${error.code ?? error.message}.`, {
+    code: "listen_failed",
+    hint: "Ports below 1024 need rights, and the address must be one of this machine.",
+    cause: error,
+  });
+}

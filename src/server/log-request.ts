@@ -1,0 +1,36 @@
+import { ExcursorError } from "../core/errors.ts";
+import type { Log } from "../observe/log.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** The one line of a request, when it is over. */
+export function logRequest(log: Log, exchange: Exchange): void {
+  const { id, principal, request, response, notes, startedAt, signal } = exchange;
+  const { error, usage } = notes;
+  const isGone = signal.aborted && !response.writableFinished;
+  const status = isGone ? 499 : response.statusCode;
+  const fields = {
+    requestId: id,
+    principal: principal?.id,
+    method: request.method,
+    route: notes.route,
+    model: notes.model?.slice(0, 128),
+    status,
+    durationMs: round(performance.now() - startedAt),
+    firstEventMs: notes.firstEventMs === undefined ? undefined : round(notes.firstEventMs),
+    bytes: exchange.bytesWritten,
+    inputTokens: usage?.inputTokens,
+    outputTokens: usage?.outputTokens,
+    error: isGone ? "client_gone" : error?.code,
+  };
+  // Our own bugs need more than a code to be found.
+  if (error?.kind === "internal") log.error({ ...fields, cause: causeOf(error) }, "request");
+  else if (error && error.outlets.status >= 500) log.warn({ ...fields, ...error.context }, "request");
+  else log.info(fields, "request");
+}
+
+const round = (ms: number): number => Math.round(ms * 10) / 10;
+
+function causeOf(error: ExcursorError): string {
+  const { cause } = error;
+  return cause instanceof Error && !(cause instanceof ExcursorError) ? (cause.stack ?? cause.message) : error.message;
+}

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+import type { HostList } from "./host-list.ts";
+import { Refusal } from "./refusal.ts";
+
+/** The web origins whose pages may send requests: our own, and what is configured. Exact; `null` is never one. */
+export type OriginList = ReadonlySet<string>;
+
+export function createOriginList(hosts: HostList, port: number, configured: readonly string[]): OriginList {
+  // Without its port the same name is another server's.
+  const ours = [...hosts].filter((host) => host.endsWith(`:${port}`));
+  return new Set([...ours.map((host) => `http://${host}`), ...configured]);
+}
+
+/**
+ * Turns away what a page of another site sends through the user's browser. Programs send neither header. No CORS
+ * header is ever given, so that no page can read an answer across origins either.
+ */
+export function checkOrigin(request: IncomingMessage, origins: OriginList): void {
+  const given = request.headersDistinct["origin"] ?? [];
+  const isKnown = given.length === 1 && origins.has(given[0] ?? "");
+  if (isKnown) return;
+  const site = request.headers["sec-fetch-site"] ?? "none";
+  if (given.length === 0 && (site === "none" || site === "same-origin")) return;
+  throw new Refusal(403, "forbidden", "Pages of other sites may not send requests here.", {
+    code: "foreign_origin",
+    hint: "If this is a program of yours, add its origin to the setting `origins`.",
+  });
+}

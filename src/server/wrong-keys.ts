@@ -1,0 +1,62 @@
+import { Refusal } from "./refusal.ts";
+
+const MINUTE_MS = 60_000;
+const MAX_SOURCES = 10_000;
+
+/** A client that tries its one wrong key again and again is misconfigured, not guessing: that weighs a tenth. */
+const REPEAT_WEIGHT = 0.1;
+
+/**
+ * Counts wrong keys by the address they come from. Beyond the limit they get 429 for the rest of the minute; the right
+ * key is never kept waiting, since on loopback everybody has the same address.
+ */
+export class WrongKeys {
+  readonly #perMinute: number;
+  readonly #now: () => number;
+  readonly #sources = new Map<string, { readonly until: number; readonly digests: Set<string>; weight: number }>();
+
+  constructor(perMinute: number, now: () => number = () => performance.now()) {
+    this.#perMinute = perMinute;
+    this.#now = now;
+  }
+
+  /** The answer to one more wrong key. */
+  refuse(address: string, digest: string): Refusal {
+    const now = this.#now();
+    let source = this.#sources.get(address);
+    if (!source || source.until <= now) {
+      if (this.#sources.size >= MAX_SOURCES) this.#sources.clear();
+      source = { until: now + MINUTE_MS, digests: new Set(), weight: 0 };
+      this.#sources.set(address, source);
+    }
+    source.weight += source.digests.has(digest) ? REPEAT_WEIGHT : 1;
+    if (source.weight <= this.#perMinute) {
+      source.digests.add(digest);
+      return wrongKey();
+    }
+    // Not all at the same moment, and never to the millisecond.
+    return tooMany(source.until - now + Math.random() * 5000);
+  }
+}
+
+export const missingKey = (): Refusal =>
+  new Refusal(401, "unauthenticated", "No API key was sent.", {
+    code: "missing_api_key",
+    hint: "Send it as `Authorization: Bearer …` or `x-api-key`; `excursor key` prints it.",
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+const wrongKey = (): Refusal =>
+  new Refusal(401, "unauthenticated", "The API key is not right.", {
+    code: "invalid_api_key",
+    hint: "`excursor key` prints the right one.",
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+const tooMany = (retryAfterMs: number): Refusal =>
+  new Refusal(429, "rate-limited", "Too many different wrong API keys came from this address.", {
+    code: "too_many_wrong_keys",
+    hint: "`excursor key` prints the right one, which works at once.",
+    retryAfterMs,
+    headers: { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
+  });

@@ -1,0 +1,89 @@
+import { afterEach } from "vitest";
+import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
+import type { ModelInfo } from "../../../src/core/driver.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createOpenAiChatFace } from "../../../src/faces/openai-chat/index.ts";
+import { modelEntry, modelList } from "../../../src/faces/openai-chat/models.ts";
+import { createLog } from "../../../src/observe/log.ts";
+import { createRedactor } from "../../../src/observe/redactor.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";
+import { ControlledEngine } from "./controlled-engine.ts";
+
+export const KEY = "exc_test-key-of-the-gateway-0123456789";
+
+export const MODEL: ModelInfo = {
+  id: "some-model",
+  displayName: "Some Model",
+  aliases: ["vendor/some model"],
+  contextTokens: 200_000,
+  supportsImages: true,
+  isThinking: true,
+  efforts: ["low", "high"],
+};
+
+export interface TestGateway extends Gateway {
+  readonly engine: ControlledEngine;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Resolves with the line about a request, once it is there. */
+  logged(requestId: string): Promise<Readonly<Record<string, unknown>>>;
+}
+
+const gateways: Gateway[] = [];
+
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close(0)));
+});
+
+export async function startTestGateway(
+  options: Partial<Omit<GatewayOptions, "limits">> & { readonly limits?: Partial<Limits> } = {},
+): Promise<TestGateway> {
+  const engine = new ControlledEngine([MODEL]);
+  const redactor = createRedactor();
+  redactor.add(KEY);
+  const log: Record<string, unknown>[] = [];
+  const waiting = new Map<string, (line: Record<string, unknown>) => void>();
+  const write = (text: string) => {
+    for (const json of text.trim().split("\n")) {
+      const line = JSON.parse(json) as Record<string, unknown>;
+      log.push(line);
+      if (line["msg"] === "request") waiting.get(String(line["requestId"]))?.(line);
+    }
+  };
+  const gateway = await startGateway({
+    host: "127.0.0.1",
+    port: 0,
+    key: new Secret(KEY),
+    allowsTokens: true,
+    hosts: [],
+    origins: [],
+    engine,
+    chat: createOpenAiChatFace(),
+    models: { list: (models) => modelList(models, 1), one: (model) => modelEntry(model, 1) },
+    images: { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) },
+    redactor,
+    log: createLog({ level: "debug", redactor, write, isPretty: false }),
+    ...options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+  });
+  gateways.push(gateway);
+  const logged = (requestId: string) =>
+    new Promise<Record<string, unknown>>((resolve) => {
+      const line = log.find((entry) => entry["msg"] === "request" && entry["requestId"] === requestId);
+      if (line) resolve(line);
+      else waiting.set(requestId, resolve);
+    });
+  return { ...gateway, engine, log, logged };
+}
+
+export const chatBody = (extra: object = {}): string =>
+  JSON.stringify({ model: "some-model", messages: [{ role: "user", content: "hello" }], ...extra });
+
+export function postChat(gateway: Gateway, extra: object = {}, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    body: chatBody(extra),
+    ...init,
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json", ...init.headers },
+  });
+}
