@@ -388,4 +388,10 @@ describe.each(TRANSPORTS)("the steps of a script, over %s", (transport) => {
     expect((await client.say("anything")).text).toBe("by default");
     expect((await client.say("@sim say mine")).text).toBe("mine");
   });
+
+  it("fails before the stream also where the settings say so", async () => {
+    const { client } = await setUp(transport, {}, { script: "@sim fail http=429" });
+    const { error, messages } = await client.say("anything");
+    expect([error?.kind, messages.length]).toEqual(["rate-limited", 0]);
+  });
 });

@@ -104,7 +104,7 @@ describe.each(TRANSPORTS)("what the backend rejects, over %s", (transport) => {
     expect(error?.kind).toBe("invalid-request");
     expect(error?.message.startsWith(`${field}:`)).toBe(true);
     expect(text).toBe("");
-    expect(trace.filter(({ kind }) => kind === "violation")).not.toHaveLength(0);
+    expect(trace.filter(({ kind }) => kind === "violation")).toHaveLength(1);
   });
 
   it.each(Object.entries(breaches))(

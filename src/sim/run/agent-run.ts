@@ -44,6 +44,7 @@ export class AgentRun {
   readonly #steps: Step[] = [];
   #briefing: Briefing | undefined;
   #hasStarted = false;
+  #noted: ConnectFailure | undefined;
 
   constructor(backend: Backend, account: Account, requestId: string, out: FrameWriter) {
     const { options } = backend;
@@ -62,7 +63,7 @@ export class AgentRun {
     this.#correspondence = new Correspondence({
       send: (message) => this.#send(message),
       onViolation: (failure) => {
-        this.#trace.note("violation", failure.message);
+        this.#noteViolation(failure);
         if (!options.isLenient) throw failure;
       },
       stop: (failure) => this.stop(failure),
@@ -94,10 +95,16 @@ export class AgentRun {
 
   /** Ends the run with this failure, wherever it is. */
   stop(failure: ConnectFailure): void {
-    this.#trace.note("violation", failure.message);
+    this.#noteViolation(failure);
     this.#lifeline.stop(failure);
     this.#correspondence.abandon(failure);
     if (!this.#hasStarted) this.#out.end(failure);
+  }
+
+  /** Once, whoever hears of it first. */
+  #noteViolation(failure: ConnectFailure): void {
+    if (this.#noted !== failure) this.#trace.note("violation", failure.message);
+    this.#noted = failure;
   }
 
   #receive(message: AgentClientMessage): void {

@@ -5,15 +5,17 @@ import type { FrameWriter } from "../frame-writer.ts";
 import { respondFailure } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
 import { failureOf } from "../script/play.ts";
+import { defaultScript } from "./echo.ts";
 
 /**
- * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt asks for first.
+ * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt, or the script of the settings, asks for first.
  * True if nothing is left to answer. Where a client had its response headers before it said anything, as it may over
  * HTTP/1.1, the status is spent and the failure goes into the end frame.
  */
-export function endBeforeStream(prompt: string, out: FrameWriter, { tally }: Backend, account: Account): boolean {
+export function endBeforeStream(prompt: string, out: FrameWriter, backend: Backend, account: Account): boolean {
   const { exchange } = out;
-  const [script] = parseScripts(prompt);
+  const { tally, options } = backend;
+  const script = parseScripts(prompt)[0] ?? defaultScript(options, 1);
   const index = script?.steps.findIndex(({ type }) => type !== "need" && type !== "usage") ?? -1;
   const step = script?.steps[index];
   if (!script || !step) return false;
