@@ -17,7 +17,7 @@ const MAX_SECRETS = 256;
 
 /** None of these can run on over a quote or a backslash, so that a JSON line stays one. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
-  [/\bBearer(?: |%20)+[^\s"'\\,;]+/gi, `Bearer ${REDACTED}`],
+  [/\bBearer(?: |%20)+[^\s"'\\,;]{8,}/gi, `Bearer ${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, REDACTED],
   [/\b(?:exc|crsr|sk)[-_][\w-]{20,}/g, REDACTED],
   [/\b(WorkosCursorSessionToken=)[^\s"'\\;]+/g, `$1${REDACTED}`],

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { explainConfig } from "../../src/config/explain-config.ts";
+import { type ConfigSources, loadConfig } from "../../src/config/load-config.ts";
+import { ExcursorError } from "../../src/core/errors.ts";
+
+let home = "";
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "excursor-"));
+});
+
+afterEach(() => rmSync(home, { recursive: true }));
+
+const write = (content: string | object) =>
+  writeFileSync(join(home, "config.json"), typeof content === "string" ? content : JSON.stringify(content, null, 2), {
+    mode: 0o600,
+  });
+
+const load = (flags: ConfigSources["flags"] = {}, environment: ConfigSources["environment"] = {}) =>
+  loadConfig({ flags, environment: { EXCURSOR_HOME: home, ...environment } });
+
+function problemOf(act: () => unknown): ExcursorError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ExcursorError) return error;
+  }
+  throw new Error("nothing was wrong");
+}
+
+describe("a value", () => {
+  it("comes from the flag before the environment before the file before the default", () => {
+    write({ port: 3, limits: { drainMs: 5 } });
+    expect(load({ port: 1 }, { EXCURSOR_PORT: "2" }).values.port).toBe(1);
+    expect(load({}, { EXCURSOR_PORT: "2" }).values.port).toBe(2);
+    expect(load().values.port).toBe(3);
+    write({});
+    expect(load().values.port).toBe(8787);
+  });
+
+  it("tells where it came from", () => {
+    write({ context: "trim", limits: { drainMs: 5 }, models: { best: "claude" } });
+    const { origins } = load({ port: 1 }, { EXCURSOR_LOG_LEVEL: "debug", EXCURSOR_LIMITS_BODY_BYTES: "99" });
+    const of = (key: string) => origins.get(key);
+    expect(of("port")).toBe("--port");
+    expect(of("logLevel")).toBe("EXCURSOR_LOG_LEVEL");
+    expect(of("limits.bodyBytes")).toBe("EXCURSOR_LIMITS_BODY_BYTES");
+    expect(of("context")).toBe(`${join(home, "config.json")}:2`);
+    expect(of("limits.drainMs")).toBe(`${join(home, "config.json")}:4`);
+    expect(of("host")).toBe("default");
+  });
+
+  it("as text is read by what it is", () => {
+    const { values } = load(
+      {},
+      {
+        EXCURSOR_HOSTS: "a.lan, b.lan:80",
+        EXCURSOR_MODELS: "best=claude,fast=gpt",
+        EXCURSOR_ALLOW_TOKENS: "false",
+        EXCURSOR_CLIENT_VERSION: "cli-2026.01.09-231024f",
+        EXCURSOR_UPSTREAM: "http://127.0.0.1:99",
+        EXCURSOR_PORT: "",
+      },
+    );
+    expect(values).toMatchObject({
+      hosts: ["a.lan", "b.lan:80"],
+      models: { best: "claude", fast: "gpt" },
+      allowTokens: false,
+      clientVersion: "cli-2026.01.09-231024f",
+      upstream: "http://127.0.0.1:99",
+      port: 8787,
+    });
+  });
+});
+
+describe("what is wrong is named with its place", () => {
+  it.each<[string, string | object, string]>([
+    ["an unknown key", { prot: 1 }, 'config.json:2: there is no setting "prot"; did you mean "port"?'],
+    [
+      "an unknown key in a group",
+      { limits: { bodyByte: 1 } },
+      'config.json:3: there is no setting "limits.bodyByte"; did you mean "limits.bodyBytes"?',
+    ],
+    ["a key like nothing", { zzzzzzzzz: 1 }, 'config.json:2: there is no setting "zzzzzzzzz"'],
+    ["a prototype", '{"__proto__": {"port": 1}}', 'there is no setting "__proto__"'],
+    ["a wrong type", { port: "many" }, 'config.json:2: port: expected a whole number from 0 to 65535, found "many".'],
+    ["a number as text", { port: "80" }, "expected a whole number"],
+    ["out of range", { port: 70_000 }, "from 0 to 65535, found 70000."],
+    ["a fraction", { limits: { drainMs: 1.5 } }, "config.json:3: limits.drainMs: expected a whole number"],
+    ["a wrong choice", { driver: "curser" }, 'driver: expected one of cursor, cursor-legacy, found "curser".'],
+    ["a group that is none", { limits: 3 }, "limits: expected an object, found 3."],
+    ["a setting that is a group", { port: {} }, "port: expected a whole number from 0 to 65535, found {}."],
+    [
+      "an upstream in the clear",
+      { upstream: "http://example.com" },
+      "upstream: expected an https origin, or an http one on loopback",
+    ],
+    ["an upstream with a path", { upstream: "https://example.com/x" }, "upstream: expected an https origin"],
+    ["an upstream that is none", { upstream: "example" }, "upstream: expected an https origin"],
+    ["an origin for all", { origins: ["*"] }, "origins: expected a list of origins"],
+    ["a list that is a text", { hosts: "a" }, "hosts: expected a list of names"],
+    ["a name without a model", { models: { a: 1 } }, "models: expected names with the texts that they stand for"],
+    ["not JSON", '{\n  "port": 1,\n  port: 2\n}', "config.json:3: this is not JSON."],
+    ["a surplus comma", '{\n  "port": 1,\n}\n', "config.json:3: this is not JSON."],
+    ["cut off", '{\n  "port": 1,\n  "ho', "config.json:3: this is not JSON."],
+    ["a wrong word", '{\n  "port": nil\n}', "config.json:2: this is not JSON."],
+    ["empty", "", "config.json:1: this is not JSON."],
+    ["not an object", "[]", "expected an object with settings"],
+  ])("%s", (_, content, message) => {
+    write(content);
+    const error = problemOf(load);
+    expect(error.message).toContain(message);
+    expect(error.outlets.exit).toBe(78);
+  });
+
+  it("in the environment and in flags too", () => {
+    expect(problemOf(() => load({}, { EXCURSOR_PORT: "many" })).message).toContain(
+      "EXCURSOR_PORT: expected a whole number",
+    );
+    expect(problemOf(() => load({ upstream: "ftp://x" })).message).toContain("--upstream: expected an https origin");
+    expect(problemOf(() => load({}, { EXCURSOR_MODELS: "a" })).message).toContain("EXCURSOR_MODELS: expected names");
+  });
+
+  it("all at once, and also where another value wins", () => {
+    write({ prot: 1, port: "x", driver: "y" });
+    const { message } = problemOf(() => load({ port: 1 }));
+    expect(message.split("\n")).toHaveLength(3);
+  });
+
+  it("a secret that is wrong is not shown", () => {
+    write({ token: "has a space", key: 5 });
+    const { message } = problemOf(load);
+    expect(message).toContain("token: expected a token without spaces");
+    expect(message).not.toContain("has a space");
+  });
+
+  it("text that is not JSON is not quoted", () => {
+    write('{"token": secret-token }');
+    expect(problemOf(load).message).not.toContain("secret-token");
+  });
+
+  it("an unknown variable is only told", () => {
+    const { warnings } = load({}, { EXCURSOR_PROT: "1", OTHER: "1" });
+    expect(warnings).toEqual(['In the environment there is no setting "EXCURSOR_PROT"; did you mean "EXCURSOR_PORT"?']);
+  });
+});
+
+it("explained, every setting is there and no secret is", () => {
+  write({ token: "the-token-of-the-account" });
+  const rows = explainConfig(load({}, { EXCURSOR_KEY: "the-key-of-the-gateway" }));
+  expect(rows.find(({ key }) => key === "token")).toMatchObject({
+    value: "[redacted]",
+    origin: expect.stringContaining("config.json:2"),
+  });
+  expect(rows.find(({ key }) => key === "key")).toMatchObject({ value: "[redacted]", origin: "EXCURSOR_KEY" });
+  expect(rows.find(({ key }) => key === "limits.bodyBytes")).toMatchObject({ value: 33_554_432, origin: "default" });
+  expect(JSON.stringify(rows)).not.toMatch(/the-(?:key|token)-of/);
+});
