@@ -34,7 +34,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   push(event: TurnEvent): void {
     if (this.#end) return;
     this.#batch.push(event);
-    this.#size += "text" in event ? event.text.length : 64;
+    this.#size += sizeOf(event);
     if (!this.#isFull && this.#size >= this.#highWater) {
       this.#isFull = true;
       this.#options.onPressure(true);
@@ -106,3 +106,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
     });
   }
 }
+
+/** Roughly, in characters. */
+const sizeOf = (event: TurnEvent): number =>
+  "text" in event ? event.text.length : "json" in event ? event.json.length : 64;

@@ -78,7 +78,7 @@ export interface AssistantMessage {
 
 export type AssistantPart = TextPart | ThinkingPart | ToolCallPart;
 
-export interface ThinkingPart {
+interface ThinkingPart {
   readonly type: "thinking";
   readonly text: string;
   readonly signature: string | undefined;
