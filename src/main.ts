@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "@commander-js/extra-typings";
+import { chatCommand } from "./cli/chat.ts";
+import { configCommand } from "./cli/config.ts";
+import { envCommand } from "./cli/env.ts";
+import { keyCommand } from "./cli/key.ts";
+import { modelsCommand } from "./cli/models.ts";
 import { reportError } from "./cli/report-error.ts";
+import { serveCommand } from "./cli/serve.ts";
 import { simCommand } from "./cli/sim.ts";
+
+/** In the order that people need them. */
+const COMMANDS = [serveCommand, chatCommand, modelsCommand, keyCommand, envCommand, configCommand, simCommand];
 
 /** The command line. One file a command in `cli/`; their bodies are loaded when they run. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -9,7 +18,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description("A two-way bridge between Cursor and everything else.")
     .version(version())
     .exitOverride();
-  program.addCommand(simCommand().copyInheritedSettings(program));
+  for (const command of COMMANDS) {
+    // Each has its own types of flags, which are nobody's business here.
+    program.addCommand((command() as Command).copyInheritedSettings(program));
+  }
   try {
     await program.parseAsync(argv);
   } catch (error) {

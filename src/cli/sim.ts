@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
+import { portNumber, wholeNumber } from "./option-values.ts";
 
 /** How long open runs may go on after a signal. */
 const DRAIN_MS = 5000;
@@ -37,14 +38,3 @@ The steps are described in docs/simulator.md.`,
       const { runSim } = await import("./run-sim.ts");
       await runSim(flags, DRAIN_MS);
     });
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It must be a whole number.");
-  return Number(text);
-}
-
-function portNumber(text: string): number {
-  const port = wholeNumber(text);
-  if (port > 65_535) throw new InvalidArgumentError("Ports end at 65535.");
-  return port;
-}

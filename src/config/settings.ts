@@ -40,6 +40,7 @@ export const SETTINGS = {
   upstream: optionalText("Another backend origin.", "an https origin, or an http one on loopback", isUpstream),
   token: secret("The token of the Cursor account.", "a token without spaces", /^[\x21-\x7e]{1,16384}$/),
   driver: choice(["cursor", "cursor-legacy"], "Which of Cursor's protocols to speak."),
+  legacyCall: choice(["unified", "chat"], "Which call `cursor-legacy` makes; chat is the oldest, and knows no tools."),
   transport: choice(["auto", "h2", "h1"], "How runs reach the backend; auto lets the backend say."),
   clientVersion: optionalText(
     "The client version told to the backend.",

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { readCursorToken } from "../config/cursor-token.ts";
 import { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 
@@ -26,7 +27,7 @@ export function createIdentify({ key, allowsTokens }: CredentialOptions): (reque
     for (const given of presented(request)) {
       const digest = digestOf(given);
       if (timingSafeEqual(digest, right)) return { type: "known", principal: OWNER };
-      const token = allowsTokens ? cursorToken(given) : undefined;
+      const token = allowsTokens ? readCursorToken(given) : undefined;
       if (token !== undefined) return { type: "known", principal: guest(token) };
       wrong ??= digest;
     }
@@ -41,11 +42,6 @@ function presented({ headers }: IncomingMessage): string[] {
   return [bearer, typeof header === "string" ? header.trim() : undefined].filter(
     (given): given is string => given !== undefined && given !== "",
   );
-}
-
-/** The JWT in what people copy from Cursor: alone, or as `user::jwt`, which the cookie has as `user%3A%3Ajwt`. */
-function cursorToken(given: string): string | undefined {
-  return /^(?:[\w|.@%+-]{1,200}?(?:::|%3A%3A))?(eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})$/i.exec(given)?.[1];
 }
 
 /** The whole token decides, not what it claims: nobody has checked its signature yet. */

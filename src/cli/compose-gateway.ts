@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { readCursorToken } from "../config/cursor-token.ts";
+import { openHome } from "../config/home.ts";
+import type { Config } from "../config/settings.ts";
+import type { Driver } from "../core/driver.ts";
+import { createEngine, type Engine } from "../core/engine.ts";
+import { Secret } from "../core/secret.ts";
+import { createCursorDriver } from "../drivers/cursor/driver.ts";
+import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
+import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
+import { createLegacyDriver } from "../drivers/cursor-legacy/driver.ts";
+import type { Face, ImageLoader } from "../faces/face.ts";
+import { createOpenAiChatFace } from "../faces/openai-chat/index.ts";
+import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
+import { createImageLoader } from "../media/image-loader.ts";
+import type { Log } from "../observe/log.ts";
+import type { ModelRenderer } from "../server/models-routes.ts";
+import { createCheckpointStore } from "../state/checkpoint-store.ts";
+import { createKeyValueStore } from "../state/key-value-store.ts";
+import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
+import { createHttp1Transport } from "../wire/h1-transport.ts";
+import { callHeaders } from "../wire/headers.ts";
+import { createSessionPool } from "../wire/session-pool.ts";
+import { withAliases } from "./with-aliases.ts";
+
+/** What a gateway is made of. */
+export interface GatewayParts {
+  readonly engine: Engine;
+  readonly chat: Face;
+  readonly models: ModelRenderer;
+  readonly images: ImageLoader;
+  close(): Promise<void>;
+}
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly home: string;
+  readonly log: Log;
+  /** Of the account, for callers that bring none. */
+  readonly token: Secret | undefined;
+  /** Instead of the settings' backend. */
+  readonly origin?: string;
+  /** Nothing of the simulator's is kept. */
+  readonly isDemo: boolean;
+}
+
+const CURSOR_ORIGIN = "https://api2.cursor.sh";
+
+/** The one place where everything meets: faces, engine, driver, state. */
+export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
+  const { config, log } = options;
+  const origin = new URL(options.origin ?? config.upstream ?? CURSOR_ORIGIN).origin;
+  const state = await openState(options, origin);
+  const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
+  const driver = createDriver(options, origin, state, transports);
+  const engine = createEngine({ drivers: new Map([[config.driver, driver]]), route: () => config.driver });
+  const startedAt = Math.floor(Date.now() / 1000);
+  return {
+    engine: withAliases(engine, config.models),
+    chat: createOpenAiChatFace(),
+    models: {
+      list: (models) => modelList(models, startedAt),
+      one: (model) => modelEntry(model, startedAt),
+    },
+    images: createImageLoader({ mode: config.images, maxBytes: config.limits.imageBytes }),
+    async close() {
+      transports.h2.destroy();
+      transports.h1.destroy();
+      state.close();
+      log.flush();
+    },
+  };
+}
+
+function createDriver(
+  { config, log, token }: ComposeOptions,
+  origin: string,
+  state: StateDatabase,
+  transports: Parameters<typeof createCursorDriver>[0]["transports"],
+): Driver {
+  const { clientVersion } = config;
+  const account = token && new Secret(readCursorToken(token.reveal()) ?? token.reveal());
+  const models = createModelCatalogue({
+    source: createModelListSource({
+      transport: transports.h1,
+      origin,
+      headers: (credential) =>
+        callHeaders("unary-proto", {
+          token: credential.token.reveal(),
+          ...(clientVersion === undefined ? {} : { clientVersion }),
+        }),
+    }),
+    memory: createKeyValueStore(state, "model-encoding"),
+  });
+  const cursor = createCursorDriver({
+    origin,
+    transports,
+    models,
+    transport: config.transport,
+    checkpoints: createCheckpointStore(state),
+    token: () => account,
+    clientVersion,
+    context: config.context,
+    onUnknown: (what) => log.warn({ what }, "the backend sent something that we do not know"),
+  });
+  if (config.driver === "cursor") return cursor;
+  return createLegacyDriver({
+    origin,
+    transport: transports.h2,
+    method: config.legacyCall,
+    token: () => account,
+    clientVersion,
+    listModels: (principal, signal) => cursor.listModels(principal, signal),
+  });
+}
+
+/** One file for each backend: what one of them gave us means nothing to another. */
+async function openState({ home, isDemo, log }: ComposeOptions, origin: string): Promise<StateDatabase> {
+  const onNotice = ({ code, text }: { readonly code: string; readonly text: string }) => log.warn({ code }, text);
+  if (isDemo) return openStateDatabase(":memory:", { onNotice });
+  openHome(home);
+  const name = createHash("sha256").update(origin).digest("hex").slice(0, 8);
+  return openStateDatabase(join(home, origin === CURSOR_ORIGIN ? "state.db" : `state-${name}.db`), { onNotice });
+}

@@ -1,0 +1,13 @@
+export type Shell = "sh" | "fish" | "powershell";
+
+const FORMS: Readonly<Record<Shell, (name: string, value: string) => string>> = {
+  sh: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
+  fish: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
+  powershell: (name, value) => `$env:${name} = '${value.replaceAll("'", "''")}'`,
+};
+
+/** Variables as a shell sets them, a line each. */
+export const formatEnvironment = (variables: Readonly<Record<string, string>>, shell: Shell): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `${FORMS[shell](name, value)}\n`)
+    .join("");

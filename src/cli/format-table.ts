@@ -1,0 +1,13 @@
+import { styleText } from "node:util";
+
+/** Rows under a heading, columns as wide as they need; the last one runs free. */
+export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heading.map((_, column) => Math.max(...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd();
+  const top = styleText("bold", line(heading), { stream: process.stdout });
+  return `${[top, ...rows.map(line)].join("\n")}\n`;
+}

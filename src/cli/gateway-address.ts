@@ -1,0 +1,35 @@
+import { keyOf } from "../config/key-file.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+
+export interface GatewayAddress {
+  readonly url: string;
+  readonly key: Secret;
+}
+
+export interface AddressFlags {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+/** Where the settings say that the gateway is, and the key to it. */
+export function gatewayAddress({ url, ...flags }: AddressFlags): GatewayAddress {
+  const { values, home } = loadConfig({ flags: { ...flags }, environment: process.env });
+  return { url: url?.replace(/\/(?:v1\/?)?$/, "") ?? urlOf(values.host, values.port), key: values.key ?? keyOf(home) };
+}
+
+function urlOf(host: string, port: number): string {
+  if (host === "0.0.0.0" || host === "::") return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** For those who must name the port to others. */
+export function checkPortIsKnown({ url }: GatewayAddress): void {
+  if (!url.endsWith(":0")) return;
+  throw new ExcursorError("config", "The port is 0: it is picked anew on every start.", {
+    hint: "Set a port in the settings, or give it here with --port.",
+  });
+}

@@ -1,0 +1,78 @@
+import { newKey } from "../config/key-file.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { type ErrorKind, ExcursorError } from "../core/errors.ts";
+import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
+
+export interface ClientFlags {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly demo: boolean;
+}
+
+/** A gateway as a command uses it: like any other client, over HTTP. */
+export interface GatewayClient {
+  /** Throws what the gateway answers with, if it is an error. */
+  call(path: string, init?: { readonly body: object; readonly signal: AbortSignal }): Promise<Response>;
+}
+
+/** Gives the work a running gateway, or one of its own that is gone afterwards. */
+export async function withGateway(flags: ClientFlags, work: (gateway: GatewayClient) => Promise<void>): Promise<void> {
+  if (!flags.demo) {
+    await work(createClient(gatewayAddress(flags)));
+    return;
+  }
+  const { openGateway } = await import("./open-gateway.ts");
+  const loaded = loadConfig({
+    flags: { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent" },
+    environment: process.env,
+  });
+  const gateway = await openGateway(loaded, { isDemo: true, writeLog: () => {} });
+  try {
+    await work(createClient(gateway));
+  } finally {
+    await gateway.close(0);
+  }
+}
+
+function createClient({ url, key }: GatewayAddress): GatewayClient {
+  return {
+    async call(path, init) {
+      const response = await fetch(url + path, {
+        method: init ? "POST" : "GET",
+        headers: { authorization: `Bearer ${key.reveal()}`, "content-type": "application/json" },
+        ...(init && { body: JSON.stringify(init.body), signal: init.signal }),
+      }).catch((error: unknown) => {
+        if (init?.signal.aborted) throw error;
+        throw new ExcursorError("upstream-unavailable", `No gateway answers at ${url}.`, {
+          code: "no_gateway",
+          hint: "Start one with `excursor serve`, or let the simulator answer with --demo.",
+          cause: error,
+        });
+      });
+      if (!response.ok) throw await errorOf(response);
+      return response;
+    },
+  };
+}
+
+const KINDS: Readonly<Record<number, ErrorKind>> = {
+  401: "unauthenticated",
+  402: "payment-required",
+  403: "forbidden",
+  404: "not-found",
+  429: "rate-limited",
+};
+
+async function errorOf(response: Response): Promise<ExcursorError> {
+  const { status } = response;
+  const kind = KINDS[status] ?? (status < 500 ? "invalid-request" : "upstream-failed");
+  const body: unknown = await response.json().catch(() => undefined);
+  return messageError(kind, body) ?? new ExcursorError(kind, `The gateway answered with ${status}.`);
+}
+
+/** The error that a body or an event of the gateway tells of. */
+export function messageError(kind: ErrorKind, body: unknown): ExcursorError | undefined {
+  const error = (body as { error?: { message?: unknown; code?: unknown } } | undefined)?.error;
+  if (typeof error?.message !== "string") return undefined;
+  return new ExcursorError(kind, error.message, typeof error.code === "string" ? { code: error.code } : {});
+}

@@ -1,0 +1,19 @@
+import { ExcursorError } from "../core/errors.ts";
+
+/** The JSON of each server-sent event, up to `[DONE]`. A stream that stops without it was cut off. */
+export async function* readEvents(response: Response): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let waiting = "";
+  for await (const bytes of response.body ?? []) {
+    waiting += decoder.decode(bytes, { stream: true });
+    const lines = waiting.split("\n");
+    waiting = lines.pop() ?? "";
+    for (const line of lines) {
+      if (!line.startsWith("data: ")) continue;
+      const data = line.slice("data: ".length);
+      if (data === "[DONE]") return;
+      yield JSON.parse(data);
+    }
+  }
+  throw new ExcursorError("upstream-failed", "The answer broke off.", { code: "answer_broke_off" });
+}

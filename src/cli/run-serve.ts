@@ -1,0 +1,65 @@
+import { loadConfig } from "../config/load-config.ts";
+import type { Log } from "../observe/log.ts";
+import { openGateway, type RunningGateway } from "./open-gateway.ts";
+import { nextSignal } from "./shutdown.ts";
+
+export interface ServeFlags {
+  readonly demo: boolean;
+  readonly json: boolean;
+  /** The rest are settings under their own names. */
+  readonly [setting: string]: string | number | boolean | undefined;
+}
+
+/** What an answer under way may still take when the process can no longer be trusted. */
+const CRASH_DRAIN_MS = 5000;
+
+/** Starts the gateway, says where it listens, and runs until it is told to stop. */
+export async function runServe({ demo, json, ...settings }: ServeFlags): Promise<never> {
+  const signal = nextSignal();
+  const loaded = loadConfig({ flags: settings, environment: process.env });
+  const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
+  const { url, port, log } = gateway;
+  exitOnBug(gateway, log);
+  for (const warning of loaded.warnings) log.warn({}, warning);
+  if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
+    log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");
+  }
+
+  process.stdout.write(
+    json ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo })}\n` : `ready ${url}\n`,
+  );
+  if (!json) process.stderr.write(nextSteps(url, demo));
+
+  await signal;
+  log.info({}, "stopping");
+  await gateway.close();
+  log.flush();
+  process.exit(0);
+}
+
+/** A bug leaves the process in no known state: what can finish does, and then it is over. */
+function exitOnBug(gateway: RunningGateway, log: Log): void {
+  process.once("uncaughtException", (error) => {
+    log.error({ cause: error.stack ?? error.message }, "uncaught");
+    log.flush();
+    void gateway.close(CRASH_DRAIN_MS).finally(() => {
+      log.flush();
+      process.exit(70);
+    });
+  });
+}
+
+const nextSteps = (url: string, isDemo: boolean): string => `
+The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
+
+  base URL   ${url}/v1
+  API key    excursor key     # from a checkout: npm run -s excursor -- key
+
+Try it:
+
+  curl ${url}/v1/chat/completions -H "authorization: Bearer $(excursor key)" \\
+    -H 'content-type: application/json' -d '{"model":"auto","messages":[{"role":"user","content":"hello"}]}'
+
+Ctrl-C stops it.
+
+`;
