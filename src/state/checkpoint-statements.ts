@@ -1,0 +1,82 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** The rows as SQLite gives them back. */
+interface CheckpointRow {
+  readonly id: number;
+  readonly conversation: string;
+  readonly state: Uint8Array;
+  readonly seal: number;
+}
+
+interface BlobRow {
+  readonly id: number;
+  readonly name: string;
+  readonly data: Uint8Array;
+  readonly seal: number;
+}
+
+interface NewCheckpoint {
+  readonly principal: Uint8Array;
+  readonly history: string;
+  readonly conversation: string;
+  readonly state: Uint8Array;
+  readonly seal: number;
+  readonly putAt: number;
+}
+
+/** All SQL about checkpoints, prepared once. Lists of names go in as one JSON text: a statement each would cost more. */
+export function prepareCheckpointStatements(connection: DatabaseSync) {
+  const find = connection.prepare(
+    "SELECT id, conversation, state, seal FROM checkpoint WHERE principal = ? AND history = ? AND put_at > ?",
+  );
+  const blobs = connection.prepare(
+    "SELECT blob.id, name, data, seal FROM ref JOIN blob ON blob.id = ref.blob WHERE ref.checkpoint = ?",
+  );
+  const missing = connection.prepare(
+    "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM blob WHERE owner = ? AND name = value)",
+  );
+  const insertBlob = connection.prepare("INSERT INTO blob (owner, name, data, seal) VALUES (?, ?, ?, ?)");
+  const put = connection.prepare(
+    `INSERT INTO checkpoint (principal, history, conversation, state, seal, put_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (principal, history) DO UPDATE SET
+       conversation = excluded.conversation, state = excluded.state, seal = excluded.seal, put_at = excluded.put_at
+     RETURNING id`,
+  );
+  // CROSS keeps this order: left to itself, SQLite searches the list for each blob.
+  const named = "SELECT blob.id FROM json_each(?) CROSS JOIN blob ON owner = ? AND name = value";
+  const insertRefs = connection.prepare(`INSERT OR IGNORE INTO ref SELECT ?, id FROM (${named})`);
+  const deleteRefs = connection.prepare(`DELETE FROM ref WHERE checkpoint = ? AND blob NOT IN (${named})`);
+  const deleteOne = connection.prepare("DELETE FROM checkpoint WHERE id = ?");
+  const deleteUsers = connection.prepare(
+    "DELETE FROM checkpoint WHERE id IN (SELECT checkpoint FROM ref WHERE blob = ?)",
+  );
+  const deleteUntil = connection.prepare("DELETE FROM checkpoint WHERE put_at <= ?");
+  const deleteOldest = connection.prepare(
+    "DELETE FROM checkpoint WHERE id = (SELECT id FROM checkpoint ORDER BY put_at, id LIMIT 1)",
+  );
+  const usage = connection.prepare("SELECT bytes, checkpoints FROM meter");
+
+  return {
+    findCheckpoint: (principal: Uint8Array, history: string, after: number) =>
+      find.get(principal, history, after) as CheckpointRow | undefined,
+    blobsOf: (id: number) => blobs.all(id) as unknown as readonly BlobRow[],
+    /** Those of the names (a JSON array) that the owner has no blob of. */
+    missingBlobs: (owner: Uint8Array, names: string) => missing.all(names, owner).map(({ value }) => String(value)),
+    insertBlob: (owner: Uint8Array, name: string, data: Uint8Array, seal: number) =>
+      void insertBlob.run(owner, name, data, seal),
+    putCheckpoint({ principal, history, conversation, state, seal, putAt }: NewCheckpoint): number {
+      return Number(put.get(principal, history, conversation, state, seal, putAt)?.["id"]);
+    },
+    replaceRefs(id: number, owner: Uint8Array, names: string): void {
+      insertRefs.run(id, names, owner);
+      deleteRefs.run(id, names, owner);
+    },
+    deleteCheckpoint: (id: number) => void deleteOne.run(id),
+    /** All checkpoints that need this blob. */
+    deleteUsersOf: (blobId: number) => void deleteUsers.run(blobId),
+    deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
+    /** Whether there was one. */
+    deleteOldest: (): boolean => deleteOldest.run().changes > 0,
+    usage: () => usage.get() as { readonly bytes: number; readonly checkpoints: number },
+  };
+}

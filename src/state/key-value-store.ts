@@ -1,0 +1,22 @@
+import type { StateDatabase } from "./state-database.ts";
+
+/** Small facts that outlive the process, one space of names for each who keeps some. */
+export interface KeyValueStore {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
+  delete(key: string): void;
+}
+
+export function createKeyValueStore(database: StateDatabase, space: string): KeyValueStore {
+  const { connection } = database;
+  const get = connection.prepare("SELECT value FROM kv WHERE space = ? AND key = ?");
+  const set = connection.prepare(
+    "INSERT INTO kv VALUES (?, ?, ?) ON CONFLICT (space, key) DO UPDATE SET value = excluded.value",
+  );
+  const remove = connection.prepare("DELETE FROM kv WHERE space = ? AND key = ?");
+  return {
+    get: (key) => database.read(() => get.get(space, key)?.["value"] as string | undefined, undefined),
+    set: (key, value) => database.write(() => void set.run(space, key, value), undefined),
+    delete: (key) => database.write(() => void remove.run(space, key), undefined),
+  };
+}

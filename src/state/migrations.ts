@@ -1,0 +1,61 @@
+/**
+ * The schema, step by step: a database at version n has had the first n of these. Never change one that was released.
+ *
+ * Triggers keep what must always hold: a blob lives as long as a checkpoint needs it, and the meter knows how much
+ * there is, whichever process wrote it.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE kv (space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (space, key)) WITHOUT ROWID;
+
+  CREATE TABLE meter (bytes INTEGER NOT NULL, checkpoints INTEGER NOT NULL);
+  INSERT INTO meter VALUES (0, 0);
+
+  -- principal: a digest. history: which history this comes after. seal: see seal.ts.
+  CREATE TABLE checkpoint (
+    id INTEGER PRIMARY KEY,
+    principal BLOB NOT NULL,
+    history TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    state BLOB NOT NULL,
+    seal INTEGER NOT NULL,
+    put_at INTEGER NOT NULL,
+    UNIQUE (principal, history)
+  );
+  CREATE INDEX checkpoint_by_age ON checkpoint (put_at, id);
+
+  -- owner: a digest of principal and conversation. Two owners share nothing, not even what is the same.
+  CREATE TABLE blob (
+    id INTEGER PRIMARY KEY,
+    owner BLOB NOT NULL,
+    name TEXT NOT NULL,
+    data BLOB NOT NULL,
+    seal INTEGER NOT NULL,
+    UNIQUE (owner, name)
+  );
+
+  CREATE TABLE ref (checkpoint INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY (checkpoint, blob)) WITHOUT ROWID;
+  CREATE INDEX ref_by_blob ON ref (blob);
+
+  CREATE TRIGGER checkpoint_gone AFTER DELETE ON checkpoint BEGIN
+    DELETE FROM ref WHERE checkpoint = OLD.id;
+    UPDATE meter SET bytes = bytes - length(OLD.state), checkpoints = checkpoints - 1;
+  END;
+  CREATE TRIGGER checkpoint_new AFTER INSERT ON checkpoint BEGIN
+    UPDATE meter SET bytes = bytes + length(NEW.state), checkpoints = checkpoints + 1;
+  END;
+  CREATE TRIGGER checkpoint_changed AFTER UPDATE OF state ON checkpoint BEGIN
+    UPDATE meter SET bytes = bytes - length(OLD.state) + length(NEW.state);
+  END;
+  CREATE TRIGGER ref_gone AFTER DELETE ON ref
+    WHEN NOT EXISTS (SELECT 1 FROM ref WHERE blob = OLD.blob) BEGIN
+    DELETE FROM blob WHERE id = OLD.blob;
+  END;
+  CREATE TRIGGER blob_new AFTER INSERT ON blob BEGIN
+    UPDATE meter SET bytes = bytes + length(NEW.data);
+  END;
+  CREATE TRIGGER blob_gone AFTER DELETE ON blob BEGIN
+    UPDATE meter SET bytes = bytes - length(OLD.data);
+  END;
+  `,
+];

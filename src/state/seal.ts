@@ -1,0 +1,22 @@
+import { crc32 } from "node:zlib";
+
+/**
+ * Check sums over what is stored and under which key. SQLite notices a broken page, but neither a changed byte inside
+ * a value nor an index that leads to the wrong row; and a checkpoint of another history is worse than none.
+ */
+export function sealBlob(name: string, data: Uint8Array): number {
+  return crc32(data, crc32(name));
+}
+
+export interface SealedCheckpoint {
+  readonly principal: Uint8Array;
+  readonly history: string;
+  readonly conversation: string;
+  readonly state: Uint8Array;
+}
+
+export function sealCheckpoint(checkpoint: SealedCheckpoint, blobNames: Iterable<string>): number {
+  const { principal, history, conversation, state } = checkpoint;
+  const key = JSON.stringify([history, conversation, [...blobNames].sort()]);
+  return crc32(state, crc32(key, crc32(principal)));
+}

@@ -1,0 +1,166 @@
+import type { DatabaseSync } from "node:sqlite";
+import { ExcursorError } from "../core/errors.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { prepareStateFile, quarantine } from "./state-file.ts";
+
+/** What we keep between two runs of the program. Several processes may have the same one open. */
+export interface StateDatabase {
+  readonly connection: DatabaseSync;
+  /**
+   * Each does all of its work or nothing, and gives the fallback if it was nothing: a full disk or a locked file is no
+   * reason to fail a request. What is read is all of one moment.
+   */
+  read<T>(work: () => T, fallback: T): T;
+  write<T>(work: () => T, fallback: T): T;
+  close(): void;
+}
+
+export interface StateOptions {
+  /** Told what an operator should know, at most once a minute. */
+  readonly onNotice?: (notice: StateNotice) => void;
+  readonly now?: () => number;
+}
+
+export interface StateNotice {
+  readonly code: "state_quarantined" | "state_failed";
+  readonly text: string;
+}
+
+/** Everything waits while we wait for another process, so it is not for long. */
+const BUSY_TIMEOUT_MS = 500;
+const NOTICE_INTERVAL_MS = 60_000;
+
+/** Opens the database of this path, or one that is gone with the process (`:memory:`). Makes it if need be. */
+export async function openStateDatabase(path: string, options: StateOptions = {}): Promise<StateDatabase> {
+  const { onNotice = () => undefined, now = Date.now } = options;
+  const connection = await openSound(path, onNotice);
+  let noticedAt = Number.NEGATIVE_INFINITY;
+  let isOpen = true;
+  const attempt = <T>(begin: Begin, work: () => T, fallback: T): T => {
+    if (!isOpen) return fallback;
+    try {
+      return inTransaction(connection, begin, work);
+    } catch (error) {
+      if (now() - noticedAt >= NOTICE_INTERVAL_MS) {
+        noticedAt = now();
+        onNotice({ code: "state_failed", text: `The state could not be read or written: ${reasonOf(error)}.` });
+      }
+      return fallback;
+    }
+  };
+  return {
+    connection,
+    read: (work, fallback) => attempt("BEGIN", work, fallback),
+    write: (work, fallback) => attempt("BEGIN IMMEDIATE", work, fallback),
+    close() {
+      if (isOpen) connection.close();
+      isOpen = false;
+    },
+  };
+}
+
+async function openSound(path: string, onNotice: (notice: StateNotice) => void): Promise<DatabaseSync> {
+  const Database = await loadSqlite();
+  try {
+    return open(Database, path);
+  } catch (error) {
+    if (!isCorrupt(error)) throw unusable(error);
+    const aside = quarantine(path);
+    const text = `The state file was damaged. A new one was begun; the old one is kept at ${aside}.`;
+    onNotice({ code: "state_quarantined", text });
+  }
+  try {
+    return open(Database, path);
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+/** Not imported at the top: an old Node has no such module, and must live to say so. */
+async function loadSqlite(): Promise<typeof DatabaseSync> {
+  try {
+    return (await import("node:sqlite")).DatabaseSync;
+  } catch (cause) {
+    throw new ExcursorError("config", `Keeping state needs Node 22.13 or later; this is ${process.version}.`, {
+      code: "node_too_old",
+      hint: "Install a newer Node from https://nodejs.org.",
+      cause,
+    });
+  }
+}
+
+function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
+  if (path !== ":memory:") prepareStateFile(path);
+  const connection = new Database(path);
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    const verdict = connection.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
+    if (verdict !== "ok") throw new Damaged();
+    migrate(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function migrate(connection: DatabaseSync): void {
+  if (versionOf(connection) === MIGRATIONS.length) return;
+  inTransaction(connection, "BEGIN IMMEDIATE", () => {
+    // Another process may have been quicker.
+    const version = versionOf(connection);
+    if (version > MIGRATIONS.length) throw tooNew();
+    for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+const versionOf = (connection: DatabaseSync): number =>
+  Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
+
+/** Who means to write takes the lock at once: one that is taken halfway cannot be waited for. */
+type Begin = "BEGIN" | "BEGIN IMMEDIATE";
+
+function inTransaction<T>(connection: DatabaseSync, begin: Begin, work: () => T): T {
+  connection.exec(begin);
+  try {
+    const result = work();
+    connection.exec("COMMIT");
+    return result;
+  } catch (error) {
+    if (connection.isTransaction) connection.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+class Damaged extends Error {}
+
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+const sqliteCode = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+function isCorrupt(error: unknown): boolean {
+  return error instanceof Damaged || [SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(error));
+}
+
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+
+function unusable(error: unknown): ExcursorError {
+  if (error instanceof ExcursorError) return error;
+  const isBusy = sqliteCode(error) === SQLITE_BUSY;
+  return new ExcursorError(isBusy ? "busy" : "config", `The state file cannot be opened: ${reasonOf(error)}.`, {
+    code: "state_unusable",
+    cause: error,
+  });
+}
+
+const SQLITE_BUSY = 5;
+
+const tooNew = (): ExcursorError =>
+  new ExcursorError("config", "The state file was written by a newer Excursor.", {
+    code: "state_too_new",
+    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
+  });

@@ -1,0 +1,73 @@
+import {
+  closeSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+
+/** SQLite's own companions of a database file; they get its mode. */
+const COMPANIONS = ["-wal", "-shm"] as const;
+
+/** Makes sure that the file is there and nobody else's: 0600, in a directory that only we can write to. */
+export function prepareStateFile(path: string): void {
+  const directory = dirname(path);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    checkOurs(directory, statSync(directory), 0o022, "chmod 700");
+    createFile(path);
+    const file = lstatSync(path);
+    if (!file.isFile()) throw notOurs("is not a plain file", `Look at ${path}.`);
+    checkOurs(path, file, 0o077, "chmod 600");
+  } catch (error) {
+    if (error instanceof ExcursorError) throw error;
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    throw new ExcursorError("config", `The state file cannot be made (${code}).`, {
+      code: "state_unusable",
+      hint: `Check ${directory} and its permissions.`,
+      cause: error,
+    });
+  }
+}
+
+/** Puts a file that is no good out of the way, in the place of the last such one. Returns where it went. */
+export function quarantine(path: string): string {
+  const aside = `${path}.corrupt`;
+  for (const suffix of ["", ...COMPANIONS]) {
+    rmSync(aside + suffix, { force: true });
+    try {
+      renameSync(path + suffix, aside + suffix);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return aside;
+}
+
+function createFile(path: string): void {
+  try {
+    const file = openSync(path, "wx", 0o600);
+    // The umask may have taken something away.
+    fchmodSync(file, 0o600);
+    closeSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+function checkOurs(path: string, { uid, mode }: Stats, forbidden: number, remedy: string): void {
+  const own = process.getuid?.();
+  // Windows has neither owners nor modes that say anything.
+  if (own === undefined) return;
+  if (uid !== own) throw notOurs("belongs to somebody else", `Look at ${path}.`);
+  if ((mode & forbidden) !== 0) throw notOurs("is open to others", `Run \`${remedy} ${path}\`.`);
+}
+
+const notOurs = (what: string, hint: string): ExcursorError =>
+  new ExcursorError("forbidden", `The place where the state is kept ${what}.`, { code: "state_unsafe", hint });

@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, test } from "vitest";
+import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
+import { createKeyValueStore } from "../../src/state/key-value-store.ts";
+import { openStateDatabase, type StateNotice } from "../../src/state/state-database.ts";
+import { checkpoint, stateDirectory } from "./support.ts";
+
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+describe("the file", () => {
+  test("and its directory are ours alone, whatever the umask", async () => {
+    using directory = stateDirectory();
+    const umask = process.umask(0);
+    try {
+      const database = await openStateDatabase(directory.file);
+      createKeyValueStore(database, "s").set("k", "v");
+      expect(mode(dirname(directory.file))).toBe(0o700);
+      for (const suffix of ["", "-wal", "-shm"]) expect(mode(directory.file + suffix)).toBe(0o600);
+      database.close();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ["can be read by others", (file) => writeFileSync(file, "", { mode: 0o644 })],
+    ["stands where others may write", (file) => chmodSync(dirname(file), 0o777)],
+    ["is a link", (file) => symlinkSync("/dev/null", file)],
+    ["is a directory", (file) => mkdirSync(file)],
+  ])("is refused if it %s", async (_, prepare) => {
+    using directory = stateDirectory();
+    mkdirSync(dirname(directory.file), { mode: 0o700 });
+    prepare(directory.file);
+    await expect(openStateDatabase(directory.file)).rejects.toMatchObject({ kind: "forbidden", code: "state_unsafe" });
+  });
+
+  test("that cannot be made is said so", async () => {
+    using directory = stateDirectory();
+    writeFileSync(join(directory.path, "home"), "");
+    await expect(openStateDatabase(directory.file)).rejects.toMatchObject({ kind: "config", code: "state_unusable" });
+  });
+
+  test("of a newer version is left alone", async () => {
+    using directory = stateDirectory();
+    const database = await openStateDatabase(directory.file);
+    database.connection.exec("PRAGMA user_version = 99");
+    database.close();
+    const before = readFileSync(directory.file);
+    await expect(openStateDatabase(directory.file)).rejects.toMatchObject({ kind: "config", code: "state_too_new" });
+    expect(readFileSync(directory.file).equals(before)).toBe(true);
+  });
+});
+
+describe("a damaged file", () => {
+  /** A database with some content, closed. */
+  async function fill(file: string): Promise<number> {
+    const database = await openStateDatabase(file);
+    const store = createCheckpointStore(database);
+    for (let index = 0; index < 40; index++) {
+      store.put("p", `h${index}`, checkpoint("c", `state ${index}`, "x".repeat(1000 + index)));
+    }
+    database.close();
+    return statSync(file).size;
+  }
+
+  /** What opening it comes to: never an exception, and afterwards it works. */
+  async function reopen(file: string): Promise<string[]> {
+    const notices: StateNotice[] = [];
+    const database = await openStateDatabase(file, { onNotice: (notice) => notices.push(notice) });
+    const store = createCheckpointStore(database);
+    store.put("p", "new", checkpoint("c", "new"));
+    expect(store.find("p", "new")).toEqual(checkpoint("c", "new"));
+    database.close();
+    return notices.map(({ code }) => code);
+  }
+
+  test.each<[string, string | Buffer]>([
+    ["text", "this is no database, ".repeat(100)],
+    ["a mark of byte order", "\ufeff{}"],
+    ["a header and no more", Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(84, 1)])],
+    ["zeroes", Buffer.alloc(8192)],
+  ])("that is %s is set aside, and a new one begun", async (_, content) => {
+    using directory = stateDirectory();
+    mkdirSync(dirname(directory.file), { mode: 0o700 });
+    writeFileSync(directory.file, content, { mode: 0o600 });
+    expect(await reopen(directory.file)).toEqual(["state_quarantined"]);
+    expect(readFileSync(`${directory.file}.corrupt`).equals(Buffer.from(content))).toBe(true);
+    expect(mode(directory.file)).toBe(0o600);
+  });
+
+  test.each(["", "x"])("of %j is a new one", async (content) => {
+    using directory = stateDirectory();
+    mkdirSync(dirname(directory.file), { mode: 0o700 });
+    writeFileSync(directory.file, content, { mode: 0o600 });
+    expect(await reopen(directory.file)).toEqual([]);
+    expect(existsSync(`${directory.file}.corrupt`)).toBe(false);
+  });
+
+  test("that was cut anywhere is set aside, or good for what is left", async () => {
+    using directory = stateDirectory();
+    const size = await fill(directory.file);
+    const whole = readFileSync(directory.file);
+    for (let cut = 64; cut < size; cut += Math.max(64, Math.floor(size / 40 / 64) * 64)) {
+      writeFileSync(directory.file, whole);
+      truncateSync(directory.file, cut);
+      expect(await reopen(directory.file)).toEqual(["state_quarantined"]);
+    }
+  });
+
+  test("with any byte changed is set aside, or gives nothing wrong", async () => {
+    using directory = stateDirectory();
+    const size = await fill(directory.file);
+    const whole = readFileSync(directory.file);
+    const stride = Math.floor(size / 100);
+    for (let place = 17; place < size; place += stride) {
+      const bytes = Buffer.from(whole);
+      bytes[place] = (bytes[place] ?? 0) ^ 0xff;
+      writeFileSync(directory.file, bytes);
+      const database = await openStateDatabase(directory.file).catch((error) => error);
+      if (database instanceof Error) {
+        expect(database).toMatchObject({ name: "ExcursorError" });
+        continue;
+      }
+      const store = createCheckpointStore(database);
+      for (let index = 0; index < 40; index++) {
+        const found = store.find("p", `h${index}`);
+        if (found) expect(found).toEqual(checkpoint("c", `state ${index}`, "x".repeat(1000 + index)));
+      }
+      database.close();
+    }
+  });
+});
+
+describe("several processes", () => {
+  const start = (file: string, name: string, count: number): ChildProcess =>
+    spawn(process.execPath, [join(import.meta.dirname, "writer.ts"), file, name, String(count)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+
+  test("one that is killed loses nothing that it had put", async () => {
+    using directory = stateDirectory();
+    const writer = start(directory.file, "w", 1e9);
+    let last = -1;
+    for await (const line of createInterface({ input: writer.stdout ?? expect.unreachable() })) {
+      last = Number(line);
+      if (last === 50) writer.kill("SIGKILL");
+    }
+    expect(last).toBeGreaterThanOrEqual(50);
+    const notices: StateNotice[] = [];
+    const database = await openStateDatabase(directory.file, { onNotice: (notice) => notices.push(notice) });
+    const store = createCheckpointStore(database);
+    for (let index = 0; index <= last; index++) {
+      expect(store.find("w", `history-${index}`)).toEqual(checkpoint("w", `state-${index}`, `blob-${index}`, "shared"));
+    }
+    expect(notices).toEqual([]);
+    database.close();
+  });
+
+  test("make the file, and write to it, at the same time", async () => {
+    using directory = stateDirectory();
+    const writers = ["a", "b", "c"].map((name) => start(directory.file, name, 60));
+    const outputs = await Promise.all(
+      writers.map(async (writer) => {
+        const exit = once(writer, "exit");
+        const lines: string[] = [];
+        for await (const line of createInterface({ input: writer.stdout ?? expect.unreachable() })) lines.push(line);
+        return { code: (await exit)[0], lines };
+      }),
+    );
+    const expected = { code: 0, lines: Array.from({ length: 60 }, (_, index) => String(index)) };
+    expect(outputs).toEqual([expected, expected, expected]);
+    const database = await openStateDatabase(directory.file);
+    expect({ ...database.connection.prepare("SELECT checkpoints FROM meter").get() }).toEqual({ checkpoints: 180 });
+    database.close();
+  });
+});
+
+describe("a failure", () => {
+  test("costs the request nothing and is told once a minute", async () => {
+    let now = 0;
+    const notices: StateNotice[] = [];
+    const database = await openStateDatabase(":memory:", {
+      now: () => now,
+      onNotice: (notice) => notices.push(notice),
+    });
+    const store = createCheckpointStore(database);
+    database.connection.exec("PRAGMA query_only = 1");
+    for (now of [0, 30_000, 60_000]) store.put("p", "h", checkpoint("c", "s"));
+    expect(store.find("p", "h")).toBeUndefined();
+    expect(notices.map(({ code }) => code)).toEqual(["state_failed", "state_failed"]);
+    database.connection.exec("PRAGMA query_only = 0");
+    store.put("p", "h", checkpoint("c", "s"));
+    expect(store.find("p", "h")).toBeDefined();
+  });
+
+  test("leaves nothing half done", async () => {
+    const database = await openStateDatabase(":memory:");
+    const kv = createKeyValueStore(database, "s");
+    const result = database.write(() => {
+      database.connection.exec("INSERT INTO kv VALUES ('s', 'k', 'v')");
+      throw new Error("halfway");
+    }, "fallback");
+    expect(result).toBe("fallback");
+    expect(kv.get("k")).toBeUndefined();
+  });
+
+  test("is not what comes after closing", async () => {
+    const database = await openStateDatabase(":memory:", { onNotice: ({ text }) => expect.unreachable(text) });
+    const store = createCheckpointStore(database);
+    database.close();
+    database.close();
+    store.put("p", "h", checkpoint("c", "s"));
+    expect(store.find("p", "h")).toBeUndefined();
+  });
+});
+
+test("small facts are kept by space and key", async () => {
+  using directory = stateDirectory();
+  const first = await openStateDatabase(directory.file);
+  const kv = createKeyValueStore(first, "a");
+  kv.set("k", "1");
+  kv.set("k", "2");
+  kv.set("gone", "3");
+  kv.delete("gone");
+  first.close();
+  const second = await openStateDatabase(directory.file);
+  expect(createKeyValueStore(second, "a").get("k")).toBe("2");
+  expect(createKeyValueStore(second, "a").get("gone")).toBeUndefined();
+  expect(createKeyValueStore(second, "b").get("k")).toBeUndefined();
+  second.close();
+});
