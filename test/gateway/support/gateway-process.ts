@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { afterEach } from "vitest";
+import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
+import { startSim } from "../../../src/sim/server.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export const KEY = "exc_a-key-for-tests-only-0123456789";
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly client: OpenAI;
+  readonly log: () => string;
+  /** Stops it as an operator would; the next one finds what it kept. */
+  stop(): Promise<number | null>;
+}
+
+export interface Stage {
+  readonly trace: TraceEntry[];
+  readonly simUrl: string;
+  /** A gateway process in front of the backend; those of one stage share their state. */
+  start(...flags: string[]): Promise<GatewayProcess>;
+}
+
+/** A simulated backend in this process, and gateways as processes of their own, as users run them. */
+export async function setUpGateway(sim: Partial<SimOptions> = {}): Promise<Stage> {
+  const trace: TraceEntry[] = [];
+  const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });
+  const home = mkdtempSync(join(tmpdir(), "excursor-gateway-"));
+  cleanups.push(
+    () => rmSync(home, { recursive: true, force: true }),
+    () => backend.close(),
+  );
+  return { trace, simUrl: backend.url, start: (...flags) => startProcess(home, backend.url, flags) };
+}
+
+async function startProcess(home: string, upstream: string, flags: readonly string[]): Promise<GatewayProcess> {
+  const args = ["serve", "--port", "0", "--upstream", upstream, "--token", "tester", "--key", KEY, "--json", ...flags];
+  const child = spawn(process.execPath, ["bin/excursor.js", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, EXCURSOR_HOME: home },
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk) => {
+    log += chunk;
+  });
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    return exited;
+  };
+  cleanups.push(stop);
+  const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), exited.then(() => [undefined])]);
+  if (line === undefined) throw new Error(`the gateway did not start: ${log}`);
+  const { url } = JSON.parse(line) as { url: string };
+  return { url, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }), log: () => log, stop };
+}
