@@ -14,6 +14,8 @@ const COMMANDS = [serveCommand, chatCommand, modelsCommand, keyCommand, envComma
 
 /** The command line. One file a command in `cli/`; their bodies are loaded when they run. */
 export async function main(argv: readonly string[]): Promise<void> {
+  // Whoever reads our output may stop reading: that ends no gateway, and is no error of ours.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const program = new Command("excursor")
     .description("A two-way bridge between Cursor and everything else.")
     .version(version())

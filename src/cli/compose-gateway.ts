@@ -9,7 +9,6 @@ import { Secret } from "../core/secret.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
-import { createLegacyDriver } from "../drivers/cursor-legacy/driver.ts";
 import type { Face, ImageLoader } from "../faces/face.ts";
 import { createOpenAiChatFace } from "../faces/openai-chat/index.ts";
 import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
@@ -53,7 +52,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const origin = new URL(options.origin ?? config.upstream ?? CURSOR_ORIGIN).origin;
   const state = await openState(options, origin);
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
-  const driver = createDriver(options, origin, state, transports);
+  const driver = await createDriver(options, origin, state, transports);
   const engine = createEngine({ drivers: new Map([[config.driver, driver]]), route: () => config.driver });
   const startedAt = Math.floor(Date.now() / 1000);
   return {
@@ -73,12 +72,12 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   };
 }
 
-function createDriver(
+async function createDriver(
   { config, log, token }: ComposeOptions,
   origin: string,
   state: StateDatabase,
   transports: Parameters<typeof createCursorDriver>[0]["transports"],
-): Driver {
+): Promise<Driver> {
   const { clientVersion } = config;
   const account = token && new Secret(readCursorToken(token.reveal()) ?? token.reveal());
   const models = createModelCatalogue({
@@ -105,6 +104,7 @@ function createDriver(
     onUnknown: (what) => log.warn({ what }, "the backend sent something that we do not know"),
   });
   if (config.driver === "cursor") return cursor;
+  const { createLegacyDriver } = await import("../drivers/cursor-legacy/driver.ts");
   return createLegacyDriver({
     origin,
     transport: transports.h2,

@@ -6,7 +6,7 @@ import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { startGateway } from "../server/gateway.ts";
 import { isLoopback } from "../server/public-bind.ts";
-import { type Simulator, startSim } from "../sim/server.ts";
+import type { Simulator } from "../sim/server.ts";
 import { composeGateway } from "./compose-gateway.ts";
 
 export interface OpenOptions {
@@ -33,7 +33,7 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
   for (const secret of [key, config.token]) if (secret) redactor.add(secret.reveal());
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
-  const sim: Simulator | undefined = isDemo ? await startSim() : undefined;
+  const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const upstream = sim ? { origin: sim.url, token: new Secret("demo"), isDemo } : { token: config.token, isDemo };
   const parts = await composeGateway({ config, home, log, ...upstream });
   try {
@@ -61,6 +61,12 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
     await sim?.close();
     throw error;
   }
+}
+
+/** Only loaded where it is wanted. */
+async function startSimulator(): Promise<Simulator> {
+  const { startSim } = await import("../sim/server.ts");
+  return startSim();
 }
 
 const notSignedIn = (): ExcursorError =>

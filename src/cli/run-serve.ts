@@ -39,9 +39,12 @@ export async function runServe({ demo, json, ...settings }: ServeFlags): Promise
 
 /** A bug leaves the process in no known state: what can finish does, and then it is over. */
 function exitOnBug(gateway: RunningGateway, log: Log): void {
-  process.once("uncaughtException", (error) => {
+  let isOver = false;
+  process.on("uncaughtException", (error) => {
     log.error({ cause: error.stack ?? error.message }, "uncaught");
     log.flush();
+    if (isOver) return;
+    isOver = true;
     void gateway.close(CRASH_DRAIN_MS).finally(() => {
       log.flush();
       process.exit(70);

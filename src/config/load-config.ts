@@ -20,7 +20,7 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
-export const DEFAULT_ORIGIN = "default";
+const DEFAULT_ORIGIN = "default";
 
 /** Flags before environment before file before default. All that is wrong is told at once, each with its place. */
 export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig {

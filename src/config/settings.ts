@@ -18,7 +18,7 @@ const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
  * Every setting there is. The place in this tree is the key in the file (`limits.bodyBytes`) and gives the name in
  * the environment (`EXCURSOR_LIMITS_BODY_BYTES`).
  */
-export const SETTINGS = {
+const SETTINGS = {
   host: text("127.0.0.1", "Address to listen on. Anything but loopback needs a strong key.", "an address"),
   port: wholeNumber(8787, "Port to listen on; 0 picks a free one.", [0, 65_535]),
   key: secret(

@@ -3,10 +3,9 @@ import { formatLine } from "./format-line.ts";
 import { type GatheredWriter, gatherWrites } from "./gathered-writer.ts";
 import type { Redactor } from "./redactor.ts";
 
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
-export type Fields = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Facts first, then what they are about. Never prompt text, never an answer. */
 export interface Log {

@@ -1,47 +1,14 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startSim } from "../../src/sim/server.ts";
 import { BackendClient } from "../sim/support/backend-client.ts";
-
-const NPM = process.platform === "win32" ? "npm.cmd" : "npm";
-const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
-
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill("SIGKILL");
-});
-
-/** The CLI as others script it. `direct` leaves npm out, for the many cases where it does not matter. */
-function excursor(args: readonly string[], how: "npm" | "direct" = "direct", isGroup = false) {
-  const [command, ...rest] =
-    how === "npm" ? [NPM, "run", "-s", "excursor", "--"] : [process.execPath, "bin/excursor.js"];
-  const child = spawn(command, [...rest, ...args], { stdio: ["ignore", "pipe", "pipe"], detached: isGroup });
-  children.push(child);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk) => {
-    output.stdout += chunk;
-  });
-  child.stderr.setEncoding("utf8").on("data", (chunk) => {
-    output.stderr += chunk;
-  });
-  const exited = once(child, "close").then(([code, signal]) => ({ code, signal, ...output }));
-  const firstLine = async () => {
-    while (!output.stdout.includes("\n")) {
-      const [chunk] = await Promise.race([once(child.stdout, "data"), exited.then(() => [undefined])]);
-      if (chunk === undefined) throw new Error(`it exited: ${output.stderr}`);
-    }
-    return output.stdout.split("\n")[0] ?? "";
-  };
-  return { child, exited, firstLine, output };
-}
+import { excursor } from "./support/excursor.ts";
 
 describe("excursor sim", () => {
   it("prints `ready URL` on stdout when it listens, and only that", async () => {
-    const { child, firstLine, exited } = excursor(["sim", "--port", "0"], "npm");
+    const { child, firstLine, exited } = excursor(["sim", "--port", "0"], { how: "npm" });
     const line = await firstLine();
     expect(line).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+$/);
     const url = line.slice("ready ".length);
@@ -62,11 +29,11 @@ describe("excursor sim", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "drains and exits 0 on %s, sent to npm or to the whole group",
     async (signal) => {
-      const single = excursor(["sim", "--port", "0"], "npm");
+      const single = excursor(["sim", "--port", "0"], { how: "npm" });
       await single.firstLine();
       single.child.kill(signal);
       expect((await single.exited).code).toBe(0);
-      const group = excursor(["sim", "--port", "0"], "npm", true);
+      const group = excursor(["sim", "--port", "0"], { how: "npm", isGroup: true });
       await group.firstLine();
       process.kill(-(group.child.pid ?? 0), signal);
       expect((await group.exited).code).toBe(0);

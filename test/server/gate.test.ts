@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
 import { rawRequest } from "./support/raw.ts";
@@ -9,6 +10,16 @@ const ROUTES = [
   ["GET", "/v1/models"],
   ["GET", "/v1/models/some-model"],
 ] as const;
+
+it.skipIf(process.platform !== "linux")("only loopback listens", async () => {
+  const { port } = await startTestGateway();
+  const rows = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => readFileSync(file, "utf8").split("\n"));
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  const local = rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter(([, at, , state]) => at?.endsWith(`:${hex}`) && state === "0A");
+  expect(local.map(([, at]) => at)).toEqual([`0100007F:${hex}`]);
+});
 
 describe("Host", () => {
   const port = "PORT";

@@ -12,7 +12,7 @@ import { ControlledEngine } from "./controlled-engine.ts";
 
 export const KEY = "exc_test-key-of-the-gateway-0123456789";
 
-export const MODEL: ModelInfo = {
+const MODEL: ModelInfo = {
   id: "some-model",
   displayName: "Some Model",
   aliases: ["vendor/some model"],
