@@ -245,15 +245,15 @@ describe.each(["h2", "h1"] as const)("the official client over %s", (transport) 
     expect([status, text]).toEqual(["finished", 'looked at {"at":"o"}']);
   });
 
-  it("a steer that is not taken up becomes a follow-up", async () => {
+  it("is steered while it answers", async () => {
     const agent = await bench.agent();
     let steered: Promise<unknown> | undefined;
     const { status, text } = await bench.sdk.send(agent, "@sim tokens 30 20", ({ type }) => {
       if (type === "assistant") steered ??= bench.sdk.steer(agent, "@sim say and turned");
     });
     expect(status).toBe("finished");
-    expect(text).toMatch(/t29$/);
-    expect(await steered).toBe("revert_to_followup");
+    expect(text).toMatch(/t29and turned$/);
+    expect(await steered).toBe("complete_delivered");
   });
 
   it("silence longer than a heartbeat", async () => {

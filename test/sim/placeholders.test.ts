@@ -1,6 +1,8 @@
 import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { InjectContextActionSchema } from "../../src/gen/agent/v1/action_pb.ts";
+import { ConversationHistorySchema } from "../../src/gen/agent/v1/conversation_history_pb.ts";
 import { UserMessageSchema } from "../../src/gen/agent/v1/user_message_pb.ts";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
 
@@ -307,5 +309,54 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
       },
     });
     expect(firstAt - start).toBeGreaterThanOrEqual(119);
+  });
+});
+
+describe("history and words that come by other ways", () => {
+  it("reads a history that a client sends beside its message", async () => {
+    const { client } = await setUp("h2");
+    const text = (value: string) => ({ content: { case: "text" as const, value: { text: value } } });
+    const toolCall = { toolCallId: "1", toolName: "look", argsJson: '{"a":1}' };
+    const conversationHistory = create(ConversationHistorySchema, {
+      messages: [
+        { message: { case: "user", value: { content: [text("first")] } } },
+        {
+          message: {
+            case: "assistant",
+            value: { content: [text("so"), { content: { case: "toolCall", value: toolCall } }] },
+          },
+        },
+        { message: { case: "tool", value: { toolCallId: "1", toolName: "look", content: [text("seen")] } } },
+        { message: { case: "assistant", value: { content: [text("done")] } } },
+      ],
+    });
+    const userMessage = create(UserMessageSchema, { text: "@sim say {{history}}" });
+    const { text: said } = await client.run({
+      action: { case: "userMessageAction", value: { userMessage, conversationHistory } },
+    });
+    const lines = ["user: first", "assistant: so", 'assistant: [look {"a":1}]', "tool: seen", "assistant: done"];
+    expect(said).toBe(lines.join("\n"));
+    expect((await client.say("@sim say {{history}}")).text).toContain(lines.join("\n"));
+  });
+
+  it("takes a word injected into the answer, and says that it was delivered", async () => {
+    const { client } = await setUp("h2", { tools: { look: () => "seen" } });
+    const { text, messages } = await client.say("@sim call look {} ;; say one", {
+      intercept: (message, send) => {
+        const isCall = message.case === "execServerMessage" && message.value.message.case === "mcpArgs";
+        const userMessage = create(UserMessageSchema, { text: "@sim say two" });
+        const value = { injectionId: "i1", context: { case: "userContext" as const, value: { userMessage } } };
+        const action = { case: "injectContextAction" as const, value: create(InjectContextActionSchema, value) };
+        if (isCall) send({ case: "conversationAction", value: { action } });
+        return false;
+      },
+    });
+    expect(text).toBe("onetwo");
+    const states = messages.flatMap(({ message }) =>
+      message.case === "interactionUpdate" && message.value.message.case === "contextInjectionState"
+        ? [message.value.message.value]
+        : [],
+    );
+    expect(states).toMatchObject([{ injectionId: "i1", state: { state: { case: "delivered" } } }]);
   });
 });

@@ -1,5 +1,6 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
+import { ContextInjectionStateSchema, type InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
@@ -191,12 +192,20 @@ export class AgentRun {
       this.#correspondence.abandon(cancelled);
       return;
     }
+    if (action.action.case === "injectContextAction") {
+      const { injectionId } = action.action.value;
+      const state = create(ContextInjectionStateSchema, { state: { case: "delivered", value: {} } });
+      this.#update({ case: "contextInjectionState", value: { injectionId, state } });
+    }
     for (const message of userMessagesOf(action)) {
       this.#briefing?.transcript.addUser(message, message.text);
       this.#steps.push(...(parseScripts(message.text)[0]?.steps ?? []));
-      const update = { message: { case: "userMessageAppended" as const, value: { userMessage: message } } };
-      this.#send(create(AgentServerMessageSchema, { message: { case: "interactionUpdate", value: update } }));
+      this.#update({ case: "userMessageAppended", value: { userMessage: message } });
     }
+  }
+
+  #update(message: MessageInitShape<typeof InteractionUpdateSchema>["message"] & object): void {
+    this.#send(create(AgentServerMessageSchema, { message: { case: "interactionUpdate", value: { message } } }));
   }
 
   #send(message: AgentServerMessage): void {

@@ -12,7 +12,8 @@ import type { Received } from "../script/placeholders.ts";
 import { stepsDone } from "../script/progress.ts";
 import type { Correspondence } from "./correspondence.ts";
 import { readMarker } from "./marker.ts";
-import { type BlobSource, readHistory, readUserMessage } from "./read-state.ts";
+import { readPlainHistory } from "./read-history.ts";
+import { type BlobSource, type History, readHistory, readUserMessage } from "./read-state.ts";
 import { OfferedTools } from "./tools.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -41,7 +42,7 @@ export async function brief(request: AgentRunRequest, requestId: string, client:
   if (!action?.action.case) throw new ConnectFailure("invalid_argument", "run_request.action: there is none.");
 
   const blobs = blobSource(request, client);
-  const history = await readHistory(state, blobs);
+  const history = withPlainHistory(await readHistory(state, blobs), action);
   const context = await requestContext(action, client);
   const tools = new OfferedTools([...(request.mcpTools?.mcpTools ?? []), ...context.flatMap((part) => part.tools)]);
 
@@ -90,6 +91,13 @@ export async function brief(request: AgentRunRequest, requestId: string, client:
   };
 }
 
+/** History that came beside the message counts where the state holds none. */
+function withPlainHistory(history: History, { action }: ConversationAction): History {
+  const plain = action.case === "userMessageAction" ? readPlainHistory(action.value.conversationHistory) : [];
+  if (plain.length === 0 || history.messages.some(({ role }) => role !== "system")) return history;
+  return { messages: [...history.messages, ...plain], isInRoots: false };
+}
+
 function blobSource(request: AgentRunRequest, client: Correspondence): BlobSource {
   const pushed = new Map<string, Uint8Array>();
   for (const { id, value } of request.preFetchedBlobs) {
@@ -126,6 +134,11 @@ export function userMessagesOf({ action }: ConversationAction): readonly UserMes
       return [action.value.userMessage ?? create(UserMessageSchema)];
     case "executePlanAction":
       return [create(UserMessageSchema, { text: action.value.plan?.plan ?? action.value.planFileContent ?? "" })];
+    case "injectContextAction": {
+      const { context } = action.value;
+      if (context.case === "userContext") return [context.value.userMessage ?? create(UserMessageSchema)];
+      return context.case === "systemContext" ? [create(UserMessageSchema, { text: context.value.content })] : [];
+    }
     case "shellCommandAction":
       return [create(UserMessageSchema, { text: action.value.shellCommand?.command ?? "" })];
     default:

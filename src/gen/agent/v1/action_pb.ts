@@ -8,6 +8,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { AgentMode } from "./agent_mode_pb.ts";
 import { file_agent_v1_agent_mode } from "./agent_mode_pb.ts";
+import type { ConversationHistory } from "./conversation_history_pb.ts";
+import { file_agent_v1_conversation_history } from "./conversation_history_pb.ts";
 import type { ConversationPlan } from "./plan_pb.ts";
 import { file_agent_v1_plan } from "./plan_pb.ts";
 import type { AskQuestionArgs, AskQuestionResult } from "./question_pb.ts";
@@ -22,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agent/v1/action.proto.
  */
 export const file_agent_v1_action: GenFile = /*@__PURE__*/
-  fileDesc("ChVhZ2VudC92MS9hY3Rpb24ucHJvdG8SCGFnZW50LnYxIvsEChJDb252ZXJzYXRpb25BY3Rpb24SOgoTdXNlcl9tZXNzYWdlX2FjdGlvbhgBIAEoCzIbLmFnZW50LnYxLlVzZXJNZXNzYWdlQWN0aW9uSAASLwoNcmVzdW1lX2FjdGlvbhgCIAEoCzIWLmFnZW50LnYxLlJlc3VtZUFjdGlvbkgAEi8KDWNhbmNlbF9hY3Rpb24YAyABKAsyFi5hZ2VudC52MS5DYW5jZWxBY3Rpb25IABI1ChBzdW1tYXJpemVfYWN0aW9uGAQgASgLMhkuYWdlbnQudjEuU3VtbWFyaXplQWN0aW9uSAASPAoUc2hlbGxfY29tbWFuZF9hY3Rpb24YBSABKAsyHC5hZ2VudC52MS5TaGVsbENvbW1hbmRBY3Rpb25IABI2ChFzdGFydF9wbGFuX2FjdGlvbhgGIAEoCzIZLmFnZW50LnYxLlN0YXJ0UGxhbkFjdGlvbkgAEjoKE2V4ZWN1dGVfcGxhbl9hY3Rpb24YByABKAsyGy5hZ2VudC52MS5FeGVjdXRlUGxhbkFjdGlvbkgAEloKJGFzeW5jX2Fza19xdWVzdGlvbl9jb21wbGV0aW9uX2FjdGlvbhgIIAEoCzIqLmFnZW50LnYxLkFzeW5jQXNrUXVlc3Rpb25Db21wbGV0aW9uQWN0aW9uSAASQAoWY2FuY2VsX3N1YmFnZW50X2FjdGlvbhgKIAEoCzIeLmFnZW50LnYxLkNhbmNlbFN1YmFnZW50QWN0aW9uSAASHwoSdHJpZ2dlcmluZ19hdXRoX2lkGAsgASgJSAGIAQFCCAoGYWN0aW9uQhUKE190cmlnZ2VyaW5nX2F1dGhfaWQi9QEKEVVzZXJNZXNzYWdlQWN0aW9uEisKDHVzZXJfbWVzc2FnZRgBIAEoCzIVLmFnZW50LnYxLlVzZXJNZXNzYWdlEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0EikKHHNlbmRfdG9faW50ZXJhY3Rpb25fbGlzdGVuZXIYAyABKAhIAIgBARI0ChVwcmVwZW5kX3VzZXJfbWVzc2FnZXMYBCADKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZUIfCh1fc2VuZF90b19pbnRlcmFjdGlvbl9saXN0ZW5lciJBCgxSZXN1bWVBY3Rpb24SMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQiggEKDENhbmNlbEFjdGlvbhIOCgZyZWFzb24YASABKAkSYgopaW50ZXJydXB0ZWRfcGVuZGluZ190b29sX2NhbGxfcmVzb2x1dGlvbnMYAyABKAsyLy5hZ2VudC52MS5JbnRlcnJ1cHRlZFBlbmRpbmdUb29sQ2FsbFJlc29sdXRpb25zIpwBCiVJbnRlcnJ1cHRlZFBlbmRpbmdUb29sQ2FsbFJlc29sdXRpb25zEk8KC3Jlc29sdXRpb25zGAEgAygLMjouYWdlbnQudjEuSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucy5SZXNvbHV0aW9uGiIKClJlc29sdXRpb24SFAoMdG9vbF9jYWxsX2lkGAEgASgJIhEKD1N1bW1hcml6ZUFjdGlvbiJUChJTaGVsbENvbW1hbmRBY3Rpb24SLQoNc2hlbGxfY29tbWFuZBgBIAEoCzIWLmFnZW50LnYxLlNoZWxsQ29tbWFuZBIPCgdleGVjX2lkGAIgASgJIh8KDFNoZWxsQ29tbWFuZBIPCgdjb21tYW5kGAEgASgJIkAKC1NoZWxsT3V0cHV0Eg4KBnN0ZG91dBgBIAEoCRIOCgZzdGRlcnIYAiABKAkSEQoJZXhpdF9jb2RlGAMgASgFIoIBCg9TdGFydFBsYW5BY3Rpb24SKwoMdXNlcl9tZXNzYWdlGAEgASgLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQSDwoHaXNfc3BlYxgDIAEoCCKPAgoRRXhlY3V0ZVBsYW5BY3Rpb24SMQoPcmVxdWVzdF9jb250ZXh0GAEgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQSLQoEcGxhbhgCIAEoCzIaLmFnZW50LnYxLkNvbnZlcnNhdGlvblBsYW5IAIgBARIaCg1wbGFuX2ZpbGVfdXJpGAMgASgJSAGIAQESHgoRcGxhbl9maWxlX2NvbnRlbnQYBCABKAlIAogBARIrCg5leGVjdXRpb25fbW9kZRgFIAEoDjITLmFnZW50LnYxLkFnZW50TW9kZUIHCgVfcGxhbkIQCg5fcGxhbl9maWxlX3VyaUIUChJfcGxhbl9maWxlX2NvbnRlbnQioAEKIEFzeW5jQXNrUXVlc3Rpb25Db21wbGV0aW9uQWN0aW9uEh0KFW9yaWdpbmFsX3Rvb2xfY2FsbF9pZBgBIAEoCRIwCg1vcmlnaW5hbF9hcmdzGAIgASgLMhkuYWdlbnQudjEuQXNrUXVlc3Rpb25BcmdzEisKBnJlc3VsdBgDIAEoCzIbLmFnZW50LnYxLkFza1F1ZXN0aW9uUmVzdWx0IisKFENhbmNlbFN1YmFnZW50QWN0aW9uEhMKC3N1YmFnZW50X2lkGAEgASgJYgZwcm90bzM", [file_agent_v1_agent_mode, file_agent_v1_plan, file_agent_v1_question, file_agent_v1_request_context, file_agent_v1_user_message]);
+  fileDesc("ChVhZ2VudC92MS9hY3Rpb24ucHJvdG8SCGFnZW50LnYxIrsFChJDb252ZXJzYXRpb25BY3Rpb24SOgoTdXNlcl9tZXNzYWdlX2FjdGlvbhgBIAEoCzIbLmFnZW50LnYxLlVzZXJNZXNzYWdlQWN0aW9uSAASLwoNcmVzdW1lX2FjdGlvbhgCIAEoCzIWLmFnZW50LnYxLlJlc3VtZUFjdGlvbkgAEi8KDWNhbmNlbF9hY3Rpb24YAyABKAsyFi5hZ2VudC52MS5DYW5jZWxBY3Rpb25IABI1ChBzdW1tYXJpemVfYWN0aW9uGAQgASgLMhkuYWdlbnQudjEuU3VtbWFyaXplQWN0aW9uSAASPAoUc2hlbGxfY29tbWFuZF9hY3Rpb24YBSABKAsyHC5hZ2VudC52MS5TaGVsbENvbW1hbmRBY3Rpb25IABI2ChFzdGFydF9wbGFuX2FjdGlvbhgGIAEoCzIZLmFnZW50LnYxLlN0YXJ0UGxhbkFjdGlvbkgAEjoKE2V4ZWN1dGVfcGxhbl9hY3Rpb24YByABKAsyGy5hZ2VudC52MS5FeGVjdXRlUGxhbkFjdGlvbkgAEloKJGFzeW5jX2Fza19xdWVzdGlvbl9jb21wbGV0aW9uX2FjdGlvbhgIIAEoCzIqLmFnZW50LnYxLkFzeW5jQXNrUXVlc3Rpb25Db21wbGV0aW9uQWN0aW9uSAASQAoWY2FuY2VsX3N1YmFnZW50X2FjdGlvbhgKIAEoCzIeLmFnZW50LnYxLkNhbmNlbFN1YmFnZW50QWN0aW9uSAASPgoVaW5qZWN0X2NvbnRleHRfYWN0aW9uGBMgASgLMh0uYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbkgAEh8KEnRyaWdnZXJpbmdfYXV0aF9pZBgLIAEoCUgBiAEBQggKBmFjdGlvbkIVChNfdHJpZ2dlcmluZ19hdXRoX2lkIrICChFVc2VyTWVzc2FnZUFjdGlvbhIrCgx1c2VyX21lc3NhZ2UYASABKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZRIxCg9yZXF1ZXN0X2NvbnRleHQYAiABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dBIpChxzZW5kX3RvX2ludGVyYWN0aW9uX2xpc3RlbmVyGAMgASgISACIAQESNAoVcHJlcGVuZF91c2VyX21lc3NhZ2VzGAQgAygLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USOwoUY29udmVyc2F0aW9uX2hpc3RvcnkYByABKAsyHS5hZ2VudC52MS5Db252ZXJzYXRpb25IaXN0b3J5Qh8KHV9zZW5kX3RvX2ludGVyYWN0aW9uX2xpc3RlbmVyIvwCChNJbmplY3RDb250ZXh0QWN0aW9uEhQKDGluamVjdGlvbl9pZBgBIAEoCRIXCg9leHBlY3RlZF9ydW5faWQYAiABKAkSQQoMdXNlcl9jb250ZXh0GAMgASgLMikuYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbi5Vc2VyQ29udGV4dEgAEkUKDnN5c3RlbV9jb250ZXh0GAQgASgLMisuYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbi5TeXN0ZW1Db250ZXh0SAAabQoLVXNlckNvbnRleHQSKwoMdXNlcl9tZXNzYWdlGAEgASgLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQaMgoNU3lzdGVtQ29udGV4dBIQCghwcm9kdWNlchgBIAEoCRIPCgdjb250ZW50GAIgASgJQgkKB2NvbnRleHQiQQoMUmVzdW1lQWN0aW9uEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0IoIBCgxDYW5jZWxBY3Rpb24SDgoGcmVhc29uGAEgASgJEmIKKWludGVycnVwdGVkX3BlbmRpbmdfdG9vbF9jYWxsX3Jlc29sdXRpb25zGAMgASgLMi8uYWdlbnQudjEuSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucyKcAQolSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucxJPCgtyZXNvbHV0aW9ucxgBIAMoCzI6LmFnZW50LnYxLkludGVycnVwdGVkUGVuZGluZ1Rvb2xDYWxsUmVzb2x1dGlvbnMuUmVzb2x1dGlvbhoiCgpSZXNvbHV0aW9uEhQKDHRvb2xfY2FsbF9pZBgBIAEoCSIRCg9TdW1tYXJpemVBY3Rpb24iVAoSU2hlbGxDb21tYW5kQWN0aW9uEi0KDXNoZWxsX2NvbW1hbmQYASABKAsyFi5hZ2VudC52MS5TaGVsbENvbW1hbmQSDwoHZXhlY19pZBgCIAEoCSIfCgxTaGVsbENvbW1hbmQSDwoHY29tbWFuZBgBIAEoCSJACgtTaGVsbE91dHB1dBIOCgZzdGRvdXQYASABKAkSDgoGc3RkZXJyGAIgASgJEhEKCWV4aXRfY29kZRgDIAEoBSKCAQoPU3RhcnRQbGFuQWN0aW9uEisKDHVzZXJfbWVzc2FnZRgBIAEoCzIVLmFnZW50LnYxLlVzZXJNZXNzYWdlEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0Eg8KB2lzX3NwZWMYAyABKAgijwIKEUV4ZWN1dGVQbGFuQWN0aW9uEjEKD3JlcXVlc3RfY29udGV4dBgBIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0Ei0KBHBsYW4YAiABKAsyGi5hZ2VudC52MS5Db252ZXJzYXRpb25QbGFuSACIAQESGgoNcGxhbl9maWxlX3VyaRgDIAEoCUgBiAEBEh4KEXBsYW5fZmlsZV9jb250ZW50GAQgASgJSAKIAQESKwoOZXhlY3V0aW9uX21vZGUYBSABKA4yEy5hZ2VudC52MS5BZ2VudE1vZGVCBwoFX3BsYW5CEAoOX3BsYW5fZmlsZV91cmlCFAoSX3BsYW5fZmlsZV9jb250ZW50IqABCiBBc3luY0Fza1F1ZXN0aW9uQ29tcGxldGlvbkFjdGlvbhIdChVvcmlnaW5hbF90b29sX2NhbGxfaWQYASABKAkSMAoNb3JpZ2luYWxfYXJncxgCIAEoCzIZLmFnZW50LnYxLkFza1F1ZXN0aW9uQXJncxIrCgZyZXN1bHQYAyABKAsyGy5hZ2VudC52MS5Bc2tRdWVzdGlvblJlc3VsdCIrChRDYW5jZWxTdWJhZ2VudEFjdGlvbhITCgtzdWJhZ2VudF9pZBgBIAEoCWIGcHJvdG8z", [file_agent_v1_agent_mode, file_agent_v1_conversation_history, file_agent_v1_plan, file_agent_v1_question, file_agent_v1_request_context, file_agent_v1_user_message]);
 
 /**
  * @generated from message agent.v1.ConversationAction
@@ -85,6 +87,12 @@ export type ConversationAction = Message<"agent.v1.ConversationAction"> & {
      */
     value: CancelSubagentAction;
     case: "cancelSubagentAction";
+  } | {
+    /**
+     * @generated from field: agent.v1.InjectContextAction inject_context_action = 19;
+     */
+    value: InjectContextAction;
+    case: "injectContextAction";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -125,6 +133,13 @@ export type UserMessageAction = Message<"agent.v1.UserMessageAction"> & {
    * @generated from field: repeated agent.v1.UserMessage prepend_user_messages = 4;
    */
   prependUserMessages: UserMessage[];
+
+  /**
+   * Some clients bring their history here instead of in the state.
+   *
+   * @generated from field: agent.v1.ConversationHistory conversation_history = 7;
+   */
+  conversationHistory?: ConversationHistory | undefined;
 };
 
 /**
@@ -133,6 +148,93 @@ export type UserMessageAction = Message<"agent.v1.UserMessageAction"> & {
  */
 export const UserMessageActionSchema: GenMessage<UserMessageAction> = /*@__PURE__*/
   messageDesc(file_agent_v1_action, 1);
+
+/**
+ * A word in an answer that is under way.
+ *
+ * @generated from message agent.v1.InjectContextAction
+ */
+export type InjectContextAction = Message<"agent.v1.InjectContextAction"> & {
+  /**
+   * Answered by ContextInjectionStateUpdate.
+   *
+   * @generated from field: string injection_id = 1;
+   */
+  injectionId: string;
+
+  /**
+   * @generated from field: string expected_run_id = 2;
+   */
+  expectedRunId: string;
+
+  /**
+   * @generated from oneof agent.v1.InjectContextAction.context
+   */
+  context: {
+    /**
+     * @generated from field: agent.v1.InjectContextAction.UserContext user_context = 3;
+     */
+    value: InjectContextAction_UserContext;
+    case: "userContext";
+  } | {
+    /**
+     * @generated from field: agent.v1.InjectContextAction.SystemContext system_context = 4;
+     */
+    value: InjectContextAction_SystemContext;
+    case: "systemContext";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message agent.v1.InjectContextAction.
+ * Use `create(InjectContextActionSchema)` to create a new message.
+ */
+export const InjectContextActionSchema: GenMessage<InjectContextAction> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 2);
+
+/**
+ * @generated from message agent.v1.InjectContextAction.UserContext
+ */
+export type InjectContextAction_UserContext = Message<"agent.v1.InjectContextAction.UserContext"> & {
+  /**
+   * @generated from field: agent.v1.UserMessage user_message = 1;
+   */
+  userMessage?: UserMessage | undefined;
+
+  /**
+   * @generated from field: agent.v1.RequestContext request_context = 2;
+   */
+  requestContext?: RequestContext | undefined;
+};
+
+/**
+ * Describes the message agent.v1.InjectContextAction.UserContext.
+ * Use `create(InjectContextAction_UserContextSchema)` to create a new message.
+ */
+export const InjectContextAction_UserContextSchema: GenMessage<InjectContextAction_UserContext> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 2, 0);
+
+/**
+ * @generated from message agent.v1.InjectContextAction.SystemContext
+ */
+export type InjectContextAction_SystemContext = Message<"agent.v1.InjectContextAction.SystemContext"> & {
+  /**
+   * @generated from field: string producer = 1;
+   */
+  producer: string;
+
+  /**
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message agent.v1.InjectContextAction.SystemContext.
+ * Use `create(InjectContextAction_SystemContextSchema)` to create a new message.
+ */
+export const InjectContextAction_SystemContextSchema: GenMessage<InjectContextAction_SystemContext> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 2, 1);
 
 /**
  * @generated from message agent.v1.ResumeAction
@@ -151,7 +253,7 @@ export type ResumeAction = Message<"agent.v1.ResumeAction"> & {
  * Use `create(ResumeActionSchema)` to create a new message.
  */
 export const ResumeActionSchema: GenMessage<ResumeAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 2);
+  messageDesc(file_agent_v1_action, 3);
 
 /**
  * @generated from message agent.v1.CancelAction
@@ -173,7 +275,7 @@ export type CancelAction = Message<"agent.v1.CancelAction"> & {
  * Use `create(CancelActionSchema)` to create a new message.
  */
 export const CancelActionSchema: GenMessage<CancelAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 3);
+  messageDesc(file_agent_v1_action, 4);
 
 /**
  * @generated from message agent.v1.InterruptedPendingToolCallResolutions
@@ -190,7 +292,7 @@ export type InterruptedPendingToolCallResolutions = Message<"agent.v1.Interrupte
  * Use `create(InterruptedPendingToolCallResolutionsSchema)` to create a new message.
  */
 export const InterruptedPendingToolCallResolutionsSchema: GenMessage<InterruptedPendingToolCallResolutions> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 4);
+  messageDesc(file_agent_v1_action, 5);
 
 /**
  * What became of one call that was still open.
@@ -209,7 +311,7 @@ export type InterruptedPendingToolCallResolutions_Resolution = Message<"agent.v1
  * Use `create(InterruptedPendingToolCallResolutions_ResolutionSchema)` to create a new message.
  */
 export const InterruptedPendingToolCallResolutions_ResolutionSchema: GenMessage<InterruptedPendingToolCallResolutions_Resolution> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 4, 0);
+  messageDesc(file_agent_v1_action, 5, 0);
 
 /**
  * @generated from message agent.v1.SummarizeAction
@@ -222,7 +324,7 @@ export type SummarizeAction = Message<"agent.v1.SummarizeAction"> & {
  * Use `create(SummarizeActionSchema)` to create a new message.
  */
 export const SummarizeActionSchema: GenMessage<SummarizeAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 5);
+  messageDesc(file_agent_v1_action, 6);
 
 /**
  * @generated from message agent.v1.ShellCommandAction
@@ -244,7 +346,7 @@ export type ShellCommandAction = Message<"agent.v1.ShellCommandAction"> & {
  * Use `create(ShellCommandActionSchema)` to create a new message.
  */
 export const ShellCommandActionSchema: GenMessage<ShellCommandAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 6);
+  messageDesc(file_agent_v1_action, 7);
 
 /**
  * @generated from message agent.v1.ShellCommand
@@ -261,7 +363,7 @@ export type ShellCommand = Message<"agent.v1.ShellCommand"> & {
  * Use `create(ShellCommandSchema)` to create a new message.
  */
 export const ShellCommandSchema: GenMessage<ShellCommand> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 7);
+  messageDesc(file_agent_v1_action, 8);
 
 /**
  * @generated from message agent.v1.ShellOutput
@@ -288,7 +390,7 @@ export type ShellOutput = Message<"agent.v1.ShellOutput"> & {
  * Use `create(ShellOutputSchema)` to create a new message.
  */
 export const ShellOutputSchema: GenMessage<ShellOutput> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 8);
+  messageDesc(file_agent_v1_action, 9);
 
 /**
  * @generated from message agent.v1.StartPlanAction
@@ -315,7 +417,7 @@ export type StartPlanAction = Message<"agent.v1.StartPlanAction"> & {
  * Use `create(StartPlanActionSchema)` to create a new message.
  */
 export const StartPlanActionSchema: GenMessage<StartPlanAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 9);
+  messageDesc(file_agent_v1_action, 10);
 
 /**
  * @generated from message agent.v1.ExecutePlanAction
@@ -352,7 +454,7 @@ export type ExecutePlanAction = Message<"agent.v1.ExecutePlanAction"> & {
  * Use `create(ExecutePlanActionSchema)` to create a new message.
  */
 export const ExecutePlanActionSchema: GenMessage<ExecutePlanAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 10);
+  messageDesc(file_agent_v1_action, 11);
 
 /**
  * The late answer to a question that was answered with async at first.
@@ -381,7 +483,7 @@ export type AsyncAskQuestionCompletionAction = Message<"agent.v1.AsyncAskQuestio
  * Use `create(AsyncAskQuestionCompletionActionSchema)` to create a new message.
  */
 export const AsyncAskQuestionCompletionActionSchema: GenMessage<AsyncAskQuestionCompletionAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 11);
+  messageDesc(file_agent_v1_action, 12);
 
 /**
  * @generated from message agent.v1.CancelSubagentAction
@@ -398,5 +500,5 @@ export type CancelSubagentAction = Message<"agent.v1.CancelSubagentAction"> & {
  * Use `create(CancelSubagentActionSchema)` to create a new message.
  */
 export const CancelSubagentActionSchema: GenMessage<CancelSubagentAction> = /*@__PURE__*/
-  messageDesc(file_agent_v1_action, 12);
+  messageDesc(file_agent_v1_action, 13);
 
