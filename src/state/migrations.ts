@@ -1,5 +1,6 @@
 /**
- * The schema, step by step: a database at version n has had the first n of these. Never change one that was released.
+ * The schema, step by step: a database at version n has had the first n of these. Never change one that was
+ * released, not by a space: the text is compared with what is in the file.
  *
  * Triggers keep what must always hold: a blob lives as long as a checkpoint needs it, and the meter knows how much
  * there is, whichever process wrote it.

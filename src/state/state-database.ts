@@ -1,7 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
-import { MIGRATIONS } from "./migrations.ts";
-import { prepareStateFile, quarantine } from "./state-file.ts";
+import { openConnection } from "./connection.ts";
+import { isBusy, isCorrupt } from "./sqlite-failure.ts";
+import { quarantine } from "./state-file.ts";
+import { type Begin, inTransaction } from "./transaction.ts";
 
 /** What we keep between two runs of the program. Several processes may have the same one open. */
 export interface StateDatabase {
@@ -26,8 +28,6 @@ export interface StateNotice {
   readonly text: string;
 }
 
-/** Everything waits while we wait for another process, so it is not for long. */
-const BUSY_TIMEOUT_MS = 500;
 const NOTICE_INTERVAL_MS = 60_000;
 
 /** Opens the database of this path, or one that is gone with the process (`:memory:`). Makes it if need be. */
@@ -62,7 +62,7 @@ export async function openStateDatabase(path: string, options: StateOptions = {}
 async function openSound(path: string, onNotice: (notice: StateNotice) => void): Promise<DatabaseSync> {
   const Database = await loadSqlite();
   try {
-    return open(Database, path);
+    return openConnection(Database, path);
   } catch (error) {
     if (!isCorrupt(error)) throw unusable(error);
     const aside = quarantine(path);
@@ -70,7 +70,7 @@ async function openSound(path: string, onNotice: (notice: StateNotice) => void):
     onNotice({ code: "state_quarantined", text });
   }
   try {
-    return open(Database, path);
+    return openConnection(Database, path);
   } catch (error) {
     throw unusable(error);
   }
@@ -89,78 +89,13 @@ async function loadSqlite(): Promise<typeof DatabaseSync> {
   }
 }
 
-function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
-  if (path !== ":memory:") prepareStateFile(path);
-  const connection = new Database(path);
-  try {
-    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-    const verdict = connection.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
-    if (verdict !== "ok") throw new Damaged();
-    migrate(connection);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-}
-
-function migrate(connection: DatabaseSync): void {
-  if (versionOf(connection) === MIGRATIONS.length) return;
-  inTransaction(connection, "BEGIN IMMEDIATE", () => {
-    // Another process may have been quicker.
-    const version = versionOf(connection);
-    if (version > MIGRATIONS.length) throw tooNew();
-    for (const step of MIGRATIONS.slice(version)) connection.exec(step);
-    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-  });
-}
-
-const versionOf = (connection: DatabaseSync): number =>
-  Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
-
-/** Who means to write takes the lock at once: one that is taken halfway cannot be waited for. */
-type Begin = "BEGIN" | "BEGIN IMMEDIATE";
-
-function inTransaction<T>(connection: DatabaseSync, begin: Begin, work: () => T): T {
-  connection.exec(begin);
-  try {
-    const result = work();
-    connection.exec("COMMIT");
-    return result;
-  } catch (error) {
-    if (connection.isTransaction) connection.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-class Damaged extends Error {}
-
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-
-const sqliteCode = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-
-function isCorrupt(error: unknown): boolean {
-  return error instanceof Damaged || [SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(error));
-}
-
 const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 
 function unusable(error: unknown): ExcursorError {
   if (error instanceof ExcursorError) return error;
-  const isBusy = sqliteCode(error) === SQLITE_BUSY;
-  return new ExcursorError(isBusy ? "busy" : "config", `The state file cannot be opened: ${reasonOf(error)}.`, {
+  return new ExcursorError(isBusy(error) ? "busy" : "config", `The state file cannot be opened: ${reasonOf(error)}.`, {
     code: "state_unusable",
     cause: error,
   });
 }
-
-const SQLITE_BUSY = 5;
-
-const tooNew = (): ExcursorError =>
-  new ExcursorError("config", "The state file was written by a newer Excursor.", {
-    code: "state_too_new",
-    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
-  });

@@ -12,11 +12,16 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
 import { createKeyValueStore } from "../../src/state/key-value-store.ts";
 import { openStateDatabase, type StateNotice } from "../../src/state/state-database.ts";
 import { checkpoint, stateDirectory } from "./support.ts";
+
+/** Each costs a few milliseconds; thousands of both were tried when this was written. */
+const CUTS = 40;
+const FLIPS = 80;
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
@@ -109,44 +114,49 @@ describe("a damaged file", () => {
     expect(existsSync(`${directory.file}.corrupt`)).toBe(false);
   });
 
-  test("that was cut anywhere is set aside, or good for what is left", async () => {
+  /** Whatever became of it: nothing that is found in it is wrong. Returns how much is. */
+  async function countSound(file: string): Promise<number> {
+    const database = await openStateDatabase(file);
+    const store = createCheckpointStore(database);
+    const found = Array.from({ length: 40 }, (_, index) => {
+      const kept = store.find("p", `h${index}`);
+      if (kept) expect(kept).toEqual(checkpoint("c", `state ${index}`, "x".repeat(1000 + index)));
+      return kept;
+    });
+    database.close();
+    return found.filter((kept) => kept !== undefined).length;
+  }
+
+  test("that was cut anywhere gives nothing wrong", async () => {
     using directory = stateDirectory();
     const size = await fill(directory.file);
     const whole = readFileSync(directory.file);
-    for (let cut = 64; cut < size; cut += Math.max(64, Math.floor(size / 40 / 64) * 64)) {
+    expect(await countSound(directory.file)).toBe(40);
+    for (let cut = 64; cut < size; cut += Math.ceil(size / CUTS / 64) * 64) {
       writeFileSync(directory.file, whole);
       truncateSync(directory.file, cut);
-      expect(await reopen(directory.file)).toEqual(["state_quarantined"]);
+      await countSound(directory.file);
+      expect(await reopen(directory.file)).toEqual([]);
     }
   });
 
-  test("with any byte changed is set aside, or gives nothing wrong", async () => {
+  test("with any byte changed gives nothing wrong", async () => {
     using directory = stateDirectory();
     const size = await fill(directory.file);
     const whole = readFileSync(directory.file);
-    const stride = Math.floor(size / 100);
-    for (let place = 17; place < size; place += stride) {
+    for (let place = 17; place < size; place += Math.ceil(size / FLIPS)) {
       const bytes = Buffer.from(whole);
       bytes[place] = (bytes[place] ?? 0) ^ 0xff;
       writeFileSync(directory.file, bytes);
-      const database = await openStateDatabase(directory.file).catch((error) => error);
-      if (database instanceof Error) {
-        expect(database).toMatchObject({ name: "ExcursorError" });
-        continue;
-      }
-      const store = createCheckpointStore(database);
-      for (let index = 0; index < 40; index++) {
-        const found = store.find("p", `h${index}`);
-        if (found) expect(found).toEqual(checkpoint("c", `state ${index}`, "x".repeat(1000 + index)));
-      }
-      database.close();
+      await countSound(directory.file);
+      expect(await reopen(directory.file)).toEqual([]);
     }
   });
 });
 
 describe("several processes", () => {
   const start = (file: string, name: string, count: number): ChildProcess =>
-    spawn(process.execPath, [join(import.meta.dirname, "writer.ts"), file, name, String(count)], {
+    spawn(process.execPath, [fileURLToPath(new URL("./writer.ts", import.meta.url)), file, name, String(count)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
 

@@ -18,7 +18,7 @@ export interface ModelCatalogueOptions {
   readonly memory?: EncodingMemory;
 }
 
-export interface EncodingMemory {
+interface EncodingMemory {
   get(key: string): string | undefined;
   set(key: string, value: string): void;
 }

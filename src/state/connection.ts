@@ -1,0 +1,69 @@
+import type { DatabaseSync } from "node:sqlite";
+import { ExcursorError } from "../core/errors.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { Damaged } from "./sqlite-failure.ts";
+import { prepareStateFile } from "./state-file.ts";
+import { inTransaction } from "./transaction.ts";
+
+/** Everything waits while we wait for another process, so it is not for long. */
+const BUSY_TIMEOUT_MS = 500;
+
+/** Opens a file, brings it up to date and looks whether it is sound; 2 ms for each MiB. */
+export function openConnection(Database: typeof DatabaseSync, path: string): DatabaseSync {
+  if (path !== ":memory:") prepareStateFile(path);
+  const connection = new Database(path);
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    const verdict = connection.prepare("PRAGMA integrity_check(1)").get()?.["integrity_check"];
+    if (verdict !== "ok") throw new Damaged();
+    migrate(connection);
+    checkSchema(connection, Database);
+    checkMeter(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function migrate(connection: DatabaseSync): void {
+  if (versionOf(connection) === MIGRATIONS.length) return;
+  inTransaction(connection, "BEGIN IMMEDIATE", () => {
+    // Another process may have been quicker.
+    const version = versionOf(connection);
+    if (version > MIGRATIONS.length) throw tooNew();
+    for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+    connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+const versionOf = (connection: DatabaseSync): number =>
+  Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
+
+/** What SQLite makes for itself (`sqlite_…`) left out. */
+const SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name";
+
+/** A schema that differs from what its version says is not ours any more. */
+function checkSchema(connection: DatabaseSync, Database: typeof DatabaseSync): void {
+  const pristine = new Database(":memory:");
+  migrate(pristine);
+  const [actual, expected] = [connection, pristine].map((database) => JSON.stringify(database.prepare(SCHEMA).all()));
+  pristine.close();
+  if (actual !== expected) throw new Damaged();
+}
+
+/** A meter that shows too much would push out everything that is put. */
+function checkMeter(connection: DatabaseSync): void {
+  const row = connection.prepare(
+    `SELECT count(*) = 1 AND sum(bytes) = (SELECT total(length(state)) FROM checkpoint) + (SELECT total(length(data)) FROM blob)
+       AND sum(checkpoints) = (SELECT count(*) FROM checkpoint) AS is_right FROM meter`,
+  );
+  if (row.get()?.["is_right"] !== 1) throw new Damaged();
+}
+
+const tooNew = (): ExcursorError =>
+  new ExcursorError("config", "The state file was written by a newer Excursor.", {
+    code: "state_too_new",
+    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
+  });

@@ -1,0 +1,17 @@
+/** A file that is not, or not any more, a database of ours. */
+export class Damaged extends Error {}
+
+/** Our own statements are right, so one that makes no sense here is about a schema that is not ours. */
+const SQLITE_ERROR = 1;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+const sqliteCode = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+export function isCorrupt(error: unknown): boolean {
+  return error instanceof Damaged || [SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(error));
+}
+
+const SQLITE_BUSY = 5;
+
+export const isBusy = (error: unknown): boolean => sqliteCode(error) === SQLITE_BUSY;
