@@ -40,6 +40,8 @@ export interface RunPlan {
   readonly model: ResolvedModel;
   /** The turn as it is sent: what does not fit the model's window may have been left out. */
   readonly turn: Turn;
+  /** Whose checkpoints these are: principal and account. Another account's mean nothing to the backend. */
+  readonly owner: string;
 }
 
 export interface CursorRunParts {
@@ -122,7 +124,7 @@ export class CursorRun implements Run {
   async #start(): Promise<void> {
     try {
       this.#plan = await this.#parts.plan();
-      this.#prompt = preparePrompt(this.#plan.turn, this.#parts.checkpoints);
+      this.#prompt = preparePrompt(this.#plan.turn, this.#plan.owner, this.#parts.checkpoints);
       this.#encoding = this.#plan.model.encodings[0];
       this.#open();
     } catch (error) {
@@ -331,13 +333,13 @@ export class CursorRun implements Run {
   /** Keeps the checkpoint under the history that the client will send back, and lets go of the stream. */
   #conclude(): void {
     const { turn, checkpoints } = this.#parts;
-    const [state, prompt] = [this.#state, this.#prompt];
+    const [plan, state, prompt] = [this.#plan, this.#state, this.#prompt];
     this.#end();
     this.#takeText();
-    if (!state || !prompt) return;
+    if (!plan || !state || !prompt) return;
     const { blobs, conversationId } = prompt;
     const key = historyKeys([...turn.messages, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
-    checkpoints.put(turn.principal.id, key, {
+    checkpoints.put(plan.owner, key, {
       conversationId,
       state: toBinary(ConversationStateStructureSchema, state),
       blobs: blobs.pick(reachableIds(state, blobs)),

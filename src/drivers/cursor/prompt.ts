@@ -25,12 +25,11 @@ export interface Prompt {
  * Continues the conversation where the backend's own checkpoint stands, if there is one after exactly this history.
  * An edited or forked history has none, and is told anew.
  */
-export function preparePrompt(turn: Turn, checkpoints: CheckpointStore): Prompt {
+export function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Prompt {
   const { messages } = turn;
   const last = messages.at(-1);
   const key = historyKeys(messages.slice(0, -1)).at(-1);
-  const found =
-    last?.role === "user" && messages.length > 1 ? checkpoints.find(turn.principal.id, key ?? "") : undefined;
+  const found = last?.role === "user" && messages.length > 1 ? checkpoints.find(owner, key ?? "") : undefined;
   if (!found || last?.role !== "user") return rebuildPrompt(turn);
   return {
     conversationId: found.conversationId,

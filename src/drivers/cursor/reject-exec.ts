@@ -1,14 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type ExecClientControlMessageSchema,
-  type ExecClientMessage,
-  ExecClientMessageSchema,
-  type ExecServerMessage,
-} from "../../gen/agent/v1/exec_pb.ts";
+import { type ExecClientMessage, ExecClientMessageSchema, type ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
 import { ShellStreamSchema } from "../../gen/agent/v1/exec_shell_pb.ts";
 
 type Result = MessageInitShape<typeof ExecClientMessageSchema>["message"] & object;
-export type ExecControl = MessageInitShape<typeof ExecClientControlMessageSchema>["message"] & object;
 
 /** How a request is turned down: with its family's own words, or, where we do not know them, by a throw. */
 export type Rejection =

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Secret } from "../../../src/core/secret.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
@@ -56,7 +57,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     expect((await read(open(driver, other))).text).toBe("checkpoint");
   });
 
-  it("an edited history, or another principal, never meets that checkpoint", async () => {
+  it("an edited history, another principal or another account never meets that checkpoint", async () => {
     const { driver, checkpoints } = await setUpDriver(transport);
     await read(open(driver, aTurn([user("@sim say hello")])));
     await expect.poll(() => checkpoints.size).toBe(1);
@@ -65,6 +66,8 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     const same = [user("@sim say hello"), assistant("hello"), user("@sim say {{reused}}")];
     const stranger = { principal: { id: "p2", token: undefined } };
     expect((await read(open(driver, aTurn(same, stranger)))).text).toBe("fresh");
+    const otherAccount = { principal: { id: "p1", token: new Secret("somebody-else") } };
+    expect((await read(open(driver, aTurn(same, otherAccount)))).text).toBe("fresh");
   });
 
   it("resumes a dropped stream from the checkpoint, and repeats nothing", async () => {

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 export const KEY = "exc_a-key-for-tests-only-0123456789";
 
-export interface GatewayProcess {
+interface GatewayProcess {
   readonly url: string;
   readonly client: OpenAI;
   readonly log: () => string;
