@@ -5,7 +5,7 @@ export interface EventQueueOptions {
   readonly onPressure: (isFull: boolean) => void;
   /** The reader has left the loop before the end. */
   readonly onLeave: () => void;
-  /** How many characters may wait. */
+  /** About how many bytes may wait. */
   readonly highWater?: number;
 }
 
@@ -107,6 +107,8 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   }
 }
 
-/** Roughly, in characters. */
+/** What an event weighs beside its text: most are a few letters, and become a whole event of a dialect on their way. */
+const EVENT_BYTES = 128;
+
 const sizeOf = (event: TurnEvent): number =>
-  "text" in event ? event.text.length : "json" in event ? event.json.length : 64;
+  EVENT_BYTES + ("text" in event ? event.text.length : "json" in event ? event.json.length : 0);

@@ -173,7 +173,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#isOver = true;
     // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
     const stream = this.#stream;
-    stream?.end();
+    if (!this.#isEnded) stream?.end();
     stream?.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
     this.#handler.end();
   }

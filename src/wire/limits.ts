@@ -36,7 +36,7 @@ export interface WireLimits {
   readonly sessionIdleMs: number;
   /** HTTP/2 connections to one origin. */
   readonly maxSessions: number;
-  /** HTTP/2 receive window of one stream: what an unread stream can hold. */
+  /** HTTP/2 receive window of one stream: what an unread stream can hold, in memory many times that (see bench). */
   readonly streamWindowBytes: number;
   /** HTTP/2 receive window of one connection. */
   readonly sessionWindowBytes: number;
@@ -68,7 +68,7 @@ const DEFAULT_LIMITS: WireLimits = {
   sessionMaxAgeMs: 15 * 60_000,
   sessionIdleMs: 5 * 60_000,
   maxSessions: 32,
-  streamWindowBytes: 256 * KiB,
+  streamWindowBytes: 64 * KiB,
   sessionWindowBytes: 8 * MiB,
 
   maxShortSockets: 64,

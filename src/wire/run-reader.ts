@@ -68,6 +68,8 @@ export class RunReader implements HttpHandler {
   }
 
   readonly cancel = (): void => {
+    // Most runs are cancelled when they are over, and an error costs a stack.
+    if (this.isOver) return;
     this.close(new ExcursorError("canceled", "The request was cancelled."));
   };
 

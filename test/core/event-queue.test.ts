@@ -110,10 +110,10 @@ describe("the end", () => {
 });
 
 it("tells of pressure when much waits, and when it is gone", async () => {
-  const { queue, pressure } = aQueue(10);
-  queue.push(text("123456789"));
+  const { queue, pressure } = aQueue(1000);
+  for (let count = 0; count < 7; count++) queue.push(text("x"));
   expect(pressure).toEqual([]);
-  queue.push(text("0"));
+  queue.push(text("long".repeat(25)));
   queue.push(text("more"));
   expect(pressure).toEqual([true]);
   queue.close();
