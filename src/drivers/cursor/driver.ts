@@ -1,14 +1,15 @@
-import { createHash } from "node:crypto";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
+import { accountId } from "./account-id.ts";
 import { fitContext } from "./context-window.ts";
 import { CursorRun } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue } from "./models/model.ts";
 import type { Transports } from "./stream.ts";
+import { TIME_ZONE } from "./time-zone.ts";
 
 export interface CursorDriverOptions {
   readonly origin: string;
@@ -38,7 +39,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const credentialOf = ({ token }: Principal) => {
     const found = token ?? options.token();
     if (!found) throw notSignedIn();
-    return { id: createHash("sha256").update(found.reveal()).digest("base64url"), token: found };
+    return { id: accountId(found), token: found };
   };
   return {
     open(turn, context) {
@@ -52,14 +53,15 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
           const credential = credentialOf(turn.principal);
           const caller = {
             token: credential.token.reveal(),
-            timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+            timezone: TIME_ZONE,
             ...(clientVersion === undefined ? {} : { clientVersion }),
           };
           const [model, endpoint] = await Promise.all([
             models.resolve(turn.model, credential, context.signal),
             endpoints.find(credential.id, caller),
           ]);
-          return { caller, endpoint, model, turn: fitContext(turn, model, options.context) };
+          const owner = `${turn.principal.id} ${credential.id}`;
+          return { caller, endpoint, model, owner, turn: fitContext(turn, model, options.context) };
         },
         onEncoding: (baseId, kind) => models.remember(baseId, kind),
       });

@@ -7,7 +7,10 @@ import type { McpToolDefinition } from "../../gen/agent/v1/mcp_pb.ts";
 import { type RequestContext, RequestContextSchema } from "../../gen/agent/v1/request_context_pb.ts";
 import { type AgentRunRequest, AgentRunRequestSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { ModelEncoding } from "./models/model.ts";
+import { TIME_ZONE } from "./time-zone.ts";
 import { wireUserMessage } from "./user-message.ts";
+
+const OS_VERSION = `${osType().toLowerCase()} ${release()}`;
 
 /** What a run does: answer a message, or go on where a state stands. */
 export type RunAction = { readonly type: "user"; readonly message: UserMessage } | { readonly type: "resume" };
@@ -58,11 +61,7 @@ export function requestContext(system: string, tools: readonly McpToolDefinition
   return create(RequestContextSchema, {
     ...(system === "" ? {} : { cloudRule: system }),
     tools: [...tools],
-    env: {
-      osVersion: `${osType().toLowerCase()} ${release()}`,
-      shell: "bash",
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    },
+    env: { osVersion: OS_VERSION, shell: "bash", timeZone: TIME_ZONE },
     rulesInfoComplete: true,
     envInfoComplete: true,
     mcpInfoComplete: true,
