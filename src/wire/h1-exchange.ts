@@ -60,7 +60,8 @@ export class H1Exchange implements HttpExchange {
 
   #watchConnecting(outgoing: ClientRequest, connected: "connect" | "secureConnect"): void {
     outgoing.once("socket", (socket) => {
-      if (outgoing.reusedSocket) {
+      // `reusedSocket` does not tell: it stays false where a freed socket goes to a request that waited for one.
+      if (!socket.connecting && !(socket as { readonly secureConnecting?: boolean }).secureConnecting) {
         this.#isConnected = true;
         return;
       }
