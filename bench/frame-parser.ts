@@ -4,7 +4,7 @@ import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 const MiB = 1024 * 1024;
 
 /** SEC-21: parsing is linear in the bytes and holds little, in the worst of all cuts: one byte at a time. */
-export async function run(): Promise<BenchResult[]> {
+export async function measureFrameParser(): Promise<BenchResult[]> {
   const small = encodeFrame(Buffer.alloc(4 * MiB));
   const large = encodeFrame(Buffer.alloc(8 * MiB));
   const times = interleave({ small: () => pushBytes(small), large: () => pushBytes(large) });

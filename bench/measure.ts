@@ -1,13 +1,24 @@
-/** One figure that we claim: a ratio, measured within one run, and the bound it must keep. */
+/** One figure that we claim, measured within one run, and the bound it must keep. */
 export interface BenchResult {
   readonly name: string;
   readonly value: number;
-  /** The value must not be larger. Without one the figure is for information. */
+  /** Default: none, a ratio. */
+  readonly unit?: string;
+  /** The value must not be larger. Without any bound the figure is for information. */
   readonly bound?: number;
+  /** The value must not be smaller. */
+  readonly least?: number;
+  /** Why the figure holds although the value passes its bound. */
+  readonly excuse?: string | undefined;
   readonly note?: string;
 }
 
-const ROUNDS = 5;
+export const ROUNDS = 5;
+
+export function holds({ value, bound, least, excuse }: BenchResult): boolean {
+  if (excuse !== undefined) return true;
+  return (bound === undefined || value <= bound) && (least === undefined || value >= least);
+}
 
 /** Times two or more pieces of work in turn, so that whatever else the machine does hits all of them alike. */
 export function interleave<Name extends string>(works: Readonly<Record<Name, () => unknown>>): Record<Name, number[]> {
@@ -29,7 +40,9 @@ export function medianRatio(times: readonly number[], baseline: readonly number[
   return median(times.map((time, round) => time / (baseline[round] ?? Number.NaN)));
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+export const median = (values: readonly number[]): number => percentile(values, 0.5);
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -10,7 +10,7 @@ const MESSAGES = 200_000;
 const CHUNK_BYTES = 16_384;
 
 /** What checking costs: our decoder against one that trusts every offset, on the way a token takes. */
-export async function run(): Promise<BenchResult[]> {
+export async function measureTextDelta(): Promise<BenchResult[]> {
   const chunks = makeChunks();
   const times = interleave({
     unchecked: () => read(chunks, uncheckedText),

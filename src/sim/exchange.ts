@@ -132,8 +132,12 @@ export class Exchange {
     if (session && !session.destroyed) {
       // A PING is answered in turn, so its answer comes after everything before it was read.
       await new Promise<void>((resolve) => {
-        session.once("close", resolve);
-        if (!session.ping(() => resolve())) resolve();
+        const settle = () => {
+          this.#response.off("close", settle);
+          resolve();
+        };
+        this.#response.once("close", settle);
+        if (!session.ping(settle)) settle();
       });
       return;
     }
@@ -157,7 +161,8 @@ export class Exchange {
   /** Tells the peer to make no more requests on this connection; what is open goes on. */
   goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
     const session = this.#stream?.session;
-    session?.goaway(code, this.#stream?.id ?? 0);
+    // Without a stream id it speaks of all there are: naming ours would disown those that came after it.
+    session?.goaway(code);
     session?.close();
   }
 

@@ -41,6 +41,8 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
   const sessions = new Set<Http2Session>();
   const http1 = createHttp1Server({ requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
   const http2 = tls ? createTlsServer(tls, onRequest) : createHttp2Server(HTTP2, onRequest as never);
+  // It never listens itself, and watches its connections (idle ones, slow headers) only from then on.
+  http1.emit("listening");
   http2.on("session", (session) => {
     sessions.add(session);
     session.on("error", () => {}).on("close", () => sessions.delete(session));
@@ -75,7 +77,7 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
     close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
-      http1.closeIdleConnections();
+      http1.close();
       // A connection that never sent a request belongs to neither server.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       return closed;

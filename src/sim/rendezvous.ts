@@ -18,6 +18,7 @@ interface Room {
   bufferedBytes: number;
   failure: ConnectFailure | undefined;
   uplink: Uplink | undefined;
+  onFirst: (() => void) | undefined;
 }
 
 /**
@@ -45,11 +46,13 @@ export class Rendezvous {
       if (room.uplink) {
         room.bufferedBytes -= next.length;
         room.uplink.receive(next);
-      } else room.queue.push(next);
+      } else {
+        room.queue.push(next);
+        room.onFirst?.();
+      }
     }
   }
 
-  /** Whether the first upload came before the download. */
   hasFirst(requestId: string): boolean {
     return (this.#rooms.get(requestId)?.queue.length ?? 0) > 0;
   }
@@ -60,6 +63,24 @@ export class Rendezvous {
     const room = this.#room(requestId);
     room.failure = failure;
     room.uplink?.stop(failure);
+  }
+
+  /**
+   * Waits a moment for the first upload, where it did not come before the download: with it, the answer knows whether
+   * it is to fail before it begins. Not for long, since some clients upload only when the download was answered.
+   */
+  async waitForFirst(requestId: string, patienceMs: number): Promise<void> {
+    this.#over.delete(requestId);
+    const room = this.#room(requestId);
+    if (room.queue.length > 0 || room.failure) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, patienceMs);
+      room.onFirst = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    room.onFirst = undefined;
   }
 
   /** Joins the download: hands over every upload so far, and every later one until {@link leave}. */
@@ -90,6 +111,7 @@ export class Rendezvous {
       bufferedBytes: 0,
       failure: undefined,
       uplink: undefined,
+      onFirst: undefined,
     };
     this.#rooms.set(requestId, room);
     // Uploads whose download never comes: the oldest make room.

@@ -67,6 +67,13 @@ describe.each(TRANSPORTS)("the faults of the backend as our wire meets them, ove
     if (transport === "h2") expect(error?.context["http2Code"]).toBe(11);
   });
 
+  it("goaway lets all open runs finish, and later ones go elsewhere (REL-11)", async () => {
+    const { client } = await setUp(transport);
+    const prompts = Array.from({ length: 20 }, (_, n) => `@sim say a${n} ;; fault goaway ;; say b${n}`);
+    const records = await Promise.all(prompts.map((prompt) => client.say(prompt)));
+    expect(records.map(({ text, error }) => [text, error])).toEqual(prompts.map((_, n) => [`a${n}b${n}`, undefined]));
+  });
+
   it("dup-frame asks the same twice: the answers to both are accepted", async () => {
     const { client } = await setUp(transport, { tools: { look: () => "x" } });
     const { execs, error } = await client.say("@sim fault dup-frame ;; call look {}");

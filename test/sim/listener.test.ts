@@ -1,7 +1,12 @@
 import { once } from "node:events";
+import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { ConversationActionSchema } from "../../src/gen/agent/v1/action_pb.ts";
+import { AgentClientMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
+import { BidiAppendRequestSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { makeCertificate } from "../wire/support/certificate.ts";
 import { setUp } from "./support/transports.ts";
 
@@ -51,6 +56,36 @@ describe("one port for both versions of HTTP", () => {
       );
     },
   );
+
+  it("closes at once although clients keep idle connections open", async () => {
+    const { sim } = await setUp("h1");
+    await (await fetch(`${sim.url}/v1/models`, { headers: { authorization: "Bearer x" } })).text();
+    const start = performance.now();
+    await sim.close(60_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  it("answers with the status where the download comes before its first upload", async () => {
+    const { sim } = await setUp("h1");
+    const headers = { authorization: "Bearer tester", "content-type": "application/connect+proto" };
+    const download = request(`${sim.url}/agent.v1.AgentService/RunSSE`, { method: "POST", headers });
+    download.end(Buffer.from([0, 0, 0, 0, 4, 10, 2, 114, 49]));
+    await once(download, "finish");
+    const action = { case: "userMessageAction" as const, value: { userMessage: { text: "@sim fail http=503" } } };
+    const message = create(AgentClientMessageSchema, {
+      message: { case: "runRequest", value: { action: create(ConversationActionSchema, { action }) } },
+    });
+    const data = Buffer.from(toBinary(AgentClientMessageSchema, message)).toString("hex");
+    const upload = create(BidiAppendRequestSchema, { data, requestId: { requestId: "r1" } });
+    await fetch(`${sim.url}/aiserver.v1.BidiService/BidiAppend`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/proto" },
+      body: Buffer.from(toBinary(BidiAppendRequestSchema, upload)),
+    });
+    const [response] = await once(download, "response");
+    expect(response.statusCode).toBe(503);
+    response.resume();
+  });
 
   it("listens on loopback only (SEC-01)", async () => {
     const { sim } = await setUp("h1");

@@ -219,6 +219,21 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
     ]);
   });
 
+  it("goes on from a replayed history also with the script of the settings", async () => {
+    const { client } = await setUp(
+      transport,
+      { tools: { look: () => "live" } },
+      { script: "@sim call look {} ;; say {{result}}" },
+    );
+    const roots = client.storeRoots([
+      { role: "user", content: "anything" },
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "1", toolName: "mcp_gw_look", args: {} }] },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "1", toolName: "look", result: "cold" }] },
+    ]);
+    const { text, execs } = await client.resume({ request: { conversationState: { rootPromptMessagesJson: roots } } });
+    expect([text, execs.length]).toEqual(["cold", 1]);
+  });
+
   it("a message after the results belongs to the same turn, and its steps follow", async () => {
     const { client } = await setUp(transport, { tools: { look: () => "seen" } });
     const roots = client.storeRoots([
@@ -264,6 +279,14 @@ describe.each(TRANSPORTS)("{{reused}}, checkpoints and resuming, over %s", (tran
     expect(error).toBeUndefined();
     expect(text).toBe("one");
     expect(usage).toBeDefined();
+  });
+
+  it("cancel_action before there was anything to say just ends the run", async () => {
+    const { client } = await setUp(transport, {}, { bootstrapMs: 60_000 });
+    const { error, messages } = await client.say("@sim say one", {
+      onOpen: (send) => send({ case: "conversationAction", value: { action: { case: "cancelAction", value: {} } } }),
+    });
+    expect([error, messages.length]).toEqual([undefined, 0]);
   });
 
   it("a message sent while the answer is under way is echoed, and its steps follow", async () => {

@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentClientMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
+import { UserMessageSchema } from "../../src/gen/agent/v1/user_message_pb.ts";
 import { BidiAppendRequestSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import type { ClientMessage, Intercept } from "./support/backend-client.ts";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
@@ -78,6 +79,15 @@ describe.each(TRANSPORTS)("what the backend rejects, over %s", (transport) => {
         return true;
       },
     },
+    "a wrong kv result member": {
+      field: "kv_client_message.getBlobResult",
+      intercept: (message, send) => {
+        if (message.case !== "kvServerMessage" || message.value.message.case !== "setBlobArgs") return false;
+        const { id } = message.value;
+        send({ case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value: {} } } });
+        return true;
+      },
+    },
     "a second run_request": {
       field: "run_request",
       intercept: onCall((_, __, send) => send({ case: "runRequest", value: {} })),
@@ -117,7 +127,7 @@ describe.each(TRANSPORTS)("what the backend rejects, over %s", (transport) => {
           const isBreach = intercept(message, send);
           if (!isBreach || name.includes("unanswered")) return isBreach;
           // After the breach, the proper answer, where the breach was not taken for one.
-          const answersItself = /second answer|wrong result|differs|another member/.test(name);
+          const answersItself = /second answer|wrong result|differs|another member|wrong kv/.test(name);
           const isDone = isFirst && answersItself;
           isFirst = false;
           return isDone;
@@ -155,6 +165,21 @@ describe.each(TRANSPORTS)("what the backend rejects, over %s", (transport) => {
     expect(error?.message).toContain("conversation_state.root_prompt_messages_json[0]:");
     expect(error?.message).toContain("Blob not found: 10,82");
     expect(error?.context).toMatchObject({ connectCode: "internal" });
+  });
+
+  it("blob ids that are not 32 bytes, in every structure that has some", async () => {
+    const { client } = await setUp(transport);
+    const short = Uint8Array.of(1, 2, 3);
+    const states = { todos: [short], summary: short, plan: short, summaryArchives: [short] };
+    for (const [name, value] of Object.entries(states)) {
+      const { error } = await client.say("@sim say hi", { request: { conversationState: { [name]: value } } });
+      expect(error?.message).toContain("conversation_state.");
+      expect(error?.message).toContain("a blob id has 32 bytes");
+    }
+    const image = { uuid: "1", dataOrBlobId: { case: "blobId" as const, value: short } };
+    const userMessage = create(UserMessageSchema, { text: "hi", selectedContext: { selectedImages: [image] } });
+    const { error } = await client.run({ action: { case: "userMessageAction", value: { userMessage } } });
+    expect(error?.message).toContain("user_message.selected_context.selected_images[0].blob_id:");
   });
 
   it("a message that is no message", async () => {

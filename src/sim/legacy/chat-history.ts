@@ -14,13 +14,14 @@ function readBubble({ type, text, images, toolResults }: ConversationMessage): M
   if (type !== MessageType.AI) {
     return [{ role: "user", text, images: images.map(({ data }) => describeImage(data, "")) }];
   }
-  const calls: Call[] = toolResults.map(({ toolName, rawArgs, args }) => ({
+  const calls: Call[] = toolResults.map(({ toolCallId, toolName, rawArgs, args }) => ({
+    id: toolCallId,
     name: toolName,
     args: parse(rawArgs || args),
   }));
-  const results = toolResults.map(({ content, result }) => {
+  const results = toolResults.map(({ toolCallId, content, result }) => {
     const mcp = result?.result.case === "mcpResult" ? result.result.value.result : undefined;
-    return content ?? mcp ?? result?.error?.modelVisibleErrorMessage ?? "";
+    return { callId: toolCallId, text: content ?? mcp ?? result?.error?.modelVisibleErrorMessage ?? "" };
   });
   const said: Message = { role: "assistant", text, calls };
   return results.length === 0 ? [said] : [said, { role: "tool", results }];

@@ -20,7 +20,7 @@ import { AgentStage } from "./agent-stage.ts";
 import { endBeforeStream } from "./before-stream.ts";
 import { type Briefing, brief, userMessagesOf } from "./briefing.ts";
 import { Correspondence } from "./correspondence.ts";
-import { defaultScript, echoOf } from "./echo.ts";
+import { echoOf } from "./echo.ts";
 import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
 import { RunTrace } from "./run-trace.ts";
@@ -45,6 +45,7 @@ export class AgentRun {
   readonly #steps: Step[] = [];
   #briefing: Briefing | undefined;
   #hasStarted = false;
+  #isStopped = false;
   #noted: ConnectFailure | undefined;
 
   constructor(backend: Backend, account: Account, requestId: string, out: FrameWriter) {
@@ -80,6 +81,7 @@ export class AgentRun {
 
   /** One message of the client. */
   receive(payload: Uint8Array): void {
+    if (this.#isStopped) return;
     try {
       this.#receive(fromBinary(AgentClientMessageSchema, payload));
     } catch (error) {
@@ -97,6 +99,7 @@ export class AgentRun {
   /** Ends the run with this failure, wherever it is. */
   stop(failure: ConnectFailure): void {
     this.#noteViolation(failure);
+    this.#isStopped = true;
     this.#lifeline.stop(failure);
     this.#correspondence.abandon(failure);
     if (!this.#hasStarted) this.#out.end(failure);
@@ -130,11 +133,13 @@ export class AgentRun {
       if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
-      const briefing = await brief(request, this.#requestId, this.#correspondence);
+      const briefing = await brief(request, this.#requestId, this.#correspondence, this.#backend.options);
       this.#briefing = briefing;
       await this.#answer(request, briefing);
     } catch (error) {
-      if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
+      // Cancelled before there was anything to say.
+      if (error instanceof TurnCancelled) this.#out.end();
+      else if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
     } finally {
       this.#lifeline.end();
       this.#correspondence.abandon(new StreamGone());
@@ -142,11 +147,11 @@ export class AgentRun {
   }
 
   async #answer(request: AgentRunRequest, briefing: Briefing): Promise<void> {
-    const { options, tally } = this.#backend;
-    const { script: own, turn, turnCount, from } = briefing;
-    const script = own ?? defaultScript(options, turnCount);
+    const { tally } = this.#backend;
+    const { script, turn, turnCount, from } = briefing;
     const source = script?.source ?? "";
-    this.#steps.push(...(script?.steps ?? []));
+    // Before those of a client that was quick to steer.
+    this.#steps.unshift(...(script?.steps ?? []));
 
     const stage = new AgentStage({
       lifeline: this.#lifeline,

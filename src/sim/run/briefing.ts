@@ -6,11 +6,13 @@ import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
 import type { AgentRunRequest } from "../../gen/agent/v1/run_pb.ts";
 import { type UserMessage, UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
 import { ConnectFailure } from "../connect-failure.ts";
+import type { SimOptions } from "../options.ts";
 import { asOneTurn, describeHistory, scriptOf, splitTurns, type Turn } from "../script/conversation.ts";
 import type { Script } from "../script/parse.ts";
 import type { Received } from "../script/placeholders.ts";
 import { stepsDone } from "../script/progress.ts";
 import type { Correspondence } from "./correspondence.ts";
+import { defaultScript } from "./echo.ts";
 import { readMarker } from "./marker.ts";
 import { readPlainHistory } from "./read-history.ts";
 import { type BlobSource, type History, readHistory, readUserMessage } from "./read-state.ts";
@@ -36,7 +38,12 @@ export interface Briefing {
 }
 
 /** Reads what the client brought and asks it for the rest: the blobs of its history, then its context. */
-export async function brief(request: AgentRunRequest, requestId: string, client: Correspondence): Promise<Briefing> {
+export async function brief(
+  request: AgentRunRequest,
+  requestId: string,
+  client: Correspondence,
+  options: SimOptions,
+): Promise<Briefing> {
   const state = request.conversationState ?? create(ConversationStateStructureSchema);
   const { action } = request;
   if (!action?.action.case) throw new ConnectFailure("invalid_argument", "run_request.action: there is none.");
@@ -56,7 +63,7 @@ export async function brief(request: AgentRunRequest, requestId: string, client:
   const start = (isResumed ? marker?.turnStart : undefined) ?? splitTurns(messages).at(-1)?.start ?? messages.length;
   const turn = asOneTurn(messages, start);
   const turns = [...splitTurns(messages.slice(0, start)), turn];
-  const script = scriptOf(turns);
+  const script = scriptOf(turns) ?? defaultScript(options, turns.length);
   const done = stepsDone(script?.steps ?? [], turn.calls, (a, b) => tools.isSame(a, b));
 
   const unrooted = history.isInRoots ? [] : history.messages.filter((message) => message.role !== "system");

@@ -75,6 +75,7 @@ export class Correspondence {
   /** The bytes of a blob, or undefined if the client has none such. */
   async getBlob(blobId: Uint8Array): Promise<Uint8Array | undefined> {
     const reply = await this.#askKv({ case: "getBlobArgs", value: { blobId } });
+    this.#checkKv(reply, "getBlobResult", "get_blob_result");
     const data = reply?.message.case === "getBlobResult" ? reply.message.value.blobData : undefined;
     if (data) this.checkBlob("kv_client_message.get_blob_result.blob_data", blobId, data);
     return data;
@@ -85,7 +86,9 @@ export class Correspondence {
    * There are clients that never give it, and the real backend answers them all the same.
    */
   async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
-    const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } });
+    const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } }).then((reply) =>
+      this.#checkKv(reply, "setBlobResult", "set_blob_result"),
+    );
     stored.catch((error) => error instanceof ConnectFailure && this.#options.stop(error));
     if (!this.#isHeeded) return;
     let timer: NodeJS.Timeout | undefined;
@@ -96,6 +99,11 @@ export class Correspondence {
       }, ACKNOWLEDGE_MS);
     });
     await Promise.race([stored, patience]).finally(() => clearTimeout(timer));
+  }
+
+  #checkKv(reply: KvClientMessage | undefined, expected: KvClientMessage["message"]["case"], name: string): void {
+    if (!reply || reply.message.case === expected) return;
+    this.violate(`kv_client_message.${reply.message.case ?? "message"}`, `request ${reply.id} wants ${name}`);
   }
 
   checkBlob(field: string, blobId: Uint8Array, data: Uint8Array): void {

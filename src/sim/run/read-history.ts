@@ -21,13 +21,19 @@ export function readPlainHistory(history: ConversationHistory | undefined): read
         const text = parts.map(({ content }) => (content.case === "text" ? content.value.text : "")).join("");
         const calls = parts.flatMap(({ content }): Call[] =>
           content.case === "toolCall"
-            ? [{ name: content.value.toolName, args: parseObject(content.value.argsJson) }]
+            ? [
+                {
+                  id: content.value.toolCallId,
+                  name: content.value.toolName,
+                  args: parseObject(content.value.argsJson),
+                },
+              ]
             : [],
         );
         return [{ role: "assistant", text, calls }];
       }
       case "tool":
-        return [{ role: "tool", results: [textOf(message.value.content)] }];
+        return [{ role: "tool", results: [{ callId: message.value.toolCallId, text: textOf(message.value.content) }] }];
       default:
         return [];
     }

@@ -31,6 +31,7 @@ export interface History {
  * Clients that write their history only into turns are understood, too; whichever is used must be complete.
  */
 export async function readHistory(state: ConversationStateStructure, blobs: BlobSource): Promise<History> {
+  checkIds(state, blobs);
   const [messages, turns] = await Promise.all([
     Promise.all(
       state.rootPromptMessagesJson.map(async (id, index) => {
@@ -68,8 +69,31 @@ const readRoot = (bytes: Uint8Array): Message =>
   parseRootMessage(bytes) ?? { role: "system", text: Buffer.from(bytes).toString("utf8") };
 
 async function fetchBlob(id: Uint8Array, field: string, blobs: BlobSource): Promise<Uint8Array | undefined> {
-  if (id.length !== 32) blobs.reject(field, `a blob id has 32 bytes, this has ${id.length}: ${blobNotFound(id)}`);
+  checkId(id, field, blobs);
   return blobs.get(id);
+}
+
+function checkId(id: Uint8Array, field: string, blobs: BlobSource): void {
+  if (id.length !== 32) blobs.reject(field, `a blob id has 32 bytes, this has ${id.length}: ${blobNotFound(id)}`);
+}
+
+/** The ids of a state that nobody here follows must be ids all the same. */
+function checkIds(state: ConversationStateStructure, blobs: BlobSource): void {
+  const lists = { todos: state.todos, summary_archives: state.summaryArchives };
+  for (const [name, ids] of Object.entries(lists)) {
+    ids.forEach((id, index) => {
+      checkId(id, `conversation_state.${name}[${index}]`, blobs);
+    });
+  }
+  const single = { summary: state.summary, plan: state.plan, summary_archive: state.summaryArchive };
+  for (const [name, id] of Object.entries(single)) {
+    if (id && id.length > 0) checkId(id, `conversation_state.${name}`, blobs);
+  }
+  for (const [path, { content, initialContent }] of Object.entries(state.fileStatesV2)) {
+    for (const id of [content, initialContent]) {
+      if (id && id.length > 0) checkId(id, `conversation_state.file_states_v2[${path}]`, blobs);
+    }
+  }
 }
 
 /** A missing blob matters only if the turn is needed: it is returned, not thrown. */
@@ -112,43 +136,50 @@ function readToolCall(toolCall: ToolCall): Message[] {
   if (tool.case !== "mcpToolCall") {
     const json = toJson(ToolCallSchema, toolCall) as Record<string, { args?: JsonObject; result?: JsonObject }>;
     const member = tool.case === undefined ? undefined : json[tool.case];
-    const call: Call = { name: tool.case?.replace(/ToolCall$/, "") ?? "unknown", args: member?.args ?? {} };
-    const result: Message[] = member?.result ? [{ role: "tool", results: [JSON.stringify(member.result)] }] : [];
+    const id = toolCall.toolCallId ?? "";
+    const call: Call = { id, name: tool.case?.replace(/ToolCall$/, "") ?? "unknown", args: member?.args ?? {} };
+    const text = member?.result && JSON.stringify(member.result);
+    const result: Message[] = text === undefined ? [] : [{ role: "tool", results: [{ callId: id, text }] }];
     return [{ role: "assistant", text: "", calls: [call] }, ...result];
   }
   const { args, result } = tool.value;
   const entries = Object.entries(args?.args ?? {}).map(([key, value]) => [key, toJson(ValueSchema, value)]);
-  const call: Call = { name: args?.toolName || args?.name || "", args: Object.fromEntries(entries) as JsonObject };
+  const id = args?.toolCallId ?? "";
+  const call: Call = { id, name: args?.toolName || args?.name || "", args: Object.fromEntries(entries) as JsonObject };
   const text =
     result?.result.case === "success"
       ? result.result.value.content.map(({ content }) => (content.case === "text" ? content.value.text : "")).join("\n")
       : result?.result.case === "error"
         ? result.result.value.error
         : undefined;
-  const answer: Message[] = text === undefined ? [] : [{ role: "tool", results: [text] }];
+  const answer: Message[] = text === undefined ? [] : [{ role: "tool", results: [{ callId: id, text }] }];
   return [{ role: "assistant", text: "", calls: [call] }, ...answer];
 }
 
 /** A user message with its images; long texts and images may have been moved into blobs. */
 export async function readUserMessage(message: UserMessage, blobs: BlobSource): Promise<Message & { role: "user" }> {
   const { textBlobId } = message;
-  const moved =
-    textBlobId && textBlobId.length > 0 ? ((await blobs.get(textBlobId)) ?? notFound(textBlobId)) : undefined;
+  const need = async (id: Uint8Array, field: string) =>
+    (await fetchBlob(id, `user_message.${field}`, blobs)) ?? notFound(id);
+  const moved = textBlobId && textBlobId.length > 0 ? await need(textBlobId, "text_blob_id") : undefined;
   const text = moved ? Buffer.from(moved).toString("utf8") : message.text;
-  const images = await Promise.all(
-    (message.selectedContext?.selectedImages ?? []).map((image) => readImage(image, blobs)),
+  const images = (message.selectedContext?.selectedImages ?? []).map((image, index) =>
+    readImage(image, (id) => need(id, `selected_context.selected_images[${index}].blob_id`)),
   );
-  return { role: "user", text: unwrapUserQuery(text), images };
+  return { role: "user", text: unwrapUserQuery(text), images: await Promise.all(images) };
 }
 
-async function readImage({ dataOrBlobId: source, mimeType }: SelectedImage, blobs: BlobSource): Promise<Image> {
+async function readImage(
+  { dataOrBlobId: source, mimeType }: SelectedImage,
+  need: (id: Uint8Array) => Promise<Uint8Array>,
+): Promise<Image> {
   switch (source.case) {
     case "data":
       return describeImage(source.value, mimeType);
     case "blobIdWithData":
       return describeImage(source.value.data, mimeType);
     case "blobId":
-      return describeImage((await blobs.get(source.value)) ?? notFound(source.value), mimeType);
+      return describeImage(await need(source.value), mimeType);
     default:
       return describeImage(new Uint8Array(), mimeType);
   }

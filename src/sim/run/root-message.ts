@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Call, Image, Message } from "../script/conversation.ts";
+import type { Call, Image, Message, Result } from "../script/conversation.ts";
 import { describeImage } from "./image.ts";
 
 /**
@@ -60,16 +60,16 @@ export function rootsOf(message: Message): JsonObject[] {
       return [userRoot(message.text)];
     case "assistant": {
       const text = message.text === "" ? [] : [{ type: "text", text: message.text }];
-      const calls = message.calls.map(({ name, args }) => ({
+      const calls = message.calls.map(({ id, name, args }) => ({
         type: "tool-call",
-        toolCallId: name,
+        toolCallId: id || name,
         toolName: name,
         args,
       }));
       return [assistantRoot([...text, ...calls])];
     }
     case "tool":
-      return message.results.map((text) => toolRoot("", "", text, false));
+      return message.results.map(({ callId, text }) => toolRoot(callId, "", text, false));
   }
 }
 
@@ -93,16 +93,18 @@ function imageOf({ type, image, mediaType }: Part): Image[] {
   return [describeImage(bytes, typeof mediaType === "string" ? mediaType : (declared ?? ""))];
 }
 
-function callOf({ type, toolName, args, input }: Part): Call[] {
+function callOf({ type, toolCallId, toolName, args, input }: Part): Call[] {
   if (type !== "tool-call" || typeof toolName !== "string") return [];
   const given = args ?? input ?? {};
-  return [{ name: toolName, args: (isObject(given) ? given : {}) as JsonObject }];
+  return [{ id: idOf(toolCallId), name: toolName, args: (isObject(given) ? given : {}) as JsonObject }];
 }
 
-function resultOf({ type, result, output }: Part): string[] {
+function resultOf({ type, toolCallId, result, output }: Part): Result[] {
   if (type !== "tool-result") return [];
-  return [resultText((result ?? output ?? "") as JsonValue)];
+  return [{ callId: idOf(toolCallId), text: resultText((result ?? output ?? "") as JsonValue) }];
 }
+
+const idOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** A result is text, parts of text, `{type, value}`, or any JSON. */
 function resultText(result: JsonValue): string {

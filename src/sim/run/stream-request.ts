@@ -12,6 +12,9 @@ import type { Uplink } from "../rendezvous.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
 
+/** How long a download waits for its first upload before it is answered without it. */
+const FIRST_UPLOAD_MS = 100;
+
 /** Makes the run that answers a stream. */
 export type OpenRun = (backend: Backend, account: Account, requestId: string, out: FrameWriter) => Uplink;
 
@@ -40,11 +43,11 @@ export async function serveDownload(exchange: Exchange, backend: Backend, open: 
   if (!begun) return;
   const { account, out } = begun;
   const requestId = await readRequestId(exchange);
-  const hasFirst = backend.rendezvous.hasFirst(requestId);
+  await backend.rendezvous.waitForFirst(requestId, FIRST_UPLOAD_MS);
   const run = open(backend, account, requestId, out);
   exchange.onOver(() => backend.rendezvous.leave(requestId));
   // Some clients wait for these headers before they upload anything; with the first upload here, the run decides.
-  if (!hasFirst) out.open();
+  if (!backend.rendezvous.hasFirst(requestId)) out.open();
   backend.rendezvous.join(requestId, run);
 }
 

@@ -30,7 +30,9 @@ export class OfferedTools {
 
   /** Whether two names mean the same tool. */
   isSame(a: string, b: string): boolean {
-    return a === b || (this.find(a) !== undefined && this.find(a) === this.find(b));
+    const tool = this.find(a);
+    // Histories also hold names as the model saw them, with a prefix such as `mcp_provider_`.
+    return a === b || (tool !== undefined && (tool === this.find(b) || /^.+[_-]$/.test(prefixOf(b, a) ?? "")));
   }
 }
 
@@ -76,3 +78,6 @@ function shownResult(result: McpResult["result"] | undefined, error = "") {
       return { case: "error" as const, value: { error: error || (result?.case ?? "no result") } };
   }
 }
+
+const prefixOf = (name: string, suffix: string): string | undefined =>
+  name.endsWith(suffix) ? name.slice(0, -suffix.length) : undefined;

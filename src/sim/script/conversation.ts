@@ -6,7 +6,7 @@ export type Message =
   | { readonly role: "system"; readonly text: string }
   | { readonly role: "user"; readonly text: string; readonly images: readonly Image[] }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly Call[] }
-  | { readonly role: "tool"; readonly results: readonly string[] };
+  | { readonly role: "tool"; readonly results: readonly Result[] };
 
 export interface Image {
   readonly type: string;
@@ -14,8 +14,15 @@ export interface Image {
 }
 
 export interface Call {
+  /** Empty where nobody gave one. */
+  readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
+}
+
+export interface Result {
+  readonly callId: string;
+  readonly text: string;
 }
 
 /** All user messages after the last finished answer, and what was done for them so far. */
@@ -23,6 +30,7 @@ export interface Turn {
   readonly text: string;
   readonly images: readonly Image[];
   readonly calls: readonly Call[];
+  /** In the order of the calls that they answer, whatever order they came in. */
   readonly results: readonly string[];
   /** Index of its first message. */
   readonly start: number;
@@ -61,7 +69,7 @@ function addTo(turn: ReturnType<typeof emptyTurn>, message: Message): void {
       turn.calls.push(...message.calls);
       break;
     case "tool":
-      turn.results.push(...message.results);
+      turn.answers.push(...message.results);
       break;
     case "system":
       break;
@@ -72,7 +80,10 @@ const emptyTurn = (start: number) => ({
   text: "",
   images: [] as Image[],
   calls: [] as Call[],
-  results: [] as string[],
+  answers: [] as Result[],
+  get results(): string[] {
+    return inOrderOfCalls(this.answers, this.calls);
+  },
   start,
   isFinished: false,
 });
@@ -82,6 +93,13 @@ export function asOneTurn(messages: readonly Message[], start: number): Turn {
   const turn = emptyTurn(start);
   for (const message of messages.slice(start)) addTo(turn, message);
   return turn;
+}
+
+/** Results by their calls; those that name none that is known keep their place behind them. */
+function inOrderOfCalls(results: readonly Result[], calls: readonly Call[]): string[] {
+  const places = new Map(calls.flatMap(({ id }, place) => (id === "" ? [] : [[id, place] as const])));
+  const placeOf = ({ callId }: Result) => places.get(callId) ?? calls.length;
+  return [...results].sort((a, b) => placeOf(a) - placeOf(b)).map(({ text }) => text);
 }
 
 /** The script of the last turn: its own, or what an earlier one left for it behind `next`. */
@@ -101,7 +119,7 @@ export function describeHistory(messages: readonly Message[]): string {
     .flatMap((message) => {
       switch (message.role) {
         case "tool":
-          return message.results.map((result) => line("tool", result));
+          return message.results.map(({ text }) => line("tool", text));
         case "assistant": {
           const calls = message.calls.map(({ name, args }) => line("assistant", `[${name} ${JSON.stringify(args)}]`));
           return message.text === "" && calls.length > 0 ? calls : [line("assistant", message.text), ...calls];

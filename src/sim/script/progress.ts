@@ -5,18 +5,29 @@ import type { Step } from "./step.ts";
 /**
  * How many steps the history shows as done: a replayed conversation goes on where the first one stopped.
  *
- * Calls are matched in order by name and arguments. A call that matches none belongs to the next native `exec`,
- * since gateways map native requests to tools of their clients, whose names and arguments nobody here knows.
+ * Calls are matched by name and arguments, in order as far as they are in order: calls of a batch may have changed
+ * places on the way. A call that matches none belongs to the next native `exec`, since gateways map native requests to
+ * tools of their clients, whose names and arguments nobody here knows.
  */
-export function stepsDone(steps: readonly Step[], calls: readonly Call[], isSameTool = sameName): number {
+export function stepsDone(
+  steps: readonly Step[],
+  calls: readonly Pick<Call, "name" | "args">[],
+  isSameTool = sameName,
+): number {
+  const matched = new Set<number>();
   let done = 0;
   for (const call of calls) {
-    const match = (accept: (step: Step) => boolean) => steps.findIndex((step, index) => index >= done && accept(step));
-    const own = match(
-      (step) => step.type === "call" && isSameTool(step.name, call.name) && isDeepStrictEqual(step.args, call.args),
+    const own = steps.findIndex(
+      (step, index) =>
+        !matched.has(index) &&
+        step.type === "call" &&
+        isSameTool(step.name, call.name) &&
+        isDeepStrictEqual(step.args, call.args),
     );
-    const index = own >= 0 ? own : match((step) => step.type === "exec");
-    if (index >= 0) done = index + 1;
+    const index = own >= 0 ? own : steps.findIndex((step, at) => at >= done && step.type === "exec");
+    if (index < 0) continue;
+    matched.add(index);
+    done = Math.max(done, index + 1);
   }
   return done;
 }

@@ -9,9 +9,12 @@ const says = (text: string): Message => ({ role: "assistant", text, calls: [] })
 const calls = (...names: string[]): Message => ({
   role: "assistant",
   text: "",
-  calls: names.map((name) => ({ name, args: {} })),
+  calls: names.map((name) => ({ id: name, name, args: {} })),
 });
-const results = (...texts: string[]): Message => ({ role: "tool", results: texts });
+const results = (...texts: string[]): Message => ({
+  role: "tool",
+  results: texts.map((text) => ({ callId: "", text })),
+});
 
 describe("turns", () => {
   it.each<[string, Message[], string[]]>([
@@ -31,6 +34,12 @@ describe("turns", () => {
     const [turn] = splitTurns([user("a"), calls("t", "u"), results("1", "2"), calls("v"), results("3")]);
     expect(turn?.calls.map(({ name }) => name)).toEqual(["t", "u", "v"]);
     expect(turn?.results).toEqual(["1", "2", "3"]);
+  });
+
+  it("orders results by their calls, whatever order they came in", () => {
+    const answers = ["u", "t"].map((id) => ({ callId: id, text: `of ${id}` }));
+    const [turn] = splitTurns([user("a"), calls("t", "u"), { role: "tool", results: answers }]);
+    expect(turn?.results).toEqual(["of t", "of u"]);
   });
 
   it("takes the script of the last turn, or what an earlier one left for it", () => {
@@ -65,6 +74,14 @@ describe("progress", () => {
       4,
     ],
     ["everything up to the last match is done", [["u", {}]], 3],
+    [
+      "calls of a batch may have changed places",
+      [
+        ["u", {}],
+        ["t", { n: 1 }],
+      ],
+      3,
+    ],
     [
       "and no further",
       [

@@ -45,6 +45,8 @@ export interface RunOptions {
   readonly intercept?: Intercept;
   readonly request?: MessageInitShape<typeof AgentRunRequestSchema>;
   readonly signal?: AbortSignal;
+  /** Called when the request has been sent. */
+  readonly onOpen?: (send: (message: ClientMessage) => void) => void;
   /** Told of every message, before it is answered. */
   readonly onMessage?: (message: AgentServerMessage["message"], stream: RunStream) => void;
 }
@@ -154,6 +156,7 @@ export class BackendClient {
           ...options.request,
         } as MessageInitShape<typeof AgentRunRequestSchema>),
       });
+      options.onOpen?.(send);
     });
   }
 

@@ -1,0 +1,29 @@
+import { Connection, StreamedAnswer } from "./load.ts";
+import { type BenchResult, percentile } from "./measure.ts";
+import type { Subject } from "./processes.ts";
+import { tailResult } from "./tail-result.ts";
+import { compare, ratioOf, type Testbed } from "./testbed.ts";
+
+const REQUESTS = 500;
+const TOKENS = 4;
+
+/** How long a client waits for the first token of a backend that answers at once, on a connection that is open. */
+export async function measureFirstToken(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, measureWaits);
+  return [
+    { name: "time to first token: p50", bound: 2, ...ratioOf(rounds, ({ p50 }) => p50, "µs") },
+    tailResult("time to first token: p99", rounds, ({ p99 }) => p99),
+  ];
+}
+
+async function measureWaits(subject: Subject): Promise<{ readonly p50: number; readonly p99: number }> {
+  const connection = new Connection(subject);
+  const waits: number[] = [];
+  for (let n = 0; n < REQUESTS; n++) {
+    const answer = new StreamedAnswer();
+    await connection.ask({ tokens: TOKENS }, answer);
+    waits.push(answer.firstTokenUs);
+  }
+  connection.destroy();
+  return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
+}

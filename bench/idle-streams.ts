@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Connection, openStream } from "./load.ts";
+import { type BenchResult, median } from "./measure.ts";
+import { type Subject, startFloor, startGateway } from "./processes.ts";
+import { compare, medianOf, ratioOf, type Testbed } from "./testbed.ts";
+import { residentBytes } from "./usage.ts";
+
+const STREAMS = 1000;
+const WARM_UP = 200;
+const SETTLE_MS = 1000;
+const KiB = 1024;
+
+/** What an answer costs that is open and says nothing: one token, then silence. Each time in a fresh process. */
+export async function measureIdleStreams(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, async (subject) => {
+    const fresh = await (subject === bed.floor ? startFloor(bed.upstream) : startGateway(bed.upstream));
+    try {
+      return await bytesPerStream(fresh);
+    } finally {
+      await fresh.stop();
+    }
+  });
+  const name = `memory of one of ${STREAMS} idle streams`;
+  const kib = (bytes: number) => bytes / KiB;
+  return [
+    { name: `${name}: to the floor's`, bound: 2, ...ratioOf(rounds, kib, "KiB") },
+    { name, value: medianOf(rounds, "gateway", kib), unit: "KiB", bound: 64 },
+  ];
+}
+
+async function bytesPerStream(subject: Subject): Promise<number> {
+  const warm = await openHeld(subject, WARM_UP);
+  for (const connection of warm) connection.destroy();
+  await sleep(SETTLE_MS);
+  const before = residentBytes(subject.pid);
+  const connections = await openHeld(subject, STREAMS);
+  await sleep(SETTLE_MS);
+  const samples = [residentBytes(subject.pid)];
+  await sleep(SETTLE_MS / 2);
+  samples.push(residentBytes(subject.pid));
+  for (const connection of connections) connection.destroy();
+  return (median(samples) - before) / STREAMS;
+}
+
+function openHeld(subject: Subject, count: number): Promise<Connection[]> {
+  return Promise.all(Array.from({ length: count }, (_, id) => openStream(subject, { id, tokens: 1, isHeld: true })));
+}

@@ -1,0 +1,235 @@
+import { connect, type Socket } from "node:net";
+import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS } from "./plan.ts";
+
+/** Whatever is measured: an address that speaks OpenAI's dialect. */
+export interface Address {
+  readonly port: number;
+  readonly key: string;
+}
+
+const CONTENT = Buffer.from('"content":"');
+const DONE = Buffer.from("data: [DONE]\n\n");
+const EVENT_END = "\n\n";
+const QUOTE = 0x22;
+
+/** One connection of a client, on a bare socket: one request at a time. */
+export class Connection {
+  readonly #address: Address;
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #at: "head" | "size" | "chunk" | "chunk-end" | "trailer" | "body" = "head";
+  #left = 0;
+  #answer: Answer | undefined;
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  constructor(address: Address) {
+    this.#address = address;
+    this.#socket = connect({ port: address.port, host: "127.0.0.1", noDelay: true });
+    this.#socket.on("data", (chunk) => this.#receive(chunk));
+    this.#socket.on("error", (error) => this.#fail(error));
+    this.#socket.on("close", () => this.#fail(new Error("the connection was closed in the middle of an answer")));
+  }
+
+  /** Asks for an answer as planned, and follows it to its end. */
+  ask(plan: Plan, answer: Answer): Promise<void> {
+    const content = promptOf(plan);
+    const stream = answer instanceof StreamedAnswer;
+    const body = JSON.stringify({ model: "bench", stream, messages: [{ role: "user", content }] });
+    const { port, key } = this.#address;
+    this.#answer = answer;
+    answer.begin(plan);
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#socket.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+    });
+  }
+
+  /** Reads nothing more, and stays. */
+  stall(): void {
+    this.#socket.pause();
+  }
+
+  /** Goes away without a word. What was asked is never settled. */
+  destroy(): void {
+    this.#settle = undefined;
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    const bytes = this.#received.length > 0 ? Buffer.concat([this.#received, chunk]) : chunk;
+    let at = 0;
+    for (;;) {
+      const next = this.#advance(bytes, at);
+      if (next === undefined) break;
+      at = next;
+    }
+    this.#received = bytes.subarray(at);
+  }
+
+  /** Takes one element of the response at `at`; gives where the next begins, or undefined if it has not come yet. */
+  #advance(bytes: Buffer, at: number): number | undefined {
+    switch (this.#at) {
+      case "head": {
+        const end = bytes.indexOf("\r\n\r\n", at);
+        if (end === -1) return undefined;
+        this.#readHead(bytes.toString("latin1", at, end));
+        return end + 4;
+      }
+      case "size": {
+        const end = bytes.indexOf("\r\n", at);
+        if (end === -1) return undefined;
+        this.#left = Number.parseInt(bytes.toString("latin1", at, end), 16);
+        this.#at = this.#left === 0 ? "trailer" : "chunk";
+        return end + 2;
+      }
+      case "chunk":
+      case "body": {
+        const end = Math.min(bytes.length, at + this.#left);
+        if (end === at) return undefined;
+        this.#left -= end - at;
+        this.#answer?.push(bytes.subarray(at, end));
+        if (this.#left > 0) return end;
+        if (this.#at === "chunk") this.#at = "chunk-end";
+        else this.#finish();
+        return end;
+      }
+      case "chunk-end":
+      case "trailer": {
+        if (bytes.length < at + 2) return undefined;
+        if (this.#at === "chunk-end") this.#at = "size";
+        else this.#finish();
+        return at + 2;
+      }
+    }
+  }
+
+  #readHead(head: string): void {
+    const length = /content-length: *(\d+)/i.exec(head)?.[1];
+    this.#at = length === undefined ? "size" : "body";
+    this.#left = Number(length ?? 0);
+    if (!head.startsWith("HTTP/1.1 200")) this.#fail(new Error(`unexpected answer: ${head.split("\r\n", 1)}`));
+  }
+
+  #finish(): void {
+    this.#at = "head";
+    const problem = this.#answer?.finish();
+    if (problem !== undefined) this.#fail(new Error(problem));
+    this.#settle?.resolve();
+    this.#settle = undefined;
+  }
+
+  #fail(error: Error): void {
+    this.#settle?.reject(error);
+    this.#settle = undefined;
+  }
+}
+
+/** Opens a stream; resolves with its first token. */
+export function openStream(address: Address, plan: Plan): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const connection = new Connection(address);
+    const answer = new StreamedAnswer({ onFirst: () => resolve(connection) });
+    connection.ask(plan, answer).catch(reject);
+  });
+}
+
+interface Answer {
+  begin(plan: Plan): void;
+  push(body: Buffer): void;
+  /** What is wrong with it, if anything is. */
+  finish(): string | undefined;
+}
+
+/** A streamed answer: counts its tokens and holds them to their numbers. */
+export class StreamedAnswer implements Answer {
+  tokens = 0;
+  /** Tokens that never came, and those that came again or too late. */
+  lost = 0;
+  repeated = 0;
+  /** Microseconds from the request to the first token. */
+  firstTokenUs = 0;
+  readonly #latenciesUs: number[] | undefined;
+  readonly #onFirst: (() => void) | undefined;
+  #askedUs = 0;
+  #isPaced = false;
+  #planned = 0;
+  #next = 0;
+  #rest: Buffer = Buffer.alloc(0);
+  #isDone = false;
+
+  /** `latenciesUs` gets the time that each paced token took from the backend to here. */
+  constructor(options: { readonly latenciesUs?: number[]; readonly onFirst?: () => void } = {}) {
+    this.#latenciesUs = options.latenciesUs;
+    this.#onFirst = options.onFirst;
+  }
+
+  begin({ tokens, rate = 0 }: Plan): void {
+    this.#planned = tokens;
+    this.#isPaced = rate > 0;
+    this.#askedUs = nowUs();
+  }
+
+  push(body: Buffer): void {
+    const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, body]) : body;
+    const end = bytes.lastIndexOf(EVENT_END) + EVENT_END.length;
+    if (end < EVENT_END.length) {
+      this.#rest = bytes;
+      return;
+    }
+    this.#rest = bytes.subarray(end);
+    this.#read(end === bytes.length ? bytes : bytes.subarray(0, end));
+  }
+
+  finish(): string | undefined {
+    this.lost += this.#planned - this.#next;
+    return this.#isDone ? undefined : "an answer ended without [DONE]";
+  }
+
+  #read(events: Buffer): void {
+    const now = this.#isPaced || this.tokens === 0 ? nowUs() : 0;
+    for (let at = events.indexOf(CONTENT); at !== -1; at = events.indexOf(CONTENT, at)) {
+      at += CONTENT.length;
+      if (events[at] === QUOTE) continue;
+      this.#take(readNumber(events, NUMBER_DIGITS, at), now);
+      if (this.#isPaced) this.#latenciesUs?.push(now - readNumber(events, TIME_DIGITS, at + NUMBER_DIGITS));
+    }
+    if (events.subarray(-DONE.length).equals(DONE)) this.#isDone = true;
+  }
+
+  #take(number: number, now: number): void {
+    if (this.tokens++ === 0) {
+      this.firstTokenUs = now - this.#askedUs;
+      this.#onFirst?.();
+    }
+    if (number !== this.#next) {
+      if (number > this.#next) this.lost += number - this.#next;
+      else this.repeated++;
+    }
+    this.#next = Math.max(this.#next, number + 1);
+  }
+}
+
+/** An answer that comes whole. */
+export class WholeAnswer implements Answer {
+  #body = "";
+  #planned = 0;
+
+  begin({ tokens }: Plan): void {
+    this.#planned = tokens;
+    this.#body = "";
+  }
+
+  push(body: Buffer): void {
+    this.#body += body.toString("latin1");
+  }
+
+  finish(): string | undefined {
+    const tokens = Array.from({ length: this.#planned }, (_, number) =>
+      number.toString(36).padStart(NUMBER_DIGITS, "0"),
+    );
+    return this.#body.includes(`"content":"${tokens.join("")}"`) ? undefined : `not the answer: ${this.#body}`;
+  }
+}

@@ -1,0 +1,41 @@
+import { Connection, StreamedAnswer } from "./load.ts";
+import { type BenchResult, percentile } from "./measure.ts";
+import type { Subject } from "./processes.ts";
+import { tailResult } from "./tail-result.ts";
+import { compare, ratioOf, type Testbed } from "./testbed.ts";
+
+const STREAMS = 500;
+const PLAN = { tokens: 75, rate: 25 };
+
+/** Many answers at once, as fast as people read: is every token there, in its place, and in time? */
+export async function measurePacedStreams(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, measureStreams);
+  const wrong = rounds.reduce((sum, { gateway }) => sum + gateway.wrong, 0);
+  const name = `paced, ${STREAMS} × ${PLAN.rate}/s`;
+  return [
+    { name: `${name}: tokens lost, reordered, doubled`, value: wrong, unit: "tokens", bound: 0 },
+    { name: `${name}: latency p50`, ...ratioOf(rounds, ({ p50 }) => p50, "µs") },
+    tailResult(`${name}: latency p99`, rounds, ({ p99 }) => p99),
+  ];
+}
+
+interface Sample {
+  readonly wrong: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function measureStreams(subject: Subject): Promise<Sample> {
+  const latenciesUs: number[] = [];
+  let wrong = 0;
+  await Promise.all(
+    Array.from({ length: STREAMS }, async (_, id) => {
+      const connection = new Connection(subject);
+      const answer = new StreamedAnswer({ latenciesUs });
+      await connection.ask({ ...PLAN, id }, answer);
+      connection.destroy();
+      wrong += answer.lost + answer.repeated;
+    }),
+  );
+  return { wrong, p50: percentile(latenciesUs, 0.5), p99: percentile(latenciesUs, 0.99) };
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Address } from "./load.ts";
+import type { UpstreamReport } from "./upstream.ts";
+
+/** A program that is measured, in a process of its own. */
+export interface Subject extends Address {
+  readonly pid: number;
+  /** Makes it let go of what it no longer needs, so that its memory is what it holds. */
+  collectGarbage(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Upstream {
+  readonly url: string;
+  readonly pid: number;
+  report(): Promise<UpstreamReport>;
+  stop(): void;
+}
+
+const KEY = "bench-8Qm2vX7rT4kZ9wLc5nB1";
+const fileOf = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+/** The load and the backend have one core, what is measured has another. */
+const [LOAD_CORE, SUBJECT_CORE] = ["0", "1"];
+
+/** Puts this process and all it starts on the load's core; false where that cannot be had. */
+export const isPinned: boolean = pinLoad();
+
+function pinLoad(): boolean {
+  if (cpus().length < 2) return false;
+  try {
+    execFileSync("taskset", ["-apc", LOAD_CORE, String(process.pid)], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function startUpstream(): Promise<Upstream> {
+  const child = fork(fileOf("./upstream.ts"));
+  const [{ port }] = (await once(child, "message")) as [AddressInfo];
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: pidOf(child),
+    report: async () => {
+      child.send("report");
+      return ((await once(child, "message")) as [UpstreamReport])[0];
+    },
+    stop: () => child.kill(),
+  };
+}
+
+export function startFloor(upstream: Upstream): Promise<Subject> {
+  return start([fileOf("./floor.ts"), upstream.url]);
+}
+
+export function startGateway(upstream: Upstream): Promise<Subject> {
+  return serve("--upstream", upstream.url, "--token", "bench");
+}
+
+/** With its embedded simulator. */
+export function startDemo(): Promise<Subject> {
+  return serve("--demo");
+}
+
+/** As users run it, but for how many streams one key may have open. */
+function serve(...args: readonly string[]): Promise<Subject> {
+  const limits = {
+    EXCURSOR_LIMITS_CONNECTIONS: "4096",
+    EXCURSOR_LIMITS_REQUESTS_PER_KEY: "4096",
+    EXCURSOR_LIMITS_STREAMS_PER_KEY: "4096",
+  };
+  return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], limits);
+}
+
+async function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Subject> {
+  const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
+  const log = join(home, "log");
+  const command = [
+    ...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []),
+    process.execPath,
+    "--inspect=127.0.0.1:0",
+    ...args,
+  ];
+  const child = spawn(command[0] ?? "", command.slice(1), {
+    stdio: ["ignore", "pipe", openSync(log, "w")],
+    env: { ...process.env, EXCURSOR_HOME: home, ...env },
+  });
+  const exited = once(child, "exit").then(() => undefined);
+  const ready = await Promise.race([firstLine(child), exited]);
+  if (ready === undefined) throw new Error(`${args.join(" ")} did not start: ${readFileSync(log, "utf8")}`);
+  const { url } = JSON.parse(ready) as { readonly url: string };
+  return {
+    pid: pidOf(child),
+    port: Number(new URL(url).port),
+    key: KEY,
+    collectGarbage: () => collectGarbage(/ws:\S+/.exec(readFileSync(log, "utf8"))?.[0] ?? ""),
+    stop: async () => {
+      child.kill("SIGKILL");
+      await exited;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** By way of the process's inspector, which costs nothing until it is asked. */
+async function collectGarbage(inspectorUrl: string): Promise<void> {
+  const inspector = new WebSocket(inspectorUrl);
+  await once(inspector, "open");
+  inspector.send(JSON.stringify({ id: 1, method: "HeapProfiler.collectGarbage" }));
+  await once(inspector, "message");
+  inspector.close();
+}
+
+async function firstLine({ stdout }: ChildProcess): Promise<string | undefined> {
+  if (!stdout) return undefined;
+  const lines = createInterface(stdout);
+  const [line] = (await once(lines, "line")) as [string];
+  stdout.resume();
+  return line;
+}
+
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error("the process did not start");
+  return pid;
+}

@@ -1,0 +1,35 @@
+import { Connection, WholeAnswer } from "./load.ts";
+import type { BenchResult } from "./measure.ts";
+import type { Subject } from "./processes.ts";
+import { compare, ratioOf, type Testbed } from "./testbed.ts";
+import { cpuMs } from "./usage.ts";
+
+const CLIENTS = 16;
+const DURATION_MS = 1500;
+const TOKENS = 8;
+
+/** Requests a second for short answers that are not streamed: what everything around a token costs. */
+export async function measureShortRequests(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, measureRequests);
+  return [
+    { name: "short requests a second", least: 0.4, ...ratioOf(rounds, ({ perSecond }) => perSecond, "a second") },
+    { name: "short requests: CPU", ...ratioOf(rounds, ({ cpuUs }) => cpuUs, "µs a request") },
+  ];
+}
+
+async function measureRequests(subject: Subject): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
+  const [start, before] = [performance.now(), cpuMs(subject.pid)];
+  let count = 0;
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      const connection = new Connection(subject);
+      const answer = new WholeAnswer();
+      for (; performance.now() - start < DURATION_MS; count++) await connection.ask({ tokens: TOKENS }, answer);
+      connection.destroy();
+    }),
+  );
+  return {
+    perSecond: (count * 1000) / (performance.now() - start),
+    cpuUs: ((cpuMs(subject.pid) - before) * 1000) / count,
+  };
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Connection, openStream, StreamedAnswer } from "./load.ts";
+import { type BenchResult, median, percentile, ROUNDS } from "./measure.ts";
+import { MAX_TOKENS } from "./plan.ts";
+import { type Subject, startGateway, type Upstream } from "./processes.ts";
+import type { Testbed } from "./testbed.ts";
+import { residentBytes } from "./usage.ts";
+
+const STALLED = 16;
+const NEIGHBOURS = 50;
+const NEIGHBOUR_PLAN = { tokens: 40, rate: 25 };
+const SETTLE_MS = 1000;
+const GRACE_MS = 5;
+const MiB = 1024 * 1024;
+
+/**
+ * Readers that ask for all there is and take none of it, on the same connection to the backend as everybody else's.
+ * Each round is a fresh process, and its neighbours are measured before and meanwhile.
+ */
+export async function measureStalledReader({ upstream }: Testbed): Promise<BenchResult[]> {
+  const rounds: Sample[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(upstream));
+  const before = median(rounds.map(({ beforeMs }) => beforeMs));
+  const meanwhile = median(rounds.map(({ meanwhileMs }) => meanwhileMs));
+  const ratio = median(rounds.map(({ beforeMs, meanwhileMs }) => meanwhileMs / beforeMs));
+  const pulled = median(rounds.map(({ pulledTokens }) => pulledTokens));
+  return [
+    {
+      name: "stalled reader: memory",
+      value: median(rounds.map(({ bytes }) => bytes)) / MiB,
+      unit: "MiB",
+      bound: 1,
+      note: `each of ${STALLED}, which have been sent ${pulled} tokens of ${MAX_TOKENS}`,
+    },
+    {
+      name: "stalled reader: its neighbours' p99, meanwhile / before",
+      value: ratio,
+      bound: 2,
+      excuse:
+        ratio > 2 && meanwhile - before <= GRACE_MS
+          ? `${(meanwhile - before).toFixed(1)} ms more, ${GRACE_MS} allowed`
+          : undefined,
+      note: `${meanwhile.toFixed(2)} ms against ${before.toFixed(2)} ms`,
+    },
+  ];
+}
+
+interface Sample {
+  readonly bytes: number;
+  readonly pulledTokens: number;
+  readonly beforeMs: number;
+  readonly meanwhileMs: number;
+}
+
+async function measureRound(upstream: Upstream): Promise<Sample> {
+  const gateway = await startGateway(upstream);
+  try {
+    await measureNeighbours(gateway);
+    const beforeMs = await measureNeighbours(gateway);
+    const before = residentBytes(gateway.pid);
+    const ids = Array.from({ length: STALLED }, (_, index) => 1_000_000 + index);
+    const stalled = await Promise.all(
+      ids.map(async (id) => {
+        const connection = await openStream(gateway, { id, tokens: MAX_TOKENS });
+        connection.stall();
+        return connection;
+      }),
+    );
+    await sleep(SETTLE_MS);
+    const bytes = (residentBytes(gateway.pid) - before) / STALLED;
+    const { sent } = await upstream.report();
+    const meanwhileMs = await measureNeighbours(gateway);
+    for (const connection of stalled) connection.destroy();
+    return { bytes, pulledTokens: median(ids.map((id) => sent[id] ?? 0)), beforeMs, meanwhileMs };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function measureNeighbours(gateway: Subject): Promise<number> {
+  const latenciesUs: number[] = [];
+  await Promise.all(
+    Array.from({ length: NEIGHBOURS }, async (_, id) => {
+      const connection = new Connection(gateway);
+      await connection.ask({ ...NEIGHBOUR_PLAN, id }, new StreamedAnswer({ latenciesUs }));
+      connection.destroy();
+    }),
+  );
+  return percentile(latenciesUs, 0.99) / 1000;
+}

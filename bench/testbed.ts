@@ -1,0 +1,94 @@
+import { median, ROUNDS } from "./measure.ts";
+import { type Subject, startFloor, startGateway, startUpstream, type Upstream } from "./processes.ts";
+import { cpuMs, machineCpuMs } from "./usage.ts";
+
+/** The gateway and the floor, side by side before the same backend. */
+export interface Testbed {
+  readonly upstream: Upstream;
+  readonly floor: Subject;
+  readonly gateway: Subject;
+  stop(): Promise<void>;
+}
+
+export async function openTestbed(): Promise<Testbed> {
+  const upstream = await startUpstream();
+  const [floor, gateway] = await Promise.all([startFloor(upstream), startGateway(upstream)]);
+  return {
+    upstream,
+    floor,
+    gateway,
+    stop: async () => {
+      await Promise.all([floor.stop(), gateway.stop()]);
+      upstream.stop();
+    },
+  };
+}
+
+/** One round: the same measured on both, and how much of the machine others had meanwhile (1 is one core). */
+export interface Round<Sample> {
+  readonly floor: Sample;
+  readonly gateway: Sample;
+  readonly foreignLoad: number;
+}
+
+const MAX_EXTRA_ROUNDS = 3;
+const QUIET = 0.1;
+
+/**
+ * Measures both in turn, the order reversed every other round, after one round that does not count. Rounds in which
+ * others were busy are made up for by a few more, and the quietest are kept: what was measured has no say in that.
+ */
+export async function compare<Sample>(
+  bed: Testbed,
+  measure: (subject: Subject, round: number) => Promise<Sample>,
+): Promise<readonly Round<Sample>[]> {
+  const rounds: Round<Sample>[] = [];
+  const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= ROUNDS;
+  for (let round = 0; round <= ROUNDS + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
+    const foreign = watchForeignLoad([bed.upstream.pid, bed.floor.pid, bed.gateway.pid]);
+    const isReversed = round % 2 === 1;
+    const first = await measure(isReversed ? bed.gateway : bed.floor, round);
+    const second = await measure(isReversed ? bed.floor : bed.gateway, round);
+    const [floor, gateway] = isReversed ? [second, first] : [first, second];
+    if (round > 0) rounds.push({ floor, gateway, foreignLoad: foreign() });
+  }
+  return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, ROUNDS);
+}
+
+/** Gives the cores that were busy since with neither us nor these processes. */
+function watchForeignLoad(pids: readonly number[]): () => number {
+  const ownMs = () => [process.pid, ...pids].reduce((sum, pid) => sum + cpuMs(pid), 0);
+  const [start, machine, own] = [performance.now(), machineCpuMs(), ownMs()];
+  return () => Math.max(0, (machineCpuMs() - machine - (ownMs() - own)) / (performance.now() - start));
+}
+
+/** The median of the rounds' ratios, and a note on their spread and the values behind them. */
+export function ratioOf<Sample>(
+  rounds: readonly Round<Sample>[],
+  pick: (sample: Sample) => number,
+  unit: string,
+): { readonly value: number; readonly note: string } {
+  const ratios = rounds.map(({ floor, gateway }) => pick(gateway) / pick(floor));
+  const [ours, theirs] = [medianOf(rounds, "gateway", pick), medianOf(rounds, "floor", pick)];
+  const spread = `${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}`;
+  return {
+    value: median(ratios),
+    note: `${spread}; ${figure(ours)} against ${figure(theirs)} ${unit}${loadNote(rounds)}`,
+  };
+}
+
+export function medianOf<Sample>(
+  rounds: readonly Round<Sample>[],
+  side: "gateway" | "floor",
+  pick: (sample: Sample) => number,
+): number {
+  return median(rounds.map((round) => pick(round[side])));
+}
+
+/** Says so where the machine was not ours alone. */
+function loadNote(rounds: readonly Round<unknown>[]): string {
+  const most = Math.max(...rounds.map(({ foreignLoad }) => foreignLoad));
+  return most <= QUIET ? "" : `; others had up to ${most.toFixed(1)} cores`;
+}
+
+const figure = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));

@@ -1,0 +1,64 @@
+import { createServer, type Socket } from "node:net";
+import { Http2Peer } from "./http2-peer.ts";
+
+/**
+ * A bare backend in a process of its own: it costs next to nothing, so that what is measured is the gateway. The
+ * prompt says what it does (see plan.ts). It answers `Run` at once, with one DATA frame per message, as a token stream
+ * arrives; everything that comes over HTTP/1.1 is a unary call and gets an empty message.
+ */
+export interface UpstreamReport {
+  /** Microseconds of the machine's monotonic clock at which the stream of that id was reset. */
+  readonly resets: Readonly<Record<number, number>>;
+  /** How many tokens each stream that is not over has been given. */
+  readonly sent: Readonly<Record<number, number>>;
+}
+
+const peers = new Set<Http2Peer>();
+
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on("error", () => socket.destroy());
+  socket.once("data", (first) => {
+    if (!first.subarray(0, 3).equals(Buffer.from("PRI"))) {
+      answerUnary(socket, first);
+      return;
+    }
+    const peer = new Http2Peer(socket);
+    peers.add(peer);
+    socket.on("close", () => peers.delete(peer));
+    peer.receive(first);
+  });
+});
+
+/** Without a body in the answer there is nothing to parse but the length of the one in the question. */
+function answerUnary(socket: Socket, first: Buffer): void {
+  let received: Buffer = Buffer.alloc(0);
+  const receive = (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    for (;;) {
+      const head = received.indexOf("\r\n\r\n");
+      if (head === -1) return;
+      const bodyBytes = Number(/content-length: *(\d+)/i.exec(received.toString("latin1", 0, head))?.[1] ?? 0);
+      if (received.length < head + 4 + bodyBytes) return;
+      received = received.subarray(head + 4 + bodyBytes);
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\ncontent-length: 0\r\n\r\n");
+    }
+  };
+  socket.on("data", receive);
+  receive(first);
+}
+
+/** What is paced is looked at every millisecond. */
+setInterval(() => {
+  for (const peer of peers) peer.pump();
+}, 1);
+
+process.on("message", () => {
+  const report: UpstreamReport = {
+    resets: Object.assign({}, ...Array.from(peers, ({ resets }) => resets)),
+    sent: Object.assign({}, ...Array.from(peers, (peer) => peer.sent())),
+  };
+  process.send?.(report);
+});
+process.on("disconnect", () => process.exit());
+
+server.listen(0, "127.0.0.1", () => process.send?.(server.address()));
