@@ -70,9 +70,12 @@ async function errorOf(response: Response): Promise<ExcursorError> {
   return messageError(kind, body) ?? new ExcursorError(kind, `The gateway answered with ${status}.`);
 }
 
-/** The error that a body or an event of the gateway tells of. */
+/** The error that a body or an event of the gateway tells of. Its message brings the gateway's hint along. */
 export function messageError(kind: ErrorKind, body: unknown): ExcursorError | undefined {
   const error = (body as { error?: { message?: unknown; code?: unknown } } | undefined)?.error;
   if (typeof error?.message !== "string") return undefined;
-  return new ExcursorError(kind, error.message, typeof error.code === "string" ? { code: error.code } : {});
+  return new ExcursorError(kind, error.message, {
+    hint: null,
+    ...(typeof error.code === "string" && { code: error.code }),
+  });
 }

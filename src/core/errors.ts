@@ -1,3 +1,5 @@
+import { DEFAULT_HINTS } from "./error-hints.ts";
+
 /**
  * The one error type of the project and the one table that carries it to every outlet.
  *
@@ -61,8 +63,8 @@ export const ERROR_TABLE = {
 export interface ErrorDetails {
   /** Stable and machine-readable, finer than the kind (`frame_too_large`, `dns_failure`, …). Default: the kind's own. */
   readonly code?: string;
-  /** What the reader can do about it, as one sentence. */
-  readonly hint?: string;
+  /** What the reader can do about it, as one sentence. Default: the kind's own, if it has one; `null`: nothing. */
+  readonly hint?: string | null;
   /** Where in the caller's request the fault is, as the caller would write it: `messages[2].content`. */
   readonly field?: string;
   /** Overrides the kind's default where the upstream was explicit. */
@@ -79,6 +81,8 @@ export class ExcursorError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly hint: string | undefined;
+  /** The hint is about this very error, not about all of its kind. */
+  readonly hasOwnHint: boolean;
   readonly field: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
@@ -90,7 +94,8 @@ export class ExcursorError extends Error {
     const outlets: ErrorOutlets = ERROR_TABLE[kind];
     this.kind = kind;
     this.code = details.code ?? outlets.openai.code;
-    this.hint = details.hint;
+    this.hint = details.hint === undefined ? DEFAULT_HINTS[kind] : (details.hint ?? undefined);
+    this.hasOwnHint = typeof details.hint === "string";
     this.field = details.field;
     this.retryable = details.retryable ?? outlets.retryable;
     this.retryAfterMs = details.retryAfterMs;
@@ -108,7 +113,7 @@ export class ExcursorError extends Error {
       code,
       retryable,
       context,
-      ...(this.hint !== undefined && { hint: this.hint }),
+      ...((this.hasOwnHint || this.hint === undefined) && { hint: this.hint ?? null }),
       ...(this.field !== undefined && { field: this.field }),
       ...(this.retryAfterMs !== undefined && { retryAfterMs: this.retryAfterMs }),
       ...details,

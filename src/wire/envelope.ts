@@ -10,6 +10,9 @@ export const FLAG_COMPRESSED = 1;
 /** The payload is the JSON that ends the stream. */
 export const FLAG_END = 2;
 
+/** What the reader of an error can do: no message that the backend sends is near a limit, but histories grow. */
+export const OVERSIZED = "Start a new conversation; if it happens there too, check the upstream address.";
+
 const KNOWN_FLAGS = FLAG_COMPRESSED | FLAG_END;
 const HEADER_BYTES = 5;
 const NOTHING = new Uint8Array(0);
@@ -109,6 +112,7 @@ export class FrameDecoder {
     if (length > limit) {
       throw new ExcursorError("upstream-protocol", "A message of the stream is larger than allowed.", {
         code: "frame_too_large",
+        hint: OVERSIZED,
         context: { flags, length, limit },
       });
     }

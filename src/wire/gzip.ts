@@ -1,5 +1,6 @@
 import { gunzip as gunzipLater, gunzipSync } from "node:zlib";
 import { ExcursorError } from "../core/errors.ts";
+import { OVERSIZED } from "./envelope.ts";
 
 /**
  * Decompression, bounded by what comes out. One layer: a payload that inflates to gzip is a payload of gzip.
@@ -40,6 +41,7 @@ function inflateError(cause: unknown, limit: number): ExcursorError {
   if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
     return new ExcursorError("upstream-protocol", "A compressed message is larger than allowed.", {
       code: "inflate_too_large",
+      hint: OVERSIZED,
       context: { limit },
       cause,
     });

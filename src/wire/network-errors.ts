@@ -22,7 +22,11 @@ const untrusted = (code: string, message: string): NetworkMeaning => ({
 });
 
 const DNS = unavailable("dns_failure", "cannot be found", "Check the name and this machine's network.");
-const UNREACHABLE = unavailable("unreachable", "cannot be reached from this network");
+const UNREACHABLE = unavailable(
+  "unreachable",
+  "cannot be reached from this network",
+  "Check this machine's network, its VPN and its firewall.",
+);
 const RESET = unavailable("connection_reset", "closed the connection");
 const UNKNOWN_CA = untrusted("tls_untrusted", "shows a certificate that this machine does not trust");
 
@@ -40,7 +44,12 @@ const BY_NODE_CODE: Readonly<Record<string, NetworkMeaning>> = {
   ECONNABORTED: RESET,
   EPIPE: RESET,
   ERR_STREAM_PREMATURE_CLOSE: RESET,
-  ETIMEDOUT: { kind: "timeout", code: "connect_timeout", message: "did not answer in time" },
+  ETIMEDOUT: {
+    kind: "timeout",
+    code: "connect_timeout",
+    message: "did not answer in time",
+    hint: "Check the address, and whether a firewall or a proxy stands in between.",
+  },
   CERT_HAS_EXPIRED: untrusted("tls_expired", "shows a certificate that has expired"),
   CERT_NOT_YET_VALID: untrusted("tls_expired", "shows a certificate that is not valid yet"),
   ERR_TLS_CERT_ALTNAME_INVALID: untrusted("tls_wrong_name", "shows a certificate of another name"),
@@ -81,7 +90,12 @@ function byFamily(nodeCode: string): NetworkMeaning {
     return untrusted("tls_failure", "cannot agree with us on a secure connection");
   }
   if (/^(HPE_|ERR_HTTP2_)/.test(nodeCode)) {
-    return { kind: "upstream-protocol", code: "http_invalid", message: "does not speak the HTTP that was asked for" };
+    return {
+      kind: "upstream-protocol",
+      code: "http_invalid",
+      message: "does not speak the HTTP that was asked for",
+      hint: "Check the address, whether it is http or https, and the transport.",
+    };
   }
   return unavailable("connection_failed", "cannot be talked to");
 }
@@ -114,7 +128,10 @@ export function halfOpen(origin: string): ExcursorError {
 }
 
 export function transportClosed(): ExcursorError {
-  return new ExcursorError("upstream-unavailable", "Excursor is shutting down.", { code: "transport_closed" });
+  return new ExcursorError("upstream-unavailable", "Excursor is shutting down.", {
+    code: "transport_closed",
+    hint: "Try again once it is back.",
+  });
 }
 
 function hostOf(origin: string): string {

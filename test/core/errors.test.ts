@@ -19,6 +19,26 @@ describe("the table", () => {
   });
 });
 
+describe("hints", () => {
+  it("every kind that an upstream can cause has one of its own", () => {
+    const kinds = Object.keys(ERROR_TABLE) as ErrorKind[];
+    const silent = kinds.filter((kind) => new ExcursorError(kind, "Message.").hint === undefined);
+    expect(silent).toEqual(["canceled", "internal", "config", "busy"]);
+  });
+
+  it("an error's own comes before its kind's, and may be none", () => {
+    const [general, own, none] = [{}, { hint: "Wait." }, { hint: null }].map(
+      (details) => new ExcursorError("timeout", "Too late.", details),
+    );
+    expect(general).toMatchObject({ hint: expect.stringContaining("Try again"), hasOwnHint: false });
+    expect(own).toMatchObject({ hint: "Wait.", hasOwnHint: true });
+    expect(none).toMatchObject({ hint: undefined, hasOwnHint: false });
+    for (const error of [general, own, none]) {
+      expect(error?.with({ field: "x" })).toMatchObject({ hint: error?.hint, hasOwnHint: error?.hasOwnHint });
+    }
+  });
+});
+
 describe("an error", () => {
   it("with more known about it keeps what was known, and stands on the first", () => {
     const first = new ExcursorError("rate-limited", "Slow down.", {

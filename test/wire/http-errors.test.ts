@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fromFailedResponse, wrongContentType } from "../../src/wire/http-errors.ts";
+import { expectAdvice } from "./support/listener.ts";
 
 const failed = (status: number, body = "", headers: Record<string, string> = {}) =>
   fromFailedResponse({ status, headers }, Buffer.from(body));
@@ -29,10 +30,16 @@ describe("fromFailedResponse", () => {
   ])("REL-23: status %i alone is %s", (status, kind, code) => {
     expect(failed(status)).toMatchObject({ kind, code, context: { status } });
     expect(failed(status).message).toContain(String(status));
+    expectAdvice(failed(status));
   });
 
-  test("464 says what to do", () => {
-    expect(failed(464).hint).toMatch(/RunSSE/);
+  test.each([
+    [401, /Log in/],
+    [404, /upstream address/],
+    [415, /update Excursor/],
+    [464, /RunSSE/],
+  ])("%i says what to do about this very error", (status, hint) => {
+    expect(failed(status)).toMatchObject({ hasOwnHint: true, hint: expect.stringMatching(hint) });
   });
 
   test.each(["null", "{ not json", "[]", "\u0000\u0001", "Bad Gateway"])("a body that is no error: %j", (body) => {

@@ -5,7 +5,9 @@ import type { ErrorBody } from "../face.ts";
 /** The object that OpenAI's clients look for, in a body and in a stream alike. */
 export function errorObject(error: ExcursorError, requestId: string): JsonObject {
   const reference = error.kind === "internal" ? `(Request ${requestId}.)` : undefined;
-  const message = [error.message, error.hint, reference].filter((text) => text !== undefined).join(" ");
+  // Programs read this as well: advice that fits every error of a kind would only be in their way.
+  const hint = error.hasOwnHint ? error.hint : undefined;
+  const message = [error.message, hint, reference].filter((text) => text !== undefined).join(" ");
   return { error: { message, type: error.outlets.openai.type, param: error.field ?? null, code: error.code } };
 }
 

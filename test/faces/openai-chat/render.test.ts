@@ -128,6 +128,11 @@ describe("the chunks", () => {
       }),
     );
   });
+
+  it("a failure without a hint of its own is not padded with that of its kind", async () => {
+    const error = new ExcursorError("upstream-failed", "It broke.");
+    expect((await parse()).stream().fail(error, "r1")).toContain('"message":"It broke."');
+  });
 });
 
 describe("errors before the stream", () => {

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { ExcursorError } from "../../../src/core/errors.ts";
 import type { RunEnd, RunListener } from "../../../src/wire/run-stream.ts";
 
@@ -42,10 +43,12 @@ export class Recorder implements RunListener {
     return new Promise((resolve) => this.#watchers.push({ isTrue, resolve }));
   }
 
+  /** How it ended. Whichever way it failed, there is something to tell the reader. */
   async outcome(): Promise<Outcome> {
     await this.until(() => this.outcomes.length > 0);
     const [outcome] = this.outcomes;
     if (!outcome) throw new Error("unreachable");
+    if (outcome.error && outcome.error.kind !== "canceled") expectAdvice(outcome.error);
     return outcome;
   }
 
@@ -62,4 +65,11 @@ export class Recorder implements RunListener {
       watcher.resolve();
     }
   }
+}
+
+/** A code for programs, one safe sentence or two, and what can be done about it. */
+export function expectAdvice(error: ExcursorError): void {
+  expect(error.code).toMatch(/^[a-z0-9_]+$/);
+  expect(error.message).not.toMatch(/s3cret|\n|\bat .*:\d+:\d+|file:\/\//);
+  expect(error.hint, error.code).toMatch(/^[A-Z].{8,140}\.$/);
 }

@@ -1,0 +1,31 @@
+import type { ErrorKind } from "./errors.ts";
+
+const PLAN = "Check your plan and limits in the Cursor dashboard.";
+
+/**
+ * What the reader can do about an error that says nothing better itself. Every kind that an upstream can cause has an
+ * answer; those that are only ever our own bring theirs along, and a cancel was wanted.
+ */
+export const DEFAULT_HINTS: Readonly<Record<ErrorKind, string | undefined>> = {
+  "invalid-request": "Change the request: as it is, it will be refused again.",
+  "context-overflow": "Shorten the conversation, or start a new one.",
+  unauthenticated: "Check the key or token, or log in again.",
+  "payment-required": PLAN,
+  forbidden: "Check what the account and its plan allow.",
+  "not-found": "Check the name and the address.",
+  "model-not-found": "List the models and pick another one.",
+  deprecated: "Update Excursor.",
+  "too-large": "Send less at once.",
+  "outdated-client": "Update Excursor, or set a newer clientVersion.",
+  "rate-limited": "Wait a moment, then try again.",
+  "quota-exhausted": PLAN,
+  canceled: undefined,
+  internal: undefined,
+  unsupported: "Leave out what is not supported, or choose another model.",
+  "upstream-failed": "Try again in a moment, or with another model.",
+  "upstream-protocol": "Check the upstream address and any proxy in between; if both are right, update Excursor.",
+  "upstream-unavailable": "Check the network, and try again in a moment.",
+  timeout: "Try again in a moment; if it happens again, check the network.",
+  config: undefined,
+  busy: undefined,
+};
