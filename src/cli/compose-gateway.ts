@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { setDefaultHighWaterMark } from "node:stream";
 import { readCursorToken } from "../config/cursor-token.ts";
 import { openHome } from "../config/home.ts";
 import type { Config } from "../config/settings.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
 import { Secret } from "../core/secret.ts";
+import { credentialOf } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
@@ -44,11 +46,18 @@ export interface ComposeOptions {
   readonly isDemo: boolean;
 }
 
+/**
+ * What a paused HTTP/2 stream gathers beside its window, in pieces of a few bytes that weigh ten times as much. Node's
+ * own 64 KiB would make a reader that has stalled cost a megabyte; it has no setting for these streams alone.
+ */
+const PAUSED_STREAM_BYTES = 16 * 1024;
+
 const CURSOR_ORIGIN = "https://api2.cursor.sh";
 
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
   const { config, log } = options;
+  setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = new URL(options.origin ?? config.upstream ?? CURSOR_ORIGIN).origin;
   const state = await openState(options, origin);
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
@@ -101,7 +110,7 @@ async function createDriver(
     token: () => account,
     clientVersion,
     context: config.context,
-    onUnknown: (what) => log.warn({ what }, "the backend sent something that we do not know"),
+    onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
   });
   if (config.driver === "cursor") return cursor;
   const { createLegacyDriver } = await import("../drivers/cursor-legacy/driver.ts");
@@ -112,6 +121,10 @@ async function createDriver(
     token: () => account,
     clientVersion,
     listModels: (principal, signal) => cursor.listModels(principal, signal),
+    modelName: async ({ model, principal }, signal) => {
+      const { encodings } = await models.resolve(model, credentialOf(principal, account), signal);
+      return (encodings.find((encoding) => encoding?.kind === "variant") ?? encodings[0]).modelId;
+    },
   });
 }
 

@@ -52,15 +52,18 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
   });
 }
 
+/** How the reader calls us: an npm script is not on the path. */
+const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
+
 const nextSteps = (url: string, isDemo: boolean): string => `
 The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
 
   base URL   ${url}/v1
-  API key    excursor key     # from a checkout: npm run -s excursor -- key
+  API key    ${COMMAND} key
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "authorization: Bearer $(excursor key)" \\
+  curl ${url}/v1/chat/completions -H "authorization: Bearer $(${COMMAND} key)" \\
     -H 'content-type: application/json' -d '{"model":"auto","messages":[{"role":"user","content":"hello"}]}'
 
 Ctrl-C stops it.

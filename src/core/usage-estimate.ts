@@ -47,11 +47,21 @@ export class UsageEstimate {
 }
 
 /** About how many tokens the model reads for this turn. */
-export function estimateInputTokens({ system, messages, tools }: Turn): number {
+export function estimateInputTokens(turn: Turn): number {
+  return turn.messages.reduce((sum, message) => sum + estimateMessageTokens(message), estimateFixedTokens(turn));
+}
+
+/** What is read whatever the conversation: instructions and tools. */
+export function estimateFixedTokens({ system, tools }: Turn): number {
   let chars = system.length;
-  let images = 0;
   for (const tool of tools) chars += tool.name.length + tool.description.length + JSON.stringify(tool.schema).length;
-  for (const part of messages.flatMap((message): readonly AnyPart[] => message.content)) {
+  return tokensIn(chars);
+}
+
+export function estimateMessageTokens({ content }: Message): number {
+  let chars = 0;
+  let images = 0;
+  for (const part of content) {
     if (part.type === "image") images++;
     else if (part.type === "tool-call") chars += part.name.length + JSON.stringify(part.args).length;
     else chars += part.text.length;
@@ -67,7 +77,5 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   reasoningTokens: a.reasoningTokens + b.reasoningTokens,
   isEstimate: a.isEstimate || b.isEstimate,
 });
-
-type AnyPart = Message["content"][number];
 
 const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Driver, ModelInfo } from "../../core/driver.ts";
-import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { Principal } from "../../core/turn.ts";
+import type { Principal, Turn } from "../../core/turn.ts";
 import { checksum } from "../../wire/checksum.ts";
 import { callHeaders } from "../../wire/headers.ts";
 import type { HttpTransport } from "../../wire/http.ts";
+import { credentialOf } from "../cursor/credential.ts";
 import { LegacyRun } from "./legacy-run.ts";
 import { streamChat, unifiedChat } from "./protocol.ts";
 
@@ -18,6 +18,8 @@ export interface LegacyDriverOptions {
   /** These calls are the IDE's, and want its kind of version. */
   readonly clientVersion?: string | undefined;
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
+  /** What the client's name for a model is on this wire, effort and all. */
+  readonly modelName: (turn: Turn, signal: AbortSignal) => Promise<string>;
 }
 
 const IDE_VERSION = "2.6.21";
@@ -33,9 +35,9 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
         transport,
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
+        modelName: () => options.modelName(turn, context.signal),
         headers: () => {
-          const token = (turn.principal.token ?? options.token())?.reveal();
-          if (token === undefined) throw new ExcursorError("unauthenticated", "No Cursor account is signed in.");
+          const token = credentialOf(turn.principal, options.token()).token.reveal();
           // Stable for an account: the backend counts devices by it.
           const device = createHash("sha256").update(token).digest("hex");
           return callHeaders("run", {

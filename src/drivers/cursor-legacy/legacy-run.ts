@@ -15,6 +15,7 @@ export interface LegacyRunParts {
   readonly transport: HttpTransport;
   readonly origin: string;
   readonly headers: () => Readonly<Record<string, string>>;
+  readonly modelName: () => Promise<string>;
 }
 
 /** These chats do not say when a batch of calls is complete. */
@@ -30,32 +31,13 @@ export class LegacyRun implements Run {
   #quiet: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor({ turn, context, protocol, transport, origin, headers }: LegacyRunParts) {
-    this.#protocol = protocol;
+  constructor(parts: LegacyRunParts) {
+    this.#protocol = parts.protocol;
     this.#queue = new EventQueue({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onLeave: () => this.cancel(),
     });
-    try {
-      const request = protocol.request(turn);
-      this.#stream = openBidiRun({
-        transport,
-        origin,
-        path: protocol.path,
-        headers: headers(),
-        signal: context.signal,
-        listener: {
-          message: (payload) => {
-            for (const event of protocol.read(payload)) this.#show(event);
-          },
-          done: (error) => this.#onDone(error),
-        },
-      });
-      this.#stream.send(request);
-      if (!protocol.isBidi) this.#stream.closeSend();
-    } catch (error) {
-      this.#queue.fail(ExcursorError.from(error));
-    }
+    void this.#start(parts);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
@@ -74,6 +56,30 @@ export class LegacyRun implements Run {
     clearTimeout(this.#quiet);
     this.#stream?.cancel();
     this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  async #start({ turn, context, protocol, transport, origin, headers, modelName }: LegacyRunParts): Promise<void> {
+    try {
+      const request = protocol.request({ ...turn, model: { ...turn.model, id: await modelName() } });
+      if (this.#isOver) return;
+      this.#stream = openBidiRun({
+        transport,
+        origin,
+        path: protocol.path,
+        headers: headers(),
+        signal: context.signal,
+        listener: {
+          message: (payload) => {
+            for (const event of protocol.read(payload)) this.#show(event);
+          },
+          done: (error) => this.#onDone(error),
+        },
+      });
+      this.#stream.send(request);
+      if (!protocol.isBidi) this.#stream.closeSend();
+    } catch (error) {
+      this.#queue.fail(ExcursorError.from(error));
+    }
   }
 
   #show(event: LegacyEvent): void {

@@ -35,12 +35,15 @@ export const streamChat: LegacyProtocol = {
     if (turn.tools.length > 0) {
       throw new ExcursorError("invalid-request", "tools: this upstream, the old StreamChat, cannot call tools.", {
         code: "tools_unsupported",
-        hint: "Use the driver cursor, or cursor-legacy with legacy: unified.",
+        field: "tools",
+        hint: "Set driver: cursor, or legacyCall: unified.",
       });
     }
     const request = create(GetChatRequestSchema, {
       conversation: bubblesOf(turn.messages),
       explicitContext: { context: turn.system },
+      // Clients name a project here; which one is nobody's business.
+      workspaceRootPath: "/project",
       // An empty azure state is what the clients of its time sent.
       modelDetails: { modelName: turn.model.id, azureState: {} },
       requestId: randomUUID(),

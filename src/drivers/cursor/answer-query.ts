@@ -5,6 +5,7 @@ import {
   type InteractionResponse,
   InteractionResponseSchema,
 } from "../../gen/agent/v1/query_pb.ts";
+import { unknownMember } from "./unknown.ts";
 
 const REASON = "Nobody is there to ask: this client works without a person.";
 
@@ -12,7 +13,8 @@ const REASON = "Nobody is there to ask: this client works without a person.";
  * The answer of a client without a person to ask. What the server does by itself, it may; what needs a person or this
  * machine is declined. Every query is answered, known or not: one without an answer stalls the turn for ever.
  */
-export function answerQuery({ id, query, $unknown }: InteractionQuery): InteractionResponse {
+export function answerQuery(asked: InteractionQuery): InteractionResponse {
+  const { id, query } = asked;
   const approved = { result: { case: "approved" as const, value: {} } };
   const rejected = { result: { case: "rejected" as const, value: { reason: REASON } } };
   const respond = (result: NonNullable<Parameters<typeof create<typeof InteractionResponseSchema>>[1]>["result"]) =>
@@ -64,7 +66,7 @@ export function answerQuery({ id, query, $unknown }: InteractionQuery): Interact
       });
     case undefined: {
       const response = create(InteractionResponseSchema, { id });
-      const member = $unknown?.find((field) => field.wireType === WireType.LengthDelimited)?.no;
+      const member = unknownMember(asked);
       if (member !== undefined) response.$unknown = [rejectShape(member)];
       return response;
     }

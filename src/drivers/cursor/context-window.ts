@@ -1,10 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { type Message, type Turn, textOf } from "../../core/turn.ts";
+import type { Message, Turn } from "../../core/turn.ts";
+import { estimateFixedTokens, estimateMessageTokens } from "../../core/usage-estimate.ts";
 import type { ResolvedModel } from "./models/model.ts";
-
-/** Rough, and on the generous side of the truth for prose. */
-const CHARACTERS_PER_TOKEN = 4;
-const TOKENS_PER_IMAGE = 1500;
 
 /**
  * The turn as the model can read it. Refuses, before anything is sent, what it cannot: images, or too long a
@@ -16,11 +13,12 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
   if (!model.supportsImages && hasImages(turn)) {
     throw new ExcursorError("invalid-request", `The model ${displayId} does not take images.`, {
       code: "images_unsupported",
+      field: "messages",
       hint: "Choose another model, or leave the images out.",
     });
   }
-  const sizes = turn.messages.map(tokensOf);
-  let tokens = sizes.reduce((sum, size) => sum + size, tokensBeside(turn));
+  const sizes = turn.messages.map(estimateMessageTokens);
+  let tokens = sizes.reduce((sum, size) => sum + size, estimateFixedTokens(turn));
   let start = 0;
   while (tokens > contextTokens) {
     const next = policy === "trim" ? nextTurn(turn.messages, start) : undefined;
@@ -47,17 +45,3 @@ const tooLong = (tokens: number, window: number, displayId: string) =>
       hint: "Shorten or compact it, choose a model with a larger window, or set context: trim.",
     },
   );
-
-const tokensBeside = ({ system, tools }: Turn): number =>
-  Math.ceil((system.length + (tools.length === 0 ? 0 : JSON.stringify(tools).length)) / CHARACTERS_PER_TOKEN);
-
-function tokensOf({ content }: Message): number {
-  let characters = textOf(content).length;
-  let images = 0;
-  for (const part of content) {
-    if (part.type === "image") images++;
-    if (part.type === "file") characters += part.text.length;
-    if (part.type === "tool-call") characters += JSON.stringify(part.args).length;
-  }
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN) + images * TOKENS_PER_IMAGE;
-}

@@ -5,6 +5,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import { GatheredText } from "../../core/gathered-text.ts";
 import { historyKeys } from "../../core/history-key.ts";
 import type { AssistantPart, ToolMessage, Turn } from "../../core/turn.ts";
 import {
@@ -31,6 +32,7 @@ import { nextAttempt } from "./retry.ts";
 import { requestContext, runRequest } from "./run-request.ts";
 import { AgentStream, type ClientMessage, type Transports } from "./stream.ts";
 import { argsOf, wireTool } from "./tools.ts";
+import type { UnknownTally } from "./unknown.ts";
 import { usageOf } from "./usage.ts";
 
 /** All that a run needs to know before it begins. */
@@ -53,8 +55,8 @@ export interface CursorRunParts {
   readonly plan: () => Promise<RunPlan>;
   /** The encoding of the model's name that worked after the other did not. */
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
-  /** Something the schema does not know was met, and answered. */
-  readonly onUnknown: (what: string) => void;
+  /** Told of what the schema does not know, after it was answered. */
+  readonly unknown: UnknownTally;
 }
 
 /** How long the last checkpoint may come after the end of a turn. */
@@ -79,7 +81,7 @@ export class CursorRun implements Run {
   #state: ConversationStateStructure | undefined;
   readonly #answer: AssistantPart[] = [];
   /** What the model said since the last call. */
-  #text = "";
+  readonly #text = new GatheredText();
   #hasShown = false;
   #hasShownSinceCheckpoint = false;
   #countedTokens = 0;
@@ -169,7 +171,8 @@ export class CursorRun implements Run {
       this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
       return;
     }
-    const { message } = decodeMessage(AgentServerMessageSchema, payload);
+    const whole = decodeMessage(AgentServerMessageSchema, payload);
+    const { message } = whole;
     switch (message.case) {
       case "interactionUpdate":
         this.#onUpdate(message.value);
@@ -187,20 +190,21 @@ export class CursorRun implements Run {
         else this.#calls.complete();
         break;
       case "interactionQuery":
-        if (message.value.query.case === undefined) this.#parts.onUnknown("interaction query");
+        if (message.value.query.case === undefined) this.#parts.unknown.add("interaction query", message.value);
         this.#send({ case: "interactionResponse", value: answerQuery(message.value) });
         break;
       case "execServerControlMessage":
         break;
       case undefined:
-        this.#parts.onUnknown("server message");
+        this.#parts.unknown.add("server message", whole);
         break;
       default:
         message satisfies never;
     }
   }
 
-  #onUpdate({ message }: InteractionUpdate): void {
+  #onUpdate(update: InteractionUpdate): void {
+    const { message } = update;
     switch (message.case) {
       case "textDelta":
         if (message.value.isServerNotice)
@@ -229,7 +233,7 @@ export class CursorRun implements Run {
         break;
       }
       case undefined:
-        this.#parts.onUnknown("update");
+        this.#parts.unknown.add("update", update);
         break;
       default:
         // Progress of all kinds, which no client asks for.
@@ -240,13 +244,13 @@ export class CursorRun implements Run {
   #show(event: Extract<TurnEvent, { type: "text" | "thinking" }>): void {
     this.#hasShown = true;
     this.#hasShownSinceCheckpoint = true;
-    if (event.type === "text") this.#text += event.text;
+    if (event.type === "text") this.#text.add(event.text);
     this.#queue.push(event);
   }
 
   #takeText(): void {
-    if (this.#text !== "") this.#answer.push({ type: "text", text: this.#text });
-    this.#text = "";
+    const text = this.#text.take();
+    if (text !== "") this.#answer.push({ type: "text", text });
   }
 
   #onExec(exec: ExecServerMessage): void {
@@ -285,7 +289,7 @@ export class CursorRun implements Run {
       this.#send(close);
       return;
     }
-    if (message.case === undefined) this.#parts.onUnknown("exec request");
+    if (message.case === undefined) this.#parts.unknown.add("exec request", exec);
     const rejection = rejectExec(exec, offered);
     if (rejection.type === "throw") {
       const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
@@ -294,7 +298,8 @@ export class CursorRun implements Run {
     this.#send(close);
   }
 
-  #onKv({ id, message }: KvServerMessage): void {
+  #onKv(kv: KvServerMessage): void {
+    const { id, message } = kv;
     const blobs = this.#prompt?.blobs;
     if (message.case === "setBlobArgs") {
       blobs?.set(message.value.blobId, message.value.blobData);
@@ -304,7 +309,7 @@ export class CursorRun implements Run {
       const blobData = blobs?.get(message.value.blobId);
       const value = blobData ? { blobData } : {};
       this.#send({ case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value } } });
-    } else this.#parts.onUnknown("kv request");
+    } else this.#parts.unknown.add("kv request", kv);
   }
 
   /** The batch is complete: the client has the word, and the stream is kept alive meanwhile. */
@@ -332,13 +337,13 @@ export class CursorRun implements Run {
 
   /** Keeps the checkpoint under the history that the client will send back, and lets go of the stream. */
   #conclude(): void {
-    const { turn, checkpoints } = this.#parts;
+    const { checkpoints } = this.#parts;
     const [plan, state, prompt] = [this.#plan, this.#state, this.#prompt];
     this.#end();
     this.#takeText();
     if (!plan || !state || !prompt) return;
     const { blobs, conversationId } = prompt;
-    const key = historyKeys([...turn.messages, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
+    const key = historyKeys([...plan.turn.messages, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
     checkpoints.put(plan.owner, key, {
       conversationId,
       state: toBinary(ConversationStateStructureSchema, state),

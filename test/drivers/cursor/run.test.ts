@@ -139,7 +139,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
         .every((part) => part.includes("not available here")),
     ).toBe(true);
     expect(text.endsWith("|approved")).toBe(true);
-    expect(unknown).toEqual(["exec request", "interaction query"]);
+    expect(unknown).toEqual(["exec request #99", "interaction query #77"]);
     expect(trace.some(({ kind }) => kind === "violation")).toBe(false);
   });
 
@@ -205,6 +205,24 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
       user("@sim say {{history}}"),
     ]);
     expect((await read(open(driver, turn))).text).toBe("user: short\nassistant: c");
+  });
+
+  it("what was trimmed for one model is not lost to another", async () => {
+    const { driver, checkpoints } = await setUpDriver(transport, { context: "trim" }, {}, { contextTokens: 60 });
+    const asked = [user("a".repeat(400)), assistant("b"), user("@sim say short")];
+    expect((await read(open(driver, aTurn(asked)))).text).toBe("short");
+    await expect.poll(() => checkpoints.size).toBe(1);
+    const more = [...asked, assistant("short"), user("@sim say {{history}}")];
+    const { text } = await read(open(driver, aTurn(more, { model: { id: "big", effort: undefined } })));
+    expect(text).toContain("a".repeat(400));
+  });
+
+  it("brings attached files as selected context", async () => {
+    const { driver, trace } = await setUpDriver(transport);
+    const file = { type: "file" as const, name: "notes.md", text: "remember" };
+    await read(open(driver, aTurn([{ role: "user", content: [{ type: "text", text: "@sim say ok" }, file] }])));
+    const request = JSON.stringify(trace.find(({ kind }) => kind === "run_request")?.message);
+    expect(request).toContain('"files":[{"content":"remember","path":"notes.md"');
   });
 
   it("cancels the upstream when the client is gone, or leaves (REL-05, REL-06)", async () => {

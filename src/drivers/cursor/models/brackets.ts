@@ -62,5 +62,6 @@ function readMaxMode(model: BaseModel, key: string, value: string): boolean {
 function notOffered(model: BaseModel, asked: string, offer: string): ExcursorError {
   return new ExcursorError("invalid-request", `The model ${model.displayId} does not offer ${asked}: ${offer}.`, {
     code: "model_parameter_invalid",
+    field: "model",
   });
 }

@@ -107,6 +107,7 @@ function unknownModel(models: readonly BaseModel[], name: string): ExcursorError
   const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
   const suggestion = matches.length === 0 ? "" : ` Did you mean ${matches.join(", ")}?`;
   return new ExcursorError("model-not-found", `There is no model ${shown} in this account.${suggestion}`, {
+    field: "model",
     hint: "GET /v1/models and `excursor models` list what there is.",
   });
 }

@@ -71,7 +71,7 @@ function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCat
   });
   return {
     list: async () => [],
-    resolve: async () => ({
+    resolve: async ({ id }) => ({
       baseId: "gpt-5.5",
       displayId: "gpt-5.5",
       encodings: [encoding("parameters"), encoding("variant")],
@@ -79,6 +79,8 @@ function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCat
       maxModeContextTokens: 1_000_000,
       supportsImages: true,
       ...model,
+      // Whatever the others read, this one reads more.
+      ...(id === "big" ? { contextTokens: 1_000_000 } : {}),
     }),
     remember: (baseId, kind) => remembered.push(`${baseId} ${kind}`),
   };
