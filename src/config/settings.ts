@@ -63,7 +63,7 @@ const SETTINGS = {
     requestsPerKey: wholeNumber(256, "Requests under way for one key."),
     streamsPerKey: wholeNumber(64, "Streamed answers under way for one key."),
     wrongKeysPerMinute: wholeNumber(10, "Different wrong keys from one address."),
-    writeBufferBytes: wholeNumber(256 * 1024, "What may wait for a slow reader before the upstream is held back."),
+    writeBufferBytes: wholeNumber(64 * 1024, "What may wait for a slow reader before the upstream is held back."),
     stalledReaderMs: wholeNumber(120_000, "How long a reader may take nothing before it is dropped."),
     keepAliveMs: wholeNumber(15_000, "Silence in a streamed answer before a comment keeps it alive."),
     drainMs: wholeNumber(30_000, "How long answers may go on after a signal to stop.", [0, 2 ** 31 - 1]),

@@ -68,7 +68,7 @@ const DEFAULT_LIMITS: WireLimits = {
   sessionMaxAgeMs: 15 * 60_000,
   sessionIdleMs: 5 * 60_000,
   maxSessions: 32,
-  streamWindowBytes: 64 * KiB,
+  streamWindowBytes: 32 * KiB,
   sessionWindowBytes: 8 * MiB,
 
   maxShortSockets: 64,
