@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Plain JavaScript on purpose: this file must still run where the rest cannot, to say why.
 import { existsSync } from "node:fs";
+import module from "node:module";
+import { fileURLToPath } from "node:url";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 13)) {
@@ -13,5 +15,10 @@ if (major < 22 || (major === 22 && minor < 13)) {
 
 // In a checkout Node runs the sources as they are, whatever was built once; installed, there is only the build.
 const source = new URL("../src/main.ts", import.meta.url);
-const { main } = await import(existsSync(source) ? source.href : new URL("../dist/main.js", import.meta.url).href);
+const isCheckout = existsSync(source);
+if (isCheckout) {
+  // Half of a start would go into stripping types from hundreds of files: what comes of that is kept for the next one.
+  module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));
+}
+const { main } = await import(isCheckout ? source.href : new URL("../dist/main.js", import.meta.url).href);
 await main(process.argv);
