@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
  * cancels what nobody reads. One write per event-loop turn and response, whatever came in it.
  */
 const [upstream = ""] = process.argv.slice(2);
-const WINDOW_BYTES = { stream: 64 * 1024, session: 8 * 1024 * 1024 };
+const WINDOW_BYTES = { stream: 32 * 1024, session: 8 * 1024 * 1024 };
 
 const session = connect(upstream, { settings: { enablePush: false, initialWindowSize: WINDOW_BYTES.stream } });
 session.on("connect", () => session.setLocalWindowSize(WINDOW_BYTES.session));

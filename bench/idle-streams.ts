@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, openStream } from "./load.ts";
-import { type BenchResult, median } from "./measure.ts";
-import { type Subject, startFloor, startGateway } from "./processes.ts";
+import type { BenchResult } from "./measure.ts";
+import { heldBytes, type Subject, startFloor, startGateway } from "./processes.ts";
 import { compare, medianOf, ratioOf, type Testbed } from "./testbed.ts";
-import { residentBytes } from "./usage.ts";
 
 const STREAMS = 1000;
 const WARM_UP = 200;
-const SETTLE_MS = 1000;
+const SETTLE_MS = 500;
 const KiB = 1024;
 
 /** What an answer costs that is open and says nothing: one token, then silence. Each time in a fresh process. */
@@ -32,14 +31,12 @@ async function bytesPerStream(subject: Subject): Promise<number> {
   const warm = await openHeld(subject, WARM_UP);
   for (const connection of warm) connection.destroy();
   await sleep(SETTLE_MS);
-  const before = residentBytes(subject.pid);
+  const before = await heldBytes(subject);
   const connections = await openHeld(subject, STREAMS);
   await sleep(SETTLE_MS);
-  const samples = [residentBytes(subject.pid)];
-  await sleep(SETTLE_MS / 2);
-  samples.push(residentBytes(subject.pid));
+  const held = (await heldBytes(subject)) - before;
   for (const connection of connections) connection.destroy();
-  return (median(samples) - before) / STREAMS;
+  return held / STREAMS;
 }
 
 function openHeld(subject: Subject, count: number): Promise<Connection[]> {

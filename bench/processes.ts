@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Address } from "./load.ts";
 import type { UpstreamReport } from "./upstream.ts";
+import { residentBytes } from "./usage.ts";
 
 /** A program that is measured, in a process of its own. */
 export interface Subject extends Address {
@@ -25,6 +26,8 @@ export interface Upstream {
 }
 
 const KEY = "bench-8Qm2vX7rT4kZ9wLc5nB1";
+/** Of the form that the account's tokens have. */
+const TOKEN = ["{}", '{"sub":"bench"}', "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");
 const fileOf = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
 /** The load and the backend have one core, what is measured has another. */
@@ -41,6 +44,14 @@ function pinLoad(): boolean {
   } catch {
     return false;
   }
+}
+
+/** The memory of a process once it has let go of what it no longer needs. */
+export async function heldBytes({ pid, collectGarbage }: Subject): Promise<number> {
+  // The second pass frees what the first has found to be waiting for its end.
+  await collectGarbage();
+  await collectGarbage();
+  return residentBytes(pid);
 }
 
 export async function startUpstream(): Promise<Upstream> {
@@ -62,7 +73,7 @@ export function startFloor(upstream: Upstream): Promise<Subject> {
 }
 
 export function startGateway(upstream: Upstream): Promise<Subject> {
-  return serve("--upstream", upstream.url, "--token", "bench");
+  return serve("--upstream", upstream.url, "--token", TOKEN);
 }
 
 /** With its embedded simulator. */

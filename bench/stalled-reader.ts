@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, openStream, StreamedAnswer } from "./load.ts";
 import { type BenchResult, median, percentile, ROUNDS } from "./measure.ts";
 import { MAX_TOKENS } from "./plan.ts";
-import { type Subject, startGateway, type Upstream } from "./processes.ts";
+import { heldBytes, type Subject, startGateway, type Upstream } from "./processes.ts";
 import type { Testbed } from "./testbed.ts";
-import { residentBytes } from "./usage.ts";
 
 const STALLED = 16;
 const NEIGHBOURS = 50;
@@ -57,7 +56,7 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
   try {
     await measureNeighbours(gateway);
     const beforeMs = await measureNeighbours(gateway);
-    const before = residentBytes(gateway.pid);
+    const before = await heldBytes(gateway);
     const ids = Array.from({ length: STALLED }, (_, index) => 1_000_000 + index);
     const stalled = await Promise.all(
       ids.map(async (id) => {
@@ -67,7 +66,7 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
       }),
     );
     await sleep(SETTLE_MS);
-    const bytes = (residentBytes(gateway.pid) - before) / STALLED;
+    const bytes = ((await heldBytes(gateway)) - before) / STALLED;
     const { sent } = await upstream.report();
     const meanwhileMs = await measureNeighbours(gateway);
     for (const connection of stalled) connection.destroy();
