@@ -1,6 +1,16 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type ConnectCode, connectCodeFromHttp, errorNumber, isConnectCode } from "../connect-failure.ts";
 import { EXEC_KINDS, FAULT_KINDS, type FailStep, type Step } from "./step.ts";
+import { findSteps } from "./step-lines.ts";
+import {
+  COUNT,
+  MILLISECONDS,
+  memberNumber,
+  parseObject,
+  parseQuery,
+  type Range,
+  wholeNumber,
+  wholeNumbers,
+} from "./values.ts";
 
 /** The steps of one turn, and those it leaves to the following turns. */
 export interface Script {
@@ -12,8 +22,7 @@ export interface Script {
 /** The scripts of a text, one for this turn and one more for each `next`; none if it holds no step. */
 export function parseScripts(text: string): readonly Script[] {
   const scripts: { source: string[]; steps: Step[] }[] = [];
-  for (const source of stepSources(text)) {
-    const step = parseStep(source);
+  for (const { source, step } of findSteps(text, parseStep, isCut)) {
     if (scripts.length === 0) scripts.push({ source: [], steps: [] });
     if (step.type === "next") {
       scripts.push({ source: [], steps: [] });
@@ -25,48 +34,27 @@ export function parseScripts(text: string): readonly Script[] {
   return scripts.map(({ source, steps }) => ({ source: source.join(" ;; "), steps }));
 }
 
-// White space, quotes, `>` and tags may stand before `@sim`: clients quote and wrap prompts. Every alternative
-// begins with another character, so the match is linear.
-const STEP_LINE = /^(?:[\s"'`“”‘’>]|<[^<>]*>)*@sim[ \t]+(.*)$/;
-
-function* stepSources(text: string): Iterable<string> {
-  for (const line of text.split(/\r?\n/)) {
-    const rest = STEP_LINE.exec(line)?.[1];
-    if (rest === undefined) continue;
-    for (const part of dropClosing(rest).split(/ ;;(?: |$)/)) {
-      const source = part.trim().replace(/^@sim[ \t]+/, "");
-      if (source !== "") yield source;
-    }
-  }
-}
-
-/** Without the closing tags and quotes that belong to whatever was opened before the step. */
-function dropClosing(line: string): string {
-  let rest = line.trimEnd();
-  for (;;) {
-    const last = rest.at(-1) ?? "";
-    const tag = last === ">" ? rest.lastIndexOf("<") : -1;
-    if (tag >= 0 && rest[tag + 1] === "/") rest = rest.slice(0, tag).trimEnd();
-    // A quote that the step itself opened stays.
-    else if (QUOTES.includes(last) && isUnpaired(rest, last)) rest = rest.slice(0, -1).trimEnd();
-    else return rest;
-  }
-}
-
-const QUOTES = ['"', "'", "`", "”", "’"];
-
-const isUnpaired = (text: string, quote: string): boolean => text.split(quote).length % 2 === 0;
+/** Whether this is the beginning of a step whose JSON may go on. */
+const isCut = ({ source, step }: { readonly source: string; readonly step: Step }): boolean =>
+  step.type === "invalid" && /^(?:call|exec|ask)\s[^{]*\{/.test(source);
 
 function parseStep(source: string): Step {
   const { word, rest } = takeWord(source);
   try {
-    const parse = STEPS[word];
+    const parse = Object.hasOwn(STEPS, word) ? STEPS[word] : undefined;
     if (!parse) throw new Error(`unknown step; the steps are ${Object.keys(STEPS).join(", ")}`);
     return parse(rest);
   } catch (error) {
     return { type: "invalid", source, reason: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** More would be no answer but an endurance test. */
+const TOKENS: Range = [0, 10_000_000];
+const TIMES: Range = [1, Number.MAX_SAFE_INTEGER];
+const HTTP_STATUS: Range = [400, 599];
+const HTTP2_CODE: Range = [0, 2 ** 32 - 1];
+const SECONDS: Range = [0, 2 ** 31 - 1];
 
 const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
   say: (rest) => ({ type: "say", text: unescapeText(rest) }),
@@ -82,18 +70,18 @@ const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
     if (exec === undefined) throw new Error(`exec needs one of ${EXEC_KINDS.join(", ")}, or #N`);
     return { type: "exec", exec, args: parseObject(json) };
   },
-  ask: (rest) => ({ type: "ask", query: memberNumber(rest) ?? parseObject(rest) }),
+  ask: (rest) => ({ type: "ask", query: memberNumber(rest) ?? parseQuery(rest) }),
   wait: () => ({ type: "wait" }),
   tokens(rest) {
-    const [count = 0, everyMs = 0] = parseNumbers(rest, 1);
+    const [count = 0, everyMs = 0] = wholeNumbers(rest, 1, [TOKENS, MILLISECONDS]);
     return { type: "tokens", count, everyMs };
   },
   silent(rest) {
-    const [ms = 0] = parseNumbers(rest, 1);
+    const [ms = 0] = wholeNumbers(rest, 1, [MILLISECONDS]);
     return { type: "silent", ms };
   },
   usage(rest) {
-    const [input = 0, output = 0, cached = 0] = parseNumbers(rest, 2);
+    const [input = 0, output = 0, cached = 0] = wholeNumbers(rest, 2, [COUNT, COUNT, COUNT]);
     return { type: "usage", input, output, cached };
   },
   fail: parseFail,
@@ -102,11 +90,11 @@ const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
     const fault = FAULT_KINDS.find((kind) => kind === word);
     if (!fault) throw new Error(`fault needs one of ${FAULT_KINDS.join(", ")}`);
     const { options } = takeOptions(more);
-    const code = numberOption(options, "code");
+    const code = numberOption(options, "code", HTTP2_CODE);
     return {
       type: "fault",
       fault,
-      times: numberOption(options, "times") ?? 1,
+      times: numberOption(options, "times", TIMES) ?? 1,
       ...(code === undefined ? {} : { code }),
     };
   },
@@ -127,16 +115,16 @@ function parseFail(rest: string): FailStep {
   const { options, words, rest: text } = takeOptions(hasCode ? first.rest : rest, /^ERROR_[A-Z0-9_]+$/);
   const [errorName] = words;
   if (errorName !== undefined && errorNumber(errorName) === undefined) throw new Error(`there is no ${errorName}`);
-  const http = numberOption(options, "http");
+  const http = numberOption(options, "http", HTTP_STATUS);
   if (!hasCode && http === undefined) throw new Error("fail needs a Connect code, or http=STATUS");
-  const retryAfterS = numberOption(options, "retry");
+  const retryAfterS = numberOption(options, "retry", SECONDS);
   const retryable = options.get("retryable");
   const title = options.get("title");
   return {
     type: "fail",
     code: hasCode ? (first.word as ConnectCode) : connectCodeFromHttp(http ?? 500),
     text: unescapeText(text),
-    times: numberOption(options, "times") ?? Number.POSITIVE_INFINITY,
+    times: numberOption(options, "times", TIMES) ?? Number.POSITIVE_INFINITY,
     ...(http === undefined ? {} : { http }),
     ...(errorName === undefined ? {} : { errorName }),
     ...(title === undefined ? {} : { title }),
@@ -170,41 +158,13 @@ function takeOptions(text: string, wordForm?: RegExp) {
   }
 }
 
-function numberOption(options: ReadonlyMap<string, string>, key: string): number | undefined {
+function numberOption(options: ReadonlyMap<string, string>, key: string, range: Range): number | undefined {
   const value = options.get(key);
   if (value === undefined) return undefined;
-  return parseNumbers(value, 1, `${key}=`)[0];
-}
-
-function parseNumbers(text: string, atLeast: number, label = ""): number[] {
-  const words = text.split(/\s+/).filter((word) => word !== "");
-  const numbers = words.map(Number);
-  if (numbers.length < atLeast || numbers.some((n) => !Number.isFinite(n) || n < 0)) {
-    throw new Error(`${label}"${text}" is not ${atLeast === 1 ? "a number" : `${atLeast} numbers`} of zero or more`);
-  }
-  return numbers;
-}
-
-const memberNumber = (word: string): number | undefined => {
-  const digits = /^#(\d{1,9})\s*$/.exec(word)?.[1];
-  return digits === undefined ? undefined : Number(digits);
-};
-
-/** A step's JSON object. Clients that quote a prompt escape its quotes, so that is undone if it must be. */
-function parseObject(text: string): JsonObject {
-  if (text.trim() === "") return {};
-  const value = parseJson(text) ?? parseJson(text.replaceAll('\\"', '"'));
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new Error(`"${text.slice(0, 80)}" is not a JSON object`);
-  }
-  return value;
-}
-
-function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
+    return wholeNumber(value, range);
+  } catch (error) {
+    throw new Error(`${key}: ${error instanceof Error ? error.message : error}`);
   }
 }
 

@@ -17,6 +17,11 @@ describe("where a step begins and ends", () => {
     ["with a carriage return", "@sim say hi\r\nmore"],
     ["with a tab", "@sim\tsay hi"],
     ["more than one blank after it", "@sim   say   hi"],
+    ["in a code span", "`@sim say hi`"],
+    ["in a fence on one line", "```@sim say hi```"],
+    ["in several quotes and tags", "“<q>'@sim say hi'</q>”"],
+    ["before a closing quote of another line", "@sim say hi”"],
+    ["before a closing fence of another line", "@sim say hi```"],
   ])("%s", (_, text) => {
     expect(steps(text)).toEqual([{ type: "say", text: "hi" }]);
   });
@@ -33,8 +38,55 @@ describe("where a step begins and ends", () => {
     ]);
   });
 
-  it("a quote that the step itself opened stays", () => {
-    expect(steps('@sim say he said "hi"')).toEqual([{ type: "say", text: 'he said "hi"' }]);
+  it.each([
+    ['he said "hi"'],
+    ["“hi”"],
+    ["‘hi’ and “‘hi’”"],
+    ["it’s ‘fine’"],
+    ["it's 'fine'"],
+    ["`hi`"],
+    ["```hi```"],
+    ["a <b>x</b>"],
+    ["5 < 6 > 4"],
+  ])("a quote or tag that the step itself opened stays: %s", (text) => {
+    expect(steps(`@sim say ${text}`)).toEqual([{ type: "say", text }]);
+  });
+
+  it.each([
+    ["'@sim say it's fine'", "it's fine"],
+    ["‘@sim say it’s fine’", "it’s fine"],
+    ["'@sim say the dogs' bone'", "the dogs' bone"],
+    ['"@sim say he said "hi""', 'he said "hi"'],
+    ["<q a='1'>\"@sim say 'a' </q>\"</q>", "'a'"],
+    ["```@sim say `hi` there```", "`hi` there"],
+    ["```@sim say `hi`", "`hi`"],
+  ])("one closing quote goes for each that stood before @sim: %s", (line, text) => {
+    expect(steps(line)).toEqual([{ type: "say", text }]);
+  });
+
+  it.each(["\u2028", "\u2029", "\r", "\u0085"])("%j ends no line", (separator) => {
+    expect(steps(`@sim say a${separator}b ;; say c`)).toEqual([
+      { type: "say", text: `a${separator}b` },
+      { type: "say", text: "c" },
+    ]);
+  });
+
+  it("` ;; ` in the JSON of a step separates nothing", () => {
+    const call = (command: string) => ({ type: "call", name: "sh", args: { command } });
+    expect(steps('@sim say a ;; call sh {"command":"b ;; c ;; } ;; d"} ;; say e')).toEqual([
+      { type: "say", text: "a" },
+      call("b ;; c ;; } ;; d"),
+      { type: "say", text: "e" },
+    ]);
+    expect(steps('"@sim call sh {\\"command\\":\\"b ;; c\\"} ;; @sim call sh {\\"command\\":\\"d\\"}"')).toEqual([
+      call("b ;; c"),
+      call("d"),
+    ]);
+    expect(steps("@sim call sh {broken ;; say b} ;; call ;;")?.map(({ type }) => type)).toEqual([
+      "invalid",
+      "say",
+      "invalid",
+    ]);
   });
 });
 
@@ -46,11 +98,17 @@ describe("what a step says", () => {
       { type: "call", name: "read", args: { path: "/a", n: [1, { x: null }] } },
     ],
     ['call read {\\"path\\":\\"/a\\"}', { type: "call", name: "read", args: { path: "/a" } }],
+    [
+      String.raw`call sh {\"cmd\":\"echo \\\"hi\\\" \\\\ there\"}`,
+      { type: "call", name: "sh", args: { cmd: 'echo "hi" \\ there' } },
+    ],
     ["call noargs", { type: "call", name: "noargs", args: {} }],
     ['exec shell {"command":"ls"}', { type: "exec", exec: "shell", args: { command: "ls" } }],
     ["exec #99", { type: "exec", exec: 99, args: {} }],
     ['ask {"webSearchRequestQuery":{}}', { type: "ask", query: { webSearchRequestQuery: {} } }],
     ["ask #12", { type: "ask", query: 12 }],
+    ["ask #536870911", { type: "ask", query: 536_870_911 }],
+    ["silent 2147483647", { type: "silent", ms: 2_147_483_647 }],
     ["wait", { type: "wait" }],
     ["tokens 10 20", { type: "tokens", count: 10, everyMs: 20 }],
     ["tokens 10", { type: "tokens", count: 10, everyMs: 0 }],
@@ -92,9 +150,35 @@ describe("what a step says", () => {
     ["fail title=x", "Connect code, or http="],
     ["fail", "fail needs a Connect code"],
     ["fail internal ERROR_NOPE text", "there is no ERROR_NOPE"],
-    ["tokens many", "is not a number"],
-    ["silent -5", "is not a number"],
-    ["usage 1", "is not 2 numbers"],
+    ["constructor x", "unknown step"],
+    ["toString", "unknown step"],
+    ["__proto__ x", "unknown step"],
+    ["ask", "needs a query"],
+    ['ask {"bad":1}', "needs a query"],
+    ['ask {"id":1}', "needs a query"],
+    ['ask {"webSearchRequestQuery":"x"}', "cannot decode"],
+    ["ask #0", "from 1 to 536870911"],
+    ["exec #0", "from 1 to 536870911"],
+    ["exec #536870912", "from 1 to 536870911"],
+    ["exec #1x {}", "from 1 to 536870911"],
+    ["tokens many", "is not a whole number"],
+    ["tokens 2.5", "is not a whole number"],
+    ["tokens 99999999999", "from 0 to 10000000"],
+    ["tokens 1 2147483648", "from 0 to 2147483647"],
+    ["tokens 1 2 3", "is not 1 to 2 whole numbers"],
+    ["silent", "is not 1 whole number"],
+    ["silent -5", "is not a whole number"],
+    ["silent 2147483648", "from 0 to 2147483647"],
+    ["usage 1", "is not 2 to 3 whole numbers"],
+    ["usage 1.5 2", "is not a whole number"],
+    ["usage 1e30 2", "from 0 to 9007199254740991"],
+    ["fail http=399", 'http: "399" is not a whole number from 400 to 599'],
+    ["fail http=600", "from 400 to 599"],
+    ["fail http=503.5", "from 400 to 599"],
+    ["fail internal times=0", "times"],
+    ["fail internal retry=soon", "retry"],
+    ["fault rst times=", "times"],
+    ["fault rst code=4294967296", "code"],
     ["need", "at least one tool"],
   ])("%s is no step, and says why", (source, reason) => {
     expect(steps(`@sim ${source}`)).toEqual([{ type: "invalid", source, reason: expect.stringContaining(reason) }]);
@@ -122,14 +206,20 @@ describe("scripts", () => {
     );
   });
 
-  it.each(["<".repeat(200_000), '"'.repeat(200_000), `${"<a>".repeat(70_000)}x`, `@sim say ${"</a>".repeat(50_000)}`])(
-    "is linear on adversarial text (SEC-26) %#",
-    (text) => {
-      expect(
-        parseScripts(`${text}\n@sim say hi`)
-          .flatMap(({ steps: parsed }) => parsed)
-          .at(-1),
-      ).toEqual({ type: "say", text: "hi" });
-    },
-  );
+  it.each([
+    "<".repeat(200_000),
+    '"'.repeat(200_000),
+    `${"<a>".repeat(70_000)}x`,
+    `@sim say ${"</a>".repeat(50_000)}`,
+    `@sim say ${"”".repeat(200_000)}`,
+    `@sim say ${"<a".repeat(100_000)}>`,
+    `@sim ${'call x {" } ;; '.repeat(30_000)}`,
+    `${"'".repeat(100_000)}@sim say x${"'".repeat(100_000)}`,
+  ])("is linear on adversarial text (SEC-26) %#", (text) => {
+    expect(
+      parseScripts(`${text}\n@sim say hi`)
+        .flatMap(({ steps: parsed }) => parsed)
+        .at(-1),
+    ).toEqual({ type: "say", text: "hi" });
+  });
 });
