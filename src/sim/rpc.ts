@@ -70,9 +70,9 @@ export function respondFailure(exchange: Exchange, failure: ConnectFailure): voi
   exchange.respondJson(failure.httpStatus, failure.toConnectJson(), failure.metadata);
 }
 
-/** What a handler threw, as a failure; anything unknown is a bug of the simulator and says so. */
+/** What a handler threw, as a failure. Anything unknown is a bug of the simulator; where it is, is no client's business. */
 export function failureFrom(thrown: unknown): ConnectFailure {
   if (thrown instanceof ConnectFailure) return thrown;
-  const reason = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-  return new ConnectFailure("internal", `The simulator failed: ${reason}`);
+  const kind = thrown instanceof Error ? ` (${thrown.name})` : "";
+  return new ConnectFailure("internal", `The simulator failed${kind}. This is a bug of its own.`);
 }

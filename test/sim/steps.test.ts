@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { ConversationStateStructureSchema } from "../../src/gen/agent/v1/conversation_pb.ts";
 import { ShellStreamSchema } from "../../src/gen/agent/v1/exec_shell_pb.ts";
 import { InteractionResponseSchema } from "../../src/gen/agent/v1/query_pb.ts";
 import { ErrorDetails_Error } from "../../src/gen/aiserver/v1/error_pb.ts";
@@ -364,6 +365,52 @@ describe.each(TRANSPORTS)("the steps of a script, over %s", (transport) => {
     const prompt = "@sim need shell,bash ;; say with tools";
     expect((await client.say(prompt)).text).toBe("with tools");
     expect((await connect({ tools: {} }).say(prompt)).text).toContain("You said");
+  });
+
+  it.each(["fail http=503", "fault refused", "fail unavailable"])("need holds back %s as well", async (step) => {
+    const { client, connect } = await setUp(transport, { tools: { bash: () => "" } });
+    const prompt = `@sim need shell,bash ;; ${step} times=9`;
+    expect((await client.say(prompt)).error).toBeDefined();
+    expect(await connect({ tools: {} }).say(prompt)).toMatchObject({
+      error: undefined,
+      text: expect.stringContaining("You said"),
+    });
+  });
+
+  it("a need that only the client's context fulfils is known on the stream, not before it", async () => {
+    const { client } = await setUp(transport, { context: { tools: [{ name: "gw-late", toolName: "late" }] } });
+    const { error, execs } = await client.say("@sim need late ;; fail http=503 down");
+    expect(error).toMatchObject({ kind: "upstream-unavailable", message: "down" });
+    expect(execs).toHaveLength(1);
+  });
+
+  it("a replayed turn whose need is not fulfilled gets the echo, however far it had come", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "" } });
+    const call = { type: "tool-call", toolCallId: "1", toolName: "look", args: {} };
+    const result = { type: "tool-result", toolCallId: "1", toolName: "look", result: "seen" };
+    client.state = create(ConversationStateStructureSchema, {
+      rootPromptMessagesJson: client.storeRoots([
+        { role: "user", content: [{ type: "text", text: "@sim need other ;; call look {} ;; say {{result}}" }] },
+        { role: "assistant", content: [call] },
+        { role: "tool", id: "1", content: [result] },
+      ]),
+    });
+    expect((await client.resume()).text).toContain("You said");
+  });
+
+  it("what is out of range is skipped, and named where nothing else is done", async () => {
+    const { client } = await setUp(transport);
+    for (const step of ["fail http=100", "silent 99999999999", "usage 1.5 2", "exec #0", 'ask {"bad":1}', "toString"]) {
+      const { text, error } = await client.say(`@sim ${step}`);
+      expect([error, text]).toEqual([undefined, expect.stringContaining(`I did not understand "${step}"`)]);
+      expect((await client.say(`@sim ${step} ;; say on`)).text).toBe("on");
+    }
+  });
+
+  it("exec with arguments that do not fit is the script's fault, told as such", async () => {
+    const { client } = await setUp(transport);
+    const { error } = await client.say('@sim exec read {"path":5}');
+    expect(error).toMatchObject({ kind: "invalid-request", message: expect.stringContaining("exec read") });
   });
 
   it("next leaves the steps after it to the following turn, unless that has its own", async () => {

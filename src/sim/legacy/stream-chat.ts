@@ -1,4 +1,4 @@
-import { create, type DescMessage, fromBinary, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
 import { GetChatRequestSchema, StreamChatResponseSchema } from "../../gen/aiserver/v1/chat_pb.ts";
 import type { ConversationMessage, ExplicitContext, ModelDetails } from "../../gen/aiserver/v1/conversation_pb.ts";
 import { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
@@ -13,7 +13,7 @@ import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";
 import { Lifeline, StreamGone } from "../run/lifeline.ts";
 import { RunTrace } from "../run/run-trace.ts";
-import { beginStream, readFirstFrame } from "../run/stream-request.ts";
+import { beginStream, readFirstMessage } from "../run/stream-request.ts";
 import { readBubbles } from "./chat-history.ts";
 import { answerChat, type ChatVoice } from "./chat-stage.ts";
 
@@ -80,13 +80,13 @@ async function serveChat<I extends DescMessage>(
   const trace = new RunTrace(backend.options.trace, exchange.header("x-request-id") ?? "", exchange.transport);
   const lifeline = new Lifeline(out);
   try {
-    const message: MessageShape<I> = fromBinary(input, await readFirstFrame(exchange));
+    const message: MessageShape<I> = await readFirstMessage(exchange, input);
     trace.note(input.name, trace.isOn ? toJson(input, message) : undefined, "in");
     if (isDeprecated) throw deprecated();
     const request = message as unknown as ChatRequest;
     const messages = readBubbles(request.conversation);
     const last = messages.at(-1);
-    if (endBeforeStream(last?.role === "user" ? last.text : "", out, backend, account)) return;
+    if (endBeforeStream(last?.role === "user" ? last.text : "", out, backend, account, () => false)) return;
     out.open();
     await lifeline.sleep(backend.options.bootstrapMs);
     const system = request.explicitContext?.context ?? "";

@@ -71,12 +71,14 @@ class UnifiedRun {
     this.#hasStarted = true;
     const messages = readBubbles(request.conversation);
     const last = messages.at(-1);
+    const prompt = last?.role === "user" ? last.text : "";
+    const tools = request.shouldDisableTools ? [] : request.mcpTools;
+    const offers = (tool: string) => tools.some(({ name }) => name === tool);
     try {
-      if (endBeforeStream(last?.role === "user" ? last.text : "", this.#out, this.#backend, this.#account)) return;
+      if (endBeforeStream(prompt, this.#out, this.#backend, this.#account, offers)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
       this.#lifeline.write(encode({ case: "streamStart", value: {} }));
-      const tools = request.shouldDisableTools ? [] : request.mcpTools;
       await answerChat({
         messages,
         system: request.explicitContext?.context ?? "",

@@ -24,6 +24,7 @@ import { echoOf } from "./echo.ts";
 import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
 import { RunTrace } from "./run-trace.ts";
+import { OfferedTools } from "./tools.ts";
 
 const HEARTBEAT = create(AgentServerMessageSchema, {
   message: { case: "interactionUpdate", value: { message: { case: "heartbeat", value: {} } } },
@@ -130,7 +131,9 @@ export class AgentRun {
     this.#hasStarted = true;
     try {
       const asked = request.action ? userMessagesOf(request.action).map((message) => message.text) : [];
-      if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account)) return;
+      const tools = new OfferedTools(request.mcpTools?.mcpTools ?? []);
+      const offers = (tool: string) => tools.find(tool) !== undefined;
+      if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account, offers)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
       const briefing = await brief(request, this.#requestId, this.#correspondence, this.#backend.options);

@@ -4,21 +4,28 @@ import type { Backend } from "../backend.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 import { respondFailure } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
-import { failureOf } from "../script/play.ts";
+import { failureOf, hasNeeded } from "../script/play.ts";
 import { defaultScript } from "./echo.ts";
 
 /**
- * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt, or the script of the settings, asks for first.
- * True if nothing is left to answer. Where a client had its response headers before it said anything, as it may over
- * HTTP/1.1, the status is spent and the failure goes into the end frame.
+ * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt, or the script of
+ * the settings, asks for first. True if nothing is left to answer. Where a client had its response headers before it
+ * said anything, as it may over HTTP/1.1, the status is spent and the failure goes into the end frame. `offers` knows
+ * the tools that came with the request: what a script needs beyond them, the stream has to tell.
  */
-export function endBeforeStream(prompt: string, out: FrameWriter, backend: Backend, account: Account): boolean {
+export function endBeforeStream(
+  prompt: string,
+  out: FrameWriter,
+  backend: Backend,
+  account: Account,
+  offers: (tool: string) => boolean,
+): boolean {
   const { exchange } = out;
   const { tally, options } = backend;
   const script = parseScripts(prompt)[0] ?? defaultScript(options, 1);
   const index = script?.steps.findIndex(({ type }) => type !== "need" && type !== "usage") ?? -1;
   const step = script?.steps[index];
-  if (!script || !step) return false;
+  if (!script || !step || !hasNeeded(script.steps, offers)) return false;
   const isDue = (times: number) => tally.take(account.id, script.source, index, times);
   if (step.type === "fail" && step.http !== undefined && isDue(step.times)) {
     const failure = failureOf(step, step.text);

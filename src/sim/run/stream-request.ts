@@ -1,6 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { fromBinary } from "@bufbuild/protobuf";
-import { ExcursorError } from "../../core/errors.ts";
+import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/envelope.ts";
 import { type Account, authenticate } from "../accounts.ts";
@@ -32,7 +31,7 @@ export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): 
     try {
       decoder.push(chunk, (flags, payload) => run.receive(flags & FLAG_COMPRESSED ? inflate(payload) : payload));
     } catch (error) {
-      run.stop(new ConnectFailure("invalid_argument", ExcursorError.from(error).message));
+      run.stop(unreadable(error, "The stream"));
     }
   });
 }
@@ -69,21 +68,37 @@ export function beginStream(exchange: Exchange): { account: Account; out: FrameW
 }
 
 async function readRequestId(exchange: Exchange): Promise<string> {
-  const { requestId } = fromBinary(BidiRequestIdSchema, await readFirstFrame(exchange));
-  return requestId || (exchange.header("x-request-id") ?? "");
+  const { requestId } = await readFirstMessage(exchange, BidiRequestIdSchema);
+  const id = requestId || exchange.header("x-request-id");
+  if (!id) throw new ConnectFailure("invalid_argument", "BidiRequestId.request_id: there is none.");
+  return id;
 }
 
 /** The one message of a request whose answer is a stream. */
-export async function readFirstFrame(exchange: Exchange): Promise<Uint8Array> {
-  let first: Uint8Array | undefined;
+export async function readFirstMessage<D extends DescMessage>(exchange: Exchange, schema: D): Promise<MessageShape<D>> {
   const body = await exchange.readBody(MAX_FRAME_BYTES);
-  new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES }).push(body, (flags, payload) => {
-    first ??= flags & FLAG_COMPRESSED ? inflate(payload) : payload;
-  });
-  if (!first) throw new ConnectFailure("invalid_argument", "The request holds no whole frame.");
-  return first;
+  let first: Uint8Array | undefined;
+  try {
+    new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES }).push(body, (flags, payload) => {
+      first ??= flags & FLAG_COMPRESSED ? inflate(payload) : payload;
+    });
+    if (first) return fromBinary(schema, first);
+  } catch (error) {
+    throw unreadable(error, schema.name);
+  }
+  throw new ConnectFailure("invalid_argument", "The request holds no whole frame.");
 }
 
 function inflate(payload: Uint8Array): Uint8Array {
-  return gunzipSync(payload, { maxOutputLength: MAX_FRAME_BYTES });
+  try {
+    return gunzipSync(payload, { maxOutputLength: MAX_FRAME_BYTES });
+  } catch {
+    throw new ConnectFailure("invalid_argument", "A frame is not valid gzip.");
+  }
+}
+
+/** What a client sent, where it cannot be read. */
+function unreadable(error: unknown, name: string): ConnectFailure {
+  if (error instanceof ConnectFailure) return error;
+  return new ConnectFailure("invalid_argument", `${name}: ${error instanceof Error ? error.message : error}`);
 }

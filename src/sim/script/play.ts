@@ -53,7 +53,8 @@ export async function play(
   const results = [...earlier];
   let lastAnswer = results.at(-1) ?? "";
   let usage: Usage | undefined;
-  let hasActed = from > 0;
+  const isWanted = hasNeeded(steps, (tool) => stage.offers(tool));
+  let hasActed = isWanted && from > 0;
   const invalid: string[] = [];
   const fill = (text: string) => fillPlaceholders(text, stage.received, { results, last: lastAnswer });
   const take = (answers: readonly string[]) => {
@@ -61,7 +62,6 @@ export async function play(
     lastAnswer = answers.at(-1) ?? lastAnswer;
   };
 
-  const isWanted = steps.every((step) => step.type !== "need" || step.names.some((name) => stage.offers(name)));
   for (let index = from; isWanted && index < steps.length; index++) {
     const step = steps[index];
     if (!step) break;
@@ -131,6 +131,11 @@ export async function play(
     await stream(splitAtSpaces(text), (delta) => stage.text(delta));
   }
   return usage;
+}
+
+/** Whether of every `need` one tool is offered: otherwise the script is not for this client. */
+export function hasNeeded(steps: readonly Step[], offers: (tool: string) => boolean): boolean {
+  return steps.every((step) => step.type !== "need" || step.names.some(offers));
 }
 
 export function failureOf(step: FailStep, text: string): ConnectFailure {
