@@ -7,6 +7,7 @@ import type { Config } from "../config/settings.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
 import { Secret } from "../core/secret.ts";
+import { fitContext } from "../drivers/cursor/context-window.ts";
 import { credentialOf } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
@@ -17,6 +18,7 @@ import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import type { ModelRenderer } from "../server/models-routes.ts";
+import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
@@ -71,7 +73,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
       list: (models) => modelList(models, startedAt),
       one: (model) => modelEntry(model, startedAt),
     },
-    images: createImageLoader({ mode: config.images, maxBytes: config.limits.imageBytes }),
+    images: createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes }),
     async close() {
       transports.h2.destroy();
       transports.h1.destroy();
@@ -80,6 +82,10 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     },
   };
 }
+
+/** On a shared server, what others ask to be fetched is fetched from inside its network: only if somebody says so. */
+const imageMode = ({ images, host }: Config): "data" | "fetch" =>
+  images === "auto" ? (isLoopback(host) ? "fetch" : "data") : images;
 
 async function createDriver(
   { config, log, token }: ComposeOptions,
@@ -121,9 +127,10 @@ async function createDriver(
     token: () => account,
     clientVersion,
     listModels: (principal, signal) => cursor.listModels(principal, signal),
-    modelName: async ({ model, principal }, signal) => {
-      const { encodings } = await models.resolve(model, credentialOf(principal, account), signal);
-      return (encodings.find((encoding) => encoding?.kind === "variant") ?? encodings[0]).modelId;
+    prepare: async (turn, signal) => {
+      const model = await models.resolve(turn.model, credentialOf(turn.principal, account), signal);
+      const { modelId } = model.encodings.find((encoding) => encoding?.kind === "variant") ?? model.encodings[0];
+      return { ...fitContext(turn, model, config.context), model: { ...turn.model, id: modelId } };
     },
   });
 }

@@ -27,7 +27,8 @@ export interface RunningGateway {
 /** Starts a gateway in this process, by the settings. */
 export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
-  if (!isDemo && !config.token) throw notSignedIn();
+  // Who says that callers bring their own accounts needs none.
+  if (!isDemo && !config.token && config.allowTokens !== true) throw notSignedIn();
   const key = config.key ?? keyOf(home);
   const redactor = createRedactor();
   for (const secret of [key, config.token]) if (secret) redactor.add(secret.reveal());
@@ -72,5 +73,5 @@ async function startSimulator(): Promise<Simulator> {
 const notSignedIn = (): ExcursorError =>
   new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
     code: "not_signed_in",
-    hint: "Set EXCURSOR_TOKEN to the token of your account, or try it without one: excursor serve --demo",
+    hint: "Set EXCURSOR_TOKEN to the token of your account, or allowTokens: true if callers bring theirs, or try it without one: excursor serve --demo",
   });

@@ -48,7 +48,10 @@ const SETTINGS = {
     (value) => /^[\w.+-]{1,64}$/.test(value),
   ),
   context: choice(["refuse", "trim"], "What to do when a conversation is longer than the model's window."),
-  images: choice(["data", "fetch"], "Whether images may only come with the request, or also by https URL."),
+  images: choice(
+    ["auto", "data", "fetch"],
+    "Whether images may only come with the request, or also by https URL; auto fetches them on loopback only.",
+  ),
   models: names("Names of your own for models."),
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {

@@ -1,3 +1,4 @@
+import { boundedRegExp } from "./bounded-regexp.ts";
 import { ExcursorError } from "./errors.ts";
 import type { JsonObject, OutputFormat } from "./turn.ts";
 
@@ -28,7 +29,14 @@ const MAX_PROBLEMS = 10;
 
 async function compile(schema: JsonObject): Promise<Matcher> {
   const { $schema, $id, ...rest } = schema;
-  const options = { strict: false, allErrors: true, logger: false, validateFormats: false, validateSchema: false };
+  const options = {
+    strict: false,
+    allErrors: true,
+    logger: false,
+    validateFormats: false,
+    validateSchema: false,
+    code: { regExp: boundedRegExp },
+  };
   try {
     // Loaded when needed: most of the time it is not, and it is slow to load.
     const { Ajv } = await import("ajv");

@@ -18,8 +18,8 @@ export interface LegacyDriverOptions {
   /** These calls are the IDE's, and want its kind of version. */
   readonly clientVersion?: string | undefined;
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
-  /** What the client's name for a model is on this wire, effort and all. */
-  readonly modelName: (turn: Turn, signal: AbortSignal) => Promise<string>;
+  /** The turn as this wire can carry it: the model by the name it has there, no longer than the model reads. */
+  readonly prepare: (turn: Turn, signal: AbortSignal) => Promise<Turn>;
 }
 
 const IDE_VERSION = "2.6.21";
@@ -30,12 +30,11 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
   return {
     open: (turn, context) =>
       new LegacyRun({
-        turn,
         context,
         transport,
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
-        modelName: () => options.modelName(turn, context.signal),
+        prepare: () => options.prepare(turn, context.signal),
         headers: () => {
           const token = credentialOf(turn.principal, options.token()).token.reveal();
           // Stable for an account: the backend counts devices by it.

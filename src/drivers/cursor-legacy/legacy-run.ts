@@ -9,13 +9,12 @@ import type { RunStream } from "../../wire/run-stream.ts";
 import type { LegacyEvent, LegacyProtocol } from "./protocol.ts";
 
 export interface LegacyRunParts {
-  readonly turn: Turn;
   readonly context: RunContext;
   readonly protocol: LegacyProtocol;
   readonly transport: HttpTransport;
   readonly origin: string;
   readonly headers: () => Readonly<Record<string, string>>;
-  readonly modelName: () => Promise<string>;
+  readonly prepare: () => Promise<Turn>;
 }
 
 /** These chats do not say when a batch of calls is complete. */
@@ -58,9 +57,9 @@ export class LegacyRun implements Run {
     this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
   }
 
-  async #start({ turn, context, protocol, transport, origin, headers, modelName }: LegacyRunParts): Promise<void> {
+  async #start({ context, protocol, transport, origin, headers, prepare }: LegacyRunParts): Promise<void> {
     try {
-      const request = protocol.request({ ...turn, model: { ...turn.model, id: await modelName() } });
+      const request = protocol.request(await prepare());
       if (this.#isOver) return;
       this.#stream = openBidiRun({
         transport,

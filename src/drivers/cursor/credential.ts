@@ -7,28 +7,21 @@ import type { ModelCredential } from "./models/model.ts";
 /** The account that answers for a principal: the one it brought, else the gateway's own. */
 export function credentialOf({ token }: Principal, own: Secret | undefined): ModelCredential {
   const found = token ?? own;
-  if (found) return { id: accountId(found), token: found };
+  if (found) return { id: digest(found.reveal()), token: found };
   throw new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
     code: "not_signed_in",
     hint: "Start the gateway with --token, set EXCURSOR_TOKEN, or send a Cursor token as the API key; --demo needs none.",
   });
 }
 
-/** An account by its token: the same for every token of it, where the token says whose it is. Safe to store. */
-function accountId(token: Secret): string {
-  let id = ids.get(token);
-  if (id === undefined) {
-    const text = token.reveal();
-    id = createHash("sha256")
-      .update(subjectOf(text) ?? text)
-      .digest("base64url");
-    ids.set(token, id);
-  }
-  return id;
-}
+/**
+ * Whose conversations these are: the account, which stays the same when its token is renewed. It is what the token
+ * says of itself, unproven, so it counts only beside the principal, who has proved something.
+ */
+export const ownerOf = (principal: Principal, { token }: ModelCredential): string =>
+  `${principal.id} ${digest(subjectOf(token.reveal()) ?? token.reveal())}`;
 
-/** The gateway's own token is the same for every request. */
-const ids = new WeakMap<Secret, string>();
+const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
 function subjectOf(token: string): string | undefined {
   try {

@@ -28,10 +28,10 @@ import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
 import { rejectExec } from "./reject-exec.ts";
-import { nextAttempt } from "./retry.ts";
+import { nextAttempt, pauseMs } from "./retry.ts";
 import { requestContext, runRequest } from "./run-request.ts";
 import { AgentStream, type ClientMessage, type Transports } from "./stream.ts";
-import { argsOf, wireTool } from "./tools.ts";
+import { argsOf, wireTool, wireToolName } from "./tools.ts";
 import type { UnknownTally } from "./unknown.ts";
 import { usageOf } from "./usage.ts";
 
@@ -84,7 +84,10 @@ export class CursorRun implements Run {
   readonly #text = new GatheredText();
   #hasShown = false;
   #hasShownSinceCheckpoint = false;
+  /** The backend has sent something: it has begun, whether or not it shows. */
+  #hasBegun = false;
   #countedTokens = 0;
+  #openedAt = 0;
   #resumes = 0;
   #firstRequestId: string | undefined;
   #phase: "running" | "waiting" | "finished" | "over" = "running";
@@ -138,6 +141,7 @@ export class CursorRun implements Run {
   #open(): void {
     const [plan, prompt, model] = [this.#plan, this.#prompt, this.#encoding];
     if (!plan || !prompt || !model || this.#phase === "over") return;
+    this.#openedAt = performance.now();
     const requestId = randomUUID();
     const caller = {
       ...plan.caller,
@@ -166,6 +170,7 @@ export class CursorRun implements Run {
   }
 
   #receive(payload: Uint8Array): void {
+    this.#hasBegun = true;
     const delta = decodeDelta(payload);
     if (delta) {
       this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
@@ -271,7 +276,7 @@ export class CursorRun implements Run {
     const offered = this.#context.tools.map(({ toolName }) => toolName);
     if (message.case === "mcpArgs") {
       const { toolName, name, toolCallId } = message.value;
-      const known = offered.find((tool) => tool === toolName) ?? offered.find((tool) => name.endsWith(tool));
+      const known = offered.find((tool) => tool === toolName || (toolName === "" && wireToolName(tool) === name));
       if (known !== undefined) {
         const call = { id: toolCallId, name: known, args: argsOf(message.value) };
         this.#hasShown = true;
@@ -383,6 +388,7 @@ export class CursorRun implements Run {
       hasMaxMode: plan?.model.maxModeContextTokens !== undefined,
       tried: this.#tried,
       resumes: this.#resumes,
+      ageMs: performance.now() - this.#openedAt,
     });
     if (next === undefined || this.#phase === "waiting" || this.#parts.context.signal.aborted) {
       this.#fail(error);
@@ -393,12 +399,14 @@ export class CursorRun implements Run {
     if (next === "rebuild" && plan) this.#prompt = rebuildPrompt(plan.turn);
     if (next === "other-encoding" && other) this.#encoding = other;
     if (next === "max-mode" && this.#encoding) this.#encoding = { ...this.#encoding, maxMode: true };
-    this.#open();
+    this.#timer = setTimeout(() => this.#open(), pauseMs(next, this.#resumes));
   }
 
+  /** Once the backend has begun, clients must not ask again by themselves, except when they were told when to. */
   #fail(error: ExcursorError): void {
     this.#end();
-    this.#queue.fail(error);
+    const isFinal = this.#hasBegun && error.retryAfterMs === undefined;
+    this.#queue.fail(isFinal ? error.with({ retryable: false }) : error);
   }
 
   #end(): void {

@@ -2,7 +2,7 @@ import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
 import type { Secret } from "../../core/secret.ts";
 import { fitContext } from "./context-window.ts";
-import { credentialOf } from "./credential.ts";
+import { credentialOf, ownerOf } from "./credential.ts";
 import { CursorRun } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue } from "./models/model.ts";
@@ -49,7 +49,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
             models.resolve(turn.model, credential, context.signal),
             endpoints.find(credential.id, caller),
           ]);
-          const owner = `${turn.principal.id} ${credential.id}`;
+          const owner = ownerOf(turn.principal, credential);
           return { caller, endpoint, model, owner, turn: fitContext(turn, model, options.context) };
         },
         onEncoding: (baseId, kind) => models.remember(baseId, kind),

@@ -35,15 +35,19 @@ export class Endpoints {
     const { now = Date.now, ttlMs = 10 * 60_000 } = this.#options;
     const known = this.#known.get(accountKey);
     if (known && known.until > now()) return known.endpoint;
-    const endpoint = this.#ask(caller);
+    const answer = this.#ask(caller);
+    const endpoint = answer.then((found) => found.endpoint);
     if (this.#known.size >= MAX_ACCOUNTS) this.#known.clear();
-    this.#known.set(accountKey, { until: now() + ttlMs, endpoint });
-    // A refusal of the account is for this request alone.
-    endpoint.catch(() => this.#known.delete(accountKey));
+    const entry = { until: now() + ttlMs, endpoint };
+    this.#known.set(accountKey, entry);
+    // Defaults that stand in for an answer serve those who asked meanwhile, and nobody after them.
+    void answer.then(({ isTold }) => {
+      if (!isTold && this.#known.get(accountKey) === entry) this.#known.delete(accountKey);
+    });
     return endpoint;
   }
 
-  async #ask(caller: Caller): Promise<Endpoint> {
+  async #ask(caller: Caller): Promise<{ readonly endpoint: Endpoint; readonly isTold: boolean }> {
     const { origin, http1: transport } = this.#options;
     const call = { transport, origin, headers: callHeaders("unary-proto", caller), timeoutMs: 10_000 };
     // Neither is worth a failed request: without an answer the defaults are the careful ones.
@@ -54,7 +58,8 @@ export class Endpoints {
     const ghostMode = !OPEN_MODES.includes(privacy?.privacyMode ?? PrivacyMode.UNSPECIFIED);
     const { agentUrl = "", agentnUrl = "" } = config?.agentUrlConfig ?? {};
     const agentOrigin = config?.useNlbForNal ? trusted(ghostMode ? agentUrl : agentnUrl) : undefined;
-    return { origin: agentOrigin ?? origin, transport: this.#choose(config?.http2Config), ghostMode };
+    const endpoint = { origin: agentOrigin ?? origin, transport: this.#choose(config?.http2Config), ghostMode };
+    return { endpoint, isTold: config !== undefined && privacy !== undefined };
   }
 
   #choose(config: Http2Config = Http2Config.UNSPECIFIED): "h2" | "h1" {

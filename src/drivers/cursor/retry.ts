@@ -18,11 +18,16 @@ export interface FailedAttempt {
   /** What was tried before, each at most once; resuming a few times. */
   readonly tried: ReadonlySet<NextAttempt>;
   readonly resumes: number;
+  /** How long it had taken to fail. */
+  readonly ageMs: number;
 }
 
 export type NextAttempt = "again" | "other-encoding" | "max-mode" | "rebuild" | "resume";
 
 const MAX_RESUMES = 3;
+
+/** Whoever has waited this long for a connection is not helped by another try. */
+const MAX_AGE_MS = 10_000;
 
 /**
  * What may follow a failure without asking anybody. Once the backend has begun, nothing is run again, with these
@@ -33,7 +38,7 @@ const MAX_RESUMES = 3;
 export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   const { error, tried } = attempt;
   const isNew = (next: NextAttempt) => !tried.has(next);
-  if (!attempt.wasReached && error.retryable && isNew("again")) return "again";
+  if (!attempt.wasReached && error.retryable && attempt.ageMs < MAX_AGE_MS && isNew("again")) return "again";
   if (isDrop(error) && attempt.hasCheckpoint && !attempt.hasShownSinceCheckpoint && attempt.resumes < MAX_RESUMES) {
     return "resume";
   }
@@ -45,6 +50,19 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   return undefined;
 }
 
-/** The stream is gone, and the backend did not say why. */
-const isDrop = ({ kind, code }: ExcursorError): boolean =>
-  kind === "upstream-unavailable" || code === "stream_reset" || code === "idle_timeout" || code === "half_open";
+/** The stream is gone, and the backend did not say why. What it says itself, also that it is unavailable, stands. */
+const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
+
+const DROPS: readonly string[] = [
+  "connection_failed",
+  "connection_reset",
+  "half_open",
+  "idle_timeout",
+  "stream_reset",
+  "stream_truncated",
+  "turn_not_ended",
+];
+
+/** A pause before the same is tried again, at random, so that many who failed together do not come back together. */
+export const pauseMs = (next: NextAttempt, resumes: number): number =>
+  next === "again" || (next === "resume" && resumes > 1) ? 250 + Math.random() * 1750 : 0;

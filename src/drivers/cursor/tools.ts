@@ -7,10 +7,13 @@ import { type McpToolDefinition, McpToolDefinitionSchema } from "../../gen/agent
 /** The label under which the client's tools are offered. */
 export const PROVIDER = "excursor";
 
+/** The unique name under which a tool is offered. */
+export const wireToolName = (name: string): string => `${PROVIDER}-${name}`;
+
 /** A client's tool as the wire offers it. */
 export function wireTool({ name, description, schema }: ToolDefinition): McpToolDefinition {
   return create(McpToolDefinitionSchema, {
-    name: `${PROVIDER}-${name}`,
+    name: wireToolName(name),
     toolName: name,
     providerIdentifier: PROVIDER,
     description,

@@ -23,7 +23,7 @@ async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = 
     method,
     token: () => new Secret("tester"),
     listModels: async () => [],
-    modelName: async ({ model }) => model.id,
+    prepare: async (turn) => turn,
   });
 }
 

@@ -88,6 +88,23 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
   });
 
+  it("does not run again what the backend itself gave up, and tells clients not to (REL-25)", async () => {
+    const { driver, trace } = await setUpDriver(transport);
+    for (const prompt of ["@sim say hi ;; fail unavailable boom", "@sim silent 5 ;; fail internal boom"]) {
+      const { error } = await read(open(driver, aTurn([user(prompt)])));
+      expect(error).toMatchObject({ retryable: false });
+    }
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
+  });
+
+  it("asks again where to go, if nobody told it the last time", async () => {
+    const { driver, trace } = await setUpDriver(transport, { token: () => new Secret("invalid-at-first") });
+    const asked = () => trace.filter(({ message }) => JSON.stringify(message).includes("GetServerConfig")).length;
+    await read(open(driver, aTurn([user("hi")])));
+    await read(open(driver, aTurn([user("hi")])));
+    expect(asked()).toBe(2);
+  });
+
   it("tries the other encoding of the model once, at zero tokens, and remembers it", async () => {
     const { driver, remembered } = await setUpDriver(transport);
     const prompt = "@sim fail not_found ERROR_BAD_MODEL_NAME times=1 ;; say {{model}}";

@@ -13,7 +13,7 @@ export interface ModelCatalogue {
 }
 
 export interface ModelCredential {
-  /** Of the account; stays the same when its token is renewed. */
+  /** A digest of the whole token: what one token may see, another has to ask for. */
   readonly id: string;
   readonly token: Secret;
 }
