@@ -75,6 +75,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     },
     images: createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes }),
     async close() {
+      engine.close();
       transports.h2.destroy();
       transports.h1.destroy();
       state.close();

@@ -5,6 +5,7 @@ export function withAliases(engine: Engine, aliases: Readonly<Record<string, str
   const own = new Map(Object.entries(aliases));
   if (own.size === 0) return engine;
   return {
+    ...engine,
     answer: (turn, context) => {
       const id = own.get(turn.model.id);
       return engine.answer(id === undefined ? turn : { ...turn, model: { ...turn.model, id } }, context);

@@ -1,30 +1,43 @@
-import type { Run } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
+import { GatheredText } from "./gathered-text.ts";
+import type { LiveRun } from "./live-run.ts";
+import type { AssistantMessage, AssistantPart } from "./turn.ts";
 
 /** A rule that every batch of an answer passes. Pure but for its own state; it may end the answer by a `done`. */
 export interface Stage {
   step(events: readonly TurnEvent[]): readonly TurnEvent[];
 }
 
+export interface AnswerParts {
+  /** The run that answers: a new one, or one that was parked. */
+  readonly start: () => LiveRun;
+  readonly stages: readonly Stage[];
+  /** Of the request; while it is being answered, the run is cancelled with it. */
+  readonly signal: AbortSignal;
+  /** The run waits for tool results, and this is what it has said: it is somebody else's to keep now. */
+  readonly onWaiting: (live: LiveRun, answer: AssistantMessage) => void;
+  /** Whether it may come to that, so that what it says must be remembered. */
+  readonly mayWait: boolean;
+}
+
 /**
  * A run, seen through the rules that apply to it, up to its `done`. A batch costs one more promise, and no turn of
  * the event loop: an async generator would cost three, for every token of a slow stream.
  *
- * The run is opened by the first `next`, and cancelled when the reader leaves, when a rule ends the answer, or when it
- * waits for tool results.
+ * The run is started by the first `next`, and cancelled when the reader leaves or a rule ends the answer.
  */
 export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]> {
-  readonly #open: () => Run;
-  readonly #stages: readonly Stage[];
-  #run: Run | undefined;
+  readonly #parts: AnswerParts;
+  readonly #said: AssistantPart[] = [];
+  readonly #text = new GatheredText();
+  #live: LiveRun | undefined;
   #source: AsyncIterator<readonly TurnEvent[]> | undefined;
   #hasBegun = false;
   #isOver = false;
 
-  constructor(open: () => Run, stages: readonly Stage[]) {
-    this.#open = open;
-    this.#stages = stages;
+  constructor(parts: AnswerParts) {
+    this.#parts = parts;
   }
 
   [Symbol.asyncIterator](): this {
@@ -34,43 +47,80 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   next(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
     if (this.#isOver) return Promise.resolve({ done: true, value: undefined });
     try {
-      this.#run ??= this.#open();
-      this.#source ??= this.#run[Symbol.asyncIterator]();
+      this.#source ??= this.#start();
       return this.#source.next().then(this.#onBatch, this.#onError);
     } catch (error) {
-      this.#isOver = true;
+      this.#end();
       return Promise.reject(error);
     }
   }
 
   return(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
-    if (!this.#isOver) this.#run?.cancel();
-    this.#isOver = true;
+    if (!this.#isOver) this.#live?.cancel();
+    this.#end();
     return Promise.resolve({ done: true, value: undefined });
   }
 
+  #start(): AsyncIterator<readonly TurnEvent[]> {
+    const { start, signal } = this.#parts;
+    const live = start();
+    this.#live = live;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) live.cancel();
+    return live.events();
+  }
+
+  readonly #onAbort = () => this.#live?.cancel();
+
   readonly #onBatch = (result: IteratorResult<readonly TurnEvent[]>) => {
-    if (result.done) {
-      this.#isOver = true;
+    const live = this.#live;
+    if (result.done || !live) {
+      this.#end();
       throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
     }
     this.#hasBegun = true;
-    let events = result.value;
-    for (const stage of this.#stages) events = stage.step(events);
+    let events = live.rename(result.value);
+    for (const stage of this.#parts.stages) events = stage.step(events);
+    if (this.#parts.mayWait) this.#remember(events);
     const last = events.at(-1);
     if (last === undefined) return this.next();
     if (last.type === "done") {
-      this.#isOver = true;
-      const isUpstreamOver = result.value.at(-1)?.type === "done" && last.reason !== "tool-calls";
-      if (!isUpstreamOver) this.#run?.cancel();
+      this.#end();
+      const isUpstreamOver = result.value.at(-1)?.type === "done";
+      if (!isUpstreamOver) live.cancel();
+      else if (last.reason === "tool-calls") this.#parts.onWaiting(live, this.#answer());
     }
     return { done: false, value: events } as const;
   };
 
   /** An answer that has begun may have cost something or done something: no client shall ask again by itself. */
   readonly #onError = (thrown: unknown): never => {
-    this.#isOver = true;
+    this.#end();
     const error = ExcursorError.from(thrown);
     throw this.#hasBegun ? error.with({ retryable: false }) : error;
   };
+
+  #end(): void {
+    this.#isOver = true;
+    this.#parts.signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  #remember(events: readonly TurnEvent[]): void {
+    for (const event of events) {
+      if (event.type === "text") this.#text.add(event.text);
+      if (event.type !== "tool-call") continue;
+      this.#takeText();
+      this.#said.push(event);
+    }
+  }
+
+  #answer(): AssistantMessage {
+    this.#takeText();
+    return { role: "assistant", content: this.#said };
+  }
+
+  #takeText(): void {
+    const text = this.#text.take();
+    if (text !== "") this.#said.push({ type: "text", text });
+  }
 }

@@ -24,7 +24,8 @@ export interface RunContext {
  * loop is entered again.
  */
 export interface Run extends AsyncIterable<readonly TurnEvent[]> {
-  answer(results: readonly ToolMessage[]): void;
+  /** Brings the results it waits for. False if it cannot go on: it is over, or waits for others. */
+  answer(results: readonly ToolMessage[]): boolean;
   /** Drops it, upstream included. Harmless when it is over. */
   cancel(): void;
 }

@@ -3,6 +3,8 @@ import type { Driver, ModelInfo, RunContext } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
+import { LiveRun } from "./live-run.ts";
+import { Parking, type ParkingLimits } from "./parking.ts";
 import { answerInJson } from "./structured-output.ts";
 import type { Principal, Turn } from "./turn.ts";
 import { UsageEstimate } from "./usage-estimate.ts";
@@ -16,22 +18,40 @@ export interface Engine {
   answer(turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]>;
   /** What the principal may ask for, of all drivers. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** Gives up the runs that wait for tool results. */
+  close(): void;
 }
 
 export interface EngineOptions {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** The name of the driver that answers for a model; undefined if nobody does. */
   readonly route: (model: string) => string | undefined;
+  /** How many runs may wait for tool results, and for how long. */
+  readonly parking?: ParkingLimits;
 }
 
-export function createEngine({ drivers, route }: EngineOptions): Engine {
+export function createEngine({ drivers, route, parking: limits }: EngineOptions): Engine {
+  const parking = new Parking(limits);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
     if (driver) return driver;
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
+  const start = (turn: Turn, { requestId }: RunContext): LiveRun => {
+    const parked = parking.take(turn);
+    // One that died while it waited is replaced by a new one, told from the transcript.
+    if (parked?.live.answer(parked.results)) return parked.live;
+    parked?.live.cancel();
+    return new LiveRun((signal) => driverFor(turn.model.id).open(turn, { requestId, signal }));
+  };
   const open = (turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]> =>
-    new AnswerStream(() => driverFor(turn.model.id).open(turn, context), stagesFor(turn));
+    new AnswerStream({
+      start: () => start(turn, context),
+      stages: stagesFor(turn),
+      signal: context.signal,
+      onWaiting: (live, answer) => parking.park(live, turn, answer),
+      mayWait: turn.tools.length > 0,
+    });
   return {
     answer: (turn, context) =>
       turn.output.type === "text" ? open(turn, context) : answerInJson(turn, (asked) => open(asked, context)),
@@ -39,6 +59,7 @@ export function createEngine({ drivers, route }: EngineOptions): Engine {
       const lists = [...drivers.values()].map((driver) => driver.listModels(principal, signal));
       return (await Promise.all(lists)).flat();
     },
+    close: () => parking.close(),
   };
 }
 

@@ -43,11 +43,12 @@ export class LegacyRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[]): void {
+  answer(results: readonly ToolMessage[]): boolean {
     const known = results.filter(({ callId }) => this.#open.delete(callId));
-    if (known.length === 0) return;
+    if (this.#isOver || known.length === 0 || this.#open.size > 0) return false;
     this.#queue.reopen();
     for (const result of known) this.#stream?.send(this.#protocol.result(result));
+    return true;
   }
 
   cancel(): void {

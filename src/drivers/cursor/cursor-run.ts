@@ -110,14 +110,15 @@ export class CursorRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[]): void {
-    if (this.#phase !== "waiting") return;
+  answer(results: readonly ToolMessage[]): boolean {
+    if (this.#phase !== "waiting") return false;
     const messages = this.#calls.answer(results);
-    if (this.#calls.size > 0) return;
+    if (this.#calls.size > 0) return false;
     clearInterval(this.#timer);
     this.#phase = "running";
     this.#queue.reopen();
     for (const message of messages) this.#send(message);
+    return true;
   }
 
   cancel(): void {

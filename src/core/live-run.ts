@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import type { Run } from "./driver.ts";
+import type { TurnEvent } from "./events.ts";
+import type { ToolMessage } from "./turn.ts";
+
+const FORM = /^(sess_[\w-]{22})__call_\d+$/;
+
+/** The session that a tool call id belongs to; undefined if it is none of ours. */
+export const sessionOf = (callId: string): string | undefined => FORM.exec(callId)?.[1];
+
+/**
+ * A run with the names its tool calls have outside: `sess_<random>__call_<n>`, so that a result finds its way back, and
+ * nobody who has not seen one can make one up.
+ */
+export class LiveRun {
+  readonly session = `sess_${randomBytes(16).toString("base64url")}`;
+  readonly #life = new AbortController();
+  readonly #run: Run;
+  readonly #idsInside = new Map<string, string>();
+  readonly #idsOutside = new Map<string, string>();
+
+  /** The signal is the run's own: requests come and go, and the run may outlive them. */
+  constructor(open: (signal: AbortSignal) => Run) {
+    this.#run = open(this.#life.signal);
+  }
+
+  /** A loop over what happens next, up to the next `done`. */
+  events(): AsyncIterator<readonly TurnEvent[]> {
+    return this.#run[Symbol.asyncIterator]();
+  }
+
+  /** Events as they may be shown. */
+  rename(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    if (!events.some(isCall)) return events;
+    return events.map((event) => (isCall(event) ? { ...event, id: this.#nameOf(event.id) } : event));
+  }
+
+  /** Brings results to it, each under the name its call has outside. False if it cannot go on. */
+  answer(results: readonly ToolMessage[]): boolean {
+    return this.#run.answer(
+      results.map((result) => ({ ...result, callId: this.#idsInside.get(result.callId) ?? result.callId })),
+    );
+  }
+
+  cancel(): void {
+    this.#life.abort();
+    this.#run.cancel();
+  }
+
+  #nameOf(idInside: string): string {
+    const known = this.#idsOutside.get(idInside);
+    if (known !== undefined) return known;
+    const name = `${this.session}__call_${this.#idsOutside.size}`;
+    this.#idsOutside.set(idInside, name);
+    this.#idsInside.set(name, idInside);
+    return name;
+  }
+}
+
+type CallEvent = Extract<TurnEvent, { readonly id: string }>;
+
+const isCall = (event: TurnEvent): event is CallEvent => "id" in event;
