@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readCursorToken } from "../config/cursor-token.ts";
 import { Secret } from "../core/secret.ts";
@@ -50,4 +50,4 @@ const guest = (token: string): Principal => ({
   token: new Secret(token),
 });
 
-const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
