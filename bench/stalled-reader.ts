@@ -55,8 +55,9 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
   const gateway = await startGateway(upstream);
   try {
     await measureNeighbours(gateway);
-    const beforeMs = await measureNeighbours(gateway);
     const before = await heldBytes(gateway);
+    await measureNeighbours(gateway);
+    const beforeMs = await measureNeighbours(gateway);
     const ids = Array.from({ length: STALLED }, (_, index) => 1_000_000 + index);
     const stalled = await Promise.all(
       ids.map(async (id) => {
@@ -66,9 +67,9 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
       }),
     );
     await sleep(SETTLE_MS);
+    const meanwhileMs = await measureNeighbours(gateway);
     const bytes = ((await heldBytes(gateway)) - before) / STALLED;
     const { sent } = await upstream.report();
-    const meanwhileMs = await measureNeighbours(gateway);
     for (const connection of stalled) connection.destroy();
     return { bytes, pulledTokens: median(ids.map((id) => sent[id] ?? 0)), beforeMs, meanwhileMs };
   } finally {

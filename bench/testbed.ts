@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { median, ROUNDS } from "./measure.ts";
 import { type Subject, startFloor, startGateway, startUpstream, type Upstream } from "./processes.ts";
 import { cpuMs, machineCpuMs } from "./usage.ts";
@@ -32,11 +33,16 @@ export interface Round<Sample> {
 }
 
 const MAX_EXTRA_ROUNDS = 3;
+/** In cores. */
 const QUIET = 0.1;
+const LOOK_MS = 300;
+/** How long a comparison waits in all for the machine to become quiet. */
+const PATIENCE_MS = 15_000;
 
 /**
- * Measures both in turn, the order reversed every other round, after one round that does not count. Rounds in which
- * others were busy are made up for by a few more, and the quietest are kept: what was measured has no say in that.
+ * Measures both in turn, the order reversed every other round, after one round that does not count. A round waits for
+ * the machine to be quiet, within reason; those in which others were busy all the same are made up for by a few more,
+ * and the quietest are kept. What was measured has no say in that.
  */
 export async function compare<Sample>(
   bed: Testbed,
@@ -44,8 +50,11 @@ export async function compare<Sample>(
 ): Promise<readonly Round<Sample>[]> {
   const rounds: Round<Sample>[] = [];
   const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= ROUNDS;
+  const pids = [bed.upstream.pid, bed.floor.pid, bed.gateway.pid];
+  const patience = AbortSignal.timeout(PATIENCE_MS);
   for (let round = 0; round <= ROUNDS + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
-    const foreign = watchForeignLoad([bed.upstream.pid, bed.floor.pid, bed.gateway.pid]);
+    await untilQuiet(pids, patience);
+    const foreign = watchForeignLoad(pids);
     const isReversed = round % 2 === 1;
     const first = await measure(isReversed ? bed.gateway : bed.floor, round);
     const second = await measure(isReversed ? bed.floor : bed.gateway, round);
@@ -53,6 +62,14 @@ export async function compare<Sample>(
     if (round > 0) rounds.push({ floor, gateway, foreignLoad: foreign() });
   }
   return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, ROUNDS);
+}
+
+async function untilQuiet(pids: readonly number[], patience: AbortSignal): Promise<void> {
+  while (!patience.aborted) {
+    const foreign = watchForeignLoad(pids);
+    await sleep(LOOK_MS);
+    if (foreign() <= QUIET) return;
+  }
 }
 
 /** Gives the cores that were busy since with neither us nor these processes. */
