@@ -10,7 +10,9 @@ export interface Stage {
 }
 
 export interface AnswerParts {
-  /** The run that answers: a new one, or one that was parked. */
+  /** The run that was parked for this, if there is one. */
+  readonly resume: () => LiveRun | undefined;
+  /** A new one, which is told the conversation from the transcript. */
   readonly start: () => LiveRun;
   readonly stages: readonly Stage[];
   /** Of the request; while it is being answered, the run is cancelled with it. */
@@ -25,7 +27,8 @@ export interface AnswerParts {
  * A run, seen through the rules that apply to it, up to its `done`. A batch costs one more promise, and no turn of
  * the event loop: an async generator would cost three, for every token of a slow stream.
  *
- * The run is started by the first `next`, and cancelled when the reader leaves or a rule ends the answer.
+ * The run is started by the first `next`, and cancelled when the reader leaves or a rule ends the answer. A parked one
+ * that fails before it has said anything is replaced by a new one, and nobody notices.
  */
 export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]> {
   readonly #parts: AnswerParts;
@@ -33,6 +36,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   readonly #text = new GatheredText();
   #live: LiveRun | undefined;
   #source: AsyncIterator<readonly TurnEvent[]> | undefined;
+  #isResumed = false;
   #hasBegun = false;
   #isOver = false;
 
@@ -62,11 +66,16 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   }
 
   #start(): AsyncIterator<readonly TurnEvent[]> {
-    const { start, signal } = this.#parts;
-    const live = start();
-    this.#live = live;
+    const { resume, start, signal } = this.#parts;
+    const parked = resume();
+    this.#isResumed = parked !== undefined;
     signal.addEventListener("abort", this.#onAbort, { once: true });
-    if (signal.aborted) live.cancel();
+    return this.#follow(parked ?? start());
+  }
+
+  #follow(live: LiveRun): AsyncIterator<readonly TurnEvent[]> {
+    this.#live = live;
+    if (this.#parts.signal.aborted) live.cancel();
     return live.events();
   }
 
@@ -94,7 +103,13 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   };
 
   /** An answer that has begun may have cost something or done something: no client shall ask again by itself. */
-  readonly #onError = (thrown: unknown): never => {
+  readonly #onError = (thrown: unknown) => {
+    if (this.#isResumed && !this.#hasBegun && !this.#parts.signal.aborted) {
+      this.#isResumed = false;
+      this.#live?.cancel();
+      this.#source = this.#follow(this.#parts.start());
+      return this.next();
+    }
     this.#end();
     const error = ExcursorError.from(thrown);
     throw this.#hasBegun ? error.with({ retryable: false }) : error;

@@ -1,5 +1,5 @@
 import type { TurnEvent } from "./events.ts";
-import type { Principal, ToolMessage, Turn } from "./turn.ts";
+import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /** One upstream. It knows turns and events and its own wire, and no face. */
 export interface Driver {
@@ -24,8 +24,11 @@ export interface RunContext {
  * loop is entered again.
  */
 export interface Run extends AsyncIterable<readonly TurnEvent[]> {
-  /** Brings the results it waits for. False if it cannot go on: it is over, or waits for others. */
-  answer(results: readonly ToolMessage[]): boolean;
+  /**
+   * Brings the results it waits for, and the conversation as the client has it by now, results included. False if it
+   * cannot go on: it is over, or waits for others.
+   */
+  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean;
   /** Drops it, upstream included. Harmless when it is over. */
   cancel(): void;
 }

@@ -37,16 +37,18 @@ export function createEngine({ drivers, route, parking: limits }: EngineOptions)
     if (driver) return driver;
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
-  const start = (turn: Turn, { requestId }: RunContext): LiveRun => {
+  const resume = (turn: Turn): LiveRun | undefined => {
     const parked = parking.take(turn);
-    // One that died while it waited is replaced by a new one, told from the transcript.
-    if (parked?.live.answer(parked.results)) return parked.live;
+    if (parked?.live.answer(parked.results, turn.messages)) return parked.live;
+    // It died while it waited.
     parked?.live.cancel();
-    return new LiveRun((signal) => driverFor(turn.model.id).open(turn, { requestId, signal }));
+    return undefined;
   };
   const open = (turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]> =>
     new AnswerStream({
-      start: () => start(turn, context),
+      resume: () => resume(turn),
+      start: () =>
+        new LiveRun((signal) => driverFor(turn.model.id).open(turn, { requestId: context.requestId, signal })),
       stages: stagesFor(turn),
       signal: context.signal,
       onWaiting: (live, answer) => parking.park(live, turn, answer),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Run } from "./driver.ts";
 import type { TurnEvent } from "./events.ts";
-import type { ToolMessage } from "./turn.ts";
+import type { Message, ToolMessage } from "./turn.ts";
 
 const FORM = /^(sess_[\w-]{22})__call_\d+$/;
 
@@ -36,10 +36,12 @@ export class LiveRun {
   }
 
   /** Brings results to it, each under the name its call has outside. False if it cannot go on. */
-  answer(results: readonly ToolMessage[]): boolean {
-    return this.#run.answer(
-      results.map((result) => ({ ...result, callId: this.#idsInside.get(result.callId) ?? result.callId })),
-    );
+  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
+    const inside = results.map((result) => ({
+      ...result,
+      callId: this.#idsInside.get(result.callId) ?? result.callId,
+    }));
+    return this.#run.answer(inside, history);
   }
 
   cancel(): void {

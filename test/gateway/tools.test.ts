@@ -48,6 +48,22 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
     const second = await ask(client, [...opening, first.message, ...results(first.calls).reverse()]);
     expect(second.message.content).toBe("saw a saw b stream");
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    // The next turn goes on from the checkpoint after all this.
+    const whole = [...opening, first.message, ...results(first.calls).reverse(), second.message];
+    const third = await ask(client, [...whole, { role: "user", content: "@sim say {{reused}}" }]);
+    expect(third.message.content).toBe("checkpoint");
+  });
+
+  it("a run that died while it waited is replaced, and nobody notices (REL-33)", async () => {
+    const { start, trace } = await setUpGateway({ hostConfig });
+    const { client } = await start();
+    const opening: Messages = [
+      { role: "user", content: '@sim call look {"at":"a"} ;; fault rst ;; say {{result}} {{reused}}' },
+    ];
+    const first = await ask(client, opening);
+    const second = await ask(client, [...opening, first.message, ...results(first.calls)]);
+    expect(second.message.content).toMatch(/^saw a (fresh|checkpoint)$/);
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
   });
 
   it("ten in a row pay one beginning", async () => {

@@ -7,7 +7,7 @@ import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { GatheredText } from "../../core/gathered-text.ts";
 import { historyKeys } from "../../core/history-key.ts";
-import type { AssistantPart, ToolMessage, Turn } from "../../core/turn.ts";
+import type { AssistantPart, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,
@@ -62,6 +62,8 @@ export interface CursorRunParts {
 /** How long the last checkpoint may come after the end of a turn. */
 const LAST_CHECKPOINT_MS = 2000;
 const EXEC_HEARTBEAT_MS = 3000;
+/** How long the backend may take for its next frame, a heartbeat at least, after it got tool results. */
+const RESUME_MS = 20_000;
 
 /**
  * One answer of the agent protocol, over as many attempts as it takes. It answers what the backend asks, shows what
@@ -79,6 +81,8 @@ export class CursorRun implements Run {
   #encoding: ModelEncoding | undefined;
   #stream: AgentStream | undefined;
   #state: ConversationStateStructure | undefined;
+  /** The conversation as the client has it, up to what is being answered. */
+  #history: readonly Message[] = [];
   readonly #answer: AssistantPart[] = [];
   /** What the model said since the last call. */
   readonly #text = new GatheredText();
@@ -86,6 +90,7 @@ export class CursorRun implements Run {
   #hasShownSinceCheckpoint = false;
   /** The backend has sent something: it has begun, whether or not it shows. */
   #hasBegun = false;
+  #isWatched = false;
   #countedTokens = 0;
   #openedAt = 0;
   #resumes = 0;
@@ -110,15 +115,32 @@ export class CursorRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[]): boolean {
+  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     if (this.#phase !== "waiting") return false;
     const messages = this.#calls.answer(results);
     if (this.#calls.size > 0) return false;
-    clearInterval(this.#timer);
+    this.#history = history;
+    this.#answer.length = 0;
+    this.#watchResume();
     this.#phase = "running";
     this.#queue.reopen();
     for (const message of messages) this.#send(message);
     return true;
+  }
+
+  /** A stream that does not stir after it got what it waited for will not: whoever asked is told at once. */
+  #watchResume(): void {
+    clearInterval(this.#timer);
+    this.#isWatched = true;
+    this.#timer = setTimeout(() => {
+      const message = "The backend did not go on after it got the tool results.";
+      this.#fail(new ExcursorError("timeout", message, { code: "resume_stalled" }));
+    }, RESUME_MS);
+  }
+
+  #unwatch(): void {
+    this.#isWatched = false;
+    clearTimeout(this.#timer);
   }
 
   cancel(): void {
@@ -130,6 +152,7 @@ export class CursorRun implements Run {
   async #start(): Promise<void> {
     try {
       this.#plan = await this.#parts.plan();
+      this.#history = this.#plan.turn.messages;
       this.#prompt = preparePrompt(this.#plan.turn, this.#plan.owner, this.#parts.checkpoints);
       this.#encoding = this.#plan.model.encodings[0];
       this.#open();
@@ -172,6 +195,7 @@ export class CursorRun implements Run {
 
   #receive(payload: Uint8Array): void {
     this.#hasBegun = true;
+    if (this.#isWatched) this.#unwatch();
     const delta = decodeDelta(payload);
     if (delta) {
       this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
@@ -349,7 +373,7 @@ export class CursorRun implements Run {
     this.#takeText();
     if (!plan || !state || !prompt) return;
     const { blobs, conversationId } = prompt;
-    const key = historyKeys([...plan.turn.messages, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
+    const key = historyKeys([...this.#history, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
     checkpoints.put(plan.owner, key, {
       conversationId,
       state: toBinary(ConversationStateStructureSchema, state),

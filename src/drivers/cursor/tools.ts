@@ -3,6 +3,7 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type McpArgs, type McpResult, McpResultSchema } from "../../gen/agent/v1/exec_mcp_pb.ts";
 import { type McpToolDefinition, McpToolDefinitionSchema } from "../../gen/agent/v1/mcp_pb.ts";
+import { flattenSchema } from "./flatten-schema.ts";
 
 /** The label under which the client's tools are offered. */
 export const PROVIDER = "excursor";
@@ -17,7 +18,7 @@ export function wireTool({ name, description, schema }: ToolDefinition): McpTool
     toolName: name,
     providerIdentifier: PROVIDER,
     description,
-    inputSchema: fromJson(ValueSchema, schema as WireJson),
+    inputSchema: fromJson(ValueSchema, flattenSchema(schema) as WireJson),
   });
 }
 

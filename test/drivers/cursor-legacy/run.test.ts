@@ -88,6 +88,7 @@ it("the unified one streams thinking and carries tools on the same stream", asyn
       content: [{ type: "text", text: `r${args["a"]}` }],
       isError: false,
     })),
+    [],
   );
   expect((await read(run)).text).toBe("r1 r2 stream");
 });

@@ -183,6 +183,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
         content: [{ type: "text", text: `r${args["a"]}` }],
         isError: false,
       })),
+      [],
     );
     expect((await read(run)).text).toBe("r1 r2 stream");
   });
