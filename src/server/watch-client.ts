@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** When to look, after the client has said its last word, whether it still listens. */
-const PROBE_DELAYS_MS = [0, 20, 40, 100, 400, 1000, 4000];
+const PROBE_DELAYS_MS = [0, 2, 20, 40, 100, 400, 1000, 4000];
 
 /**
  * Calls `onGone` as soon as the client cannot be answered any more.
