@@ -13,7 +13,7 @@ import {
   ConversationStateStructureSchema,
 } from "../../gen/agent/v1/conversation_pb.ts";
 import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
-import type { InteractionUpdate } from "../../gen/agent/v1/interaction_pb.ts";
+import type { InteractionUpdate, PartialToolCallUpdate } from "../../gen/agent/v1/interaction_pb.ts";
 import type { KvServerMessage } from "../../gen/agent/v1/kv_pb.ts";
 import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
@@ -21,17 +21,19 @@ import { decodeMessage } from "../../wire/decode-message.ts";
 import { decodeDelta } from "../../wire/fast-delta.ts";
 import type { Caller } from "../../wire/headers.ts";
 import type { RunEnd } from "../../wire/run-stream.ts";
+import { answerExec, offeredName } from "./answer-exec.ts";
+import { answerKv } from "./answer-kv.ts";
 import { answerQuery } from "./answer-query.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { EncodingKind, ModelEncoding, ResolvedModel } from "./models/model.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
-import { rejectExec } from "./reject-exec.ts";
 import { nextAttempt, pauseMs } from "./retry.ts";
 import { requestContext, runRequest } from "./run-request.ts";
 import { AgentStream, type ClientMessage, type Transports } from "./stream.ts";
-import { argsOf, wireTool, wireToolName } from "./tools.ts";
+import { StreamedArgs } from "./streamed-args.ts";
+import { wireTool } from "./tools.ts";
 import type { UnknownTally } from "./unknown.ts";
 import { usageOf } from "./usage.ts";
 
@@ -74,6 +76,7 @@ export class CursorRun implements Run {
   readonly #queue: EventQueue;
   readonly #context: RequestContext;
   readonly #calls = new PendingCalls(() => this.#waitForResults());
+  readonly #streamed = new StreamedArgs();
   readonly #runId = randomUUID();
   readonly #tried = new Set<NonNullable<ReturnType<typeof nextAttempt>>>();
   #plan: RunPlan | undefined;
@@ -253,6 +256,9 @@ export class CursorRun implements Run {
       case "routedModel":
         this.#queue.push({ type: "notice", code: "routed_model", text: message.value.displayName });
         break;
+      case "partialToolCall":
+        this.#onPartialCall(message.value);
+        break;
       case "toolRequestsListed":
         this.#calls.announce(message.value.callCount);
         break;
@@ -272,10 +278,26 @@ export class CursorRun implements Run {
   }
 
   #show(event: Extract<TurnEvent, { type: "text" | "thinking" }>): void {
-    this.#hasShown = true;
-    this.#hasShownSinceCheckpoint = true;
+    this.#markShown();
     if (event.type === "text") this.#text.add(event.text);
     this.#queue.push(event);
+  }
+
+  /** Only of the client's tools: what the model does with its own is not for the client to see. */
+  #onPartialCall({ toolCall, argsTextDelta }: PartialToolCallUpdate): void {
+    const args = toolCall?.tool.case === "mcpToolCall" ? toolCall.tool.value.args : undefined;
+    const name = args && offeredName(args, this.#context);
+    if (!args || name === undefined) return;
+    this.#markShown();
+    const { toolCallId: id } = args;
+    if (!this.#streamed.has(id)) this.#queue.push({ type: "tool-call-start", id, name });
+    const json = this.#streamed.step(id, argsTextDelta);
+    if (json !== "") this.#queue.push({ type: "tool-call-delta", id, json });
+  }
+
+  #markShown(): void {
+    this.#hasShown = true;
+    this.#hasShownSinceCheckpoint = true;
   }
 
   #takeText(): void {
@@ -284,62 +306,24 @@ export class CursorRun implements Run {
   }
 
   #onExec(exec: ExecServerMessage): void {
-    const { id, execId, message } = exec;
-    const close: ClientMessage = {
-      case: "execClientControlMessage",
-      value: { message: { case: "streamClose", value: { id } } },
-    };
-    if (message.case === "requestContextArgs") {
-      const result = { result: { case: "success" as const, value: { requestContext: this.#context } } };
-      this.#send({
-        case: "execClientMessage",
-        value: { id, execId, message: { case: "requestContextResult", value: result } },
-      });
-      this.#send(close);
+    if (exec.message.case === undefined) this.#parts.unknown.add("exec request", exec);
+    const outcome = answerExec(exec, this.#context);
+    if (outcome.type === "answered") {
+      for (const message of outcome.messages) this.#send(message);
       return;
     }
-    const offered = this.#context.tools.map(({ toolName }) => toolName);
-    if (message.case === "mcpArgs") {
-      const { toolName, name, toolCallId } = message.value;
-      const known = offered.find((tool) => tool === toolName || (toolName === "" && wireToolName(tool) === name));
-      if (known !== undefined) {
-        const call = { id: toolCallId, name: known, args: argsOf(message.value) };
-        this.#hasShown = true;
-        this.#hasShownSinceCheckpoint = true;
-        this.#takeText();
-        this.#answer.push({ type: "tool-call", ...call });
-        this.#queue.push({ type: "tool-call", ...call });
-        this.#calls.add(exec, message.value);
-        return;
-      }
-      const value = {
-        result: { case: "toolNotFound" as const, value: { name: toolName || name, availableTools: offered } },
-      };
-      this.#send({ case: "execClientMessage", value: { id, execId, message: { case: "mcpResult", value } } });
-      this.#send(close);
-      return;
-    }
-    if (message.case === undefined) this.#parts.unknown.add("exec request", exec);
-    const rejection = rejectExec(exec, offered);
-    if (rejection.type === "throw") {
-      const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
-      this.#send({ case: "execClientControlMessage", value });
-    } else for (const reply of rejection.messages) this.#send({ case: "execClientMessage", value: reply });
-    this.#send(close);
+    const { id, name, args } = outcome.call;
+    this.#markShown();
+    this.#takeText();
+    this.#answer.push({ type: "tool-call", id, name, args });
+    this.#queue.push({ type: "tool-call", id, name, args });
+    this.#calls.add(outcome.call);
   }
 
   #onKv(kv: KvServerMessage): void {
-    const { id, message } = kv;
-    const blobs = this.#prompt?.blobs;
-    if (message.case === "setBlobArgs") {
-      blobs?.set(message.value.blobId, message.value.blobData);
-      this.#send({ case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } });
-    } else if (message.case === "getBlobArgs") {
-      // One that is missing has no data at all: empty bytes would be taken for an empty history.
-      const blobData = blobs?.get(message.value.blobId);
-      const value = blobData ? { blobData } : {};
-      this.#send({ case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value } } });
-    } else this.#parts.unknown.add("kv request", kv);
+    const reply = this.#prompt && answerKv(kv, this.#prompt.blobs);
+    if (reply) this.#send(reply);
+    else this.#parts.unknown.add("kv request", kv);
   }
 
   /** The batch is complete: the client has the word, and the stream is kept alive meanwhile. */

@@ -1,8 +1,6 @@
 import type { ToolMessage } from "../../core/turn.ts";
-import type { McpArgs } from "../../gen/agent/v1/exec_mcp_pb.ts";
-import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
+import type { ClientCall } from "./answer-exec.ts";
 import type { ClientMessage } from "./stream.ts";
-import { wireToolResult } from "./tools.ts";
 
 /** How long the backend may pause between the calls of one batch, where nothing says that it is complete. */
 const QUIET_MS = 100;
@@ -12,7 +10,7 @@ const QUIET_MS = 100;
  * follows, or after a short silence: older backends announce nothing.
  */
 export class PendingCalls {
-  readonly #byCallId = new Map<string, ExecServerMessage>();
+  readonly #calls = new Map<string, ClientCall>();
   readonly #onComplete: () => void;
   #announced = 0;
   #quiet: NodeJS.Timeout | undefined;
@@ -22,17 +20,17 @@ export class PendingCalls {
   }
 
   get size(): number {
-    return this.#byCallId.size;
+    return this.#calls.size;
   }
 
   announce(count: number): void {
     this.#announced = count;
   }
 
-  add(exec: ExecServerMessage, { toolCallId }: McpArgs): void {
-    this.#byCallId.set(toolCallId, exec);
+  add(call: ClientCall): void {
+    this.#calls.set(call.id, call);
     clearTimeout(this.#quiet);
-    if (this.#announced > 0 && this.#byCallId.size >= this.#announced) this.complete();
+    if (this.#announced > 0 && this.#calls.size >= this.#announced) this.complete();
     else this.#quiet = setTimeout(() => this.complete(), QUIET_MS);
   }
 
@@ -40,29 +38,21 @@ export class PendingCalls {
   complete(): void {
     clearTimeout(this.#quiet);
     this.#announced = 0;
-    if (this.#byCallId.size > 0) this.#onComplete();
+    if (this.#calls.size > 0) this.#onComplete();
   }
 
   /** The messages that answer these calls; each call is answered once. */
-  answer(results: readonly ToolMessage[]): ClientMessage[] {
-    return results.flatMap((result): ClientMessage[] => {
-      const exec = this.#byCallId.get(result.callId);
-      if (!exec) return [];
-      this.#byCallId.delete(result.callId);
-      const { id, execId } = exec;
-      return [
-        {
-          case: "execClientMessage",
-          value: { id, execId, message: { case: "mcpResult", value: wireToolResult(result) } },
-        },
-        { case: "execClientControlMessage", value: { message: { case: "streamClose", value: { id } } } },
-      ];
+  answer(results: readonly ToolMessage[]): readonly ClientMessage[] {
+    return results.flatMap((result) => {
+      const call = this.#calls.get(result.callId);
+      this.#calls.delete(result.callId);
+      return call?.reply(result) ?? [];
     });
   }
 
   /** Signs of life for calls that take their time. */
-  heartbeats(): ClientMessage[] {
-    return [...this.#byCallId.values()].map(({ id }) => ({
+  heartbeats(): readonly ClientMessage[] {
+    return [...this.#calls.values()].map(({ execId: id }) => ({
       case: "execClientControlMessage",
       value: { message: { case: "heartbeat", value: { id } } },
     }));
@@ -70,6 +60,6 @@ export class PendingCalls {
 
   clear(): void {
     clearTimeout(this.#quiet);
-    this.#byCallId.clear();
+    this.#calls.clear();
   }
 }

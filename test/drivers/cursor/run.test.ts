@@ -171,6 +171,12 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     );
     const first = await read(run);
     const calls = first.events.flatMap((event) => (event.type === "tool-call" ? [event] : []));
+    for (const { id, args } of calls) {
+      const streamed = first.events.map((event) =>
+        event.type === "tool-call-delta" && event.id === id ? event.json : "",
+      );
+      expect(JSON.parse(streamed.join(""))).toEqual(args);
+    }
     expect(calls.map(({ name, args }) => [name, args])).toEqual([
       ["look", { a: 1 }],
       ["look", { a: 2 }],
