@@ -1,0 +1,67 @@
+import { type ToolMessage, textOf } from "../../../core/turn.ts";
+
+export interface ShellOutput {
+  readonly output: string;
+  readonly exitCode: number;
+}
+
+/** A line of its own, before or after the output, that says how the command ended. */
+const EXIT_LINES = [
+  /^(?:Error:?\s*)?\(?(?:Command (?:failed|exited) with )?(?:exit|return) ?code[:= ]+(-?\d+)\b/i,
+  /^(?:Process|Command) exited with (?:exit )?code:? (-?\d+)/i,
+  /^Error \(exit code (-?\d+)\)/i,
+  /^<(?:exit_?code|return_?code)>\s*(-?\d+)\s*<\//i,
+  /^Command executed\b.*\bexit code: (-?\d+)/i,
+  /^\[exit(?: code)?:? (-?\d+)\]$/i,
+];
+/** How far from either end such a line may be. */
+const MARGIN = 6;
+
+/** What a client's shell said of a command: its output, and how it ended as far as can be told. */
+export function shellOutput(said: ToolMessage): ShellOutput {
+  const text = textOf(said.content);
+  const { output, exitCode } = fromJsonText(text) ?? fromCodex(text) ?? { output: text, exitCode: exitCodeIn(text) };
+  return { output, exitCode: said.isError ? exitCode || 1 : (exitCode ?? 0) };
+}
+
+interface Told {
+  readonly output: string;
+  readonly exitCode: number | undefined;
+}
+
+/** Codex, older: `{"output":"…","metadata":{"exit_code":0}}`. */
+function fromJsonText(text: string): Told | undefined {
+  if (!text.startsWith("{") || !text.includes('"exit_code"')) return undefined;
+  try {
+    const { output, metadata } = JSON.parse(text);
+    const code: unknown = metadata?.exit_code;
+    return typeof output === "string" && typeof code === "number" ? { output, exitCode: bounded(code) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Codex: a few lines about the command, then `Output:` and all the rest. */
+function fromCodex(text: string): Told | undefined {
+  const head =
+    /^(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)\b.*\n)+Output:\n?/.exec(
+      text,
+    )?.[0];
+  if (head === undefined) return undefined;
+  return { output: text.slice(head.length), exitCode: exitCodeIn(head) };
+}
+
+function exitCodeIn(text: string): number | undefined {
+  const lines = text.split("\n");
+  const near = lines.length > 2 * MARGIN ? [...lines.slice(0, 1), ...lines.slice(-MARGIN)] : lines;
+  for (const line of near) {
+    for (const form of EXIT_LINES) {
+      const code = form.exec(line.trim())?.[1];
+      if (code !== undefined) return bounded(Number(code));
+    }
+  }
+  return undefined;
+}
+
+/** The wire has 32 bits for it, partly without a sign; any failure that does not fit is 1. */
+const bounded = (code: number): number => (Number.isInteger(code) && code >= 0 && code < 2 ** 31 ? code : 1);
