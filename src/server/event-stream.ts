@@ -55,6 +55,7 @@ export class EventStream {
 
   end(text = ""): void {
     clearInterval(this.#silence);
+    if (this.#exchange.response.destroyed) return;
     if (!this.hasBegun) this.#begin();
     if (text === "") this.#exchange.response.end();
     else this.#exchange.response.end(text);
