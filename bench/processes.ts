@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Address } from "./load.ts";
 import type { UpstreamReport } from "./upstream.ts";
@@ -69,40 +70,40 @@ export async function startUpstream(): Promise<Upstream> {
 }
 
 export function startFloor(upstream: Upstream): Promise<Subject> {
-  return start([fileOf("./floor.ts"), upstream.url]);
+  return start([fileOf("./floor.ts"), upstream.url], {});
 }
 
 export function startGateway(upstream: Upstream): Promise<Subject> {
-  return serve("--upstream", upstream.url, "--token", TOKEN);
+  return serve(["--upstream", upstream.url, "--token", TOKEN], {});
 }
 
-/** With its embedded simulator. */
-export function startDemo(): Promise<Subject> {
-  return serve("--demo");
+/** With its embedded simulator. `isFirst` is as after an install: nothing is kept of an earlier start. */
+export function startDemo(isFirst: boolean): Promise<Subject> {
+  return serve(["--demo"], isFirst ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {});
 }
 
 /** As users run it, but for how many streams one key may have open. */
-function serve(...args: readonly string[]): Promise<Subject> {
-  const limits = {
+function serve(args: readonly string[], environment: Environment): Promise<Subject> {
+  return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], {
     EXCURSOR_LIMITS_CONNECTIONS: "4096",
     EXCURSOR_LIMITS_REQUESTS_PER_KEY: "4096",
     EXCURSOR_LIMITS_STREAMS_PER_KEY: "4096",
-  };
-  return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], limits);
+    ...environment,
+  });
 }
 
-async function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Subject> {
+type Environment = Readonly<Record<string, string>>;
+
+/** How long it may take to end of its own accord, and to keep what it wants to keep. */
+const END_MS = 1000;
+
+async function start(args: readonly string[], environment: Environment): Promise<Subject> {
   const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   const log = join(home, "log");
-  const command = [
-    ...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []),
-    process.execPath,
-    "--inspect=127.0.0.1:0",
-    ...args,
-  ];
+  const command = [...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []), process.execPath, ...args];
   const child = spawn(command[0] ?? "", command.slice(1), {
     stdio: ["ignore", "pipe", openSync(log, "w")],
-    env: { ...process.env, EXCURSOR_HOME: home, ...env },
+    env: { ...process.env, EXCURSOR_HOME: home, ...environment },
   });
   const exited = once(child, "exit").then(() => undefined);
   const ready = await Promise.race([firstLine(child), exited]);
@@ -112,16 +113,29 @@ async function start(args: readonly string[], env: Readonly<Record<string, strin
     pid: pidOf(child),
     port: Number(new URL(url).port),
     key: KEY,
-    collectGarbage: () => collectGarbage(/ws:\S+/.exec(readFileSync(log, "utf8"))?.[0] ?? ""),
+    collectGarbage: async () => {
+      child.kill("SIGUSR1");
+      await collectGarbage(await findInspector(log));
+    },
     stop: async () => {
-      child.kill("SIGKILL");
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
       await exited;
+      clearTimeout(timer);
       rmSync(home, { recursive: true, force: true });
     },
   };
 }
 
-/** By way of the process's inspector, which costs nothing until it is asked. */
+/** A process that was sent SIGUSR1 opens its inspector, once, and says where. */
+async function findInspector(log: string): Promise<string> {
+  for (;;) {
+    const url = /ws:\S+/.exec(readFileSync(log, "utf8"))?.[0];
+    if (url !== undefined) return url;
+    await sleep(10);
+  }
+}
+
 async function collectGarbage(inspectorUrl: string): Promise<void> {
   const inspector = new WebSocket(inspectorUrl);
   await once(inspector, "open");

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, openStream, StreamedAnswer } from "./load.ts";
-import { type BenchResult, median, percentile, ROUNDS } from "./measure.ts";
+import { type BenchResult, median, percentile } from "./measure.ts";
 import { MAX_TOKENS } from "./plan.ts";
 import { heldBytes, type Subject, startGateway, type Upstream } from "./processes.ts";
-import type { Testbed } from "./testbed.ts";
+import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
 const STALLED = 16;
 const NEIGHBOURS = 50;
@@ -16,9 +16,8 @@ const MiB = 1024 * 1024;
  * Readers that ask for all there is and take none of it, on the same connection to the backend as everybody else's.
  * Each round is a fresh process, and its neighbours are measured before and meanwhile.
  */
-export async function measureStalledReader({ upstream }: Testbed): Promise<BenchResult[]> {
-  const rounds: Sample[] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(upstream));
+export async function measureStalledReader(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await measureRounds(bed, () => measureRound(bed.upstream));
   const before = median(rounds.map(({ beforeMs }) => beforeMs));
   const meanwhile = median(rounds.map(({ meanwhileMs }) => meanwhileMs));
   const ratio = median(rounds.map(({ beforeMs, meanwhileMs }) => meanwhileMs / beforeMs));
@@ -39,7 +38,7 @@ export async function measureStalledReader({ upstream }: Testbed): Promise<Bench
         ratio > 2 && meanwhile - before <= GRACE_MS
           ? `${(meanwhile - before).toFixed(1)} ms more, ${GRACE_MS} allowed`
           : undefined,
-      note: `${meanwhile.toFixed(2)} ms against ${before.toFixed(2)} ms`,
+      note: `${meanwhile.toFixed(2)} ms against ${before.toFixed(2)} ms${loadNote(rounds)}`,
     },
   ];
 }

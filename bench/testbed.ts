@@ -25,41 +25,50 @@ export async function openTestbed(): Promise<Testbed> {
   };
 }
 
-/** One round: the same measured on both, and how much of the machine others had meanwhile (1 is one core). */
-export interface Round<Sample> {
-  readonly floor: Sample;
-  readonly gateway: Sample;
-  readonly foreignLoad: number;
-}
+/** What was measured, and how many cores others had meanwhile. */
+export type Quiet<Sample> = Sample & { readonly foreignLoad: number };
+
+/** One round: the same measured on both. */
+export type Round<Sample> = Quiet<{ readonly floor: Sample; readonly gateway: Sample }>;
 
 const MAX_EXTRA_ROUNDS = 3;
 /** In cores. */
 const QUIET = 0.1;
 const LOOK_MS = 300;
-/** How long a comparison waits in all for the machine to become quiet. */
+/** How long a figure waits in all for the machine to become quiet. */
 const PATIENCE_MS = 15_000;
 
-/**
- * Measures both in turn, the order reversed every other round, after one round that does not count. A round waits for
- * the machine to be quiet, within reason; those in which others were busy all the same are made up for by a few more,
- * and the quietest are kept. What was measured has no say in that.
- */
-export async function compare<Sample>(
+/** Measures both in turn, the order reversed every other round. */
+export function compare<Sample>(
   bed: Testbed,
-  measure: (subject: Subject, round: number) => Promise<Sample>,
+  measure: (subject: Subject) => Promise<Sample>,
 ): Promise<readonly Round<Sample>[]> {
-  const rounds: Round<Sample>[] = [];
+  return measureRounds(bed, async (round) => {
+    const isReversed = round % 2 === 1;
+    const first = await measure(isReversed ? bed.gateway : bed.floor);
+    const second = await measure(isReversed ? bed.floor : bed.gateway);
+    return isReversed ? { floor: second, gateway: first } : { floor: first, gateway: second };
+  });
+}
+
+/**
+ * Five rounds, after one that does not count. A round waits for the machine to be quiet, within reason; those in which
+ * others were busy all the same are made up for by a few more, and the quietest are kept. What was measured has no say
+ * in that.
+ */
+export async function measureRounds<Sample extends object>(
+  { upstream, floor, gateway }: Testbed,
+  measure: (round: number) => Promise<Sample>,
+): Promise<readonly Quiet<Sample>[]> {
+  const rounds: Quiet<Sample>[] = [];
   const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= ROUNDS;
-  const pids = [bed.upstream.pid, bed.floor.pid, bed.gateway.pid];
+  const pids = [upstream.pid, floor.pid, gateway.pid];
   const patience = AbortSignal.timeout(PATIENCE_MS);
   for (let round = 0; round <= ROUNDS + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
     await untilQuiet(pids, patience);
     const foreign = watchForeignLoad(pids);
-    const isReversed = round % 2 === 1;
-    const first = await measure(isReversed ? bed.gateway : bed.floor, round);
-    const second = await measure(isReversed ? bed.floor : bed.gateway, round);
-    const [floor, gateway] = isReversed ? [second, first] : [first, second];
-    if (round > 0) rounds.push({ floor, gateway, foreignLoad: foreign() });
+    const sample = await measure(round);
+    if (round > 0) rounds.push({ ...sample, foreignLoad: foreign() });
   }
   return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, ROUNDS);
 }
@@ -103,7 +112,7 @@ export function medianOf<Sample>(
 }
 
 /** Says so where the machine was not ours alone. */
-function loadNote(rounds: readonly Round<unknown>[]): string {
+export function loadNote(rounds: readonly Quiet<object>[]): string {
   const most = Math.max(...rounds.map(({ foreignLoad }) => foreignLoad));
   return most <= QUIET ? "" : `; others had up to ${most.toFixed(1)} cores`;
 }
