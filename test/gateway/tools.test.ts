@@ -102,6 +102,50 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 });
 
+describe("native requests of the model", () => {
+  const bash: OpenAI.ChatCompletionTool = {
+    type: "function",
+    function: {
+      name: "bash",
+      parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+    },
+  };
+
+  it("become calls of the client's own tool, and its words the typed result", async () => {
+    const { start, trace } = await setUpGateway();
+    const { client } = await start();
+    const prompt =
+      '@sim exec shell_stream {"command":"ls"} ;; exec shell {"command":"pwd"} ;; say {{result.0}}{{result.1}}{{reused}}';
+    const messages: Messages = [{ role: "user", content: prompt }];
+    const first = (await client.chat.completions.create({ model: "gpt-5.5", messages, tools: [bash] })).choices[0]
+      ?.message;
+    const calls = (first?.tool_calls ?? []).filter((call) => call.type === "function");
+    expect(calls.map(({ function: { name, arguments: args } }) => [name, JSON.parse(args)])).toEqual([
+      ["bash", { command: "ls" }],
+      ["bash", { command: "pwd" }],
+    ]);
+    const said = ["a.ts\n", "/w\n"].map((content, n) => ({
+      role: "tool" as const,
+      tool_call_id: calls[n]?.id ?? "",
+      content,
+    }));
+    const whole = [...messages, ...(first ? [first] : []), ...said];
+    const second = (await client.chat.completions.create({ model: "gpt-5.5", messages: whole, tools: [bash] }))
+      .choices[0];
+    expect(second?.message.content).toBe("a.ts\n/w\nstream");
+    expect(trace.some(({ kind }) => kind === "violation")).toBe(false);
+  });
+
+  it("are turned down where the client has none, with the ones it has", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const { message } = await ask(client, [
+      { role: "user", content: '@sim exec read {"path":"/etc/passwd"} ;; say {{result}}' },
+    ]);
+    expect(message.content).toContain("Use one of the provided MCP tools instead: look.");
+  });
+});
+
 describe("tool loops of real clients", () => {
   it("OpenAI's runTools", async () => {
     const { start } = await setUpGateway();

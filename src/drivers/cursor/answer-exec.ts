@@ -1,7 +1,8 @@
-import type { JsonObject, ToolMessage } from "../../core/turn.ts";
+import type { JsonObject, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import type { McpArgs } from "../../gen/agent/v1/exec_mcp_pb.ts";
 import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
 import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
+import { mapExec } from "./native/map-exec.ts";
 import { rejectExec } from "./reject-exec.ts";
 import type { ClientMessage } from "./stream.ts";
 import { argsOf, wireToolName, wireToolResult } from "./tools.ts";
@@ -21,8 +22,15 @@ export interface ClientCall {
   reply(result: ToolMessage): readonly ClientMessage[];
 }
 
-/** Nothing is carried out here: the context is told, calls are the client's, and all else is turned down. */
-export function answerExec(exec: ExecServerMessage, context: RequestContext): ExecOutcome {
+/**
+ * Nothing is carried out here. The context is told; calls of the client's tools, and native requests that one of them can
+ * serve, are the client's; all else is turned down.
+ */
+export function answerExec(
+  exec: ExecServerMessage,
+  context: RequestContext,
+  tools: readonly ToolDefinition[],
+): ExecOutcome {
   const { id, execId, message } = exec;
   const result = (value: ExecResult): ClientMessage => ({
     case: "execClientMessage",
@@ -45,7 +53,19 @@ export function answerExec(exec: ExecServerMessage, context: RequestContext): Ex
     }
     const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: wireToolResult(given) }), closeOf(id)];
     const { toolCallId } = message.value;
-    return { type: "call", call: { execId: id, id: toolCallId, name, args: argsOf(message.value), reply } };
+    return {
+      type: "call",
+      call: { execId: id, id: toolCallId || nameOf(id), name, args: argsOf(message.value), reply },
+    };
+  }
+  const native = mapExec(exec, tools);
+  if (native) {
+    const { callId, name, args } = native;
+    const reply = (given: ToolMessage): ClientMessage[] => [
+      ...native.reply(given).map((value): ClientMessage => ({ case: "execClientMessage", value })),
+      closeOf(id),
+    ];
+    return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, reply } };
   }
   const rejection = rejectExec(exec, offered);
   if (rejection.type === "throw") {
@@ -69,3 +89,6 @@ const closeOf = (id: number): ClientMessage => ({
   case: "execClientControlMessage",
   value: { message: { case: "streamClose", value: { id } } },
 });
+
+/** For calls that the backend gave no name. */
+const nameOf = (id: number): string => `exec-${id}`;

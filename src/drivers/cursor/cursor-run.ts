@@ -7,7 +7,7 @@ import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { GatheredText } from "../../core/gathered-text.ts";
 import { historyKeys } from "../../core/history-key.ts";
-import type { AssistantPart, Message, ToolMessage, Turn } from "../../core/turn.ts";
+import type { AssistantPart, Message, ToolDefinition, ToolMessage, Turn } from "../../core/turn.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,
@@ -74,6 +74,7 @@ const RESUME_MS = 20_000;
 export class CursorRun implements Run {
   readonly #parts: CursorRunParts;
   readonly #queue: EventQueue;
+  readonly #tools: readonly ToolDefinition[];
   readonly #context: RequestContext;
   readonly #calls = new PendingCalls(() => this.#waitForResults());
   readonly #streamed = new StreamedArgs();
@@ -104,7 +105,8 @@ export class CursorRun implements Run {
   constructor(parts: CursorRunParts) {
     const { turn, context } = parts;
     this.#parts = parts;
-    this.#context = requestContext(turn.system, turn.toolChoice.type === "none" ? [] : turn.tools.map(wireTool));
+    this.#tools = turn.toolChoice.type === "none" ? [] : turn.tools;
+    this.#context = requestContext(turn.system, this.#tools.map(wireTool));
     this.#queue = new EventQueue({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onLeave: () => this.cancel(),
@@ -307,7 +309,7 @@ export class CursorRun implements Run {
 
   #onExec(exec: ExecServerMessage): void {
     if (exec.message.case === undefined) this.#parts.unknown.add("exec request", exec);
-    const outcome = answerExec(exec, this.#context);
+    const outcome = answerExec(exec, this.#context, this.#tools);
     if (outcome.type === "answered") {
       for (const message of outcome.messages) this.#send(message);
       return;
