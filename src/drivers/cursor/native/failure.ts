@@ -3,7 +3,8 @@ import { type ToolMessage, textOf } from "../../../core/turn.ts";
 /** Why the client could not do it, if it could not. Many dialects cannot mark a result as failed: then its words tell. */
 export function failureOf(said: ToolMessage): string | undefined {
   const text = textOf(said.content);
-  if (!said.isError && !/^\s*(?:<tool_use_error>|(?:tool )?error(?:$|:| \w+ing\b))/i.test(text)) return undefined;
+  if (!said.isError && !/^\s*(?:<tool_use_error>|(?:tool )?error(?:$|:| \w+ing\b)|failed to \w+)/i.test(text))
+    return undefined;
   return text.replace(/^\s*<tool_use_error>([\s\S]*)<\/tool_use_error>\s*$/, "$1") || "The tool failed.";
 }
 

@@ -6,31 +6,48 @@ export interface FileText {
   readonly isTruncated: boolean;
 }
 
+/** OpenCode's, old and new. */
 const WRAPPERS = [
-  /^<file>\n([\s\S]*?)\n?<\/file>\s*$/, // OpenCode
-  /^<path>[^\n]*<\/path>\n<type>file<\/type>\n<content>\n([\s\S]*?)\n?<\/content>\s*$/, // OpenCode, newer
+  { start: /^<file>\n/, end: "</file>" },
+  { start: /^<path>[^\n]*<\/path>\n<type>file<\/type>\n<content>\n?/, end: "</content>" },
 ];
-/** Claude Code adds these for its model. */
-const REMINDER = /\n*<system-reminder>[\s\S]*?<\/system-reminder>\s*$/;
 /** OpenCode's last line: how far the file goes on. */
-const FOOTER = /\n*\((?:End of file|File has more lines|Showing lines|Output (?:truncated|capped))[^\n]*\)\s*$/;
+const FOOTER = /^\((?:End of file|File has more lines|Showing lines|Output (?:truncated|capped)).*\)$/;
 /** `     1→text`, `1<tab>text`, `00001| text`, `1: text`. */
 const NUMBERED = [/^ *(\d+)→(.*)$/s, /^ *(\d+)\t(.*)$/s, /^0*(\d+)\| ?(.*)$/s, /^(\d+): ?(.*)$/s];
 
 /** The file itself, without what the client put around it. A file that merely looks so is left alone. */
 export function fileText(text: string): FileText {
-  const wrapped = WRAPPERS.map((form) => form.exec(text)?.[1]).find((inside) => inside !== undefined);
-  const body = (wrapped ?? text).replace(REMINDER, "");
-  const footer = FOOTER.exec(body)?.[0];
-  const content = withoutNumbers(footer === undefined ? body : body.slice(0, -footer.length));
-  if (content === undefined && wrapped === undefined)
-    return { content: text, totalLines: undefined, isTruncated: false };
+  const bare = withoutReminder(text);
+  const inside = unwrapped(bare);
+  const body = (inside ?? bare).trimEnd();
+  const last = body.slice(body.lastIndexOf("\n") + 1);
+  const footer = FOOTER.test(last) ? last : undefined;
+  const shown = footer === undefined ? (inside ?? bare) : body.slice(0, -footer.length).replace(/\n{1,2}$/, "");
+  const content = withoutNumbers(shown) ?? (inside === undefined ? undefined : shown);
+  if (content === undefined) return { content: text, totalLines: undefined, isTruncated: false };
   const total = /(?:total|of) (\d+)/.exec(footer ?? "")?.[1];
   return {
-    content: content ?? body,
+    content,
     totalLines: total === undefined ? undefined : Math.min(Number(total), 2 ** 31 - 1),
     isTruncated: footer !== undefined && !footer.includes("End of file"),
   };
+}
+
+/** Claude Code and OpenCode add some for their model. */
+function withoutReminder(text: string): string {
+  const body = text.trimEnd();
+  const start = body.endsWith("</system-reminder>") ? body.lastIndexOf("<system-reminder>") : -1;
+  return start < 0 ? text : body.slice(0, start).replace(/\n{1,2}$/, "");
+}
+
+function unwrapped(text: string): string | undefined {
+  const body = text.trimEnd();
+  for (const { start, end } of WRAPPERS) {
+    const opening = start.exec(body)?.[0];
+    if (opening !== undefined && body.endsWith(end)) return body.slice(opening.length, -end.length).replace(/\n$/, "");
+  }
+  return undefined;
 }
 
 /** Only where each line has its number, one after the other. */

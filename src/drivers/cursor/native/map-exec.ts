@@ -5,9 +5,16 @@ import {
   ExecClientMessageSchema,
   type ExecServerMessage,
 } from "../../../gen/agent/v1/exec_pb.ts";
+import { DELETE } from "./delete.ts";
+import { DIAGNOSTICS } from "./diagnostics.ts";
+import { FETCH } from "./fetch.ts";
+import { GLOB } from "./glob.ts";
+import { GREP } from "./grep.ts";
+import { LS } from "./ls.ts";
 import { READ } from "./read.ts";
 import { type Taken, takeRoute } from "./route.ts";
 import { BASH, SHELL, SHELL_STREAM } from "./shell.ts";
+import { WRITE } from "./write.ts";
 
 /** A native request of the model as a call of a tool that the client has. */
 export interface NativeCall {
@@ -47,6 +54,18 @@ function takeFor(
       return withId(message.value, takeRoute(message.value, BASH, tools));
     case "readArgs":
       return withId(message.value, takeRoute(message.value, READ, tools));
+    case "writeArgs":
+      return withId(message.value, takeRoute(message.value, WRITE, tools));
+    case "deleteArgs":
+      return withId(message.value, takeRoute(message.value, DELETE, tools));
+    case "lsArgs":
+      return withId(message.value, takeRoute(message.value, LS, tools));
+    case "grepArgs":
+      return withId(message.value, takeRoute(message.value, message.value.pattern === "" ? GLOB : GREP, tools));
+    case "fetchArgs":
+      return withId(message.value, takeRoute(message.value, FETCH, tools));
+    case "diagnosticsArgs":
+      return withId(message.value, takeRoute(message.value, DIAGNOSTICS, tools));
     default:
       return undefined;
   }

@@ -1,8 +1,8 @@
-import { type ToolMessage, textOf } from "../../../core/turn.ts";
+import { type JsonObject, type ToolDefinition, type ToolMessage, textOf } from "../../../core/turn.ts";
 import type { ReadArgs } from "../../../gen/agent/v1/exec_file_pb.ts";
 import { failureOf, saysMissing } from "./failure.ts";
 import { fileText } from "./file-text.ts";
-import { type Argument, describedAs } from "./fit-tool.ts";
+import { type Argument, alike, describedAs } from "./fit-tool.ts";
 import { PATH } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
 import type { ExecResult, Route } from "./route.ts";
@@ -21,11 +21,17 @@ export const READ: readonly Route<ReadArgs>[] = [
     tools: ["read", "read_file", "view_file", "open_file", "view"],
     args: (request, tool) => [
       { names: PATH, value: request.path, use: "needed" },
-      ...range(request, describedAs(tool, FIRST) ?? ""),
-      { names: ["shouldReadEntireFile"], value: true, use: "filler" },
+      ...range(request, tool),
+      { names: ["shouldReadEntireFile"], value: !isRanged(request), use: "filler" },
       { names: ["explanation", "description"], value: `Read ${request.path}`, use: "filler" },
     ],
-    results: (request, said, given) => [readResult(request, said, isRanged(request) && Object.keys(given).length > 1)],
+    results: (request, said, given) => [
+      readResult(
+        request,
+        said,
+        isCovered(request, (names) => hasOne(given, names)),
+      ),
+    ],
   },
   {
     tools: SHELL_TOOLS,
@@ -41,15 +47,25 @@ export const READ: readonly Route<ReadArgs>[] = [
 /** A range from the end of the file is ours to leave out: the backend cuts what it is given whole. */
 const isRanged = ({ offset = 1, limit }: ReadArgs): boolean => offset >= 0 && (offset > 1 || limit !== undefined);
 
-function range(request: ReadArgs, described: string): readonly Argument[] {
-  const first = Math.max(1, request.offset ?? 1);
-  const use = isRanged(request) ? "offered" : "filler";
-  const isFromZero = /\b(?:0|zero)-?\s?(?:based|indexed)\b/i.test(described);
-  const last = first - 1 + (request.limit ?? WHOLE);
+/** A range is asked for as a whole or not at all: nobody could cut the rest out of half of it. */
+const isCovered = (request: ReadArgs, has: (names: readonly string[]) => boolean): boolean =>
+  isRanged(request) &&
+  ((request.offset ?? 1) <= 1 || has(FIRST)) &&
+  (request.limit === undefined || has([...COUNT, ...LAST]));
+
+const hasOne = (given: JsonObject, names: readonly string[]): boolean =>
+  Object.keys(given).some((key) => names.some((name) => alike(key, name)));
+
+function range(request: ReadArgs, tool: ToolDefinition): readonly Argument[] {
+  const isAsked = isCovered(request, (names) => describedAs(tool, names) !== undefined);
+  const first = isAsked ? Math.max(1, request.offset ?? 1) : 1;
+  const count = (isAsked ? request.limit : undefined) ?? WHOLE;
+  const isFromZero = /\b(?:0|zero)-?\s?(?:based|indexed)\b/i.test(describedAs(tool, FIRST) ?? "");
+  const isEnding = isAsked && request.limit !== undefined;
   return [
-    { names: FIRST, value: isFromZero ? first - 1 : first, use },
-    { names: COUNT, value: request.limit ?? WHOLE, use: request.limit === undefined ? "filler" : use },
-    { names: LAST, value: last, use },
+    { names: FIRST, value: isFromZero ? first - 1 : first, use: isAsked ? "offered" : "filler" },
+    { names: COUNT, value: count, use: isEnding ? "offered" : "filler" },
+    { names: LAST, value: first - 1 + count, use: isEnding ? "offered" : "filler" },
   ];
 }
 

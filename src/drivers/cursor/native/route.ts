@@ -10,7 +10,8 @@ export type ExecResult = MessageInitShape<typeof ExecClientMessageSchema>["messa
 export interface Route<Request> {
   /** What clients call the tool, the best first. */
   readonly tools: readonly string[];
-  readonly args: (request: Request, tool: ToolDefinition) => readonly Argument[];
+  /** Nothing for a request that the tool could not do, whatever it is told. */
+  readonly args: (request: Request, tool: ToolDefinition) => readonly Argument[] | undefined;
   /** What the client said, as what the model expects. Never throws. */
   readonly results: (request: Request, said: ToolMessage, given: JsonObject) => readonly ExecResult[];
 }
@@ -30,7 +31,8 @@ export function takeRoute<Request>(
   for (const route of routes) {
     for (const name of route.tools) {
       for (const tool of tools) {
-        const args = alike(tool.name, name) ? fitArguments(tool, route.args(request, tool)) : undefined;
+        const wanted = alike(tool.name, name) ? route.args(request, tool) : undefined;
+        const args = wanted && fitArguments(tool, wanted);
         if (args) return { name: tool.name, args, results: (said) => route.results(request, said, args) };
       }
     }

@@ -14,14 +14,16 @@ const EXIT_LINES = [
   /^Command executed\b.*\bexit code: (-?\d+)/i,
   /^\[exit(?: code)?:? (-?\d+)\]$/i,
 ];
-/** How far from either end such a line may be. */
-const MARGIN = 6;
+/** What may follow such a line. */
+const AFTER_EXIT = /^(?:|(?:Signal|Background PIDs|Process Group PGID|Wall time|Duration)\b.*|<\/\w+>)$/i;
+/** How a client words that there is none. */
+const NO_OUTPUT = /^(?:\((?:no output|.* with no output)\)|tool ran without output or errors)$/i;
 
 /** What a client's shell said of a command: its output, and how it ended as far as can be told. */
 export function shellOutput(said: ToolMessage): ShellOutput {
   const text = textOf(said.content);
   const { output, exitCode } = fromJsonText(text) ?? fromCodex(text) ?? { output: text, exitCode: exitCodeIn(text) };
-  return { output, exitCode: said.isError ? exitCode || 1 : (exitCode ?? 0) };
+  return { output: NO_OUTPUT.test(output) ? "" : output, exitCode: said.isError ? exitCode || 1 : (exitCode ?? 0) };
 }
 
 interface Told {
@@ -47,16 +49,17 @@ function fromCodex(text: string): Told | undefined {
     /^(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)\b.*\n)+Output:\n?/.exec(
       text,
     )?.[0];
-  if (head === undefined) return undefined;
-  return { output: text.slice(head.length), exitCode: exitCodeIn(head) };
+  if (!head?.includes("Wall time")) return undefined;
+  const code = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(head)?.[1];
+  return { output: text.slice(head.length), exitCode: code === undefined ? undefined : bounded(Number(code)) };
 }
 
+/** Only the first line and the last count: in between it is the command that speaks. */
 function exitCodeIn(text: string): number | undefined {
-  const lines = text.split("\n");
-  const near = lines.length > 2 * MARGIN ? [...lines.slice(0, 1), ...lines.slice(-MARGIN)] : lines;
-  for (const line of near) {
+  const lines = text.split("\n").map((line) => line.trim());
+  for (const line of [lines[0], lines.findLast((other) => !AFTER_EXIT.test(other))]) {
     for (const form of EXIT_LINES) {
-      const code = form.exec(line.trim())?.[1];
+      const code = form.exec(line ?? "")?.[1];
       if (code !== undefined) return bounded(Number(code));
     }
   }
