@@ -5,7 +5,7 @@ export interface FileList {
 
 /** What clients say around a list of files: how many there are, that there are none, that there are more. */
 export const ASIDE =
-  /^(?:-{2,3}|found \d+ .*|no (?:files|matches|results|matching)\b.*|\(.*\)|\[.*truncated.*\]|showing \d+.*|<\/?[\w-]+>|.*sorted by modification time.*:)$/i;
+  /^(?:-{2,3}|found \d+ .*|no (?:files|matches|results|matching)\b.*|\(.* .*\)|\[.*truncated.*\]|showing \d+.*|<\/?[\w-]+>|.*sorted by modification time.*:)$/i;
 
 /** The files that a client lists, one per line. */
 export function fileList(text: string): FileList {

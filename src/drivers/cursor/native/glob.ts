@@ -41,7 +41,7 @@ export const GLOB: readonly Route<GrepArgs>[] = [
 
 /** For `find`, a `*` may stand for `/` too: it finds what the glob does, and what lies deeper. */
 function findCommand(glob: string, path: string): string {
-  const name = glob.replace(/^(?:\.?\/|\*\*\/)+/, "").replace(/\*\*\/?/g, "*");
+  const name = glob.replace(/^(?:\.?\/|\*\*\/)+/, "").replace(/\*\*\/?\*?/g, "*");
   const skipped = ["node_modules", ".git"].map((directory) => `-not -path '*/${directory}/*'`);
   // A path that starts with a dash would be an option.
   const start = path.startsWith("-") ? `./${path}` : path;

@@ -1,7 +1,7 @@
-import { textOf } from "../../../core/turn.ts";
+import { type ToolDefinition, textOf } from "../../../core/turn.ts";
 import type { GrepArgs } from "../../../gen/agent/v1/exec_file_pb.ts";
 import { failureOf } from "./failure.ts";
-import type { Argument } from "./fit-tool.ts";
+import { type Argument, alike, describedAs } from "./fit-tool.ts";
 import { grepResult } from "./grep-result.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
@@ -13,8 +13,8 @@ export const GREP: readonly Route<GrepArgs>[] = [
   {
     // OpenCode and Claude Code; Qwen Code, Gemini CLI and Continue; Cline; others.
     tools: ["grep", "grep_search", "search_file_content", "search_files", "ripgrep", "grep_files", "search_code"],
-    args: (request) => [
-      { names: ["pattern", "regex", "query", "regexp"], value: request.pattern, use: "needed" },
+    args: (request, tool) => [
+      { names: ["pattern", "regex", "query", "regexp"], value: patternFor(request, tool), use: "needed" },
       ...options(request),
     ],
     results: (request, said) => {
@@ -38,6 +38,18 @@ export const GREP: readonly Route<GrepArgs>[] = [
   },
 ];
 
+const IGNORE_CASE = ["-i", "caseInsensitive", "ignoreCase"];
+const HEED_CASE = ["caseSensitive"];
+/** Qwen Code's and Gemini CLI's, which ignore case anyway, and not always by ripgrep. */
+const IGNORING = ["grep_search", "search_file_content"];
+
+/** A tool that cannot be told about case is told by the pattern: nearly all of them are ripgrep. */
+function patternFor({ pattern, caseInsensitive }: GrepArgs, tool: ToolDefinition): string {
+  const isTold = describedAs(tool, [...IGNORE_CASE, ...HEED_CASE]) !== undefined;
+  const isIgnoring = IGNORING.some((name) => alike(name, tool.name));
+  return caseInsensitive && !isTold && !isIgnoring ? `(?i)${pattern}` : pattern;
+}
+
 /** Most tools know a few of these. */
 function options(request: GrepArgs): readonly Argument[] {
   const { path = "", glob = "", outputMode, type = "", caseInsensitive, multiline, headLimit, context } = request;
@@ -50,8 +62,8 @@ function options(request: GrepArgs): readonly Argument[] {
     // Theirs shows what matches unless told otherwise; Claude Code's only where.
     ...offer(["outputMode"], outputMode || "content"),
     ...offer(["-n"], true),
-    ...offer(["-i", "caseInsensitive", "ignoreCase"], caseInsensitive),
-    { names: ["caseSensitive"], value: !caseInsensitive, use: caseInsensitive === undefined ? "filler" : "offered" },
+    ...offer(IGNORE_CASE, caseInsensitive),
+    { names: HEED_CASE, value: !caseInsensitive, use: caseInsensitive === undefined ? "filler" : "offered" },
     { names: ["isRegexp"], value: true, use: "offered" },
     ...offer(["type"], type),
     ...offer(["multiline"], multiline),

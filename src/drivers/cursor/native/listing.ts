@@ -3,7 +3,7 @@ import { type LsDirectoryTreeNode, LsDirectoryTreeNodeSchema } from "../../../ge
 
 /** What is about the listing, not of it. */
 const ASIDE =
-  /^(?:\.\.?\/?|---|total \d+|directory listing for\b.*|listed \d+ .*|(?:contents of|files in)\b.*:|absolute path:.*|note: .*|\(.*\)|<\/?[\w-]+>|<path>.*|<type>.*|no files found\.?|directory .* is empty\.?)$/i;
+  /^(?:\.\.?\/?|---|total \d+|directory listing for\b.*|listed \d+ .*|(?:contents of|files in)\b.*:|absolute path:.*|note: .*|\(.* .*\)|<\/?[\w-]+>|<path>.*|<type>.*|no files found\.?|directory .* is empty\.?)$/i;
 /** What stands before a name: space, the lines of a drawn tree, bullets, and the kind. */
 const BEFORE = /^((?:[\s│|]|[├└]─*|[`|]-+)*(?:[-*•]\s+)?)(\[dir\]\s*|\[file\]\s*|📁\s*|📄\s*)?/iu;
 

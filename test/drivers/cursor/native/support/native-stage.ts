@@ -4,7 +4,7 @@ import { mapExec, type NativeCall } from "../../../../../src/drivers/cursor/nati
 import { type ExecServerMessage, ExecServerMessageSchema } from "../../../../../src/gen/agent/v1/exec_pb.ts";
 import { type ExecText, execText } from "../../../../../src/sim/run/exec-text.ts";
 
-export type Asked = MessageInitShape<typeof ExecServerMessageSchema>["message"];
+export type Asked = MessageInitShape<typeof ExecServerMessageSchema>["message"] & object;
 
 export const exec = (message: Asked): ExecServerMessage =>
   create(ExecServerMessageSchema, { id: 7, execId: "exec-7", message });
