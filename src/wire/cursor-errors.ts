@@ -93,7 +93,7 @@ export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">
   NETWORK_ERROR: failed,
   PROVIDER_ERROR: failed,
   MODEL_BLOCKED: { kind: "forbidden", code: "model_blocked", hint: OTHER_MODEL },
-  INTERNAL: failed,
+  INTERNAL: { kind: "internal", code: "upstream_internal", retryable: true },
   MAX_MODE_REQUIRED: { kind: "invalid-request", code: "max_mode_required", hint: "This needs max mode." },
   MODEL_NO_LONGER_SUPPORTED: noSuchModel,
   PRICING_WARNING: "byCode",

@@ -240,6 +240,7 @@ describe("what the gateway keeps for itself", () => {
       ["fail not_found ERROR_MODEL_NO_LONGER_SUPPORTED", 404],
       ["fail invalid_argument ERROR_CONVERSATION_TOO_LONG", 400],
       ["fail internal ERROR_PROVIDER_ERROR", 502],
+      ["fail internal ERROR_INTERNAL", 500],
       ["fail deadline_exceeded", 504],
       ["fail http=429", 429],
     ] as const;
