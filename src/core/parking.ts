@@ -8,7 +8,7 @@ export interface ParkingLimits {
   readonly total: number;
 }
 
-export const PARKING_LIMITS: ParkingLimits = { ttlMs: 15 * 60_000, perPrincipal: 64, total: 1000 };
+const PARKING_LIMITS: ParkingLimits = { ttlMs: 15 * 60_000, perPrincipal: 64, total: 1000 };
 
 interface ParkedRun {
   readonly live: LiveRun;
