@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Run } from "./driver.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Message, ToolMessage } from "./turn.ts";
@@ -13,7 +13,7 @@ export const sessionOf = (callId: string): string | undefined => FORM.exec(callI
  * nobody who has not seen one can make one up.
  */
 export class LiveRun {
-  readonly session = `sess_${randomName()}`;
+  #session: string | undefined;
   readonly #life = new AbortController();
   readonly #run: Run;
   readonly #idsInside = new Map<string, string>();
@@ -22,6 +22,12 @@ export class LiveRun {
   /** The signal is the run's own: requests come and go, and the run may outlive them. */
   constructor(open: (signal: AbortSignal) => Run) {
     this.#run = open(this.#life.signal);
+  }
+
+  /** Made when it is needed: most runs call nothing, and randomness has its price. */
+  get session(): string {
+    this.#session ??= `sess_${randomBytes(16).toString("base64url")}`;
+    return this.#session;
   }
 
   /** A loop over what happens next, up to the next `done`. */
@@ -62,6 +68,3 @@ export class LiveRun {
 type CallEvent = Extract<TurnEvent, { readonly id: string }>;
 
 const isCall = (event: TurnEvent): event is CallEvent => "id" in event;
-
-/** 22 characters. Node keeps randomness for the next UUIDs at hand, and for nothing else. */
-const randomName = (): string => Buffer.from(randomUUID().replaceAll("-", ""), "hex").toString("base64url");

@@ -7,7 +7,7 @@ import type { ModelCredential } from "./models/model.ts";
 /** The account that answers for a principal: the one it brought, else the gateway's own. */
 export function credentialOf({ token }: Principal, own: Secret | undefined): ModelCredential {
   const found = token ?? own;
-  if (found) return { id: idsOf(found).token, token: found };
+  if (found) return { id: digest(found.reveal()), token: found };
   throw new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
     code: "not_signed_in",
     hint: "Start the gateway with --token, set EXCURSOR_TOKEN, or send a Cursor token as the API key; --demo needs none.",
@@ -19,25 +19,7 @@ export function credentialOf({ token }: Principal, own: Secret | undefined): Mod
  * says of itself, unproven, so it counts only beside the principal, who has proved something.
  */
 export const ownerOf = (principal: Principal, { token }: ModelCredential): string =>
-  `${principal.id} ${idsOf(token).account}`;
-
-interface TokenIds {
-  readonly token: string;
-  readonly account: string;
-}
-
-/** The gateway's own token is the same in every request. */
-const known = new WeakMap<Secret, TokenIds>();
-
-function idsOf(token: Secret): TokenIds {
-  let ids = known.get(token);
-  if (!ids) {
-    const text = token.reveal();
-    ids = { token: digest(text), account: digest(subjectOf(text) ?? text) };
-    known.set(token, ids);
-  }
-  return ids;
-}
+  `${principal.id} ${digest(subjectOf(token.reveal()) ?? token.reveal())}`;
 
 const digest = (text: string): string => hash("sha256", text, "base64url");
 
