@@ -38,11 +38,11 @@ export class ChunkRenderer implements StreamRenderer {
     this.#includesUsage = includesUsage;
     const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: "@", finish_reason: null }]));
     const at = chunk.lastIndexOf('"@"');
-    this.#beforeDelta = `data: ${chunk.slice(0, at)}`;
-    this.#afterDelta = `${chunk.slice(at + 3)}\n\n`;
-    this.#beforeText = `${this.#beforeDelta}{"content":`;
-    this.#beforeThinking = `${this.#beforeDelta}{"${reasoningField}":`;
-    this.#afterText = `}${this.#afterDelta}`;
+    this.#beforeDelta = inOnePiece(`data: ${chunk.slice(0, at)}`);
+    this.#afterDelta = inOnePiece(`${chunk.slice(at + 3)}\n\n`);
+    this.#beforeText = inOnePiece(`${this.#beforeDelta}{"content":`);
+    this.#beforeThinking = inOnePiece(`${this.#beforeDelta}{"${reasoningField}":`);
+    this.#afterText = inOnePiece(`}${this.#afterDelta}`);
   }
 
   step(events: readonly TurnEvent[]): string {
@@ -121,3 +121,6 @@ export class ChunkRenderer implements StreamRenderer {
     return this.#includesUsage ? { ...chunk, usage: null } : chunk;
   }
 }
+
+/** A text that was put together stays a tree of its parts, which would be walked anew for every token it goes around. */
+const inOnePiece = (text: string): string => Buffer.from(text).toString();
