@@ -109,6 +109,10 @@ async function start(args: readonly string[], environment: Environment): Promise
   const ready = await Promise.race([firstLine(child), exited]);
   if (ready === undefined) throw new Error(`${args.join(" ")} did not start: ${readFileSync(log, "utf8")}`);
   const { url } = JSON.parse(ready) as { readonly url: string };
+  let isStopping = false;
+  child.on("exit", (code, signal) => {
+    if (!isStopping) console.error(`${args.join(" ")} ended by itself (${code ?? signal}):\n${tailOf(log)}`);
+  });
   return {
     pid: pidOf(child),
     port: Number(new URL(url).port),
@@ -118,6 +122,7 @@ async function start(args: readonly string[], environment: Environment): Promise
       await collectGarbage(await findInspector(log));
     },
     stop: async () => {
+      isStopping = true;
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
       await exited;
@@ -126,6 +131,8 @@ async function start(args: readonly string[], environment: Environment): Promise
     },
   };
 }
+
+const tailOf = (log: string): string => readFileSync(log, "utf8").split("\n").slice(-10).join("\n");
 
 /** A process that was sent SIGUSR1 opens its inspector, once, and says where. */
 async function findInspector(log: string): Promise<string> {
