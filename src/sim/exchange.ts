@@ -17,6 +17,7 @@ export class Exchange {
   readonly request: IncomingMessage | Http2ServerRequest;
   readonly #response: ServerResponse | Http2ServerResponse;
   #bytes: (chunk: Uint8Array) => boolean;
+  #drained: Promise<void> | undefined;
 
   constructor(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) {
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
@@ -81,15 +82,18 @@ export class Exchange {
     return this.isOver || this.#bytes(chunk);
   }
 
+  /** Resolves when the reader has caught up; all who wait meanwhile share one promise. */
   drained(): Promise<void> {
     if (this.isOver || !this.#response.writableNeedDrain) return Promise.resolve();
-    return new Promise((resolve) => {
+    this.#drained ??= new Promise((resolve) => {
       const settle = () => {
         this.#response.off("drain", settle).off("close", settle);
+        this.#drained = undefined;
         resolve();
       };
       this.#response.on("drain", settle).on("close", settle);
     });
+    return this.#drained;
   }
 
   end(chunk?: Uint8Array): void {
