@@ -31,6 +31,8 @@ interface Answer {
   plan: Required<Plan> | undefined;
   startUs: number;
   hasHead: boolean;
+  /** Waits for others to begin. */
+  isWaiting: boolean;
   sent: number;
 }
 
@@ -106,11 +108,14 @@ export class Http2Peer {
     const answer = this.#answers.get(streamId);
     if (type === TYPE.headers && !answer) {
       const [window, request] = [this.#initialWindow, Buffer.alloc(0)];
-      const state = { plan: undefined, startUs: 0, hasHead: false, sent: 0 };
+      const state = { plan: undefined, startUs: 0, hasHead: false, isWaiting: false, sent: 0 };
       this.#answers.set(streamId, { streamId, window, request, ...state });
     } else if (type === TYPE.data) {
       this.#renewWindow(payload.length);
-      if (answer && !answer.plan) readPlan(answer, payload);
+      if (answer && !answer.plan) {
+        readPlan(answer, payload);
+        this.#release();
+      }
     } else if (type === TYPE.reset && answer) {
       if (answer.plan) this.resets[answer.plan.id] = nowUs();
       this.#answers.delete(streamId);
@@ -121,6 +126,16 @@ export class Http2Peer {
     } else if (type === TYPE.windowUpdate) {
       if (streamId === 0) this.#window += payload.readUInt32BE(0);
       else if (answer) answer.window += payload.readUInt32BE(0);
+    }
+  }
+
+  /** Lets those go on that wait for each other, once they are enough. */
+  #release(): void {
+    const waiting = Array.from(this.#answers.values()).filter(({ isWaiting }) => isWaiting);
+    if (waiting.length < (waiting[0]?.plan?.together ?? 0)) return;
+    for (const answer of waiting) {
+      answer.isWaiting = false;
+      if (answer.plan) answer.startUs = startOf(answer.plan);
     }
   }
 
@@ -160,6 +175,7 @@ export class Http2Peer {
       answer.hasHead = true;
       this.#frame(TYPE.headers, END_HEADERS, answer, RESPONSE_HEADERS);
     }
+    if (answer.isWaiting && answer.sent > 0) return false;
     if (answer.sent < plan.tokens) {
       if (plan.rate > 0 && ((now - answer.startUs) * plan.rate) / 1e6 < answer.sent) return false;
       this.#token(answer, plan.rate > 0 ? now : undefined);
@@ -214,14 +230,18 @@ export class Http2Peer {
   }
 }
 
-/** Paced streams begin at different moments of their period, so that their tokens do not come all at once. */
 function readPlan(answer: Answer, payload: Buffer): void {
   answer.request = Buffer.concat([answer.request, payload]);
   answer.plan = findPlan(answer.request);
   if (!answer.plan) return;
-  const { id, rate } = answer.plan;
   answer.request = Buffer.alloc(0);
-  answer.startUs = nowUs() + (rate > 0 ? ((id * 0.618) % 1) * (1e6 / rate) : 0);
+  answer.isWaiting = answer.plan.together > 0;
+  answer.startUs = startOf(answer.plan);
+}
+
+/** Paced streams begin at different moments of their period, so that their tokens do not come all at once. */
+function startOf({ id, rate }: Required<Plan>): number {
+  return nowUs() + (rate > 0 ? ((id * 0.618) % 1) * (1e6 / rate) : 0);
 }
 
 function writeHeader(out: Buffer, at: number, type: number, flags: number, streamId: number, length: number): void {

@@ -5,19 +5,21 @@ export interface Plan {
   readonly tokens: number;
   /** Tokens a second. Default: as fast as flow control lets it. */
   readonly rate?: number;
+  /** After its first token a stream waits until this many do. Default: it does not. */
+  readonly together?: number;
   /** The stream stays open after the last token, and nothing more comes. */
   readonly isHeld?: boolean;
 }
 
-export const promptOf = ({ id = 0, tokens, rate = 0, isHeld = false }: Plan): string =>
-  `@bench id=${id} tokens=${tokens} rate=${rate} held=${Number(isHeld)}`;
+export const promptOf = ({ id = 0, tokens, rate = 0, together = 0, isHeld = false }: Plan): string =>
+  `@bench id=${id} tokens=${tokens} rate=${rate} together=${together} held=${Number(isHeld)}`;
 
 /** The plan in a request, wherever in its bytes it is; undefined if it has not come yet. */
 export function findPlan(request: Buffer): Required<Plan> | undefined {
-  const found = /@bench id=(\d+) tokens=(\d+) rate=(\d+) held=([01])/.exec(request.toString("latin1"));
+  const found = /@bench id=(\d+) tokens=(\d+) rate=(\d+) together=(\d+) held=([01])/.exec(request.toString("latin1"));
   if (!found) return undefined;
-  const [id = 0, tokens = 0, rate = 0, held = 0] = found.slice(1).map(Number);
-  return { id, tokens, rate, isHeld: held === 1 };
+  const [id = 0, tokens = 0, rate = 0, together = 0, held = 0] = found.slice(1).map(Number);
+  return { id, tokens, rate, together, isHeld: held === 1 };
 }
 
 /**

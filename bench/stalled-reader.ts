@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, openStream, StreamedAnswer } from "./load.ts";
 import { type BenchResult, median, percentile } from "./measure.ts";
-import { MAX_TOKENS } from "./plan.ts";
+import { MAX_TOKENS, type Plan } from "./plan.ts";
 import { heldBytes, type Subject, startGateway, type Upstream } from "./processes.ts";
 import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
 const STALLED = 16;
 const NEIGHBOURS = 50;
 const NEIGHBOUR_PLAN = { tokens: 40, rate: 25 };
+const WARM_UP_PLAN = { tokens: 10_000 };
 const SETTLE_MS = 1000;
 const GRACE_MS = 5;
 const MiB = 1024 * 1024;
@@ -53,6 +54,7 @@ interface Sample {
 async function measureRound(upstream: Upstream): Promise<Sample> {
   const gateway = await startGateway(upstream);
   try {
+    await Promise.all(Array.from({ length: STALLED }, () => readAll(gateway, WARM_UP_PLAN)));
     await measureNeighbours(gateway);
     const before = await heldBytes(gateway);
     await measureNeighbours(gateway);
@@ -76,14 +78,17 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
   }
 }
 
+/** From when the last of them has begun. */
 async function measureNeighbours(gateway: Subject): Promise<number> {
   const latenciesUs: number[] = [];
-  await Promise.all(
-    Array.from({ length: NEIGHBOURS }, async (_, id) => {
-      const connection = new Connection(gateway);
-      await connection.ask({ ...NEIGHBOUR_PLAN, id }, new StreamedAnswer({ latenciesUs }));
-      connection.destroy();
-    }),
-  );
-  return percentile(latenciesUs, 0.99) / 1000;
+  const plan = { ...NEIGHBOUR_PLAN, together: NEIGHBOURS };
+  const neighbours = Array.from({ length: NEIGHBOURS }, (_, id) => readAll(gateway, { ...plan, id }, latenciesUs));
+  await Promise.all(neighbours);
+  return percentile(latenciesUs.slice(NEIGHBOURS), 0.99) / 1000;
+}
+
+async function readAll(gateway: Subject, plan: Plan, latenciesUs: number[] = []): Promise<void> {
+  const connection = new Connection(gateway);
+  await connection.ask(plan, new StreamedAnswer({ latenciesUs }));
+  connection.destroy();
 }

@@ -28,7 +28,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
 
   constructor(options: EventQueueOptions) {
     this.#options = options;
-    this.#highWater = options.highWater ?? 64 * 1024;
+    this.#highWater = options.highWater ?? 32 * 1024;
   }
 
   push(event: TurnEvent): void {
