@@ -12,12 +12,10 @@ import { credentialOf } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
-import type { Face, ImageLoader } from "../faces/face.ts";
-import { createOpenAiChatFace } from "../faces/openai-chat/index.ts";
-import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
+import type { ImageLoader } from "../faces/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
-import type { ModelRenderer } from "../server/models-routes.ts";
+import type { Dialects } from "../server/dialect.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
@@ -25,13 +23,13 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
+import { createDialects } from "./create-dialects.ts";
 import { withAliases } from "./with-aliases.ts";
 
 /** What a gateway is made of. */
 export interface GatewayParts {
   readonly engine: Engine;
-  readonly chat: Face;
-  readonly models: ModelRenderer;
+  readonly dialects: Dialects;
   readonly images: ImageLoader;
   close(): Promise<void>;
 }
@@ -65,14 +63,9 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
   const driver = await createDriver(options, origin, state, transports);
   const engine = createEngine({ drivers: new Map([[config.driver, driver]]), route: () => config.driver });
-  const startedAt = Math.floor(Date.now() / 1000);
   return {
     engine: withAliases(engine, config.models),
-    chat: createOpenAiChatFace(),
-    models: {
-      list: (models) => modelList(models, startedAt),
-      one: (model) => modelEntry(model, startedAt),
-    },
+    dialects: createDialects(),
     images: createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes }),
     async close() {
       engine.close();

@@ -18,8 +18,8 @@ export type TurnEvent =
   | { readonly type: "usage"; readonly usage: Usage }
   /** Something worth a log line or a header, never shown as the model's words. */
   | { readonly type: "notice"; readonly code: string; readonly text: string }
-  /** The last event. */
-  | { readonly type: "done"; readonly reason: DoneReason };
+  /** The last event; with the text that ended it, if it was one of the turn's `stop`. */
+  | { readonly type: "done"; readonly reason: DoneReason; readonly stopSequence?: string };
 
 export type DoneReason = "stop" | "length" | "tool-calls" | "content-filter";
 

@@ -1,4 +1,4 @@
-import type { DoneReason, TurnEvent } from "./events.ts";
+import type { TurnEvent } from "./events.ts";
 import { findStop } from "./stop-sequences.ts";
 import type { Turn } from "./turn.ts";
 import { CHARS_PER_TOKEN } from "./usage-estimate.ts";
@@ -30,12 +30,30 @@ export class OutputLimit {
 
   /** May be empty. A `done` that the upstream did not say is its last event: the run is to be cancelled. */
   step(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    if (this.#passes(events)) return events;
     const out: TurnEvent[] = [];
     for (const event of events) {
       if (this.#isOver) break;
       this.#take(event, out);
     }
     return out;
+  }
+
+  /** Most batches meet no limit: without stop sequences they go through as they are. */
+  #passes(events: readonly TurnEvent[]): boolean {
+    if (this.#stop.length > 0 || this.#isOver) return false;
+    let chars = 0;
+    for (const event of events) {
+      if (event.type === "text" || event.type === "thinking") chars += event.text.length;
+      else if (event.type === "usage") return false;
+    }
+    if (chars > this.#room()) return false;
+    this.#charsSince += chars;
+    return true;
+  }
+
+  #room(): number {
+    return Math.max(0, (this.#maxTokens - this.#knownTokens) * CHARS_PER_TOKEN - this.#charsSince);
   }
 
   #take(event: TurnEvent, out: TurnEvent[]): void {
@@ -69,10 +87,10 @@ export class OutputLimit {
   }
 
   #takeText(text: string, out: TurnEvent[]): void {
-    const { before, held, isStop } = findStop(this.#held + text, this.#stop);
+    const { before, held, stop } = findStop(this.#held + text, this.#stop);
     this.#held = held;
     this.#emit("text", before, out);
-    if (isStop && !this.#isOver) this.#end("stop", out);
+    if (stop !== undefined && !this.#isOver) this.#end({ type: "done", reason: "stop", stopSequence: stop }, out);
   }
 
   #release(out: TurnEvent[]): void {
@@ -83,16 +101,16 @@ export class OutputLimit {
 
   #emit(type: "text" | "thinking", text: string, out: TurnEvent[]): void {
     if (text === "") return;
-    const room = Math.max(0, (this.#maxTokens - this.#knownTokens) * CHARS_PER_TOKEN - this.#charsSince);
+    const room = this.#room();
     const fitting = text.length <= room ? text : cutAt(text, room);
     this.#charsSince += fitting.length;
     if (fitting !== "") out.push({ type, text: fitting });
-    if (fitting !== text) this.#end("length", out);
+    if (fitting !== text) this.#end({ type: "done", reason: "length" }, out);
   }
 
-  #end(reason: DoneReason, out: TurnEvent[]): void {
+  #end(done: Extract<TurnEvent, { type: "done" }>, out: TurnEvent[]): void {
     this.#isOver = true;
-    out.push({ type: "done", reason });
+    out.push(done);
   }
 }
 

@@ -3,11 +3,13 @@ export interface StopSearch {
   readonly before: string;
   /** May be the beginning of a stop sequence; to be put in front of what comes next. */
   readonly held: string;
-  readonly isStop: boolean;
+  /** The sequence that was found. */
+  readonly stop: string | undefined;
 }
 
 /** Looks for the stop sequence that is complete first; of two that end together, the longer. */
 export function findStop(text: string, stop: readonly string[]): StopSearch {
+  let found: string | undefined;
   let start = -1;
   let end = Number.POSITIVE_INFINITY;
   for (const sequence of stop) {
@@ -15,12 +17,11 @@ export function findStop(text: string, stop: readonly string[]): StopSearch {
     if (at === -1) continue;
     const atEnd = at + sequence.length;
     if (atEnd > end || (atEnd === end && at > start)) continue;
-    start = at;
-    end = atEnd;
+    [found, start, end] = [sequence, at, atEnd];
   }
-  if (start !== -1) return { before: text.slice(0, start), held: "", isStop: true };
+  if (found !== undefined) return { before: text.slice(0, start), held: "", stop: found };
   const hold = Math.min(...stop.map((sequence) => beginningOf(sequence, text)), text.length);
-  return { before: text.slice(0, hold), held: text.slice(hold), isStop: false };
+  return { before: text.slice(0, hold), held: text.slice(hold), stop: undefined };
 }
 
 /** Where a beginning of the sequence stands at the end of the text; the text's length if nowhere. */

@@ -36,6 +36,8 @@ export interface ParsedRequest {
 
 /** Writes a streamed answer as server-sent events, piece by piece. */
 export interface StreamRenderer {
+  /** What is sent after a silence, if the dialect has something of its own for that. Else a comment is. */
+  readonly keepAlive?: string;
   /** The text for these events; may be empty. After `done` it holds all that ends the stream properly. */
   step(events: readonly TurnEvent[]): string;
   /** The dialect's error event, after which the stream just ends: no sign of success follows it. */

@@ -9,7 +9,7 @@ import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
 import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
-import { Seats } from "./seats.ts";
+import type { Seats } from "./seats.ts";
 
 /** What answers turns: the engine. */
 export interface Answerer {
@@ -22,12 +22,13 @@ export interface AnswerRouteOptions {
   readonly engine: Answerer;
   readonly images: ImageLoader;
   readonly limits: Limits;
+  /** For streamed answers, of whichever dialect. */
+  readonly streams: Seats;
   readonly log: Log;
 }
 
 /** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
-export function answerRoute({ path, face, engine, images, limits, log }: AnswerRouteOptions): Route {
-  const streams = new Seats("streamed answers", limits.streamsPerKey);
+export function answerRoute({ path, face, engine, images, limits, streams, log }: AnswerRouteOptions): Route {
   return {
     method: "POST",
     path,
@@ -60,8 +61,8 @@ async function answerStream(
   batches: Batches,
   limits: Limits,
 ): Promise<void> {
-  const stream = new EventStream(exchange, limits, ignoredHeader(parsed));
   const renderer = parsed.stream();
+  const stream = new EventStream(exchange, limits, ignoredHeader(parsed), renderer.keepAlive);
   try {
     for await (const events of batches.source) {
       batches.see(events);

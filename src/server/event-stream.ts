@@ -12,15 +12,17 @@ export class EventStream {
   readonly #exchange: Exchange;
   readonly #limits: Limits;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #keepAlive: string;
   readonly #silence: NodeJS.Timeout;
 
-  constructor(exchange: Exchange, limits: Limits, headers: Readonly<Record<string, string>>) {
+  constructor(exchange: Exchange, limits: Limits, headers: Readonly<Record<string, string>>, keepAlive = COMMENT) {
     this.#exchange = exchange;
     this.#limits = limits;
     this.#headers = headers;
-    this.#silence = setInterval(() => this.#comment(), limits.keepAliveMs);
+    this.#keepAlive = keepAlive;
+    this.#silence = setInterval(() => this.#stayAlive(), limits.keepAliveMs);
     exchange.response.once("close", () => clearInterval(this.#silence));
-    exchange.probe = () => this.#comment();
+    exchange.probe = () => this.#stayAlive();
   }
 
   get hasBegun(): boolean {
@@ -65,10 +67,10 @@ export class EventStream {
     }
   }
 
-  #comment(): void {
+  #stayAlive(): void {
     const { response } = this.#exchange;
     if (response.writableEnded || response.writableNeedDrain || response.destroyed) return;
-    this.write(COMMENT);
+    this.write(this.#keepAlive);
   }
 
   #begin(): void {

@@ -2,16 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Face, ImageLoader } from "../faces/face.ts";
+import type { ImageLoader } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
-import { type Answerer, answerRoute } from "./answer-route.ts";
+import type { Answerer } from "./answer-route.ts";
+import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
-import { type ModelLister, type ModelRenderer, modelsRoutes } from "./models-routes.ts";
+import type { ModelLister } from "./models-routes.ts";
 import { checkBind } from "./public-bind.ts";
 import { Refusal } from "./refusal.ts";
 import { findRoute, type Route } from "./route.ts";
@@ -27,8 +28,7 @@ export interface GatewayOptions {
   readonly origins: readonly string[];
   readonly limits: Limits;
   readonly engine: Answerer & ModelLister;
-  readonly chat: Face;
-  readonly models: ModelRenderer;
+  readonly dialects: Dialects;
   readonly images: ImageLoader;
   readonly log: Log;
   readonly redactor: Redactor;
@@ -46,21 +46,21 @@ const LAST_WORDS_MS = 1000;
 
 /** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, chat, images, log, redactor } = options;
+  const { host, limits, engine, dialects, images, log, redactor } = options;
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const requests = new Seats("requests", limits.requestsPerKey);
+  const streams = new Seats("streamed answers", limits.streamsPerKey);
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
-    ...healthRoutes(chat, () => !isDraining),
-    ...modelsRoutes("/v1/models", chat, engine, options.models),
-    answerRoute({ path: "/v1/chat/completions", face: chat, engine, images, limits, log }),
+    ...healthRoutes(dialects[0].face, () => !isDraining),
+    ...dialects.flatMap((dialect) => dialectRoutes(dialect, { engine, images, limits, streams, log })),
   ];
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange({ request, response, redact: (text) => redactor.redact(text) });
-    const match = findRoute(routes, request.method ?? "", request.url ?? "");
+    const match = findRoute(routes, request.method ?? "", request.url ?? "", request.headers);
     active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
@@ -82,7 +82,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await match.route.handle(exchange, match.id);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
-      exchange.fail(error, match.type === "none" ? chat : match.type === "found" ? match.route.face : match.face);
+      const own = match.type === "found" ? match.route.face : match.type === "wrong-method" ? match.face : undefined;
+      exchange.fail(error, own ?? faceFor(dialects, request.headers));
     }
   };
 
@@ -147,7 +148,7 @@ const wrongMethod = (allow: string) =>
 const noSuchRoute = () =>
   new ExcursorError("not-found", "There is nothing at this path.", {
     code: "unknown_path",
-    hint: "The base URL ends in /v1; chat completions are at /v1/chat/completions.",
+    hint: "The base URL ends in /v1 for OpenAI's clients, and just before it for Anthropic's own.",
   });
 
 const shuttingDown = () =>

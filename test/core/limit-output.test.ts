@@ -17,21 +17,21 @@ function limit(limits: Limits, ...batches: (readonly TurnEvent[])[]): TurnEvent[
 const textEvents = (pieces: readonly string[]) => pieces.map((piece) => [text(piece)]);
 
 describe("stop sequences", () => {
-  it.each<[string, readonly string[], readonly string[], string, boolean]>([
-    ["none in the text", ["END"], ["all", " of it"], "all of it", false],
-    ["one in the middle", ["END"], ["a END b"], "a ", true],
-    ["one at the start", ["END"], ["END b"], "", true],
-    ["one over three pieces", ["STOP"], ["a S", "TO", "P b"], "a ", true],
-    ["a beginning that comes to nothing", ["STOP"], ["a STO", "RM"], "a STORM", false],
-    ["a beginning at the end of the answer", ["STOP"], ["a STO"], "a STO", false],
-    ["the first to be complete, not the first to begin", ["xabc", "ab"], ["xabc"], "x", true],
-    ["of two that end together, the longer", ["b", "ab"], ["1ab2"], "1", true],
-    ["one that overlaps itself", ["aab"], ["aaa", "ab"], "aa", true],
-    ["a newline", ["\n\n"], ["a\n", "\nb"], "a", true],
-  ])("%s", (_, stop, pieces, expected, isStopped) => {
+  it.each<[string, readonly string[], readonly string[], string, string | undefined]>([
+    ["none in the text", ["END"], ["all", " of it"], "all of it", undefined],
+    ["one in the middle", ["END"], ["a END b"], "a ", "END"],
+    ["one at the start", ["END"], ["END b"], "", "END"],
+    ["one over three pieces", ["STOP"], ["a S", "TO", "P b"], "a ", "STOP"],
+    ["a beginning that comes to nothing", ["STOP"], ["a STO", "RM"], "a STORM", undefined],
+    ["a beginning at the end of the answer", ["STOP"], ["a STO"], "a STO", undefined],
+    ["the first to be complete, not the first to begin", ["xabc", "ab"], ["xabc"], "x", "ab"],
+    ["of two that end together, the longer", ["b", "ab"], ["1ab2"], "1", "ab"],
+    ["one that overlaps itself", ["aab"], ["aaa", "ab"], "aa", "aab"],
+    ["a newline", ["\n\n"], ["a\n", "\nb"], "a", "\n\n"],
+  ])("%s", (_, stop, pieces, expected, stopSequence) => {
     const out = limit({ stop }, ...textEvents(pieces), [done("content-filter")]);
     expect(textIn(out)).toBe(expected);
-    expect(out.at(-1)).toEqual(done(isStopped ? "stop" : "content-filter"));
+    expect(out.at(-1)).toEqual(stopSequence === undefined ? done("content-filter") : { ...done(), stopSequence });
     expect(out.filter((event) => event.type === "done")).toHaveLength(1);
   });
 
@@ -45,7 +45,11 @@ describe("stop sequences", () => {
     const call: TurnEvent = { type: "tool-call", id: "1", name: "t", args: {} };
     expect(limit({ stop: ["##"] }, [text("a#"), call])).toEqual([text("a"), text("#"), call]);
     expect(limit({ stop: ["##"] }, [text("a#"), thinking("b")])).toEqual([text("a"), text("#"), thinking("b")]);
-    expect(limit({ stop: ["##"] }, [text("a#"), usage(), text("#")])).toEqual([text("a"), usage(), done()]);
+    expect(limit({ stop: ["##"] }, [text("a#"), usage(), text("#")])).toEqual([
+      text("a"),
+      usage(),
+      { ...done(), stopSequence: "##" },
+    ]);
   });
 
   it("seeks them in the text only", () => {
@@ -68,7 +72,7 @@ describe("stop sequences", () => {
           const out = limit(limits, ...textEvents(cut(all, at)), [done()]);
           const expected = simply(all, stop, max ?? undefined);
           expect(textIn(out)).toBe(expected.text);
-          expect(out.at(-1)).toEqual(done(expected.reason));
+          expect(out.at(-1)).toMatchObject(done(expected.reason));
         },
       ),
       { numRuns: 2000 },

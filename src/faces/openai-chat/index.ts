@@ -1,23 +1,22 @@
 import type { Face } from "../face.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import type { AnswerHead, ReasoningField } from "./answer.ts";
 import { CompletionCollector } from "./collect.ts";
 import { errorBody } from "./errors.ts";
-import { type ChatLimits, readRequest, toTurn } from "./parse.ts";
+import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
 import { ChunkRenderer } from "./render.ts";
 
 export interface OpenAiChatOptions {
-  readonly limits?: Partial<ChatLimits>;
+  readonly limits?: Partial<RequestLimits>;
   readonly reasoningField?: ReasoningField;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-const DEFAULT_LIMITS: ChatLimits = { maxMessages: 10_000, maxTools: 512, maxImages: 20 };
-
 /** OpenAI's Chat Completions. */
 export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = { ...REQUEST_LIMITS, ...options.limits };
   const { reasoningField = "reasoning_content", now = Date.now } = options;
   return {
     parse: async (body, context) => {

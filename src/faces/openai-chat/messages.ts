@@ -1,6 +1,8 @@
-import type { AssistantPart, JsonObject, JsonValue, Message, ToolCallPart } from "../../core/turn.ts";
+import type { AssistantPart, Message, ToolCallPart } from "../../core/turn.ts";
+import { readArguments } from "../call-arguments.ts";
+import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
-import { invalid } from "./invalid.ts";
+import { invalid } from "../invalid.ts";
 import { type Content, loadParts } from "./parts.ts";
 import type { ChatMessage } from "./schema.ts";
 
@@ -77,32 +79,11 @@ const readCall = ({ id, function: called }: Call): ToolCallPart => ({
   args: readArguments(called.arguments ?? ""),
 });
 
-/**
- * Models write broken arguments at times, and clients send them back for ever after: to refuse them would end the
- * conversation. What is not an object is kept as text, so that the model still sees what it wrote.
- */
-function readArguments(text: string): JsonObject {
-  if (text.trim() === "") return {};
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  } catch {
-    // Kept as text, below.
-  }
-  return { invalid_arguments: text };
-}
-
-/** Every result answers one call made before it, once. Some clients use an id again in a later answer: that is another call. */
 function checkResults(messages: readonly ChatMessage[]): void {
-  const calls = new Map<string, "open" | "answered">();
+  const results = new CallResults();
   messages.forEach((message, index) => {
-    if (message.role === "assistant") for (const { id } of message.tool_calls ?? []) calls.set(id, "open");
-    if (message.role !== "tool") return;
-    const field = `messages[${index}].tool_call_id`;
-    const call = calls.get(message.tool_call_id);
-    if (call === undefined) throw invalid(field, "there is no tool call with this id before it");
-    if (call === "answered") throw invalid(field, "the tool call with this id has a result already");
-    calls.set(message.tool_call_id, "answered");
+    if (message.role === "assistant") for (const { id } of message.tool_calls ?? []) results.call(id);
+    if (message.role === "tool") results.result(message.tool_call_id, `messages[${index}].tool_call_id`);
   });
 }
 

@@ -1,24 +1,17 @@
 import type { OutputFormat, Turn } from "../../core/turn.ts";
 import type { ParseContext } from "../face.ts";
+import { invalid } from "../invalid.ts";
+import { checkCount, type RequestLimits } from "../request-limits.ts";
 import { invalidRequest } from "../schema-issue.ts";
-import { invalid } from "./invalid.ts";
 import { countImages, readMessages } from "./messages.ts";
 import { refuseUnsupported } from "./refusals.ts";
 import { type ChatRequest, chatRequest } from "./schema.ts";
 import { readTools } from "./tools.ts";
 
-export interface ChatLimits {
-  readonly maxMessages: number;
-  readonly maxTools: number;
-  /** In the whole conversation. */
-  readonly maxImages: number;
-}
-
 /** A body as a request, or the first thing that is wrong with it. */
-export function readRequest(body: unknown, limits: ChatLimits): ChatRequest {
+export function readRequest(body: unknown, limits: RequestLimits): ChatRequest {
   if (typeof body === "object" && body !== null) {
     const fields = body as Readonly<Record<string, unknown>>;
-    // Counted before they are looked at, each of them costs.
     checkCount("messages", fields["messages"], limits.maxMessages);
     checkCount("tools", fields["tools"], limits.maxTools);
     refuseUnsupported(fields);
@@ -29,10 +22,6 @@ export function readRequest(body: unknown, limits: ChatLimits): ChatRequest {
   if (images > limits.maxImages)
     throw invalid("messages", `expected at most ${limits.maxImages} images, got ${images}`);
   return result.data;
-}
-
-function checkCount(field: string, value: unknown, max: number): void {
-  if (Array.isArray(value) && value.length > max) throw invalid(field, `expected at most ${max}, got ${value.length}`);
 }
 
 export async function toTurn(request: ChatRequest, { principal, images }: ParseContext): Promise<Turn> {

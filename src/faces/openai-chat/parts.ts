@@ -1,7 +1,7 @@
-import { ExcursorError } from "../../core/errors.ts";
 import type { FilePart, ImagePart, TextPart } from "../../core/turn.ts";
 import type { ImageLoader } from "../face.ts";
-import { readFile } from "./file-part.ts";
+import { readFile } from "../file-part.ts";
+import { loadImage } from "../load-image.ts";
 import type { ChatPart } from "./schema.ts";
 
 export type Content = string | readonly ChatPart[];
@@ -38,13 +38,5 @@ async function loadPart(part: ChatPart, field: string, images: ImageLoader): Pro
     }
     default:
       return part satisfies never;
-  }
-}
-
-async function loadImage(url: string, field: string, images: ImageLoader): Promise<ImagePart> {
-  try {
-    return await images.load(url);
-  } catch (thrown) {
-    throw ExcursorError.from(thrown).with({ field });
   }
 }

@@ -2,6 +2,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
+import { inOnePiece } from "../in-one-piece.ts";
 import { type AnswerHead, finishReason, type ReasoningField } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import { usageObject } from "./usage.ts";
@@ -121,6 +122,3 @@ export class ChunkRenderer implements StreamRenderer {
     return this.#includesUsage ? { ...chunk, usage: null } : chunk;
   }
 }
-
-/** A text that was put together stays a tree of its parts, which would be walked anew for every token it goes around. */
-const inOnePiece = (text: string): string => Buffer.from(text).toString();

@@ -1,14 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../../core/turn.ts";
-
-/**
- * What a chat request may say. Fields that are not here are dropped, since clients send many that mean nothing to
- * us; what is here and wrong is refused. Objects of the client's own (JSON schemas) pass by reference, unread.
- */
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  { error: "expected an object" },
-);
+import { jsonObject } from "../json-object.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 
@@ -90,6 +81,10 @@ const responseFormat = z.discriminatedUnion("type", [
 
 const stopText = z.string().max(1024);
 
+/**
+ * What a chat request may say. Fields that are not here are dropped, since clients send many that mean nothing to
+ * us; what is here and wrong is refused.
+ */
 export const chatRequest = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(message).min(1),

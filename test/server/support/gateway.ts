@@ -1,10 +1,9 @@
 import { afterEach } from "vitest";
+import { createDialects } from "../../../src/cli/create-dialects.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { createOpenAiChatFace } from "../../../src/faces/openai-chat/index.ts";
-import { modelEntry, modelList } from "../../../src/faces/openai-chat/models.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";
@@ -58,8 +57,7 @@ export async function startTestGateway(
     hosts: [],
     origins: [],
     engine,
-    chat: createOpenAiChatFace(),
-    models: { list: (models) => modelList(models, 1), one: (model) => modelEntry(model, 1) },
+    dialects: createDialects(),
     images: { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) },
     redactor,
     log: createLog({ level: "debug", redactor, write, isPretty: false }),

@@ -1,0 +1,21 @@
+import { invalid } from "./invalid.ts";
+
+/**
+ * Holds a conversation to its one rule about tools: every result answers one call made before it, once. Some clients
+ * use an id again in a later answer: that is another call.
+ */
+export class CallResults {
+  readonly #calls = new Map<string, "open" | "answered">();
+
+  call(id: string): void {
+    this.#calls.set(id, "open");
+  }
+
+  /** Throws `invalid-request` at this field. */
+  result(id: string, field: string): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) throw invalid(field, "there is no tool call with this id before it");
+    if (call === "answered") throw invalid(field, "the tool call with this id has a result already");
+    this.#calls.set(id, "answered");
+  }
+}
