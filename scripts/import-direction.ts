@@ -15,9 +15,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   state: ["core"],
   observe: ["core"],
   config: ["core"],
+  credentials: ["core", "config", "gen", "wire"],
   server: ["core", "config", "faces", "media", "observe"],
   sim: ["core", "gen", "wire"],
-  cli: ["core", "config", "drivers", "faces", "media", "observe", "server", "sim", "state", "wire"],
+  cli: ["core", "config", "credentials", "drivers", "faces", "media", "observe", "server", "sim", "state", "wire"],
   "main.ts": ["cli"],
 };
 

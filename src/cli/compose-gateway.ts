@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
-import { readCursorToken } from "../config/cursor-token.ts";
 import { openHome } from "../config/home.ts";
 import type { Config } from "../config/settings.ts";
+import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
-import { Secret } from "../core/secret.ts";
 import { fitContext } from "../drivers/cursor/context-window.ts";
-import { credentialOf } from "../drivers/cursor/credential.ts";
+import { withCredential } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
@@ -38,8 +37,8 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly home: string;
   readonly log: Log;
-  /** Of the account, for callers that bring none. */
-  readonly token: Secret | undefined;
+  /** The accounts of callers that bring none. */
+  readonly access: AccessTokens;
   /** Instead of the settings' backend. */
   readonly origin?: string;
   /** Nothing of the simulator's is kept. */
@@ -82,13 +81,12 @@ const imageMode = ({ images, host }: Config): "data" | "fetch" =>
   images === "auto" ? (isLoopback(host) ? "fetch" : "data") : images;
 
 async function createDriver(
-  { config, log, token }: ComposeOptions,
+  { config, log, access }: ComposeOptions,
   origin: string,
   state: StateDatabase,
   transports: Parameters<typeof createCursorDriver>[0]["transports"],
 ): Promise<Driver> {
   const { clientVersion } = config;
-  const account = token && new Secret(readCursorToken(token.reveal()) ?? token.reveal());
   const models = createModelCatalogue({
     source: createModelListSource({
       transport: transports.h1,
@@ -107,7 +105,7 @@ async function createDriver(
     models,
     transport: config.transport,
     checkpoints: createCheckpointStore(state),
-    token: () => account,
+    access,
     clientVersion,
     context: config.context,
     onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
@@ -118,11 +116,13 @@ async function createDriver(
     origin,
     transport: transports.h2,
     method: config.legacyCall,
-    token: () => account,
+    access,
     clientVersion,
     listModels: (principal, signal) => cursor.listModels(principal, signal),
     prepare: async (turn, signal) => {
-      const model = await models.resolve(turn.model, credentialOf(turn.principal, account), signal);
+      const model = await withCredential(turn.principal, access, (credential) =>
+        models.resolve(turn.model, credential, signal),
+      );
       const { modelId } = model.encodings.find((encoding) => encoding?.kind === "variant") ?? model.encodings[0];
       return { ...fitContext(turn, model, config.context), model: { ...turn.model, id: modelId } };
     },

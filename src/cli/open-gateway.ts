@@ -1,7 +1,10 @@
+import { readCursorToken } from "../config/cursor-token.ts";
 import { keyOf } from "../config/key-file.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { startGateway } from "../server/gateway.ts";
@@ -35,8 +38,9 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
-  const upstream = sim ? { origin: sim.url, token: new Secret("demo"), isDemo } : { token: config.token, isDemo };
-  const parts = await composeGateway({ config, home, log, ...upstream });
+  const access = sim ? createGivenAccess(new Secret("demo")) : accessOf(config.token);
+  const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
+  const parts = await composeGateway({ config, home, log, access, ...upstream });
   try {
     const gateway = await startGateway({
       ...config,
@@ -62,6 +66,11 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
     await sim?.close();
     throw error;
   }
+}
+
+function accessOf(token: Secret | undefined): AccessTokens {
+  if (token) return createGivenAccess(new Secret(readCursorToken(token.reveal()) ?? token.reveal()));
+  return { get: () => Promise.reject(notSignedIn()), renew: async () => undefined };
 }
 
 /** Only loaded where it is wanted. */

@@ -33,6 +33,8 @@ export interface Principal {
   readonly id: string;
   /** The token that came with the request, if that is how the caller signed in. */
   readonly token: Secret | undefined;
+  /** The account that the caller's key is bound to, by name; unset is the gateway's own. */
+  readonly account?: string | undefined;
 }
 
 /** Which model, and how hard it shall think. The driver knows what the name means. */

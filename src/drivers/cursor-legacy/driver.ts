@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
+import type { AccessTokens } from "../../core/access.ts";
 import type { Driver, ModelInfo } from "../../core/driver.ts";
-import type { Secret } from "../../core/secret.ts";
 import type { Principal, Turn } from "../../core/turn.ts";
 import { checksum } from "../../wire/checksum.ts";
 import { callHeaders } from "../../wire/headers.ts";
@@ -14,7 +14,7 @@ export interface LegacyDriverOptions {
   readonly transport: HttpTransport;
   /** `chat` is StreamChat, `unified` StreamUnifiedChatWithTools. */
   readonly method: "chat" | "unified";
-  readonly token: () => Secret | undefined;
+  readonly access: AccessTokens;
   /** These calls are the IDE's, and want its kind of version. */
   readonly clientVersion?: string | undefined;
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
@@ -35,12 +35,12 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
         prepare: () => options.prepare(turn, context.signal),
-        headers: () => {
-          const token = credentialOf(turn.principal, options.token()).token.reveal();
+        headers: async () => {
+          const { id, token } = await credentialOf(turn.principal, options.access);
           // Stable for an account: the backend counts devices by it.
-          const device = createHash("sha256").update(token).digest("hex");
+          const device = createHash("sha256").update(id).digest("hex");
           return callHeaders("run", {
-            token,
+            token: token.reveal(),
             requestId: randomUUID(),
             clientType: "ide",
             clientVersion,

@@ -13,7 +13,7 @@ export interface LegacyRunParts {
   readonly protocol: LegacyProtocol;
   readonly transport: HttpTransport;
   readonly origin: string;
-  readonly headers: () => Readonly<Record<string, string>>;
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly prepare: () => Promise<Turn>;
 }
 
@@ -61,12 +61,13 @@ export class LegacyRun implements Run {
   async #start({ context, protocol, transport, origin, headers, prepare }: LegacyRunParts): Promise<void> {
     try {
       const request = protocol.request(await prepare());
+      const sent = await headers();
       if (this.#isOver) return;
       this.#stream = openBidiRun({
         transport,
         origin,
         path: protocol.path,
-        headers: headers(),
+        headers: sent,
         signal: context.signal,
         listener: {
           message: (payload) => {

@@ -25,7 +25,7 @@ import { answerExec, offeredName } from "./answer-exec.ts";
 import { answerKv } from "./answer-kv.ts";
 import { answerQuery } from "./answer-query.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { EncodingKind, ModelEncoding, ResolvedModel } from "./models/model.ts";
+import type { EncodingKind, ModelCredential, ModelEncoding, ResolvedModel } from "./models/model.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
@@ -39,6 +39,7 @@ import { usageOf } from "./usage.ts";
 
 /** All that a run needs to know before it begins. */
 export interface RunPlan {
+  readonly credential: ModelCredential;
   readonly caller: Caller;
   readonly endpoint: Endpoint;
   readonly model: ResolvedModel;
@@ -55,6 +56,8 @@ export interface CursorRunParts {
   readonly checkpoints: CheckpointStore;
   /** Finds out what is needed; its failure is the run's. */
   readonly plan: () => Promise<RunPlan>;
+  /** The same with another token, after the backend has refused this one's; undefined if there is no other. */
+  readonly renew: (plan: RunPlan) => Promise<RunPlan | undefined>;
   /** The encoding of the model's name that worked after the other did not. */
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
   /** Told of what the schema does not know, after it was answered. */
@@ -406,11 +409,26 @@ export class CursorRun implements Run {
       return;
     }
     this.#tried.add(next);
+    if (next === "renew") {
+      void this.#renew(error);
+      return;
+    }
     if (next === "resume") this.#resumes++;
     if (next === "rebuild" && plan) this.#prompt = rebuildPrompt(plan.turn);
     if (next === "other-encoding" && other) this.#encoding = other;
     if (next === "max-mode" && this.#encoding) this.#encoding = { ...this.#encoding, maxMode: true };
     this.#timer = setTimeout(() => this.#open(), pauseMs(next, this.#resumes));
+  }
+
+  async #renew(refusal: ExcursorError): Promise<void> {
+    try {
+      const plan = this.#plan && (await this.#parts.renew(this.#plan));
+      if (!plan) throw refusal;
+      this.#plan = plan;
+      this.#open();
+    } catch (error) {
+      this.#fail(ExcursorError.from(error));
+    }
   }
 
   /** Once the backend has begun, clients must not ask again by themselves, except when they were told when to. */

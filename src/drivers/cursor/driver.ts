@@ -1,11 +1,11 @@
+import type { AccessTokens } from "../../core/access.ts";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
-import type { Secret } from "../../core/secret.ts";
 import { fitContext } from "./context-window.ts";
-import { credentialOf, ownerOf } from "./credential.ts";
-import { CursorRun } from "./cursor-run.ts";
+import { ownerOf, renewedCredential, withCredential } from "./credential.ts";
+import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
-import type { ModelCatalogue } from "./models/model.ts";
+import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
 import type { Transports } from "./stream.ts";
 import { TIME_ZONE } from "./time-zone.ts";
 import { UnknownTally } from "./unknown.ts";
@@ -16,8 +16,8 @@ export interface CursorDriverOptions {
   readonly transport: "auto" | "h2" | "h1";
   readonly models: ModelCatalogue;
   readonly checkpoints: CheckpointStore;
-  /** The account's token for principals that brought none; undefined if there is none. */
-  readonly token: () => Secret | undefined;
+  /** The tokens of principals that brought none. */
+  readonly access: AccessTokens;
   readonly clientVersion?: string | undefined;
   /** What to do with a conversation that is longer than the model's window. */
   readonly context: "refuse" | "trim";
@@ -27,34 +27,40 @@ export interface CursorDriverOptions {
 
 /** Cursor's agent protocol as a driver. */
 export function createCursorDriver(options: CursorDriverOptions): Driver {
-  const { origin, transports, models, checkpoints, clientVersion } = options;
+  const { origin, transports, models, checkpoints, access, clientVersion } = options;
   const endpoints = new Endpoints({ origin, http1: transports.h1, transport: options.transport });
   const unknown = new UnknownTally(options.onUnknown);
   return {
     open(turn, context) {
+      const { principal } = turn;
+      const planFor = async (credential: ModelCredential): Promise<RunPlan> => {
+        const caller = {
+          token: credential.token.reveal(),
+          timezone: TIME_ZONE,
+          ...(clientVersion === undefined ? {} : { clientVersion }),
+        };
+        const [model, endpoint] = await Promise.all([
+          models.resolve(turn.model, credential, context.signal),
+          endpoints.find(credential.id, caller),
+        ]);
+        const owner = ownerOf(principal, credential);
+        return { credential, caller, endpoint, model, owner, turn: fitContext(turn, model, options.context) };
+      };
       return new CursorRun({
         turn,
         context,
         transports,
         checkpoints,
         unknown,
-        plan: async () => {
-          const credential = credentialOf(turn.principal, options.token());
-          const caller = {
-            token: credential.token.reveal(),
-            timezone: TIME_ZONE,
-            ...(clientVersion === undefined ? {} : { clientVersion }),
-          };
-          const [model, endpoint] = await Promise.all([
-            models.resolve(turn.model, credential, context.signal),
-            endpoints.find(credential.id, caller),
-          ]);
-          const owner = ownerOf(turn.principal, credential);
-          return { caller, endpoint, model, owner, turn: fitContext(turn, model, options.context) };
+        plan: () => withCredential(principal, access, planFor),
+        renew: async ({ credential }) => {
+          const renewed = await renewedCredential(principal, access, credential);
+          return renewed && planFor(renewed);
         },
         onEncoding: (baseId, kind) => models.remember(baseId, kind),
       });
     },
-    listModels: async (principal, signal) => models.list(credentialOf(principal, options.token()), signal),
+    listModels: (principal, signal) =>
+      withCredential(principal, access, (credential) => models.list(credential, signal)),
   };
 }

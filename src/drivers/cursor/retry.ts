@@ -22,7 +22,7 @@ export interface FailedAttempt {
   readonly ageMs: number;
 }
 
-export type NextAttempt = "again" | "other-encoding" | "max-mode" | "rebuild" | "resume";
+export type NextAttempt = "again" | "renew" | "other-encoding" | "max-mode" | "rebuild" | "resume";
 
 const MAX_RESUMES = 3;
 
@@ -32,8 +32,8 @@ const MAX_AGE_MS = 10_000;
 /**
  * What may follow a failure without asking anybody. Once the backend has begun, nothing is run again, with these
  * exceptions: a dropped stream resumes from a checkpoint that covers all that was shown; a model's name is tried in its
- * other form, or in max mode, while there is not one token; a checkpoint that the backend has lost is told anew before
- * anything was shown.
+ * other form, or in max mode, while there is not one token; a token that is refused is renewed, and a checkpoint that the
+ * backend has lost is told anew, before anything was shown.
  */
 export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   const { error, tried } = attempt;
@@ -43,6 +43,7 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
     return "resume";
   }
   if (attempt.hasShown) return undefined;
+  if (error.kind === "unauthenticated" && isNew("renew")) return "renew";
   if (error.code === "max_mode_required" && attempt.hasMaxMode && isNew("max-mode")) return "max-mode";
   if (attempt.isContinued && /Blob not found/.test(error.message) && isNew("rebuild")) return "rebuild";
   const isRefusedName = error.kind === "model-not-found" || error.kind === "not-found" || error.code === "capacity";

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
@@ -21,7 +22,7 @@ async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = 
     origin: sim.url,
     transport,
     method,
-    token: () => new Secret("tester"),
+    access: createGivenAccess(new Secret("tester")),
     listModels: async () => [],
     prepare: async (turn) => turn,
   });

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { AccessTokens } from "../../../src/core/access.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
@@ -98,11 +101,33 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
   });
 
   it("asks again where to go, if nobody told it the last time", async () => {
-    const { driver, trace } = await setUpDriver(transport, { token: () => new Secret("invalid-at-first") });
+    const { driver, trace } = await setUpDriver(transport, {
+      access: createGivenAccess(new Secret("invalid-at-first")),
+    });
     const asked = () => trace.filter(({ message }) => JSON.stringify(message).includes("GetServerConfig")).length;
     await read(open(driver, aTurn([user("hi")])));
     await read(open(driver, aTurn([user("hi")])));
     expect(asked()).toBe(2);
+  });
+
+  it("renews a token that is refused, once, while nothing was shown (REL-22)", async () => {
+    const renewals: string[] = [];
+    const accessWith = (renewed: string | undefined): AccessTokens => ({
+      get: async () => ({ account: "a", token: new Secret("invalid-first") }),
+      renew: async (_, refused) => {
+        renewals.push(refused.reveal());
+        return renewed === undefined ? undefined : { account: "a", token: new Secret(renewed) };
+      },
+    });
+    const outcomes = [];
+    for (const renewed of ["tester", "invalid-second", undefined]) {
+      const { driver } = await setUpDriver(transport, { access: accessWith(renewed) });
+      const { text, error } = await read(open(driver, aTurn([user("@sim say hello")])));
+      outcomes.push([text, error && ExcursorError.from(error).kind]);
+    }
+    const refused = ["", "unauthenticated"];
+    expect(outcomes).toEqual([["hello", undefined], refused, refused]);
+    expect(renewals).toEqual(["invalid-first", "invalid-first", "invalid-first"]);
   });
 
   it("tries the other encoding of the model once, at zero tokens, and remembers it", async () => {

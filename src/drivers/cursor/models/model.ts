@@ -13,7 +13,7 @@ export interface ModelCatalogue {
 }
 
 export interface ModelCredential {
-  /** A digest of the whole token: what one token may see, another has to ask for. */
+  /** Of an account that we are signed in to, the account; else a digest of the token: what one may see, another has to ask for. */
   readonly id: string;
   readonly token: Secret;
 }

@@ -4,6 +4,7 @@ import type { Driver, Run } from "../../../../src/core/driver.ts";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../../src/core/turn.ts";
+import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorDriverOptions, createCursorDriver } from "../../../../src/drivers/cursor/driver.ts";
 import type { ModelCatalogue, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
@@ -52,7 +53,7 @@ export async function setUpDriver(
     transport: "auto",
     models: oneModel(model, remembered),
     checkpoints,
-    token: () => new Secret("tester"),
+    access: createGivenAccess(new Secret("tester")),
     context: "refuse",
     onUnknown: (what) => unknown.push(what),
     ...options,
