@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
 import { openHome } from "../config/home.ts";
-import type { Config } from "../config/settings.ts";
+import type { Config, Limits } from "../config/settings.ts";
 import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
+import type { ParkingLimits } from "../core/parking.ts";
 import { fitContext } from "../drivers/cursor/context-window.ts";
 import { withCredential } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
@@ -14,6 +15,7 @@ import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
 import type { ImageLoader } from "../faces/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
+import { logCall } from "../observe/log-call.ts";
 import type { Dialects } from "../server/dialect.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
@@ -61,7 +63,12 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const state = await openState(options, origin);
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
   const driver = await createDriver(options, origin, state, transports);
-  const engine = createEngine({ drivers: new Map([[config.driver, driver]]), route: () => config.driver });
+  const engine = createEngine({
+    drivers: new Map([[config.driver, driver]]),
+    route: () => config.driver,
+    parking: parkingLimits(config.limits),
+    ledger: (entry) => logCall(log, entry),
+  });
   return {
     engine: withAliases(engine, config.models),
     dialects: createDialects(),
@@ -75,6 +82,14 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     },
   };
 }
+
+const parkingLimits = (limits: Limits): ParkingLimits => ({
+  ttlMs: limits.parkedMs,
+  runs: limits.parkedRuns,
+  runsPerPrincipal: limits.parkedRunsPerKey,
+  bytes: limits.parkedBytes,
+  bytesPerPrincipal: limits.parkedBytesPerKey,
+});
 
 /** On a shared server, what others ask to be fetched is fetched from inside its network: only if somebody says so. */
 const imageMode = ({ images, host }: Config): "data" | "fetch" =>

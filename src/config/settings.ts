@@ -12,6 +12,8 @@ import {
 
 const MIB = 1024 * 1024;
 
+const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
+
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
@@ -69,7 +71,12 @@ const SETTINGS = {
     writeBufferBytes: wholeNumber(64 * 1024, "What may wait for a slow reader before the upstream is held back."),
     stalledReaderMs: wholeNumber(120_000, "How long a reader may take nothing before it is dropped."),
     keepAliveMs: wholeNumber(15_000, "Silence in a streamed answer before a comment keeps it alive."),
-    drainMs: wholeNumber(30_000, "How long answers may go on after a signal to stop.", [0, 2 ** 31 - 1]),
+    drainMs: wholeNumber(30_000, "How long answers may go on after a signal to stop.", FROM_NONE),
+    parkedMs: wholeNumber(15 * 60_000, "How long a run waits for the results of its tool calls."),
+    parkedRuns: wholeNumber(1000, "Runs that wait for tool results; 0 keeps none.", FROM_NONE),
+    parkedRunsPerKey: wholeNumber(64, "Those of one key.", FROM_NONE),
+    parkedBytes: wholeNumber(128 * MIB, "What waiting runs may hold, by estimate.", FROM_NONE),
+    parkedBytesPerKey: wholeNumber(64 * MIB, "What those of one key may hold.", FROM_NONE),
     imageBytes: wholeNumber(5 * MIB, "Largest image."),
   },
 } as const;

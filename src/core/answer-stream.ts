@@ -14,6 +14,8 @@ export interface AnswerParts {
   readonly resume: () => LiveRun | undefined;
   /** A new one, which is told the conversation from the transcript. */
   readonly start: () => LiveRun;
+  /** The parked one has failed before it said anything; a new one takes its place. */
+  readonly onStalled: () => void;
   readonly stages: readonly Stage[];
   /** Of the request; while it is being answered, the run is cancelled with it. */
   readonly signal: AbortSignal;
@@ -107,6 +109,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     if (this.#isResumed && !this.#hasBegun && !this.#parts.signal.aborted) {
       this.#isResumed = false;
       this.#live?.cancel();
+      this.#parts.onStalled();
       this.#source = this.#follow(this.#parts.start());
       return this.next();
     }

@@ -14,6 +14,8 @@ export interface RunContext {
   readonly requestId: string;
   /** Aborted when the client is gone: the upstream is told at once. */
   readonly signal: AbortSignal;
+  /** Called when the run has ended although it waits for tool results: nobody reads it who would notice. */
+  readonly onLost?: () => void;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AnswerStream, type Stage } from "./answer-stream.ts";
+import type { CallLedger } from "./call-ledger.ts";
 import type { Driver, ModelInfo, RunContext } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
@@ -26,32 +27,36 @@ export interface EngineOptions {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** The name of the driver that answers for a model; undefined if nobody does. */
   readonly route: (model: string) => string | undefined;
-  /** How many runs may wait for tool results, and for how long. */
+  /** How many runs may wait for tool results, how much they may hold, and for how long. */
   readonly parking?: ParkingLimits;
+  /** Told of everything that happens to a tool call. */
+  readonly ledger?: CallLedger;
 }
 
-export function createEngine({ drivers, route, parking: limits }: EngineOptions): Engine {
-  const parking = new Parking(limits);
+export function createEngine({ drivers, route, parking: limits, ledger }: EngineOptions): Engine {
+  const parking = new Parking(limits, ledger);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
     if (driver) return driver;
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
-  const resume = (turn: Turn): LiveRun | undefined => {
-    const parked = parking.take(turn);
-    if (parked?.live.answer(parked.results, turn.messages)) return parked.live;
-    // It died while it waited.
-    parked?.live.cancel();
+  const resume = (turn: Turn, context: RunContext): LiveRun | undefined => {
+    const found = parking.take(turn, context);
+    if (found?.type === "run") {
+      if (found.live.answer(found.results, turn.messages)) return found.live;
+      found.live.cancel();
+    }
+    if (found) parking.replay(turn, context, found.type === "gone" ? found.reason : "died");
     return undefined;
   };
   const open = (turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]> =>
     new AnswerStream({
-      resume: () => resume(turn),
-      start: () =>
-        new LiveRun((signal) => driverFor(turn.model.id).open(turn, { requestId: context.requestId, signal })),
+      resume: () => resume(turn, context),
+      start: () => new LiveRun((own) => driverFor(turn.model.id).open(turn, { requestId: context.requestId, ...own })),
+      onStalled: () => parking.replay(turn, context, "stalled"),
       stages: stagesFor(turn),
       signal: context.signal,
-      onWaiting: (live, answer) => parking.park(live, turn, answer),
+      onWaiting: (live, answer) => parking.park(live, turn, answer, context),
       mayWait: turn.tools.length > 0,
     });
   return {

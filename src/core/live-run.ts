@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Run } from "./driver.ts";
+import type { Run, RunContext } from "./driver.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Message, ToolMessage } from "./turn.ts";
 
@@ -18,10 +18,18 @@ export class LiveRun {
   readonly #run: Run;
   readonly #idsInside = new Map<string, string>();
   readonly #idsOutside = new Map<string, string>();
+  #isLost = false;
+  #onLost: (() => void) | undefined;
 
-  /** The signal is the run's own: requests come and go, and the run may outlive them. */
-  constructor(open: (signal: AbortSignal) => Run) {
-    this.#run = open(this.#life.signal);
+  /** What the run is given is its own: requests come and go, and the run may outlive them. */
+  constructor(open: (context: Pick<RunContext, "signal" | "onLost">) => Run) {
+    this.#run = open({
+      signal: this.#life.signal,
+      onLost: () => {
+        this.#isLost = true;
+        this.#onLost?.();
+      },
+    });
   }
 
   /** Made when it is needed: most runs call nothing, and randomness has its price. */
@@ -48,6 +56,12 @@ export class LiveRun {
       callId: this.#idsInside.get(result.callId) ?? result.callId,
     }));
     return this.#run.answer(inside, history);
+  }
+
+  /** Calls back once it can go on no more although it waits, at once if that is so already. */
+  whenLost(callback: () => void): void {
+    this.#onLost = callback;
+    if (this.#isLost) callback();
   }
 
   cancel(): void {

@@ -1,23 +1,53 @@
+import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
 import { historyKeys } from "./history-key.ts";
 import { type LiveRun, sessionOf } from "./live-run.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "./turn.ts";
+import { turnBytes } from "./turn-bytes.ts";
 
 export interface ParkingLimits {
   readonly ttlMs: number;
-  readonly perPrincipal: number;
-  readonly total: number;
+  readonly runsPerPrincipal: number;
+  readonly runs: number;
+  readonly bytesPerPrincipal: number;
+  readonly bytes: number;
 }
 
-const PARKING_LIMITS: ParkingLimits = { ttlMs: 15 * 60_000, perPrincipal: 64, total: 1000 };
+const MIB = 1024 * 1024;
+
+const PARKING_LIMITS: ParkingLimits = {
+  ttlMs: 15 * 60_000,
+  runsPerPrincipal: 64,
+  runs: 1000,
+  bytesPerPrincipal: 64 * MIB,
+  bytes: 128 * MIB,
+};
+
+/** What a waiting run costs beside its conversation: streams, timers, what was decoded last. */
+const RUN_BYTES = 32 * 1024;
 
 interface ParkedRun {
   readonly live: LiveRun;
   readonly principalId: string;
+  readonly requestId: string;
   /** Of the conversation up to the calls: a follow-up must bring exactly this one. */
   readonly historyKey: string;
-  readonly callIds: ReadonlySet<string>;
+  /** The tool of each call, by its id. */
+  readonly calls: ReadonlyMap<string, string>;
+  readonly bytes: number;
+  readonly since: number;
   readonly timer: NodeJS.Timeout;
 }
+
+/** The request that makes a run wait, or ends its waiting. */
+export interface ParkingRequest {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/** What a follow-up finds: its run, or why there is none. */
+export type Found =
+  | { readonly type: "run"; readonly live: LiveRun; readonly results: readonly ToolMessage[] }
+  | { readonly type: "gone"; readonly reason: LossReason };
 
 /**
  * Runs that wait for the results of their tool calls, while the client that has them is between two requests. Whoever
@@ -26,67 +56,141 @@ interface ParkedRun {
  */
 export class Parking {
   readonly #runs = new Map<string, ParkedRun>();
+  /** Why the last ones are here no more, for the ledger alone. */
+  readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
   readonly #limits: ParkingLimits;
+  readonly #ledger: CallLedger;
 
-  constructor(limits: ParkingLimits = PARKING_LIMITS) {
+  constructor(limits: ParkingLimits = PARKING_LIMITS, ledger: CallLedger = () => {}) {
     this.#limits = limits;
+    this.#ledger = ledger;
   }
 
   get size(): number {
     return this.#runs.size;
   }
 
-  park(live: LiveRun, turn: Turn, answer: AssistantMessage): void {
-    const principalId = turn.principal.id;
-    this.#makeRoom(principalId);
-    const timer = setTimeout(() => this.#evict(live.session), this.#limits.ttlMs).unref();
-    const historyKey = historyKeys([...turn.messages, answer]).at(-1) ?? "";
-    const callIds = new Set(answer.content.flatMap((part) => (part.type === "tool-call" ? [part.id] : [])));
-    this.#runs.set(live.session, { live, principalId, historyKey, callIds, timer });
+  park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
+    const { session } = live;
+    const parked: ParkedRun = {
+      live,
+      principalId: turn.principal.id,
+      requestId,
+      historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
+      calls: toolsByCall([answer]),
+      // Once as it came, once as the driver has made something of it.
+      bytes: RUN_BYTES + 2 * turnBytes(turn),
+      since: performance.now(),
+      timer: setTimeout(() => this.#lose(session, "expired"), this.#limits.ttlMs).unref(),
+    };
+    this.#runs.set(session, parked);
+    this.#record("asked", parked, { requestId });
+    this.#makeRoom(parked.principalId);
+    if (signal.aborted) this.#lose(session, "unheard");
+    else signal.addEventListener("abort", () => this.#lose(session, "unheard"), { once: true });
+    live.whenLost(() => this.#lose(session, "died"));
   }
 
   /**
-   * The run that the last messages of a turn answer, with those answers. Only for whom it was parked, only with the
-   * history it was parked with, and only if every call is answered: otherwise it is not this turn's. A run that was
-   * asked for by its owner in any other way will never be asked for properly, so it is given up.
+   * The run that the last messages of a turn answer, with those answers; undefined if they answer nothing. Only for whom
+   * it was parked, only with the history it was parked with, and only if every call is answered: otherwise it is not
+   * this turn's. A run that was asked for by its owner in any other way will never be asked for properly, so it is given
+   * up.
    */
-  take({
-    messages,
-    principal,
-  }: Turn): { readonly live: LiveRun; readonly results: readonly ToolMessage[] } | undefined {
+  take({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
     const results = trailingResults(messages);
-    const session = sessionOf(results[0]?.callId ?? "");
-    const parked = session === undefined ? undefined : this.#runs.get(session);
-    if (!parked || parked.principalId !== principal.id) return undefined;
-    const { live, historyKey, callIds, timer } = parked;
-    clearTimeout(timer);
-    this.#runs.delete(live.session);
+    const [first] = results;
+    if (!first) return undefined;
+    const session = sessionOf(first.callId) ?? "";
+    const parked = this.#runs.get(session);
+    if (parked?.principalId !== principal.id) {
+      const fate = this.#fates.get(session);
+      return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
+    }
+    const { live, historyKey, calls } = parked;
+    const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
     const key = historyKeys(messages.slice(0, -results.length)).at(-1);
-    const isComplete = results.length === callIds.size && results.every(({ callId }) => callIds.has(callId));
-    if (key === historyKey && isComplete) return { live, results };
-    live.cancel();
-    return undefined;
+    const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : undefined;
+    if (reason) {
+      this.#lose(session, reason);
+      return { type: "gone", reason };
+    }
+    this.#remove(session, "repeated");
+    this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
+    return { type: "run", live, results };
+  }
+
+  /** The follow-up is told anew, with the results it brought. */
+  replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
+    const tools = toolsByCall(messages);
+    for (const { callId } of trailingResults(messages)) {
+      const tool = tools.get(callId) ?? "";
+      this.#ledger({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
+    }
   }
 
   /** Gives up all of them. */
   close(): void {
-    for (const session of [...this.#runs.keys()]) this.#evict(session);
+    for (const session of [...this.#runs.keys()]) this.#lose(session, "closed");
   }
 
+  /** The oldest go first, those of the newcomer's owner before others; one that is too large for any room goes itself. */
   #makeRoom(principalId: string): void {
-    const own = [...this.#runs].filter(([, parked]) => parked.principalId === principalId);
-    const [oldestOwn] = own[0] ?? [];
-    if (own.length >= this.#limits.perPrincipal && oldestOwn !== undefined) this.#evict(oldestOwn);
-    const [oldest] = this.#runs.keys();
-    if (this.#runs.size >= this.#limits.total && oldest !== undefined) this.#evict(oldest);
+    const { runsPerPrincipal, bytesPerPrincipal, runs, bytes } = this.#limits;
+    this.#shrink((parked) => parked.principalId === principalId, runsPerPrincipal, bytesPerPrincipal);
+    this.#shrink(() => true, runs, bytes);
   }
 
-  #evict(session: string): void {
-    const parked = this.#runs.get(session);
-    this.#runs.delete(session);
-    clearTimeout(parked?.timer);
-    parked?.live.cancel();
+  #shrink(isMeant: (parked: ParkedRun) => boolean, maxRuns: number, maxBytes: number): void {
+    const meant = [...this.#runs.values()].filter(isMeant);
+    let bytes = meant.reduce((sum, parked) => sum + parked.bytes, 0);
+    let count = meant.length;
+    for (const parked of meant) {
+      if (count <= maxRuns && bytes <= maxBytes) return;
+      count--;
+      bytes -= parked.bytes;
+      this.#lose(parked.live.session, "evicted");
+    }
   }
+
+  #lose(session: string, reason: LossReason): void {
+    const parked = this.#remove(session, reason);
+    if (!parked) return;
+    parked.live.cancel();
+    this.#record("lost", parked, { requestId: parked.requestId, reason, waitedMs: waitedMs(parked) });
+  }
+
+  #remove(session: string, fate: LossReason): ParkedRun | undefined {
+    const parked = this.#runs.get(session);
+    if (!parked) return undefined;
+    clearTimeout(parked.timer);
+    this.#runs.delete(session);
+    this.#fates.delete(session);
+    this.#fates.set(session, { principalId: parked.principalId, reason: fate });
+    const [oldest] = this.#fates.keys();
+    if (this.#fates.size > MAX_FATES && oldest !== undefined) this.#fates.delete(oldest);
+    return parked;
+  }
+
+  #record(
+    type: CallEntry["type"],
+    { calls, principalId }: ParkedRun,
+    facts: Pick<CallEntry, "requestId" | "reason" | "waitedMs">,
+  ): void {
+    for (const [callId, tool] of calls) this.#ledger({ type, callId, tool, principalId, ...facts });
+  }
+}
+
+const MAX_FATES = 4096;
+
+const waitedMs = ({ since }: ParkedRun): number => Math.round(performance.now() - since);
+
+function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const tools = new Map<string, string>();
+  for (const { content } of messages) {
+    for (const part of content) if (part.type === "tool-call") tools.set(part.id, part.name);
+  }
+  return tools;
 }
 
 function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {

@@ -1,18 +1,27 @@
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CallEntry } from "../../src/core/call-ledger.ts";
 import type { Run } from "../../src/core/driver.ts";
 import { LiveRun, sessionOf } from "../../src/core/live-run.ts";
 import { Parking, type ParkingLimits } from "../../src/core/parking.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../../src/core/turn.ts";
 import { aTurn } from "./support/turns.ts";
 
-const LIMITS: ParkingLimits = { ttlMs: 1000, perPrincipal: 3, total: 5 };
+const KIB = 1024;
+const LIMITS: ParkingLimits = {
+  ttlMs: 1000,
+  runsPerPrincipal: 3,
+  runs: 5,
+  bytesPerPrincipal: 1024 * KIB,
+  bytes: 2048 * KIB,
+};
 const asked: Message = { role: "user", content: [{ type: "text", text: "go" }] };
 const turnOf = (messages: readonly Message[], id = "p1") => aTurn({ messages, principal: { id, token: undefined } });
+const requestOf = (requestId = "r") => ({ requestId, signal: new AbortController().signal });
 
 /** A run that waits for two results, and notes what becomes of it. */
 function waiting() {
   let cancelled = 0;
+  let lose = () => {};
   const run: Run = {
     answer: () => true,
     cancel: () => {
@@ -20,7 +29,10 @@ function waiting() {
     },
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   };
-  const live = new LiveRun(() => run);
+  const live = new LiveRun(({ onLost }) => {
+    lose = () => onLost?.();
+    return run;
+  });
   const calls = live.rename(["a", "b"].map((id) => ({ type: "tool-call", id, name: "t", args: {} })));
   const answer: AssistantMessage = {
     role: "assistant",
@@ -30,7 +42,18 @@ function waiting() {
     const callId = call.type === "tool-call" ? call.id : "";
     return { role: "tool", callId, content: [{ type: "text", text: "r" }], isError: false };
   });
-  return { live, answer, results, cancelled: () => cancelled };
+  return { live, answer, results, cancelled: () => cancelled, lose: () => lose() };
+}
+
+/** A parking whose ledger is kept, as `event tool reason` of each first call. */
+function setUp(limits: Partial<ParkingLimits> = {}) {
+  const entries: CallEntry[] = [];
+  const parking = new Parking({ ...LIMITS, ...limits }, (entry) => entries.push(entry));
+  const told = () =>
+    entries
+      .filter(({ callId }) => callId.endsWith("_0"))
+      .map(({ type, reason }) => [type, reason ?? ""].join(" ").trim());
+  return { parking, entries, told };
 }
 
 beforeEach(() => {
@@ -43,67 +66,111 @@ afterEach(() => {
 
 describe("parked runs", () => {
   it("are found by the results of their calls, once, in any order", () => {
-    const parking = new Parking(LIMITS);
+    const { parking, told } = setUp();
     const { live, answer, results } = waiting();
-    parking.park(live, turnOf([asked]), answer);
+    parking.park(live, turnOf([asked]), answer, requestOf());
     const followUp = turnOf([asked, answer, ...results.toReversed()]);
-    expect(parking.take(followUp)?.live).toBe(live);
-    expect(parking.take(followUp)).toBeUndefined();
+    expect(parking.take(followUp, requestOf())).toMatchObject({ type: "run", live });
+    expect(parking.take(followUp, requestOf())).toEqual({ type: "gone", reason: "repeated" });
+    expect(told()).toEqual(["asked", "answered"]);
   });
 
   it("are unknown to everybody else, and stay where they are (SEC-32)", () => {
-    const parking = new Parking(LIMITS);
+    const { parking } = setUp();
     const { live, answer, results, cancelled } = waiting();
-    parking.park(live, turnOf([asked]), answer);
-    expect(parking.take(turnOf([asked, answer, ...results], "stranger"))).toBeUndefined();
+    parking.park(live, turnOf([asked]), answer, requestOf());
+    const foreign = turnOf([asked, answer, ...results], "stranger");
+    expect(parking.take(foreign, requestOf())).toEqual({ type: "gone", reason: "unknown" });
     expect([parking.size, cancelled()]).toEqual([1, 0]);
-    expect(parking.take(turnOf([asked, answer, ...results]))?.live).toBe(live);
+    expect(parking.take(turnOf([asked, answer, ...results]), requestOf())).toMatchObject({ type: "run", live });
+    expect(parking.take(foreign, requestOf())).toEqual({ type: "gone", reason: "unknown" });
   });
 
-  it.each<[string, (parts: ReturnType<typeof waiting>) => readonly Message[]]>([
-    ["another history", ({ answer, results }) => [{ ...asked, content: [] }, answer, ...results]],
-    ["a missing result", ({ answer, results }) => [asked, answer, ...results.slice(0, 1)]],
-  ])("are given up by %s of their owner", (_, messages) => {
-    const parking = new Parking(LIMITS);
+  it.each<[string, string, (parts: ReturnType<typeof waiting>) => readonly Message[]]>([
+    ["another history", "edited", ({ answer, results }) => [{ ...asked, content: [] }, answer, ...results]],
+    ["a missing result", "incomplete", ({ answer, results }) => [asked, answer, ...results.slice(0, 1)]],
+  ])("are given up by %s of their owner", (_, reason, messages) => {
+    const { parking, told } = setUp();
     const parts = waiting();
-    parking.park(parts.live, turnOf([asked]), parts.answer);
-    expect(parking.take(turnOf(messages(parts)))).toBeUndefined();
+    parking.park(parts.live, turnOf([asked]), parts.answer, requestOf());
+    expect(parking.take(turnOf(messages(parts)), requestOf())).toEqual({ type: "gone", reason });
     expect([parking.size, parts.cancelled()]).toEqual([0, 1]);
+    expect(told()).toEqual(["asked", `lost ${reason}`]);
+  });
+
+  it("are given up when their upstream ends, and when their client has not heard of the calls", () => {
+    const { parking, told } = setUp();
+    const [dying, unheard, late] = [waiting(), waiting(), waiting()];
+    const gone = new AbortController();
+    parking.park(dying.live, turnOf([asked]), dying.answer, requestOf());
+    parking.park(unheard.live, turnOf([asked]), unheard.answer, { requestId: "r", signal: gone.signal });
+    dying.lose();
+    gone.abort();
+    late.lose();
+    parking.park(late.live, turnOf([asked]), late.answer, requestOf());
+    expect([parking.size, vi.getTimerCount()]).toEqual([0, 0]);
+    expect(told()).toEqual(["asked", "asked", "lost died", "lost unheard", "asked", "lost died"]);
   });
 
   it("are cancelled when their time is up, and when others need the room, oldest first (REL-30)", () => {
-    const parking = new Parking(LIMITS);
+    const { parking, told } = setUp();
     const all = Array.from({ length: 7 }, waiting);
     all.forEach(({ live, answer }, n) => {
-      parking.park(live, turnOf([asked], n < 4 ? "p1" : "p2"), answer);
+      parking.park(live, turnOf([asked], n < 4 ? "p1" : "p2"), answer, requestOf());
     });
     expect(all.map(({ cancelled }) => cancelled())).toEqual([1, 1, 0, 0, 0, 0, 0]);
     vi.advanceTimersByTime(LIMITS.ttlMs);
     expect([parking.size, all.every(({ cancelled }) => cancelled() === 1)]).toEqual([0, true]);
+    expect(told().filter((entry) => entry === "lost evicted")).toHaveLength(2);
+    expect(told().filter((entry) => entry === "lost expired")).toHaveLength(5);
   });
 
-  it("whatever happens, each is taken or cancelled exactly once (FUZ-08)", () => {
-    const step = fc.record({
-      owner: fc.constantFrom("p1", "p2"),
-      fate: fc.constantFrom("take", "edit", "wait", "leave"),
+  it("hold so many bytes for one principal, and so many in all, oldest first", () => {
+    const { parking, told } = setUp({
+      runs: 100,
+      runsPerPrincipal: 100,
+      bytesPerPrincipal: 700 * KIB,
+      bytes: 1000 * KIB,
     });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const parking = new Parking(LIMITS);
-        const fates = steps.map(({ owner, fate }) => {
-          const { live, answer, results, cancelled } = waiting();
-          parking.park(live, turnOf([asked], owner), answer);
-          const messages = [fate === "edit" ? { ...asked, content: [] } : asked, answer, ...results];
-          const isTaken =
-            fate === "take" || fate === "edit" ? parking.take(turnOf(messages, owner)) !== undefined : false;
-          if (fate === "wait") vi.advanceTimersByTime(LIMITS.ttlMs / 2);
-          return { isTaken, cancelled };
-        });
-        parking.close();
-        expect(parking.size).toBe(0);
-        for (const { isTaken, cancelled } of fates) expect(cancelled()).toBe(isTaken ? 0 : 1);
-      }),
-    );
+    const large: Message = {
+      role: "user",
+      content: [{ type: "image", mediaType: "image/png", data: Buffer.alloc(128 * KIB) }],
+    };
+    const park = (owner: string, ...messages: Message[]) => {
+      const { live, answer, cancelled } = waiting();
+      parking.park(live, turnOf(messages, owner), answer, requestOf());
+      return cancelled;
+    };
+    const all = ["p1", "p1", "p1", "p2", "p2"].map((owner) => park(owner, large));
+    // Each holds about 290 KiB: two for one principal, three in all.
+    expect(all.map((cancelled) => cancelled())).toEqual([1, 1, 0, 0, 0]);
+    expect(park("p3", large, large, large)()).toBe(1);
+    expect(parking.size).toBe(3);
+    expect(told().at(-1)).toBe("lost evicted");
+  });
+
+  it("are not kept at all where none shall be", () => {
+    const { parking, told } = setUp({ runs: 0 });
+    const { live, answer, cancelled } = waiting();
+    parking.park(live, turnOf([asked]), answer, requestOf());
+    expect([parking.size, cancelled(), vi.getTimerCount()]).toEqual([0, 1, 0]);
+    expect(told()).toEqual(["asked", "lost evicted"]);
+  });
+
+  it("leave a ledger without arguments, results or questions (REL-30)", () => {
+    const { parking, entries } = setUp();
+    const { live, answer, results } = waiting();
+    parking.park(live, turnOf([asked]), answer, requestOf("first"));
+    vi.advanceTimersByTime(LIMITS.ttlMs - 1);
+    const followUp = turnOf([asked, answer, ...results]);
+    parking.take(followUp, requestOf("second"));
+    parking.replay(followUp, requestOf("second"), "stalled");
+    const known = { callId: `${live.session}__call_1`, tool: "t", principalId: "p1" };
+    expect(entries.filter(({ callId }) => callId === known.callId)).toEqual([
+      { ...known, type: "asked", requestId: "first" },
+      { ...known, type: "answered", requestId: "second", waitedMs: LIMITS.ttlMs - 1 },
+      { ...known, type: "replayed", requestId: "second", reason: "stalled" },
+    ]);
   });
 });
 

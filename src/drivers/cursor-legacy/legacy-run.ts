@@ -23,6 +23,7 @@ const QUIET_MS = 100;
 /** One answer of an older chat call. It has no checkpoints: a stream that drops is lost. */
 export class LegacyRun implements Run {
   readonly #protocol: LegacyProtocol;
+  readonly #onLost: RunContext["onLost"];
   readonly #queue: EventQueue;
   readonly #open = new Set<string>();
   #stream: RunStream | undefined;
@@ -32,6 +33,7 @@ export class LegacyRun implements Run {
 
   constructor(parts: LegacyRunParts) {
     this.#protocol = parts.protocol;
+    this.#onLost = parts.context.onLost;
     this.#queue = new EventQueue({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onLeave: () => this.cancel(),
@@ -116,6 +118,7 @@ export class LegacyRun implements Run {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#quiet);
+    if (this.#open.size > 0) this.#onLost?.();
     if (error) this.#queue.fail(explain(error));
     else this.#end("stop");
   }

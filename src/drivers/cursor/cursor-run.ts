@@ -433,7 +433,9 @@ export class CursorRun implements Run {
 
   /** Once the backend has begun, clients must not ask again by themselves, except when they were told when to. */
   #fail(error: ExcursorError): void {
+    const wasWaiting = this.#phase === "waiting";
     this.#end();
+    if (wasWaiting) this.#parts.context.onLost?.();
     const isFinal = this.#hasBegun && error.retryAfterMs === undefined;
     this.#queue.fail(isFinal ? error.with({ retryable: false }) : error);
   }

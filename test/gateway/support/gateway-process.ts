@@ -32,7 +32,7 @@ export interface Stage {
 }
 
 /** A simulated backend in this process, and gateways as processes of their own, as users run them. */
-export async function setUpGateway(sim: Partial<SimOptions> = {}): Promise<Stage> {
+export async function setUpGateway(sim: Partial<SimOptions> = {}, environment: Environment = {}): Promise<Stage> {
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });
   const home = mkdtempSync(join(tmpdir(), "excursor-gateway-"));
@@ -40,14 +40,25 @@ export async function setUpGateway(sim: Partial<SimOptions> = {}): Promise<Stage
     () => rmSync(home, { recursive: true, force: true }),
     () => backend.close(),
   );
-  return { trace, simUrl: backend.url, start: (...flags) => startProcess(home, backend.url, flags) };
+  return {
+    trace,
+    simUrl: backend.url,
+    start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags),
+  };
 }
 
-async function startProcess(home: string, upstream: string, flags: readonly string[]): Promise<GatewayProcess> {
+/** Settings of the gateways, as variables. */
+type Environment = Readonly<Record<string, string>>;
+
+async function startProcess(
+  upstream: string,
+  environment: Environment,
+  flags: readonly string[],
+): Promise<GatewayProcess> {
   const args = ["serve", "--port", "0", "--upstream", upstream, "--token", "tester", "--key", KEY, "--json", ...flags];
   const child = spawn(process.execPath, ["bin/excursor.js", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, EXCURSOR_HOME: home },
+    env: { ...process.env, ...environment },
   });
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (chunk) => {
