@@ -1,15 +1,21 @@
-import type { JsonObject, ToolDefinition, ToolMessage } from "../../core/turn.ts";
-import type { McpArgs } from "../../gen/agent/v1/exec_mcp_pb.ts";
-import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
-import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { JsonObject, ToolMessage } from "../../core/turn.ts";
+import { ExecClientMessageSchema, type ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
+import {
+  RequestContextResult_SuccessSchema,
+  RequestContextResultSchema,
+} from "../../gen/agent/v1/request_context_pb.ts";
+import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+import { bytesField, joinFields } from "./encode-fields.ts";
 import { mapExec } from "./native/map-exec.ts";
+import type { Offer } from "./offer.ts";
 import { rejectExec } from "./reject-exec.ts";
-import type { ClientMessage } from "./stream.ts";
-import { argsOf, wireToolName, wireToolResult } from "./tools.ts";
+import type { ClientMessage, Outgoing } from "./stream.ts";
+import { argsOf, wireToolResult } from "./tools.ts";
 
 /** What becomes of a request: it is answered here and now, or it is a call that the client has to answer. */
 export type ExecOutcome =
-  | { readonly type: "answered"; readonly messages: readonly ClientMessage[] }
+  | { readonly type: "answered"; readonly messages: readonly Outgoing[] }
   | { readonly type: "call"; readonly call: ClientCall };
 
 /** A call of one of the client's tools, and what its result is on the wire. */
@@ -26,29 +32,21 @@ export interface ClientCall {
  * Nothing is carried out here. The context is told; calls of the client's tools, and native requests that one of them can
  * serve, are the client's; all else is turned down.
  */
-export function answerExec(
-  exec: ExecServerMessage,
-  context: RequestContext,
-  tools: readonly ToolDefinition[],
-): ExecOutcome {
+export function answerExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
   const { id, execId, message } = exec;
   const result = (value: ExecResult): ClientMessage => ({
     case: "execClientMessage",
     value: { id, execId, message: value },
   });
-  const answered = (...messages: ClientMessage[]): ExecOutcome => ({
+  const answered = (...messages: Outgoing[]): ExecOutcome => ({
     type: "answered",
     messages: [...messages, closeOf(id)],
   });
-  const offered = context.tools.map(({ toolName }) => toolName);
-  if (message.case === "requestContextArgs") {
-    const success = { case: "success" as const, value: { requestContext: context } };
-    return answered(result({ case: "requestContextResult", value: { result: success } }));
-  }
+  if (message.case === "requestContextArgs") return answered(contextResult(exec, offer));
   if (message.case === "mcpArgs") {
-    const name = offeredName(message.value, context);
+    const name = offer.nameOf(message.value);
     if (name === undefined) {
-      const missing = { name: message.value.toolName || message.value.name, availableTools: offered };
+      const missing = { name: message.value.toolName || message.value.name, availableTools: [...offer.names] };
       return answered(result({ case: "mcpResult", value: { result: { case: "toolNotFound", value: missing } } }));
     }
     const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: wireToolResult(given) }), closeOf(id)];
@@ -58,7 +56,7 @@ export function answerExec(
       call: { execId: id, id: toolCallId || nameOf(id), name, args: argsOf(message.value), reply },
     };
   }
-  const native = mapExec(exec, tools);
+  const native = mapExec(exec, offer.tools);
   if (native) {
     const { callId, name, args } = native;
     const reply = (given: ToolMessage): ClientMessage[] => [
@@ -67,7 +65,7 @@ export function answerExec(
     ];
     return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, reply } };
   }
-  const rejection = rejectExec(exec, offered);
+  const rejection = rejectExec(exec, offer.names);
   if (rejection.type === "throw") {
     const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
     return answered({ case: "execClientControlMessage", value });
@@ -77,12 +75,17 @@ export function answerExec(
 
 type ExecResult = NonNullable<Extract<ClientMessage, { case: "execClientMessage" }>["value"]["message"]>;
 
-/** The client's tool that a call means; undefined if it offered none such. */
-export function offeredName({ toolName, name }: McpArgs, { tools }: RequestContext): string | undefined {
-  const meant = tools.find(
-    (tool) => tool.toolName === toolName || (toolName === "" && wireToolName(tool.toolName) === name),
+/** Put together by hand: what is large about it is encoded already. */
+function contextResult({ id, execId }: ExecServerMessage, { context }: Offer): Uint8Array {
+  const success = bytesField(RequestContextResult_SuccessSchema.field.requestContext, context);
+  const result = bytesField(RequestContextResultSchema.field.success, success);
+  return bytesField(
+    AgentClientMessageSchema.field.execClientMessage,
+    joinFields(
+      toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id, execId })),
+      bytesField(ExecClientMessageSchema.field.requestContextResult, result),
+    ),
   );
-  return meant?.toolName;
 }
 
 const closeOf = (id: number): ClientMessage => ({

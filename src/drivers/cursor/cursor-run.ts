@@ -7,7 +7,7 @@ import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { GatheredText } from "../../core/gathered-text.ts";
 import { historyKeys } from "../../core/history-key.ts";
-import type { AssistantPart, Message, ToolDefinition, ToolMessage, Turn } from "../../core/turn.ts";
+import type { AssistantPart, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,
@@ -15,25 +15,24 @@ import {
 import type { ExecServerMessage } from "../../gen/agent/v1/exec_pb.ts";
 import type { InteractionUpdate, PartialToolCallUpdate } from "../../gen/agent/v1/interaction_pb.ts";
 import type { KvServerMessage } from "../../gen/agent/v1/kv_pb.ts";
-import type { RequestContext } from "../../gen/agent/v1/request_context_pb.ts";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import { decodeMessage } from "../../wire/decode-message.ts";
 import { decodeDelta } from "../../wire/fast-delta.ts";
 import type { Caller } from "../../wire/headers.ts";
 import type { RunEnd } from "../../wire/run-stream.ts";
-import { answerExec, offeredName } from "./answer-exec.ts";
+import { answerExec } from "./answer-exec.ts";
 import { answerKv } from "./answer-kv.ts";
 import { answerQuery } from "./answer-query.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { EncodingKind, ModelCredential, ModelEncoding, ResolvedModel } from "./models/model.ts";
+import { Offer } from "./offer.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
 import { nextAttempt, pauseMs } from "./retry.ts";
-import { requestContext, runRequest } from "./run-request.ts";
-import { AgentStream, type ClientMessage, type Transports } from "./stream.ts";
+import { encodeRunRequest } from "./run-request.ts";
+import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
-import { wireTool } from "./tools.ts";
 import type { UnknownTally } from "./unknown.ts";
 import { usageOf } from "./usage.ts";
 
@@ -77,8 +76,7 @@ const RESUME_MS = 20_000;
 export class CursorRun implements Run {
   readonly #parts: CursorRunParts;
   readonly #queue: EventQueue;
-  readonly #tools: readonly ToolDefinition[];
-  readonly #context: RequestContext;
+  readonly #offer: Offer;
   readonly #calls = new PendingCalls(() => this.#waitForResults());
   readonly #streamed = new StreamedArgs();
   readonly #runId = randomUUID();
@@ -108,8 +106,7 @@ export class CursorRun implements Run {
   constructor(parts: CursorRunParts) {
     const { turn, context } = parts;
     this.#parts = parts;
-    this.#tools = turn.toolChoice.type === "none" ? [] : turn.tools;
-    this.#context = requestContext(turn.system, this.#tools.map(wireTool));
+    this.#offer = new Offer(turn.system, turn.toolChoice.type === "none" ? [] : turn.tools);
     this.#queue = new EventQueue({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onLeave: () => this.cancel(),
@@ -188,17 +185,16 @@ export class CursorRun implements Run {
     });
     const { conversationId, state, action } = prompt;
     const isResumed = this.#state !== undefined;
-    this.#send({
-      case: "runRequest",
-      value: runRequest({
-        state: this.#state ?? state,
+    this.#send(
+      encodeRunRequest({
+        state: this.#state ? toBinary(ConversationStateStructureSchema, this.#state) : state,
         action: isResumed ? { type: "resume" } : action,
         conversationId,
         runId: this.#runId,
         model,
-        context: this.#context,
+        offer: this.#offer,
       }),
-    });
+    );
   }
 
   #receive(payload: Uint8Array): void {
@@ -291,7 +287,7 @@ export class CursorRun implements Run {
   /** Only of the client's tools: what the model does with its own is not for the client to see. */
   #onPartialCall({ toolCall, argsTextDelta }: PartialToolCallUpdate): void {
     const args = toolCall?.tool.case === "mcpToolCall" ? toolCall.tool.value.args : undefined;
-    const name = args && offeredName(args, this.#context);
+    const name = args && this.#offer.nameOf(args);
     if (!args || name === undefined) return;
     this.#markShown();
     const { toolCallId: id } = args;
@@ -312,7 +308,7 @@ export class CursorRun implements Run {
 
   #onExec(exec: ExecServerMessage): void {
     if (exec.message.case === undefined) this.#parts.unknown.add("exec request", exec);
-    const outcome = answerExec(exec, this.#context, this.#tools);
+    const outcome = answerExec(exec, this.#offer);
     if (outcome.type === "answered") {
       for (const message of outcome.messages) this.#send(message);
       return;
@@ -447,7 +443,7 @@ export class CursorRun implements Run {
     this.#stream?.cancel();
   }
 
-  #send(message: ClientMessage): void {
+  #send(message: Outgoing): void {
     this.#stream?.send(message);
   }
 }

@@ -11,7 +11,8 @@ import { UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
 import type { Blobs } from "./blobs.ts";
 import { pairResults } from "./pair-results.ts";
 import { rootMessages } from "./root-messages.ts";
-import { PROVIDER, wireToolName, wireToolResult } from "./tools.ts";
+import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
+import { wireToolResult } from "./tools.ts";
 import { wireUserMessage } from "./user-message.ts";
 
 /**
@@ -65,8 +66,8 @@ function stepsOf({ content }: AssistantMessage, results: ReadonlyMap<string, Too
     const values = Object.entries(args).map(([key, value]) => [key, fromJson(ValueSchema, value as WireJson)]);
     const value = {
       args: {
-        name: wireToolName(name),
-        toolName: name,
+        name: qualifiedToolName(name),
+        toolName: wireToolName(name),
         providerIdentifier: PROVIDER,
         toolCallId: id,
         args: Object.fromEntries(values),

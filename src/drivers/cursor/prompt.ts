@@ -1,12 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { fromBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import { historyKeys } from "../../core/history-key.ts";
 import type { Turn } from "../../core/turn.ts";
-import {
-  type ConversationStateStructure,
-  ConversationStateStructureSchema,
-} from "../../gen/agent/v1/conversation_pb.ts";
+import { ConversationStateStructureSchema } from "../../gen/agent/v1/conversation_pb.ts";
 import { Blobs } from "./blobs.ts";
 import { stateFromHistory } from "./history.ts";
 import type { RunAction } from "./run-request.ts";
@@ -14,7 +11,8 @@ import type { RunAction } from "./run-request.ts";
 /** What a run begins from. */
 export interface Prompt {
   readonly conversationId: string;
-  readonly state: ConversationStateStructure;
+  /** A serialized `ConversationStateStructure`. */
+  readonly state: Uint8Array;
   readonly blobs: Blobs;
   readonly action: RunAction;
   /** From a checkpoint of the backend's, so that it need not read the history again. */
@@ -33,7 +31,7 @@ export function preparePrompt(turn: Turn, owner: string, checkpoints: Checkpoint
   if (!found || last?.role !== "user") return rebuildPrompt(turn);
   return {
     conversationId: found.conversationId,
-    state: fromBinary(ConversationStateStructureSchema, found.state),
+    state: found.state,
     blobs: new Blobs(found.blobs),
     action: { type: "user", message: last },
     isContinued: true,
@@ -47,7 +45,10 @@ export function rebuildPrompt({ messages }: Turn): Prompt {
   const isAsked = last?.role === "user";
   return {
     conversationId: randomUUID(),
-    state: stateFromHistory(isAsked ? messages.slice(0, -1) : messages, blobs),
+    state: toBinary(
+      ConversationStateStructureSchema,
+      stateFromHistory(isAsked ? messages.slice(0, -1) : messages, blobs),
+    ),
     blobs,
     action: isAsked ? { type: "user", message: last } : { type: "resume" },
     isContinued: false,

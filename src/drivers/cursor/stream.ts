@@ -8,6 +8,8 @@ import { openSseRun } from "../../wire/sse-run.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
+/** A message, or an `AgentClientMessage` that is serialized already. */
+export type Outgoing = ClientMessage | Uint8Array;
 
 /** HTTP in both versions, each shared by all runs. */
 export interface Transports {
@@ -51,8 +53,12 @@ export class AgentStream {
           });
   }
 
-  send(message: ClientMessage): void {
-    this.#stream.send(toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message })));
+  send(message: Outgoing): void {
+    this.#stream.send(
+      message instanceof Uint8Array
+        ? message
+        : toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message })),
+    );
   }
 
   pause(): void {

@@ -1,26 +1,7 @@
-import { create, fromJson, toJson, type JsonObject as WireJson } from "@bufbuild/protobuf";
+import { create, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { JsonObject, ToolDefinition, ToolMessage } from "../../core/turn.ts";
+import type { JsonObject, ToolMessage } from "../../core/turn.ts";
 import { type McpArgs, type McpResult, McpResultSchema } from "../../gen/agent/v1/exec_mcp_pb.ts";
-import { type McpToolDefinition, McpToolDefinitionSchema } from "../../gen/agent/v1/mcp_pb.ts";
-import { flattenSchema } from "./flatten-schema.ts";
-
-/** The label under which the client's tools are offered. */
-export const PROVIDER = "excursor";
-
-/** The unique name under which a tool is offered. */
-export const wireToolName = (name: string): string => `${PROVIDER}-${name}`;
-
-/** A client's tool as the wire offers it. */
-export function wireTool({ name, description, schema }: ToolDefinition): McpToolDefinition {
-  return create(McpToolDefinitionSchema, {
-    name: wireToolName(name),
-    toolName: name,
-    providerIdentifier: PROVIDER,
-    description,
-    inputSchema: fromJson(ValueSchema, flattenSchema(schema) as WireJson),
-  });
-}
 
 /** Arguments as JSON: the wire has only doubles, which print as integers where they are. */
 export function argsOf({ args }: McpArgs): JsonObject {
