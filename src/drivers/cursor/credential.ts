@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { AccessToken, AccessTokens } from "../../core/access.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { ModelCredential } from "./models/model.ts";
@@ -44,7 +45,13 @@ const named = ({ account, token }: AccessToken): ModelCredential => ({ id: accou
  * Whose conversations these are: the account, which stays the same when its token is renewed. It is what the token
  * says of itself, unproven, so it counts only beside the principal, who has proved something.
  */
-export const ownerOf = (principal: Principal, { token }: ModelCredential): string =>
-  `${principal.id} ${digest(readClaims(token.reveal()).subject ?? token.reveal())}`;
+export function createOwners(): (principal: Principal, credential: ModelCredential) => string {
+  const accounts = new WeakMap<Secret, string>();
+  return ({ id }, { token }) => {
+    const account = accounts.get(token) ?? digest(readClaims(token.reveal()).subject ?? token.reveal());
+    accounts.set(token, account);
+    return `${id} ${account}`;
+  };
+}
 
 const digest = (text: string): string => hash("sha256", text, "base64url");

@@ -2,7 +2,7 @@ import type { AccessTokens } from "../../core/access.ts";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
 import { fitContext } from "./context-window.ts";
-import { ownerOf, renewedCredential, withCredential } from "./credential.ts";
+import { createOwners, renewedCredential, withCredential } from "./credential.ts";
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
@@ -29,6 +29,7 @@ export interface CursorDriverOptions {
 export function createCursorDriver(options: CursorDriverOptions): Driver {
   const { origin, transports, models, checkpoints, access, clientVersion } = options;
   const endpoints = new Endpoints({ origin, http1: transports.h1, transport: options.transport });
+  const ownerOf = createOwners();
   const unknown = new UnknownTally(options.onUnknown);
   return {
     open(turn, context) {
