@@ -71,7 +71,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   });
   return {
     engine: withAliases(engine, config.models),
-    dialects: createDialects(),
+    dialects: createDialects(state),
     images: createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes }),
     async close() {
       engine.close();

@@ -59,4 +59,32 @@ export const MIGRATIONS: readonly string[] = [
     UPDATE meter SET bytes = bytes - length(OLD.data);
   END;
   `,
+  `
+  -- Answers that clients may refer to. principal: a digest. body: the answer without its output. bytes: with all items.
+  CREATE TABLE response (
+    key INTEGER PRIMARY KEY,
+    principal BLOB NOT NULL,
+    id TEXT NOT NULL,
+    previous TEXT,
+    body TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    put_at INTEGER NOT NULL,
+    UNIQUE (principal, id)
+  );
+  CREATE INDEX response_by_age ON response (put_at, key, bytes);
+
+  CREATE TABLE response_item (
+    response INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    is_output INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    item TEXT NOT NULL,
+    PRIMARY KEY (response, position)
+  ) WITHOUT ROWID;
+  CREATE INDEX response_item_by_id ON response_item (id);
+
+  CREATE TRIGGER response_gone AFTER DELETE ON response BEGIN
+    DELETE FROM response_item WHERE response = OLD.key;
+  END;
+  `,
 ];

@@ -1,8 +1,8 @@
 import type { Face } from "../face.ts";
+import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import type { AnswerHead, ReasoningField } from "./answer.ts";
 import { CompletionCollector } from "./collect.ts";
-import { errorBody } from "./errors.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
 import { ChunkRenderer } from "./render.ts";

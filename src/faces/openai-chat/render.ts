@@ -3,8 +3,8 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
 import { inOnePiece } from "../in-one-piece.ts";
+import { errorObject } from "../openai-errors.ts";
 import { type AnswerHead, finishReason, type ReasoningField } from "./answer.ts";
-import { errorObject } from "./errors.ts";
 import { usageObject } from "./usage.ts";
 
 export interface RenderOptions {

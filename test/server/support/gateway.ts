@@ -7,6 +7,7 @@ import { Secret } from "../../../src/core/secret.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";
+import { openStateDatabase } from "../../../src/state/state-database.ts";
 import { ControlledEngine } from "./controlled-engine.ts";
 
 export const KEY = "exc_test-key-of-the-gateway-0123456789";
@@ -57,7 +58,7 @@ export async function startTestGateway(
     hosts: [],
     origins: [],
     engine,
-    dialects: createDialects(),
+    dialects: createDialects(await openStateDatabase(":memory:")),
     images: { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) },
     redactor,
     log: createLog({ level: "debug", redactor, write, isPretty: false }),

@@ -1,8 +1,8 @@
-import type { ExcursorError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
-import type { ErrorBody } from "../face.ts";
-import { retryHeaders } from "../retry-headers.ts";
+import type { ExcursorError } from "../core/errors.ts";
+import type { JsonObject } from "../core/turn.ts";
+import { errorMessage } from "./error-message.ts";
+import type { ErrorBody } from "./face.ts";
+import { retryHeaders } from "./retry-headers.ts";
 
 /** The object that OpenAI's clients look for, in a body and in a stream alike. */
 export function errorObject(error: ExcursorError, requestId: string): JsonObject {

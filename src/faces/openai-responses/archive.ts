@@ -1,0 +1,50 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "./response-store.ts";
+
+/** Answers that were kept, as a client asks for them again. Each throws `not-found` for what is not there. */
+export interface ResponseArchive {
+  get(principalId: string, id: string, includesSealed: boolean): JsonObject;
+  inputItems(principalId: string, id: string, order: "asc" | "desc"): JsonObject;
+  delete(principalId: string, id: string): JsonObject;
+}
+
+export function createResponseArchive(store: ResponseStore): ResponseArchive {
+  const find = (principalId: string, id: string): StoredResponse => {
+    const response = store.find(principalId, id);
+    if (!response) throw notFound(id);
+    return response;
+  };
+  return {
+    get(principalId, id, includesSealed) {
+      const { body, output } = find(principalId, id);
+      const items = output.map(parseItem).map((item) => (includesSealed ? item : withoutSeal(item)));
+      return { ...(JSON.parse(body) as JsonObject), output: items };
+    },
+    inputItems(principalId, id, order) {
+      const { input } = find(principalId, id);
+      const items = order === "asc" ? input : input.toReversed();
+      return {
+        object: "list",
+        data: items.map((stored) => ({ ...parseItem(stored), id: stored.id })),
+        first_id: items[0]?.id ?? null,
+        last_id: items.at(-1)?.id ?? null,
+        has_more: false,
+      };
+    },
+    delete(principalId, id) {
+      if (!store.delete(principalId, id)) throw notFound(id);
+      return { id, object: "response", deleted: true };
+    },
+  };
+}
+
+const parseItem = ({ json }: StoredItem): JsonObject => JSON.parse(json) as JsonObject;
+
+const withoutSeal = ({ encrypted_content: _, ...item }: JsonObject): JsonObject => item;
+
+const notFound = (id: string): ExcursorError =>
+  new ExcursorError("not-found", `Response with id ${JSON.stringify(id.slice(0, 64))} not found.`, {
+    code: "response_not_found",
+    hint: "It was never stored, was deleted, or is too old.",
+  });

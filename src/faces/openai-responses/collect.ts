@@ -1,0 +1,24 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { AnswerCollector } from "../face.ts";
+import type { ResponseRenderer } from "./render.ts";
+
+/** The whole answer: what a stream of it would have ended with. */
+export class ResponseCollector implements AnswerCollector {
+  readonly #renderer: ResponseRenderer;
+
+  constructor(renderer: ResponseRenderer) {
+    this.#renderer = renderer;
+  }
+
+  step(events: readonly TurnEvent[]): void {
+    this.#renderer.step(events);
+  }
+
+  body(): JsonObject {
+    const { response } = this.#renderer;
+    if (!response) throw new ExcursorError("internal", "An answer was sent before it was whole.");
+    return response;
+  }
+}

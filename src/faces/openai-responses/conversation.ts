@@ -1,0 +1,144 @@
+import type { AssistantPart, JsonObject, Message, Turn } from "../../core/turn.ts";
+import { readArguments } from "../call-arguments.ts";
+import { CallResults } from "../call-results.ts";
+import type { ImageLoader } from "../face.ts";
+import { invalid } from "../invalid.ts";
+import type { InputItem } from "./item-schema.ts";
+import { loadParts, loadResult, textsOf } from "./parts.ts";
+import type { Thought } from "./reasoning-seal.ts";
+import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
+
+/** An item with its place in the request, for complaints. */
+export interface PlacedItem {
+  readonly item: InputItem;
+  readonly field: string;
+}
+
+export interface ReadContext {
+  readonly toolbox: Toolbox;
+  readonly images: ImageLoader;
+  /** What is behind a reasoning item's encrypted content, if it is ours. */
+  readonly unseal: (sealed: string) => Thought | undefined;
+}
+
+/** Items as a conversation, instructions apart from it. What the model said in a row is one message. */
+export async function readConversation(
+  items: readonly PlacedItem[],
+  context: ReadContext,
+): Promise<Pick<Turn, "system" | "messages">> {
+  const asked = lastInstructionAsQuestion(items);
+  const results = new CallResults();
+  const system: string[] = [];
+  // Images are loaded when all else is known to be right.
+  const messages: (() => Message | Promise<Message>)[] = [];
+  let said: AssistantPart[] | undefined;
+  for (const { item, field } of asked) {
+    if (item.type === "message" && isInstruction(item)) {
+      system.push(textsOf(item.content).join(""));
+      continue;
+    }
+    const parts = assistantParts(item, context);
+    if (parts) {
+      for (const part of parts) if (part.type === "tool-call") results.call(part.id);
+      if (said) {
+        said.push(...parts);
+        continue;
+      }
+      const content = parts;
+      messages.push(() => ({ role: "assistant", content }));
+      said = content;
+      continue;
+    }
+    const message = otherMessage(item, field, results, context);
+    if (!message) continue;
+    messages.push(message);
+    said = undefined;
+  }
+  if (messages.length === 0) throw invalid("input", "expected a message: there is nothing to answer");
+  if (said) throw invalid(asked.at(-1)?.field ?? "input", "the last item must be a user's message or a tool's output");
+  return {
+    system: system.filter((text) => text !== "").join("\n\n"),
+    messages: await Promise.all(messages.map((load) => load())),
+  };
+}
+
+/** What the model said; undefined if it was somebody else. */
+function assistantParts(item: InputItem, { toolbox, unseal }: ReadContext): AssistantPart[] | undefined {
+  switch (item.type) {
+    case "message":
+      return item.role === "assistant" ? textsOf(item.content).map((text) => ({ type: "text", text })) : undefined;
+    case "reasoning": {
+      const summary = (item.summary ?? []).map(({ text }) => text).join("\n\n");
+      const thought = (item.encrypted_content && unseal(item.encrypted_content)) || {
+        text: summary,
+        signature: undefined,
+      };
+      return thought.text === "" ? [] : [{ type: "thinking", ...thought }];
+    }
+    case "function_call":
+      return [call(item.call_id, toolbox.nameFor(item.name, item.namespace), readArguments(item.arguments ?? ""))];
+    case "custom_tool_call":
+      return [call(item.call_id, toolbox.nameFor(item.name, item.namespace), { input: item.input })];
+    case "tool_search_call": {
+      const { call_id, arguments: args } = item;
+      // Without an id it was no client that searched.
+      if (!call_id) return [];
+      return [call(call_id, TOOL_SEARCH, typeof args === "object" && args !== null ? (args as JsonObject) : {})];
+    }
+    default:
+      return undefined;
+  }
+}
+
+const call = (id: string, name: string, args: JsonObject) => ({ type: "tool-call", id, name, args }) as const;
+
+function otherMessage(
+  item: InputItem,
+  field: string,
+  results: CallResults,
+  { images, toolbox }: ReadContext,
+): (() => Promise<Message> | Message) | undefined {
+  switch (item.type) {
+    case "message":
+      return async () => ({ role: "user", content: await loadParts(item.content, `${field}.content`, images) });
+    case "function_call_output":
+    case "custom_tool_call_output": {
+      const { call_id: callId, output } = item;
+      results.result(callId, `${field}.call_id`);
+      const where = `${field}.output`;
+      return async () => ({ role: "tool", callId, content: await loadResult(output, where, images), isError: false });
+    }
+    case "tool_search_output": {
+      const { call_id: callId, tools } = item;
+      if (!callId) return undefined;
+      results.result(callId, `${field}.call_id`);
+      const text = `These tools can be called from now on: ${namesIn(tools, toolbox).join(", ") || "none"}.`;
+      return () => ({ role: "tool", callId, content: [{ type: "text", text }], isError: false });
+    }
+    default:
+      return undefined;
+  }
+}
+
+type FoundTools = Extract<InputItem, { type: "tool_search_output" }>["tools"];
+
+const namesIn = (tools: FoundTools, toolbox: Toolbox): readonly string[] =>
+  tools.flatMap((tool) => {
+    if (tool.type === "function" || tool.type === "custom") return [toolbox.nameFor(tool.name, undefined)];
+    if (tool.type !== "namespace") return [];
+    return tool.tools.flatMap((inner) => (inner.type === "hosted" ? [] : [toolbox.nameFor(inner.name, tool.name)]));
+  });
+
+type MessageItem = Extract<InputItem, { type: "message" }>;
+
+const isInstruction = ({ role }: MessageItem): boolean => role === "system" || role === "developer";
+
+/** Where nobody else asks, alone or after an answer, the last instruction is the question. */
+function lastInstructionAsQuestion(items: readonly PlacedItem[]): readonly PlacedItem[] {
+  const last = items.at(-1);
+  if (last?.item.type !== "message" || !isInstruction(last.item)) return items;
+  const asker = items.findLast(({ item }) => item.type !== "message" || !isInstruction(item));
+  const isAsked = asker?.item.type === "message" ? asker.item.role === "user" : asker?.item.type.endsWith("_output");
+  if (isAsked) return items;
+  return [...items.slice(0, -1), { ...last, item: { ...last.item, role: "user" } }];
+}

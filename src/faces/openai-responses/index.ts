@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../../core/turn.ts";
+import type { Face, ParseContext } from "../face.ts";
+import { errorBody } from "../openai-errors.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
+import { type AnswerHead, echoOf } from "./answer.ts";
+import { ResponseCollector } from "./collect.ts";
+import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
+import type { ReasoningSeal } from "./reasoning-seal.ts";
+import { type Body, ignoredFields, includesReasoning } from "./refusals.ts";
+import { type RenderOptions, ResponseRenderer } from "./render.ts";
+import { resolveItems } from "./resolve.ts";
+import type { ResponseStore, StoredItem } from "./response-store.ts";
+import type { ResponsesRequest } from "./schema.ts";
+
+export interface OpenAiResponsesOptions {
+  /** Where answers are kept, unless the client does not want it. */
+  readonly store: ResponseStore;
+  readonly seal: ReasoningSeal;
+  readonly limits?: Partial<RequestLimits>;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** OpenAI's Responses. */
+export function createOpenAiResponsesFace({ store, seal, now = Date.now, ...options }: OpenAiResponsesOptions): Face {
+  const limits = { ...REQUEST_LIMITS, ...options.limits };
+  return {
+    parse: async (body, context) => {
+      const request = readRequest(body, limits);
+      const principalId = context.principal.id;
+      const items = resolveItems(request, store, principalId);
+      checkItems(items, limits);
+      const toolbox = readTools(request, items, limits);
+      const turn = await toTurn(request, items, toolbox, seal, context);
+      const fields = body as Body;
+      const head: AnswerHead = {
+        id: `resp_${randomUUID().replaceAll("-", "")}`,
+        createdAt: Math.floor(now() / 1000),
+        echo: echoOf(request, fields),
+      };
+      const render = (): RenderOptions => ({
+        toolbox,
+        seal: (thought) => seal.seal(thought, principalId),
+        includesSealed: includesReasoning(request.include),
+        onEnd: (response, output) => {
+          if (request.store ?? true) keep(store, context, request, fields, response, output);
+        },
+      });
+      return {
+        turn,
+        isStream: request.stream ?? false,
+        ignored: ignoredFields(fields, toolbox.hostedTypes),
+        stream: () => new ResponseRenderer(head, render()),
+        collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
+      };
+    },
+    error: errorBody,
+  };
+}
+
+function keep(
+  store: ResponseStore,
+  { principal }: ParseContext,
+  request: ResponsesRequest,
+  { input: sent }: Body,
+  { output: _, ...body }: JsonObject,
+  output: readonly JsonObject[],
+): void {
+  const id = body["id"] as string;
+  const { input, previous_response_id } = request;
+  const asked: readonly JsonObject[] =
+    typeof input === "string" ? [{ type: "message", role: "user", content: input }] : ((sent ?? []) as JsonObject[]);
+  store.put(principal.id, {
+    id,
+    previousId: previous_response_id ?? undefined,
+    body: JSON.stringify(body),
+    input: asked.flatMap((item, index) => {
+      const parsed = typeof input === "string" ? undefined : input?.[index];
+      if (parsed?.type !== "item_reference") return [toStored(item, `msg_${id.slice("resp_".length)}_in${index}`)];
+      // What was referred to may be gone before this answer is.
+      const json = store.findItem(principal.id, parsed.id);
+      return json === undefined ? [] : [{ id: parsed.id, json }];
+    }),
+    output: output.map((item) => toStored(item, "")),
+  });
+}
+
+const toStored = (item: JsonObject, fallbackId: string): StoredItem => ({
+  id: typeof item["id"] === "string" ? item["id"] : fallbackId,
+  json: JSON.stringify(item),
+});

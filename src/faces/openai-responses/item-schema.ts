@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { tool } from "./tool-schema.ts";
+
+/** Any part of any message: clients mix them, and the role says what they mean. */
+const part = z.discriminatedUnion("type", [
+  z.object({ type: z.enum(["input_text", "output_text", "text", "summary_text"]), text: z.string() }),
+  z.object({ type: z.literal("refusal"), refusal: z.string() }),
+  z.object({
+    type: z.literal("input_image"),
+    image_url: z.string({ error: "expected the image's URL: files by id are not kept here" }),
+  }),
+  z.object({
+    type: z.literal("input_file"),
+    filename: z.string().nullish(),
+    file_data: z.string({ error: "expected the file's content: files by id or URL are not fetched" }),
+  }),
+]);
+
+const content = z.union([z.string(), z.array(part)]);
+
+const callId = z.string().min(1).max(256);
+const toolName = z.string().min(1).max(256);
+
+const item = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("message"),
+    role: z.enum(["user", "assistant", "system", "developer"]),
+    content,
+  }),
+  z.object({
+    type: z.literal("reasoning"),
+    summary: z.array(z.object({ text: z.string() })).nullish(),
+    encrypted_content: z.string().nullish().catch(undefined),
+  }),
+  z.object({
+    type: z.literal("function_call"),
+    call_id: callId,
+    name: toolName,
+    namespace: z.string().nullish(),
+    arguments: z.string().nullish(),
+  }),
+  z.object({
+    type: z.literal("custom_tool_call"),
+    call_id: callId,
+    name: toolName,
+    namespace: z.string().nullish(),
+    input: z.string(),
+  }),
+  z.object({ type: z.literal("function_call_output"), call_id: callId, output: content }),
+  z.object({ type: z.literal("custom_tool_call_output"), call_id: callId, output: content }),
+  z.object({ type: z.literal("tool_search_call"), call_id: callId.nullish(), arguments: z.unknown() }),
+  z.object({ type: z.literal("tool_search_output"), call_id: callId.nullish(), tools: z.array(tool) }),
+  z.object({ type: z.literal("additional_tools"), tools: z.array(tool) }),
+  z.object({ type: z.literal("item_reference"), id: z.string().min(1).max(256) }),
+  /** What tools of OpenAI's own servers left behind, and the like: nothing of it can be told to the model. */
+  z.object({
+    type: z.enum([
+      "apply_patch_call",
+      "apply_patch_call_output",
+      "code_interpreter_call",
+      "compaction",
+      "compaction_trigger",
+      "computer_call",
+      "computer_call_output",
+      "configuration_update",
+      "file_search_call",
+      "image_generation_call",
+      "local_shell_call",
+      "local_shell_call_output",
+      "mcp_approval_request",
+      "mcp_approval_response",
+      "mcp_call",
+      "mcp_list_tools",
+      "program",
+      "program_output",
+      "shell_call",
+      "shell_call_output",
+      "web_search_call",
+    ]),
+  }),
+]);
+
+/** The type may be left out where it shows. */
+export const inputItem = z.preprocess((value) => {
+  if (typeof value !== "object" || value === null || ("type" in value && value.type !== null)) return value;
+  if ("role" in value) return { ...value, type: "message" };
+  return "id" in value ? { ...value, type: "item_reference" } : value;
+}, item);
+
+export type InputItem = z.infer<typeof inputItem>;
+export type ContentPart = z.infer<typeof part>;
+export type Content = string | readonly ContentPart[];

@@ -1,0 +1,84 @@
+import type { OutputFormat, Turn } from "../../core/turn.ts";
+import type { ParseContext } from "../face.ts";
+import { invalid } from "../invalid.ts";
+import { checkCount, type RequestLimits } from "../request-limits.ts";
+import { invalidRequest } from "../schema-issue.ts";
+import { type PlacedItem, readConversation } from "./conversation.ts";
+import type { ReasoningSeal } from "./reasoning-seal.ts";
+import { type Body, refuseUnsupported } from "./refusals.ts";
+import { type ResponsesRequest, responsesRequest } from "./schema.ts";
+import { chooseTools } from "./tool-choice.ts";
+import { Toolbox } from "./toolbox.ts";
+
+/** A body as a request, or the first thing that is wrong with it. */
+export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequest {
+  if (typeof body === "object" && body !== null) {
+    const fields = body as Body;
+    checkCount("input", fields["input"], limits.maxMessages);
+    checkCount("tools", fields["tools"], limits.maxTools);
+    refuseUnsupported(fields);
+  }
+  const result = responsesRequest.safeParse(body);
+  if (!result.success) throw invalidRequest(result.error, body);
+  return result.data;
+}
+
+/** Every tool that the request or its conversation brings. */
+export function readTools(request: ResponsesRequest, items: readonly PlacedItem[], limits: RequestLimits): Toolbox {
+  const toolbox = new Toolbox();
+  toolbox.add(request.tools ?? []);
+  for (const { item } of items) {
+    if (item.type === "additional_tools" || item.type === "tool_search_output") toolbox.bring(item.tools);
+  }
+  if (toolbox.size > limits.maxTools) {
+    throw invalid("tools", `expected at most ${limits.maxTools}, got ${toolbox.size}`);
+  }
+  return toolbox;
+}
+
+export function checkItems(items: readonly PlacedItem[], { maxMessages, maxImages }: RequestLimits): void {
+  checkCount("input", items, maxMessages);
+  const images = items.reduce((count, { item }) => count + imagesIn(item), 0);
+  if (images > maxImages) throw invalid("input", `expected at most ${maxImages} images, got ${images}`);
+}
+
+function imagesIn(item: PlacedItem["item"]): number {
+  const content = "content" in item ? item.content : "output" in item ? item.output : "";
+  return typeof content === "string" ? 0 : content.filter(({ type }) => type === "input_image").length;
+}
+
+export async function toTurn(
+  request: ResponsesRequest,
+  items: readonly PlacedItem[],
+  toolbox: Toolbox,
+  seal: ReasoningSeal,
+  { principal, images }: ParseContext,
+): Promise<Turn> {
+  const unseal = (sealed: string) => seal.open(sealed, principal.id);
+  const { system, messages } = await readConversation(items, { toolbox, images, unseal });
+  return {
+    principal,
+    model: { id: request.model, effort: request.reasoning?.effort ?? undefined },
+    ...chooseTools(request.tool_choice ?? "auto", toolbox),
+    system: [request.instructions ?? "", system].filter((text) => text !== "").join("\n\n"),
+    messages,
+    allowsParallelCalls: request.parallel_tool_calls ?? true,
+    stop: [],
+    maxOutputTokens: request.max_output_tokens ?? undefined,
+    output: readFormat(request.text?.format),
+  };
+}
+
+function readFormat(format: NonNullable<ResponsesRequest["text"]>["format"]): OutputFormat {
+  switch (format?.type) {
+    case undefined:
+    case "text":
+      return { type: "text" };
+    case "json_object":
+      return { type: "json" };
+    case "json_schema":
+      return { type: "json-schema", name: format.name, schema: format.schema };
+    default:
+      return format satisfies never;
+  }
+}

@@ -1,0 +1,50 @@
+import { ExcursorError } from "../../core/errors.ts";
+
+/** Fields that ask for something no upstream of ours can do: answering as if they were not there would be a lie. */
+const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean; because: string }>> = {
+  background: { isHarmless: (value) => value === false, because: "expected false: answers are given at once" },
+  conversation: { isHarmless: () => false, because: "not supported: use `previous_response_id`" },
+  prompt: { isHarmless: () => false, because: "not supported: there are no stored prompts here" },
+  top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
+};
+
+/** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
+const IGNORED = ["temperature", "top_p", "max_tool_calls", "moderation", "context_management"] as const;
+
+/** Wishes that a model may be told of and cannot be held to, or that nothing here can grant. */
+const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {
+  tool_choice: (value) => value === "required" || (typeof value === "object" && value !== null),
+  parallel_tool_calls: (value) => value === false,
+  truncation: (value) => value !== "disabled" && value !== undefined,
+};
+
+const HONOURED = "reasoning.encrypted_content";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export function refuseUnsupported(body: Body): void {
+  for (const [field, { isHarmless, because }] of Object.entries(REFUSED)) {
+    const value = valueIn(body, field);
+    if (value === undefined || isHarmless(value)) continue;
+    throw new ExcursorError("invalid-request", `${field}: ${because}.`, { field, code: "unsupported_parameter" });
+  }
+}
+
+export function ignoredFields(body: Body, hostedTools: readonly string[]): readonly string[] {
+  const text = valueIn(body, "text") as Body | undefined;
+  const include = (valueIn(body, "include") ?? []) as readonly string[];
+  return [
+    ...IGNORED.filter((field) => valueIn(body, field) !== undefined),
+    ...Object.keys(IS_WISH).filter((field) => IS_WISH[field]?.(valueIn(body, field))),
+    ...(text && valueIn(text, "verbosity") !== undefined ? ["text.verbosity"] : []),
+    ...include.filter((name) => name !== HONOURED).map((name) => `include.${name.slice(0, 64)}`),
+    ...hostedTools.map((type) => `tools.${type.slice(0, 64)}`),
+  ];
+}
+
+export const includesReasoning = (include: readonly string[] | null | undefined): boolean =>
+  include?.includes(HONOURED) ?? false;
+
+function valueIn(body: Body, field: string): unknown {
+  return Object.hasOwn(body, field) ? (body[field] ?? undefined) : undefined;
+}

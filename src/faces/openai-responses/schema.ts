@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { jsonObject } from "../json-object.ts";
+import { inputItem } from "./item-schema.ts";
+import { tool } from "./tool-schema.ts";
+
+const namedTool = z.object({
+  type: z.enum(["function", "custom"]),
+  name: z.string(),
+  namespace: z.string().nullish(),
+});
+
+/** Of tools that OpenAI's servers run there is only the type. */
+const anyTool = z.object({ type: z.string(), name: z.string().nullish(), namespace: z.string().nullish() });
+
+const toolChoice = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.object({ type: z.literal("allowed_tools"), mode: z.enum(["auto", "required"]), tools: z.array(anyTool) }),
+  namedTool,
+  anyTool,
+]);
+
+const format = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text") }),
+  z.object({ type: z.literal("json_object") }),
+  z.object({ type: z.literal("json_schema"), name: z.string().min(1), schema: jsonObject }),
+]);
+
+/**
+ * What a request may say. Fields that are not here are dropped, since clients send many that mean nothing to us; what
+ * is here and wrong is refused.
+ */
+export const responsesRequest = z.object({
+  model: z.string().min(1).max(256),
+  input: z.union([z.string().min(1), z.array(inputItem)]).nullish(),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().min(1).max(256).nullish(),
+  store: z.boolean().nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  max_output_tokens: z.int().min(1).nullish(),
+  text: z.object({ format: format.nullish() }).nullish(),
+  reasoning: z
+    .object({
+      effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
+      summary: z.string().nullish(),
+    })
+    .nullish(),
+  include: z.array(z.string()).nullish(),
+  metadata: jsonObject.nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+});
+
+export type ResponsesRequest = z.infer<typeof responsesRequest>;

@@ -1,0 +1,40 @@
+import type { Turn } from "../../core/turn.ts";
+import { invalid } from "../invalid.ts";
+import type { ResponsesRequest } from "./schema.ts";
+import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
+
+type Choice = NonNullable<ResponsesRequest["tool_choice"]>;
+
+/** The tools that the model is offered, and whether it must use one. */
+export function chooseTools(choice: Choice, toolbox: Toolbox): Pick<Turn, "tools" | "toolChoice"> {
+  const tools = toolbox.definitions();
+  if (typeof choice === "string") {
+    if (choice === "required" && tools.length === 0) throw invalid("tool_choice", "there are no tools to choose from");
+    return { tools, toolChoice: { type: choice } };
+  }
+  if (choice.type === "allowed_tools" && "mode" in choice) {
+    const allowed = new Set(
+      // One that cannot be used here is none that it may use, and no reason to refuse the others.
+      choice.tools.flatMap((tool, index) =>
+        isHosted(tool) ? [] : [find(tool, `tool_choice.tools[${index}]`, toolbox)],
+      ),
+    );
+    return { tools: tools.filter(({ name }) => allowed.has(name)), toolChoice: { type: choice.mode } };
+  }
+  return { tools, toolChoice: { type: "tool", name: find(choice, "tool_choice", toolbox) } };
+}
+
+interface NamedTool {
+  readonly type: string;
+  readonly name?: string | null | undefined;
+  readonly namespace?: string | null | undefined;
+}
+
+const isHosted = ({ type, name }: NamedTool): boolean => type !== TOOL_SEARCH && !name;
+
+function find({ type, name, namespace }: NamedTool, field: string, toolbox: Toolbox): string {
+  const wanted = type === TOOL_SEARCH ? TOOL_SEARCH : name;
+  if (!wanted) throw invalid(`${field}.type`, "expected a function or a custom tool: there are no others here");
+  if (!toolbox.has(wanted, namespace)) throw invalid(`${field}.name`, "there is no tool of this name");
+  return toolbox.nameFor(wanted, namespace);
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { jsonObject } from "../json-object.ts";
+
+const name = z.string().min(1).max(256);
+
+const functionTool = z.object({
+  type: z.literal("function"),
+  name,
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+});
+
+const customTool = z.object({
+  type: z.literal("custom"),
+  name,
+  description: z.string().nullish(),
+  format: z.object({ type: z.string(), syntax: z.string().nullish(), definition: z.string().nullish() }).nullish(),
+});
+
+/** A tool that finds other tools, which the client looks for itself. */
+const toolSearch = z.object({
+  type: z.literal("tool_search"),
+  execution: z.string().nullish(),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+});
+
+/** One that OpenAI's servers would run, of whichever type. */
+const hostedTool = z.object({ type: z.literal("hosted"), hostedType: z.string() });
+
+/** Types come and go, and a tool that nobody here can run must not cost the request. */
+const orHosted = (known: ReadonlySet<string>) => (value: unknown) =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+    ? known.has(value.type)
+      ? value
+      : { type: "hosted", hostedType: value.type }
+    : value;
+
+const namespace = z.object({
+  type: z.literal("namespace"),
+  name,
+  description: z.string().nullish(),
+  tools: z.array(
+    z.preprocess(
+      orHosted(new Set(["function", "custom"])),
+      z.discriminatedUnion("type", [functionTool, customTool, hostedTool]),
+    ),
+  ),
+});
+
+export const tool = z.preprocess(
+  orHosted(new Set(["function", "custom", "namespace", "tool_search"])),
+  z.discriminatedUnion("type", [functionTool, customTool, namespace, toolSearch, hostedTool]),
+);
+
+export type RequestTool = z.infer<typeof tool>;
