@@ -1,6 +1,7 @@
-import { type Logger, pino, stdTimeFunctions } from "pino";
+import { type Logger, pino } from "pino";
 import { formatLine } from "./format-line.ts";
 import { type GatheredWriter, gatherWrites } from "./gathered-writer.ts";
+import { createLogTime } from "./log-time.ts";
 import type { Redactor } from "./redactor.ts";
 
 type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -39,7 +40,7 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
     {
       level,
       base: null,
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: createLogTime(),
       formatters: { level: (label) => ({ level: label }) },
     },
     sink,

@@ -15,7 +15,7 @@ import { logRequest } from "./log-request.ts";
 import type { ModelLister } from "./models-routes.ts";
 import { checkBind } from "./public-bind.ts";
 import { Refusal } from "./refusal.ts";
-import { findRoute, type Route } from "./route.ts";
+import { createRouter, type Route } from "./route.ts";
 import { Seats } from "./seats.ts";
 
 export interface GatewayOptions {
@@ -58,9 +58,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...dialects.flatMap((dialect) => dialectRoutes(dialect, { engine, images, limits, streams, log })),
   ];
 
+  const findRoute = createRouter(routes);
+
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange({ request, response, redact: (text) => redactor.redact(text) });
-    const match = findRoute(routes, request.method ?? "", request.url ?? "", request.headers);
+    const match = findRoute(request);
     active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Face } from "../faces/face.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -21,41 +21,60 @@ export type RouteMatch =
   | { readonly type: "wrong-method"; readonly allow: string; readonly face: Face }
   | { readonly type: "none" };
 
+interface Candidate {
+  readonly route: Route;
+  /** What stands in the place of `{id}`. */
+  readonly id: string;
+}
+
+const ID = "{id}";
+
 /** Paths are compared as they came, never decoded or tidied: what is spelt differently is something else. */
-export function findRoute(
-  routes: readonly Route[],
-  method: string,
-  target: string,
-  headers: IncomingHttpHeaders,
-): RouteMatch {
-  const path = target.split("?", 1)[0] ?? "";
-  const wanted = method === "HEAD" ? "GET" : method;
-  const matches = routes.flatMap((route) => {
-    const id = matchPath(route.path, path);
-    return id === undefined ? [] : [{ route, id }];
-  });
-  const found = choose(
-    matches.filter(({ route }) => route.method === wanted),
-    headers,
+export function createRouter(routes: readonly Route[]): (request: IncomingMessage) => RouteMatch {
+  const exact = Map.groupBy(
+    routes.map((route) => ({ route, id: "" })),
+    ({ route }) => route.path,
   );
+  const withId = routes.filter(({ path }) => path.endsWith(ID));
+  return ({ method, url = "", headers }) => {
+    const query = url.indexOf("?");
+    const path = query === -1 ? url : url.slice(0, query);
+    return choose(exact.get(path) ?? matchIds(withId, path), method === "HEAD" ? "GET" : method, headers);
+  };
+}
+
+function choose(matches: readonly Candidate[], method: string | undefined, headers: IncomingHttpHeaders): RouteMatch {
+  const found = preferred(matches, headers, method);
   if (found) return { type: "found", ...found };
-  const other = choose(matches, headers);
+  const other = preferred(matches, headers);
   if (!other) return { type: "none" };
   const methods = new Set(matches.map(({ route }) => (route.method === "GET" ? "GET, HEAD" : route.method)));
   return { type: "wrong-method", allow: [...methods].join(", "), face: other.route.face };
 }
 
-function choose<T extends { readonly route: Route }>(matches: readonly T[], headers: IncomingHttpHeaders) {
-  return matches.find(({ route }) => route.isFor?.(headers)) ?? matches.find(({ route }) => !route.isFor);
+/** One that says it is for this request, before one that is for any. */
+function preferred(
+  matches: readonly Candidate[],
+  headers: IncomingHttpHeaders,
+  method?: string,
+): Candidate | undefined {
+  let usual: Candidate | undefined;
+  for (const match of matches) {
+    if (method !== undefined && match.route.method !== method) continue;
+    if (match.route.isFor?.(headers)) return match;
+    if (!match.route.isFor) usual ??= match;
+  }
+  return usual;
 }
 
-function matchPath(pattern: string, path: string): string | undefined {
-  if (!pattern.endsWith("{id}")) return pattern === path ? "" : undefined;
-  const prefix = pattern.slice(0, -"{id}".length);
-  if (!path.startsWith(prefix) || path.length === prefix.length) return undefined;
-  try {
-    return decodeURIComponent(path.slice(prefix.length));
-  } catch {
-    return undefined;
-  }
+function matchIds(routes: readonly Route[], path: string): readonly Candidate[] {
+  return routes.flatMap((route) => {
+    const prefix = route.path.slice(0, -ID.length);
+    if (!path.startsWith(prefix) || path.length === prefix.length) return [];
+    try {
+      return [{ route, id: decodeURIComponent(path.slice(prefix.length)) }];
+    } catch {
+      return [];
+    }
+  });
 }

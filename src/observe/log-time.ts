@@ -1,0 +1,13 @@
+/** The time as pino wants it, in ISO form. Only the milliseconds are written anew for every line of a second. */
+export function createLogTime(now: () => number = Date.now): () => string {
+  let [second, prefix] = [Number.NaN, ""];
+  return () => {
+    const time = now();
+    const current = Math.floor(time / 1000);
+    if (current !== second) {
+      second = current;
+      prefix = `,"time":"${new Date(current * 1000).toISOString().slice(0, -"000Z".length)}`;
+    }
+    return `${prefix}${String(time - current * 1000).padStart(3, "0")}Z"`;
+  };
+}
