@@ -1,0 +1,113 @@
+import type { MethodDefinition } from "acorn";
+import { findEnclosingClass, isWholeWord, type ParsedClass } from "./enclosing-class.ts";
+import { FOREIGN_MARKS, findMarks, patchIdIn } from "./marks.ts";
+import { type Dialect, readDialect } from "./read-dialect.ts";
+
+/** Where the IDE's class takes our guards; all places in bytes of the bundle. */
+export interface ClassSite {
+  readonly start: number;
+  readonly dialect: Dialect;
+  /** Just behind the opening brace of each method; those that this version does not have are missing. */
+  readonly bodies: {
+    readonly handleTextDelta: number;
+    readonly sendUpdate?: number;
+    readonly dispose?: number;
+  };
+}
+
+/** What a bundle holds. Only `found` may be edited. */
+export type Finding =
+  | { readonly type: "absent" }
+  | { readonly type: "found"; readonly site: ClassSite }
+  | { readonly type: "patched"; readonly patchId: string }
+  | { readonly type: "foreign"; readonly marks: readonly string[] }
+  | { readonly type: "unknown"; readonly reason: string };
+
+const ANCHOR = "handleTextDelta";
+/** The class has these too; whoever has none of them is another one that happens to have a method of that name. */
+const SIBLINGS = ["handleThinkingDelta", "handleThinkingCompleted"] as const;
+
+/**
+ * Finds the class that writes answers into the chat, by what it is and not by how a version spells it: parameter names
+ * and statements are free, the methods and their kind are not. Exactly one, or nothing is touched.
+ */
+export function locate(bundle: Buffer): Finding {
+  const patchId = patchIdIn(bundle);
+  if (patchId !== undefined) return { type: "patched", patchId };
+  const marks = findMarks(bundle, FOREIGN_MARKS);
+  if (marks.length > 0) return { type: "foreign", marks };
+  const owners = findOwners(bundle);
+  const [owner, second] = owners;
+  if (!owner) return { type: "absent" };
+  if (second) return { type: "unknown", reason: `${owners.length} classes look like the one that shows answers` };
+  return readSite(bundle, owner);
+}
+
+function findOwners(bundle: Buffer): readonly ParsedClass[] {
+  const owners = new Map<number, ParsedClass>();
+  const pattern = Buffer.from(`${ANCHOR}(`);
+  for (let at = bundle.indexOf(pattern); at !== -1; at = bundle.indexOf(pattern, at + 1)) {
+    if (!isWholeWord(bundle, at)) continue;
+    const owner = findEnclosingClass(bundle, at);
+    if (!owner || !methodsNamed(owner, ANCHOR).some((method) => byteAt(owner, method.key.start) === at)) continue;
+    if (SIBLINGS.some((name) => methodsNamed(owner, name).length > 0)) owners.set(owner.start, owner);
+  }
+  return [...owners.values()];
+}
+
+function readSite(bundle: Buffer, owner: ParsedClass): Finding {
+  const unknown = (reason: string): Finding => ({ type: "unknown", reason });
+  for (const name of [ANCHOR, ...SIBLINGS]) {
+    const problem = problemOf(owner, name);
+    if (problem !== undefined) return unknown(problem);
+  }
+  const [completed] = methodsNamed(owner, "handleThinkingCompleted");
+  const dialect = completed && readDialect(completed);
+  if (!dialect) return unknown("handleThinkingCompleted does not read a duration in any way that is known");
+  for (const name of ["sendUpdate", "dispose"]) {
+    if (methodsNamed(owner, name).length > 1) return unknown(`the class has ${name} twice`);
+  }
+  const handleTextDelta = bodyOf(owner, ANCHOR);
+  if (handleTextDelta === undefined) return unknown(`${ANCHOR} has no body`);
+  // Offsets are exact only if decoding has lost nothing.
+  const end = byteAt(owner, owner.tree.end);
+  if (!Buffer.from(owner.text.slice(0, owner.tree.end)).equals(bundle.subarray(owner.start, end))) {
+    return unknown("the class is not valid UTF-8");
+  }
+  const [sendUpdate, dispose] = [bodyOf(owner, "sendUpdate"), bodyOf(owner, "dispose")];
+  const bodies = {
+    handleTextDelta,
+    ...(sendUpdate !== undefined && { sendUpdate }),
+    ...(dispose !== undefined && { dispose }),
+  };
+  return { type: "found", site: { start: owner.start, dialect, bodies } };
+}
+
+/** Why a method that must be there is not one that can be called as we do. */
+function problemOf(owner: ParsedClass, name: string): string | undefined {
+  const [method, second] = methodsNamed(owner, name);
+  if (!method) return `the class has no ${name}`;
+  if (second) return `the class has ${name} twice`;
+  const { kind, value } = method;
+  if (kind !== "method" || method.static || value.async || value.generator) return `${name} is of another kind`;
+  if (value.params[0]?.type !== "Identifier") return `the first parameter of ${name} is of another kind`;
+  return undefined;
+}
+
+function methodsNamed({ tree }: ParsedClass, name: string): readonly MethodDefinition[] {
+  return tree.body.body.filter(
+    (member): member is MethodDefinition =>
+      member.type === "MethodDefinition" &&
+      !member.computed &&
+      member.key.type === "Identifier" &&
+      member.key.name === name,
+  );
+}
+
+function bodyOf(owner: ParsedClass, name: string): number | undefined {
+  const [method] = methodsNamed(owner, name);
+  return method && !method.static ? byteAt(owner, method.value.body.start + 1) : undefined;
+}
+
+const byteAt = (owner: ParsedClass, offset: number): number =>
+  owner.start + Buffer.byteLength(owner.text.slice(0, offset));
