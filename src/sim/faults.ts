@@ -8,6 +8,8 @@ import type { FaultStep } from "./script/step.ts";
 export interface Oddities {
   keepsOpen: boolean;
   hasLateCheckpoint: boolean;
+  /** The next calls are followed by a checkpoint that knows none of their results. */
+  hasEarlyCheckpoint: boolean;
   hasNoUsage: boolean;
   /** The next frame that asks something is sent twice. */
   repeatsNextRequest: boolean;
@@ -16,6 +18,7 @@ export interface Oddities {
 export const noOddities = (): Oddities => ({
   keepsOpen: false,
   hasLateCheckpoint: false,
+  hasEarlyCheckpoint: false,
   hasNoUsage: false,
   repeatsNextRequest: false,
 });
@@ -72,6 +75,9 @@ export async function inject(step: FaultStep, out: FrameWriter, oddities: Odditi
       return "goes-on";
     case "late-checkpoint":
       oddities.hasLateCheckpoint = true;
+      return "goes-on";
+    case "early-checkpoint":
+      oddities.hasEarlyCheckpoint = true;
       return "goes-on";
     case "no-usage":
       oddities.hasNoUsage = true;

@@ -2,7 +2,16 @@ import { describe, expect, it } from "vitest";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
 
 /** Faults after which the answer goes on, and what a client must still see. */
-const HARMLESS = ["goaway", "gzip", "split", "keep-open", "late-checkpoint", "no-usage", "dup-frame"] as const;
+const HARMLESS = [
+  "goaway",
+  "gzip",
+  "split",
+  "keep-open",
+  "late-checkpoint",
+  "early-checkpoint",
+  "no-usage",
+  "dup-frame",
+] as const;
 
 /** Faults that end the answer, and what our wire makes of each; over HTTP/1.1 there is only a connection to lose. */
 const FATAL = {
@@ -92,6 +101,17 @@ describe.each(TRANSPORTS)("the faults of the backend as our wire meets them, ove
     const last = sent.at(-1);
     expect(last?.kind).toBe("conversation_checkpoint_update");
     expect((last?.t ?? 0) - (ended?.t ?? 0)).toBeGreaterThanOrEqual(990);
+  });
+
+  it("early-checkpoint sends one while the calls are pending, and it knows no result", async () => {
+    const { client, trace } = await setUp(transport, { tools: { look: () => "seen" } });
+    await client.say("@sim fault early-checkpoint ;; call look {} ;; say {{result}}");
+    const kinds = trace.filter(({ dir }) => dir === "out").map(({ kind }) => kind);
+    const [asked, early, done] = ["exec_server_message", "conversation_checkpoint_update", "tool_call_completed"].map(
+      (kind) => kinds.lastIndexOf(kind),
+    );
+    expect(kinds.slice(asked, done)).toContain("conversation_checkpoint_update");
+    expect(early).toBeGreaterThan(done ?? 0);
   });
 
   it("a fault happens as often as times=N says", async () => {

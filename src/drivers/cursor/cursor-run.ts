@@ -29,6 +29,7 @@ import { Offer } from "./offer.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
+import { ResumeWatch } from "./resume-watch.ts";
 import { nextAttempt, pauseMs } from "./retry.ts";
 import { encodeRunRequest } from "./run-request.ts";
 import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
@@ -66,8 +67,6 @@ export interface CursorRunParts {
 /** How long the last checkpoint may come after the end of a turn. */
 const LAST_CHECKPOINT_MS = 2000;
 const EXEC_HEARTBEAT_MS = 3000;
-/** How long the backend may take for its next frame, a heartbeat at least, after it got tool results. */
-const RESUME_MS = 20_000;
 
 /**
  * One answer of the agent protocol, over as many attempts as it takes. It answers what the backend asks, shows what
@@ -79,6 +78,7 @@ export class CursorRun implements Run {
   readonly #offer: Offer;
   readonly #calls = new PendingCalls(() => this.#waitForResults());
   readonly #streamed = new StreamedArgs();
+  readonly #watch = new ResumeWatch();
   readonly #runId = randomUUID();
   readonly #tried = new Set<NonNullable<ReturnType<typeof nextAttempt>>>();
   #plan: RunPlan | undefined;
@@ -95,7 +95,6 @@ export class CursorRun implements Run {
   #hasShownSinceCheckpoint = false;
   /** The backend has sent something: it has begun, whether or not it shows. */
   #hasBegun = false;
-  #isWatched = false;
   #countedTokens = 0;
   #openedAt = 0;
   #resumes = 0;
@@ -126,26 +125,14 @@ export class CursorRun implements Run {
     if (this.#calls.size > 0) return false;
     this.#history = history;
     this.#answer.length = 0;
-    this.#watchResume();
+    clearInterval(this.#timer);
+    this.#watch.start((error) => this.#fail(error));
     this.#phase = "running";
+    // To resume from a checkpoint that does not know these results would lose them, or ask the client again.
+    this.#hasShownSinceCheckpoint = true;
     this.#queue.reopen();
     for (const message of messages) this.#send(message);
     return true;
-  }
-
-  /** A stream that does not stir after it got what it waited for will not: whoever asked is told at once. */
-  #watchResume(): void {
-    clearInterval(this.#timer);
-    this.#isWatched = true;
-    this.#timer = setTimeout(() => {
-      const message = "The backend did not go on after it got the tool results.";
-      this.#fail(new ExcursorError("timeout", message, { code: "resume_stalled" }));
-    }, RESUME_MS);
-  }
-
-  #unwatch(): void {
-    this.#isWatched = false;
-    clearTimeout(this.#timer);
   }
 
   cancel(): void {
@@ -199,7 +186,7 @@ export class CursorRun implements Run {
 
   #receive(payload: Uint8Array): void {
     this.#hasBegun = true;
-    if (this.#isWatched) this.#unwatch();
+    this.#watch.stop();
     const delta = decodeDelta(payload);
     if (delta) {
       this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
@@ -219,7 +206,7 @@ export class CursorRun implements Run {
         break;
       case "conversationCheckpointUpdate":
         this.#state = message.value;
-        this.#hasShownSinceCheckpoint = false;
+        if (this.#calls.isSettled) this.#hasShownSinceCheckpoint = false;
         if (this.#phase === "finished") this.#conclude();
         else this.#calls.complete();
         break;
@@ -260,6 +247,9 @@ export class CursorRun implements Run {
       case "partialToolCall":
         this.#onPartialCall(message.value);
         break;
+      case "toolCallCompleted":
+        this.#calls.settle(message.value.callId);
+        break;
       case "toolRequestsListed":
         this.#calls.announce(message.value.callCount);
         break;
@@ -297,6 +287,7 @@ export class CursorRun implements Run {
   }
 
   #markShown(): void {
+    this.#calls.settle();
     this.#hasShown = true;
     this.#hasShownSinceCheckpoint = true;
   }
@@ -439,6 +430,7 @@ export class CursorRun implements Run {
   #end(): void {
     this.#phase = "over";
     clearTimeout(this.#timer);
+    this.#watch.stop();
     this.#calls.clear();
     this.#stream?.cancel();
   }

@@ -12,6 +12,8 @@ const QUIET_MS = 100;
 export class PendingCalls {
   readonly #calls = new Map<string, ClientCall>();
   readonly #onComplete: () => void;
+  /** Answered, and not seen to have had an effect. */
+  readonly #unsettled = new Set<string>();
   #announced = 0;
   #quiet: NodeJS.Timeout | undefined;
 
@@ -21,6 +23,11 @@ export class PendingCalls {
 
   get size(): number {
     return this.#calls.size;
+  }
+
+  /** Whether the model has taken notice of every result: no checkpoint that was made before that knows them all. */
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0;
   }
 
   announce(count: number): void {
@@ -46,8 +53,15 @@ export class PendingCalls {
     return results.flatMap((result) => {
       const call = this.#calls.get(result.callId);
       this.#calls.delete(result.callId);
+      if (call) this.#unsettled.add(call.id);
       return call?.reply(result) ?? [];
     });
+  }
+
+  /** The backend says that this call is done; without a name, the model has gone on behind all of them. */
+  settle(callId?: string): void {
+    if (callId === undefined) this.#unsettled.clear();
+    else this.#unsettled.delete(callId);
   }
 
   /** Signs of life for calls that take their time. */

@@ -59,6 +59,7 @@ export class AgentStage implements Stage {
   #steps = 0n;
   #stepStart = performance.now();
   #hasGoneOn = false;
+  #stepsDone = 0;
 
   constructor(parts: AgentStageParts) {
     this.#parts = parts;
@@ -149,6 +150,7 @@ export class AgentStage implements Stage {
 
   async checkpoint(stepsDone: number): Promise<void> {
     this.#tellTokens();
+    this.#stepsDone = stepsDone;
     this.#send({ case: "conversationCheckpointUpdate", value: await this.#state(stepsDone, false) });
   }
 
@@ -180,7 +182,8 @@ export class AgentStage implements Stage {
     );
     for (const { callId, args, display } of requests) this.#announce(callId, args, display());
     this.#update({ case: "toolRequestsListed", value: { callCount: requests.length } });
-    const answers = await Promise.all(requests.map(({ exec }) => correspondence.exec(exec)));
+    const pending = Promise.all(requests.map(({ exec }) => correspondence.exec(exec)));
+    const [answers] = await Promise.all([pending, this.#checkpointEarly()]);
     this.#hasGoneOn = true;
     const texts = answers.map((answer, index) => {
       const { text, isError } = execText(answer);
@@ -195,6 +198,13 @@ export class AgentStage implements Stage {
     this.#endStep();
     this.#update({ case: "stepStarted", value: { stepId: this.#steps } });
     return texts;
+  }
+
+  /** As of before the calls that were just asked. */
+  async #checkpointEarly(): Promise<void> {
+    if (!this.#oddities.hasEarlyCheckpoint) return;
+    this.#oddities.hasEarlyCheckpoint = false;
+    await this.checkpoint(this.#stepsDone);
   }
 
   /** A call as it comes into being: announced, its arguments growing, each time from their beginning. */

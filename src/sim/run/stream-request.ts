@@ -43,6 +43,11 @@ export async function serveDownload(exchange: Exchange, backend: Backend, open: 
   const { account, out } = begun;
   const requestId = await readRequestId(exchange);
   await backend.rendezvous.waitForFirst(requestId, FIRST_UPLOAD_MS);
+  if (exchange.isOver) {
+    // Gone before it began: a run on it would never hear of its end.
+    backend.rendezvous.leave(requestId);
+    return;
+  }
   const run = open(backend, account, requestId, out);
   exchange.onOver(() => backend.rendezvous.leave(requestId));
   // Some clients wait for these headers before they upload anything; with the first upload here, the run decides.

@@ -69,6 +69,7 @@ export const FAULT_KINDS = [
   "end-without-turn-ended",
   "keep-open",
   "late-checkpoint",
+  "early-checkpoint",
   "no-usage",
   "dup-frame",
 ] as const;

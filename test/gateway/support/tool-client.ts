@@ -16,7 +16,7 @@ export const TOOLS: OpenAI.ChatCompletionTool[] = [
 ];
 
 /** The calls of an answer, with what each looks at. */
-const callsOf = ({ tool_calls }: Answer): { readonly id: string; readonly at: string }[] =>
+export const callsOf = ({ tool_calls }: Answer): { readonly id: string; readonly at: string }[] =>
   (tool_calls ?? [])
     .filter((call) => call.type === "function")
     .map(({ id, function: { arguments: args } }) => ({ id, at: String(JSON.parse(args).at) }));
