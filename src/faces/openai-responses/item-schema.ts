@@ -1,18 +1,21 @@
 import { z } from "zod";
 import { tool } from "./tool-schema.ts";
 
+/** A text, with words of its own for when there is none. */
+const textBut = (error: string) => z.custom<string>((value) => typeof value === "string", { error });
+
 /** Any part of any message: clients mix them, and the role says what they mean. */
 const part = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["input_text", "output_text", "text", "summary_text"]), text: z.string() }),
   z.object({ type: z.literal("refusal"), refusal: z.string() }),
   z.object({
     type: z.literal("input_image"),
-    image_url: z.string({ error: "expected the image's URL: files by id are not kept here" }),
+    image_url: textBut("expected the image's URL: files by id are not kept here"),
   }),
   z.object({
     type: z.literal("input_file"),
     filename: z.string().nullish(),
-    file_data: z.string({ error: "expected the file's content: files by id or URL are not fetched" }),
+    file_data: textBut("expected the file's content: files by id or URL are not fetched"),
   }),
 ]);
 
