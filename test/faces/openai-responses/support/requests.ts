@@ -58,7 +58,7 @@ export const context: ParseContext = {
   },
 };
 
-export const aRequest = (over: object = {}): object => ({ model: "m", input: "hi", ...over });
+const aRequest = (over: object = {}): object => ({ model: "m", input: "hi", ...over });
 
 export const parse = (over: object = {}, options: Partial<OpenAiResponsesOptions> = {}): Promise<ParsedRequest> =>
   aFace(options).parse(aRequest(over), context);
