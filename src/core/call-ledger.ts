@@ -24,6 +24,8 @@ export type LossReason =
   | "unheard"
   /** The follow-up tells another history. */
   | "edited"
+  /** It asks something new right after the results. */
+  | "steered"
   /** It has not exactly the results that were asked for. */
   | "incomplete"
   /** The upstream ended while it waited. */

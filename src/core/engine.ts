@@ -3,8 +3,10 @@ import type { CallLedger } from "./call-ledger.ts";
 import type { Driver, ModelInfo, RunContext } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
+import { answerWithCall, mustCall } from "./forced-call.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
 import { LiveRun } from "./live-run.ts";
+import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
 import { answerInJson } from "./structured-output.ts";
 import type { Principal, Turn } from "./turn.ts";
@@ -49,10 +51,15 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
     if (found) parking.replay(turn, context, found.type === "gone" ? found.reason : "died");
     return undefined;
   };
-  const open = (turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]> =>
+  /** What is asked may say more than the client did; what waits, waits for the client's own next request. */
+  const open = (turn: Turn, context: RunContext, asked = turn): AsyncIterable<readonly TurnEvent[]> =>
     new AnswerStream({
       resume: () => resume(turn, context),
-      start: () => new LiveRun((own) => driverFor(turn.model.id).open(turn, { requestId: context.requestId, ...own })),
+      start: () =>
+        new LiveRun((own) => {
+          const run = driverFor(asked.model.id).open(asked, { requestId: context.requestId, ...own });
+          return asked.allowsParallelCalls ? run : oneCallAtATime(run);
+        }),
       onStalled: () => parking.replay(turn, context, "stalled"),
       stages: stagesFor(turn),
       signal: context.signal,
@@ -60,8 +67,11 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
       mayWait: turn.tools.length > 0,
     });
   return {
-    answer: (turn, context) =>
-      turn.output.type === "text" ? open(turn, context) : answerInJson(turn, (asked) => open(asked, context)),
+    answer: (turn, context) => {
+      const ask = (asked: Turn) => open(turn, context, asked);
+      if (mustCall(turn)) return answerWithCall(turn, ask);
+      return turn.output.type === "text" ? open(turn, context) : answerInJson(turn, ask);
+    },
     listModels: async (principal, signal) => {
       const lists = [...drivers.values()].map((driver) => driver.listModels(principal, signal));
       return (await Promise.all(lists)).flat();

@@ -1,7 +1,7 @@
 import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
 import { historyKeys } from "./history-key.ts";
 import { type LiveRun, sessionOf } from "./live-run.ts";
-import type { AssistantMessage, Message, ToolMessage, Turn } from "./turn.ts";
+import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "./turn.ts";
 import { turnBytes } from "./turn-bytes.ts";
 
 export interface ParkingLimits {
@@ -100,7 +100,7 @@ export class Parking {
   take({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
     const results = trailingResults(messages);
     const [first] = results;
-    if (!first) return undefined;
+    if (!first) return this.#passOver(messages, principal);
     const session = sessionOf(first.callId) ?? "";
     const parked = this.#runs.get(session);
     if (parked?.principalId !== principal.id) {
@@ -118,6 +118,15 @@ export class Parking {
     this.#remove(session, "repeated");
     this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
     return { type: "run", live, results };
+  }
+
+  /** A follow-up that asks something new right after the results: no run that waits could be told of it. */
+  #passOver(messages: readonly Message[], principal: Principal): Found | undefined {
+    const [first] = trailingResults(messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1));
+    const session = sessionOf(first?.callId ?? "") ?? "";
+    if (this.#runs.get(session)?.principalId !== principal.id) return undefined;
+    this.#lose(session, "steered");
+    return { type: "gone", reason: "steered" };
   }
 
   /** The follow-up is told anew, with the results it brought. */

@@ -1,6 +1,6 @@
+import { Draft } from "./draft.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
-import { JsonDraft } from "./json-draft.ts";
 import { createOutputCheck } from "./output-check.ts";
 import type { Message, OutputFormat, Turn } from "./turn.ts";
 
@@ -16,14 +16,14 @@ export async function* answerInJson(
   const check = await createOutputCheck(turn.output);
   const asked: Turn = { ...turn, system: [turn.system, instruction(turn.output)].filter(Boolean).join("\n\n") };
 
-  const draft = new JsonDraft();
-  yield* shown(ask(asked), draft);
+  const draft = new Draft();
+  yield* draft.shown(ask(asked));
   if (draft.isPassedOn) return;
   const checked = check(draft.text);
   if (checked.isValid) return yield draft.finish(checked.json);
 
-  const repaired = new JsonDraft(draft.usage);
-  yield* shown(ask(withCorrection(asked, draft.text, checked.problem)), repaired);
+  const repaired = new Draft(draft.usage);
+  yield* repaired.shown(ask(withCorrection(asked, draft.text, checked.problem)));
   if (repaired.isPassedOn) return;
   const rechecked = check(repaired.text);
   if (rechecked.isValid) return yield repaired.finish(rechecked.json);
@@ -33,16 +33,6 @@ export async function* answerInJson(
     `The model was asked twice, and its answer still does not match the JSON that was asked for: ${rechecked.problem}.`,
     { code: "invalid_json_output", retryable: false },
   );
-}
-
-async function* shown(
-  answer: AsyncIterable<readonly TurnEvent[]>,
-  draft: JsonDraft,
-): AsyncGenerator<readonly TurnEvent[], void, undefined> {
-  for await (const events of answer) {
-    const passedOn = draft.step(events);
-    if (passedOn.length > 0) yield passedOn;
-  }
 }
 
 function instruction(format: OutputFormat): string {

@@ -11,6 +11,13 @@ export class CallResults {
     this.#calls.set(id, "open");
   }
 
+  /** The calls of one answer, no two of one id. Throws `invalid-request` at the field of the second. */
+  calls(ids: readonly string[], fieldOf: (index: number) => string): void {
+    const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+    if (twice !== -1) throw invalid(fieldOf(twice), "there is a tool call with this id before it in the same message");
+    for (const id of ids) this.call(id);
+  }
+
   /** Throws `invalid-request` at this field. */
   result(id: string, field: string): void {
     const call = this.#calls.get(id);

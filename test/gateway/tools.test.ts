@@ -102,6 +102,137 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 });
 
+describe("what a client may ask of tools", () => {
+  const named = (name: string): OpenAI.ChatCompletionTool => ({ type: "function", function: { name } });
+
+  it("one call at a time: the model asks for two, the client is asked for one after the other", async () => {
+    const { start, trace } = await setUpGateway();
+    const { client } = await start();
+    const messages: Messages = [{ role: "user", content: PROMPT }];
+    const asked: string[] = [];
+    for (;;) {
+      const { choices } = await client.chat.completions.create({
+        model: "gpt-5.5",
+        messages,
+        tools: [look],
+        parallel_tool_calls: false,
+      });
+      const message = choices[0]?.message;
+      if (!message?.tool_calls) {
+        expect(message?.content).toBe("saw a saw b stream");
+        break;
+      }
+      const calls = message.tool_calls.filter((call) => call.type === "function");
+      expect(calls).toHaveLength(1);
+      asked.push(...calls.map(({ function: { arguments: args } }) => JSON.parse(args).at));
+      messages.push(message, ...results(calls));
+    }
+    expect(asked).toEqual(["a", "b"]);
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    expect(trace.some(({ kind }) => kind === "violation")).toBe(false);
+  });
+
+  it("one tool by name: no other is offered", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const { choices } = await client.chat.completions.create({
+      model: "gpt-5.5",
+      messages: [{ role: "user", content: "@sim say {{tools}} ;; call look {}" }],
+      tools: [look, named("jump")],
+      tool_choice: { type: "function", function: { name: "look" } },
+    });
+    expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { content: "look" } });
+  });
+
+  it("a call in any case: a model that twice does not call is an error, and is not asked a third time", async () => {
+    const { start, trace } = await setUpGateway();
+    const { client } = await start();
+    const refused = client.chat.completions.create({
+      model: "gpt-5.5",
+      messages: [{ role: "user", content: "@sim say no" }],
+      tools: [look],
+      tool_choice: "required",
+    });
+    await expect(refused).rejects.toMatchObject({ status: 502, code: "tool_not_called" });
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
+  });
+
+  it("names that the backend cannot take come back as they were", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const tools = ["files.read", "files/read", "x".repeat(64), "Größe"].map(named);
+    const create = (content: string) =>
+      client.chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content }], tools });
+    const offered = (await create("@sim say {{tools}}")).choices[0]?.message.content ?? "";
+    const wireNames = offered.split(/[\s,]+/);
+    expect(wireNames).toHaveLength(tools.length);
+    for (const [index, name] of wireNames.entries()) {
+      expect(name).toMatch(/^[\w-]{1,50}$/);
+      const [call] = (await create(`@sim call ${name} {}`)).choices[0]?.message.tool_calls ?? [];
+      expect(call).toMatchObject({
+        function: { name: tools[index]?.type === "function" && tools[index].function.name },
+      });
+    }
+  });
+
+  it("five hundred tools, and no more than can be offered", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const tools = Array.from({ length: 513 }, (_, n) => named(`tool_${n}`));
+    const ask = (offered: typeof tools) =>
+      client.chat.completions.create({
+        model: "gpt-5.5",
+        messages: [{ role: "user", content: '@sim call tool_499 {"x":1}' }],
+        tools: offered,
+      });
+    const [call] = (await ask(tools.slice(0, 500))).choices[0]?.message.tool_calls ?? [];
+    expect(call).toMatchObject({ function: { name: "tool_499" } });
+    await expect(ask(tools)).rejects.toMatchObject({ status: 400, param: "tools" });
+  });
+
+  it("something else after the results: it is told anew, with the results", async () => {
+    const { start, trace } = await setUpGateway();
+    const { client } = await start();
+    const opening: Messages = [{ role: "user", content: PROMPT }];
+    const first = await ask(client, opening);
+    const steered = await ask(client, [
+      ...opening,
+      first.message,
+      ...results(first.calls),
+      { role: "user", content: "@sim say {{reused}}: {{history}}" },
+    ]);
+    expect(steered.message.content).toMatch(/fresh: .*saw a.*saw b/s);
+    // The run that waited for nothing else is given up.
+    await expect.poll(() => trace.some(({ kind }) => kind === "reset")).toBe(true);
+  });
+
+  it.each<[string, (calls: OpenAI.ChatCompletionMessageFunctionToolCall[]) => Messages, string]>([
+    ["without their call", () => [{ role: "tool", tool_call_id: "none", content: "x" }], "messages[2].tool_call_id"],
+    ["two for one call", (calls) => [...results(calls), ...results(calls)], "messages[4].tool_call_id"],
+    [
+      "that are neither text nor image",
+      ([call]) => [{ role: "tool", tool_call_id: call?.id ?? "", content: [{ type: "input_audio" } as never] }],
+      "messages[2].content[0].type",
+    ],
+  ])("results %s are a 400 that names the message", async (_, resultsOf, param) => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const opening: Messages = [{ role: "user", content: PROMPT }];
+    const first = await ask(client, opening);
+    const wrong = ask(client, [...opening, first.message, ...resultsOf(first.calls)]);
+    await expect(wrong).rejects.toMatchObject({ status: 400, param });
+  });
+
+  it("a result that is missing is told to the model as missing", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const opening: Messages = [{ role: "user", content: PROMPT }];
+    const first = await ask(client, opening);
+    const next = await ask(client, [...opening, first.message, ...results(first.calls.slice(0, 1))]);
+    expect(next.message.content).toMatch(/^saw a .*not provided/);
+  });
+});
+
 describe("native requests of the model", () => {
   const bash: OpenAI.ChatCompletionTool = {
     type: "function",

@@ -82,7 +82,10 @@ const readCall = ({ id, function: called }: Call): ToolCallPart => ({
 function checkResults(messages: readonly ChatMessage[]): void {
   const results = new CallResults();
   messages.forEach((message, index) => {
-    if (message.role === "assistant") for (const { id } of message.tool_calls ?? []) results.call(id);
+    if (message.role === "assistant") {
+      const ids = (message.tool_calls ?? []).map(({ id }) => id);
+      results.calls(ids, (call) => `messages[${index}].tool_calls[${call}].id`);
+    }
     if (message.role === "tool") results.result(message.tool_call_id, `messages[${index}].tool_call_id`);
   });
 }

@@ -43,15 +43,8 @@ export function refuseUnsupported(body: Body): void {
   }
 }
 
-/** Wishes about tools that a model may be asked for and cannot be held to. */
-const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {
-  tool_choice: (value) => value === "required" || (typeof value === "object" && value !== null),
-  parallel_tool_calls: (value) => value === false,
-};
-
 export function ignoredFields(body: Body): readonly string[] {
-  const wishes = Object.keys(IS_WISH).filter((field) => IS_WISH[field]?.(valueIn(body, field)));
-  return [...IGNORED.filter((field) => valueIn(body, field) !== undefined), ...wishes];
+  return IGNORED.filter((field) => valueIn(body, field) !== undefined);
 }
 
 function valueIn(body: Body, field: string): unknown {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonObject } from "../json-object.ts";
+import { toolName, toolParameters } from "../tool-definition.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 
@@ -51,9 +52,9 @@ const message = z.discriminatedUnion("role", [
 const tool = z.object({
   type: z.literal("function"),
   function: z.object({
-    name: z.string().min(1).max(256),
+    name: toolName,
     description: z.string().nullish(),
-    parameters: jsonObject.nullish(),
+    parameters: toolParameters.nullish(),
   }),
 });
 

@@ -13,8 +13,6 @@ const IGNORED = ["temperature", "top_p", "max_tool_calls", "moderation", "contex
 
 /** Wishes that a model may be told of and cannot be held to, or that nothing here can grant. */
 const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {
-  tool_choice: (value) => value === "required" || (typeof value === "object" && value !== null),
-  parallel_tool_calls: (value) => value === false,
   truncation: (value) => value !== "disabled" && value !== undefined,
 };
 

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { jsonObject } from "../json-object.ts";
-
-const name = z.string().min(1).max(256);
+import { toolName as name, toolParameters } from "../tool-definition.ts";
 
 const functionTool = z.object({
   type: z.literal("function"),
   name,
   description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
+  parameters: toolParameters.nullish(),
 });
 
 const customTool = z.object({

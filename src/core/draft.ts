@@ -6,7 +6,7 @@ import { addUsage } from "./usage-estimate.ts";
  *
  * One that calls tools or was cut short is not final, so there is nothing to check: it is passed on as it is.
  */
-export class JsonDraft {
+export class Draft {
   #text = "";
   #usage: Usage | undefined;
   readonly #spentBefore: Usage | undefined;
@@ -28,6 +28,14 @@ export class JsonDraft {
   /** The answer has gone out, its end included if it has one. */
   get isPassedOn(): boolean {
     return this.#isPassedOn;
+  }
+
+  /** What may be shown of an answer before it is checked. */
+  async *shown(answer: AsyncIterable<readonly TurnEvent[]>): AsyncGenerator<readonly TurnEvent[], void, undefined> {
+    for await (const events of answer) {
+      const passedOn = this.step(events);
+      if (passedOn.length > 0) yield passedOn;
+    }
   }
 
   /** What may be shown of these events already. */

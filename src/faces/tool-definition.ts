@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { JsonObject } from "../core/turn.ts";
+
+/** A tool's name, in any dialect. What a backend cannot spell is its driver's to spell anew; what nobody can is refused. */
+export const toolName = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^\P{Cc}+$/u, { error: "expected a name without control characters" });
+
+/** The JSON schema of a tool's arguments. It passes by reference; only that it is one of an object is looked at. */
+export const toolParameters = z.custom<JsonObject>().superRefine((value: unknown, context) => {
+  const issue = problemOf(value);
+  if (issue) context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+});
+
+interface Problem {
+  readonly path: string[];
+  readonly message: string;
+}
+
+function problemOf(schema: unknown): Problem | undefined {
+  if (!isObject(schema)) return { path: [], message: "expected an object" };
+  const { type, properties, required } = schema;
+  const types = Array.isArray(type) ? type : [type ?? "object"];
+  if (!types.includes("object")) return { path: ["type"], message: 'expected "object": arguments have names' };
+  if (properties !== undefined && !isObject(properties)) return { path: ["properties"], message: "expected an object" };
+  const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
+  if (required !== undefined && !isList) return { path: ["required"], message: "expected an array of strings" };
+  return undefined;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
