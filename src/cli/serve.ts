@@ -30,6 +30,7 @@ export const serveCommand = () =>
         "info",
         "warn",
         "error",
+        "fatal",
         "silent",
       ]),
     )

@@ -78,6 +78,9 @@ const SETTINGS = {
     parkedBytes: wholeNumber(128 * MIB, "What waiting runs may hold, by estimate.", FROM_NONE),
     parkedBytesPerKey: wholeNumber(64 * MIB, "What those of one key may hold.", FROM_NONE),
     imageBytes: wholeNumber(5 * MIB, "Largest image."),
+    images: wholeNumber(20, "Images in a request.", FROM_NONE),
+    messages: wholeNumber(10_000, "Messages in a request."),
+    tools: wholeNumber(512, "Tools in a request.", FROM_NONE),
   },
 } as const;
 

@@ -62,7 +62,7 @@ export class Draft {
       case "tool-call":
         return [...this.#passOn(), event];
       case "done":
-        if (event.reason === "stop" && !this.#isPassedOn) return [];
+        if (event.reason === "stop" && event.stopSequence === undefined && !this.#isPassedOn) return [];
         return [...this.#passOn(), ...this.#usageEvents(), event];
       case "thinking":
       case "thinking-done":

@@ -93,6 +93,14 @@ describe("an answer in JSON", () => {
     );
   });
 
+  it("goes out as it is when a stop sequence ended it: that is what the client asked for", async () => {
+    const driver = scriptedDriver([[text('{"n": 1, "END": 2}')], [usage(), done()]]);
+    const events = await gather(ask(driver, { stop: ["END"] }));
+    expect(events[0]).toEqual(text('{"n": 1, "'));
+    expect(events.at(-1)).toEqual({ type: "done", reason: "stop", stopSequence: "END" });
+    expect(driver.turns).toHaveLength(1);
+  });
+
   it("cancels the upstream when the reader leaves", async () => {
     const driver = scriptedDriver([[thinking("a")], [thinking("b")], ...answer("{}")]);
     for await (const _ of ask(driver)) break;

@@ -31,6 +31,7 @@ import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
 import { ResumeWatch } from "./resume-watch.ts";
 import { nextAttempt, pauseMs } from "./retry.ts";
+import type { RetryBudget } from "./retry-budget.ts";
 import { encodeRunRequest } from "./run-request.ts";
 import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
@@ -60,6 +61,7 @@ export interface CursorRunParts {
   readonly renew: (plan: RunPlan) => Promise<RunPlan | undefined>;
   /** The encoding of the model's name that worked after the other did not. */
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
+  readonly retries: RetryBudget;
   /** Told of what the schema does not know, after it was answered. */
   readonly unknown: UnknownTally;
 }
@@ -391,7 +393,8 @@ export class CursorRun implements Run {
       resumes: this.#resumes,
       ageMs: performance.now() - this.#openedAt,
     });
-    if (next === undefined || this.#phase === "waiting" || this.#parts.context.signal.aborted) {
+    const isGranted = next !== "again" || this.#parts.retries.spend();
+    if (next === undefined || !isGranted || this.#phase === "waiting" || this.#parts.context.signal.aborted) {
       this.#fail(error);
       return;
     }

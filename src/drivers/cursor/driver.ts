@@ -6,6 +6,7 @@ import { createOwners, renewedCredential, withCredential } from "./credential.ts
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
+import { RetryBudget } from "./retry-budget.ts";
 import type { Transports } from "./stream.ts";
 import { TIME_ZONE } from "./time-zone.ts";
 import { UnknownTally } from "./unknown.ts";
@@ -30,10 +31,12 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const { origin, transports, models, checkpoints, access, clientVersion } = options;
   const endpoints = new Endpoints({ origin, http1: transports.h1, transport: options.transport });
   const ownerOf = createOwners();
+  const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
   return {
     open(turn, context) {
       const { principal } = turn;
+      retries.earn();
       const planFor = async (credential: ModelCredential): Promise<RunPlan> => {
         const caller = {
           token: credential.token.reveal(),
@@ -53,6 +56,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         transports,
         checkpoints,
         unknown,
+        retries,
         plan: () => withCredential(principal, access, planFor),
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
