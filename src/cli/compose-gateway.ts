@@ -13,7 +13,6 @@ import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
 import type { ImageLoader } from "../faces/face.ts";
-import type { RequestLimits } from "../faces/request-limits.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall } from "../observe/log-call.ts";
@@ -70,10 +69,11 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
   });
+  const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: withAliases(engine, config.models),
-    dialects: createDialects(state, requestLimits(config.limits)),
-    images: createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes }),
+    dialects: createDialects({ state, images, limits: config.limits }),
+    images,
     async close() {
       engine.close();
       transports.h2.destroy();
@@ -90,12 +90,6 @@ const parkingLimits = (limits: Limits): ParkingLimits => ({
   runsPerPrincipal: limits.parkedRunsPerKey,
   bytes: limits.parkedBytes,
   bytesPerPrincipal: limits.parkedBytesPerKey,
-});
-
-const requestLimits = ({ images, messages, tools }: Limits): RequestLimits => ({
-  maxImages: images,
-  maxMessages: messages,
-  maxTools: tools,
 });
 
 /** On a shared server, what others ask to be fetched is fetched from inside its network: only if somebody says so. */

@@ -1,5 +1,9 @@
 import { randomBytes } from "node:crypto";
+import type { Limits } from "../config/settings.ts";
 import { Secret } from "../core/secret.ts";
+import { createAnthropicMessagesFace } from "../faces/anthropic-messages/index.ts";
+import { modelObject, modelPage } from "../faces/anthropic-messages/models.ts";
+import type { ImageLoader } from "../faces/face.ts";
 import { createOpenAiChatFace } from "../faces/openai-chat/index.ts";
 import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
 import { createResponseArchive } from "../faces/openai-responses/archive.ts";
@@ -7,31 +11,42 @@ import { createOpenAiResponsesFace } from "../faces/openai-responses/index.ts";
 import { createReasoningSeal } from "../faces/openai-responses/reasoning-seal.ts";
 import type { RequestLimits } from "../faces/request-limits.ts";
 import type { Dialect, Dialects } from "../server/dialect.ts";
+import { helloRoute } from "../server/hello-route.ts";
+import { queryRoute } from "../server/query-route.ts";
 import { responseRoutes } from "../server/response-routes.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createResponseStore } from "../state/response-store.ts";
 import type { StateDatabase } from "../state/state-database.ts";
 
-/** Every dialect that the gateway speaks. */
-export function createDialects(state: StateDatabase, limits: RequestLimits): Dialects {
-  const startedAt = Math.floor(Date.now() / 1000);
-  return [
-    {
-      face: createOpenAiChatFace({ limits }),
-      path: "/v1/chat/completions",
-      models: {
-        list: (models) => modelList(models, startedAt),
-        one: (model) => modelEntry(model, startedAt),
-      },
-    },
-    createResponsesDialect(state, limits),
-  ];
+export interface DialectOptions {
+  readonly state: StateDatabase;
+  readonly images: ImageLoader;
+  readonly limits: Limits;
 }
 
-function createResponsesDialect(state: StateDatabase, limits: RequestLimits): Dialect {
+/** Every dialect that the gateway speaks. */
+export function createDialects(options: DialectOptions): Dialects {
+  const startedAt = new Date();
+  return [openAiChat(startedAt, options), openAiResponses(options), anthropicMessages(startedAt, options)];
+}
+
+function openAiChat(startedAt: Date, { limits }: DialectOptions): Dialect {
+  const created = Math.floor(startedAt.getTime() / 1000);
+  return {
+    face: createOpenAiChatFace({ limits: requestLimits(limits) }),
+    path: "/v1/chat/completions",
+    models: { list: (models) => modelList(models, created), one: (model) => modelEntry(model, created) },
+  };
+}
+
+function openAiResponses({ state, limits }: DialectOptions): Dialect {
   const path = "/v1/responses";
   const store = createResponseStore(state);
-  const face = createOpenAiResponsesFace({ limits, store, seal: createReasoningSeal(sealSecret(state)) });
+  const face = createOpenAiResponsesFace({
+    limits: requestLimits(limits),
+    store,
+    seal: createReasoningSeal(sealSecret(state)),
+  });
   return { face, path, routes: responseRoutes(path, face, createResponseArchive(store)) };
 }
 
@@ -42,3 +57,27 @@ function sealSecret(state: StateDatabase): Secret {
   kept.set("secret", secret);
   return new Secret(secret);
 }
+
+function anthropicMessages(startedAt: Date, { images, limits }: DialectOptions): Dialect {
+  const createdAt = startedAt.toISOString();
+  const face = createAnthropicMessagesFace({ limits: requestLimits(limits) });
+  const path = "/v1/messages";
+  const answer = face.countTokens;
+  return {
+    face,
+    path,
+    models: { list: (models) => modelPage(models, createdAt), one: (model) => modelObject(model, createdAt) },
+    isSpokenBy: (headers) => headers["anthropic-version"] !== undefined,
+    routes: [
+      queryRoute({ path: `${path}/count_tokens`, face, images, limits, answer }),
+      helloRoute("/", face),
+      helloRoute("/api/hello", face),
+    ],
+  };
+}
+
+const requestLimits = ({ images, messages, tools }: Limits): RequestLimits => ({
+  maxImages: images,
+  maxMessages: messages,
+  maxTools: tools,
+});

@@ -105,7 +105,8 @@ export class Exchange {
   }
 
   commonHeaders(): Record<string, string> {
-    return { "x-request-id": this.id, "x-content-type-options": "nosniff" };
+    // OpenAI's clients look for the one, Anthropic's for the other.
+    return { "x-request-id": this.id, "request-id": this.id, "x-content-type-options": "nosniff" };
   }
 }
 

@@ -1,21 +1,24 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateObject, generateText, streamText } from "ai";
+import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 describe("the AI SDK through the gateway", () => {
-  it.each(["compatible", "openai"] as const)(
+  it.each(["compatible", "openai", "anthropic"] as const)(
     "generates and streams, with reasoning and usage: %s",
     async (provider) => {
       const { start } = await setUpGateway();
       const { url } = await start();
       const baseURL = `${url}/v1`;
-      const model =
-        provider === "compatible"
-          ? createOpenAICompatible({ name: "excursor", baseURL, apiKey: KEY, includeUsage: true })("gpt-5.5")
-          : createOpenAI({ baseURL, apiKey: KEY }).chat("gpt-5.5");
+      const model = {
+        compatible: () =>
+          createOpenAICompatible({ name: "excursor", baseURL, apiKey: KEY, includeUsage: true })("gpt-5.5"),
+        openai: () => createOpenAI({ baseURL, apiKey: KEY }).chat("gpt-5.5"),
+        anthropic: () => createAnthropic({ baseURL, apiKey: KEY })("gpt-5.5"),
+      }[provider]();
       const { text, usage, finishReason } = await generateText({
         model,
         system: "Be brief.",
@@ -26,7 +29,7 @@ describe("the AI SDK through the gateway", () => {
       const stream = streamText({ model, prompt: "@sim think hm so ;; say one two three", maxRetries: 0 });
       expect(await stream.text).toBe("one two three");
       expect(await stream.finishReason).toBe("stop");
-      if (provider === "compatible") expect(await stream.reasoningText).toBe("hm so");
+      if (provider !== "openai") expect(await stream.reasoningText).toBe("hm so");
     },
   );
 
@@ -47,5 +50,29 @@ describe("the AI SDK through the gateway", () => {
       maxRetries: 0,
     });
     expect(object).toEqual({ city: "Bern" });
+  });
+
+  it("Anthropic's dialect: objects, and several steps of calls that bring the thinking back", async () => {
+    const { start, trace } = await setUpGateway();
+    const { url } = await start();
+    const model = createAnthropic({ baseURL: `${url}/v1`, apiKey: KEY })("claude-sonnet-5");
+    const { object } = await generateObject({
+      model,
+      schema: z.object({ city: z.string() }),
+      prompt: '@sim call json {"city":"Bern"} ;; say {"city":"Bern"}',
+      maxRetries: 0,
+    });
+    expect(object).toEqual({ city: "Bern" });
+    trace.length = 0;
+    const { text } = await generateText({
+      model,
+      prompt:
+        '@sim think hm ;; call look {"at":"a"} ;; call look {"at":"b"} ;; wait ;; call look {"at":"c"} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}',
+      stopWhen: stepCountIs(5),
+      tools: { look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `saw ${at}` }) },
+      maxRetries: 0,
+    });
+    expect(text).toBe("saw a saw b saw c stream");
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
   });
 });

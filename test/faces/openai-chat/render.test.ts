@@ -6,7 +6,7 @@ import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
 import { done, text, thinking, usage } from "../../core/support/turns.ts";
-import { cutInto, driverEvents } from "./support/driver-events.ts";
+import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { aFace, aRequest, CREATED, context, parse } from "./support/requests.ts";
 import { readSse } from "./support/sse.ts";
 

@@ -31,19 +31,26 @@ export interface Stage {
   start(...flags: string[]): Promise<GatewayProcess>;
 }
 
-/** A simulated backend in this process, and gateways as processes of their own, as users run them. */
-export async function setUpGateway(sim: Partial<SimOptions> = {}, environment: Environment = {}): Promise<Stage> {
+type Defer = (cleanup: () => unknown) => void;
+
+/**
+ * A simulated backend in this process, and gateways as processes of their own, as users run them. All are gone after the
+ * test, unless somebody else sees to it.
+ */
+export async function setUpGateway(
+  sim: Partial<SimOptions> = {},
+  environment: Environment = {},
+  defer: Defer = (cleanup) => cleanups.push(cleanup),
+): Promise<Stage> {
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });
   const home = mkdtempSync(join(tmpdir(), "excursor-gateway-"));
-  cleanups.push(
-    () => rmSync(home, { recursive: true, force: true }),
-    () => backend.close(),
-  );
+  defer(() => rmSync(home, { recursive: true, force: true }));
+  defer(() => backend.close());
   return {
     trace,
     simUrl: backend.url,
-    start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags),
+    start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags, defer),
   };
 }
 
@@ -54,6 +61,7 @@ async function startProcess(
   upstream: string,
   environment: Environment,
   flags: readonly string[],
+  defer: Defer,
 ): Promise<GatewayProcess> {
   const args = ["serve", "--port", "0", "--upstream", upstream, "--token", "tester", "--key", KEY, "--json", ...flags];
   const child = spawn(process.execPath, ["bin/excursor.js", ...args], {
@@ -69,7 +77,7 @@ async function startProcess(
     child.kill("SIGTERM");
     return exited;
   };
-  cleanups.push(stop);
+  defer(stop);
   const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), exited.then(() => [undefined])]);
   if (line === undefined) throw new Error(`the gateway did not start: ${log}`);
   const { url } = JSON.parse(line) as { url: string };

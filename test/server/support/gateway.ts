@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import type { ImageLoader } from "../../../src/faces/face.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";
@@ -50,6 +51,8 @@ export async function startTestGateway(
       if (line["msg"] === "request") waiting.get(String(line["requestId"]))?.(line);
     }
   };
+  const images: ImageLoader = { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const gateway = await startGateway({
     host: "127.0.0.1",
     port: 0,
@@ -58,12 +61,12 @@ export async function startTestGateway(
     hosts: [],
     origins: [],
     engine,
-    dialects: createDialects(await openStateDatabase(":memory:")),
-    images: { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) },
+    dialects: createDialects({ state: await openStateDatabase(":memory:"), images, limits }),
+    images,
     redactor,
     log: createLog({ level: "debug", redactor, write, isPretty: false }),
     ...options,
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits,
   });
   gateways.push(gateway);
   const logged = (requestId: string) =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { DoneReason, TurnEvent } from "../../../../src/core/events.ts";
-import type { JsonObject } from "../../../../src/core/turn.ts";
+import type { DoneReason, TurnEvent } from "../../../src/core/events.ts";
+import type { JsonObject } from "../../../src/core/turn.ts";
 
 const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 12 });
 

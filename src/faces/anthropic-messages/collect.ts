@@ -1,0 +1,95 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent, Usage } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { AnswerCollector } from "../face.ts";
+import { type AnswerHead, stopFields } from "./answer.ts";
+import { mintSignature } from "./signature.ts";
+import { openingUsage, usageObject } from "./usage.ts";
+
+type Block =
+  | { readonly type: "text"; text: string }
+  | { readonly type: "thinking"; text: string; signature: string | undefined; isWhole: boolean }
+  | { readonly type: "call"; readonly id: string; readonly name: string; input: JsonObject };
+
+/** The whole answer as one `message`. */
+export class MessageCollector implements AnswerCollector {
+  readonly #head: AnswerHead;
+  readonly #blocks: Block[] = [];
+  #usage: Usage | undefined;
+  #done: Extract<TurnEvent, { type: "done" }> | undefined;
+
+  constructor(head: AnswerHead) {
+    this.#head = head;
+  }
+
+  step(events: readonly TurnEvent[]): void {
+    for (const event of events) this.#take(event);
+  }
+
+  body(): JsonObject {
+    if (!this.#done) throw new ExcursorError("internal", "An answer was sent before it was whole.");
+    const { id, model, inputTokens } = this.#head;
+    return {
+      id,
+      type: "message",
+      role: "assistant",
+      model,
+      content: this.#blocks.map(contentBlock),
+      ...stopFields(this.#done),
+      usage: this.#usage ? usageObject(this.#usage) : openingUsage(inputTokens()),
+    };
+  }
+
+  #take(event: TurnEvent): void {
+    const last = this.#blocks.at(-1);
+    switch (event.type) {
+      case "text":
+        if (last?.type === "text") last.text += event.text;
+        else this.#blocks.push({ type: "text", text: event.text });
+        return;
+      case "thinking":
+        if (last?.type === "thinking" && !last.isWhole) last.text += event.text;
+        else this.#blocks.push({ type: "thinking", text: event.text, signature: undefined, isWhole: false });
+        return;
+      case "thinking-done":
+        if (last?.type === "thinking") Object.assign(last, { isWhole: true, signature: event.signature });
+        return;
+      case "tool-call-start":
+        this.#blocks.push({ type: "call", id: event.id, name: event.name, input: {} });
+        return;
+      case "tool-call":
+        this.#complete(event.id, event.name, event.args);
+        return;
+      case "usage":
+        this.#usage = event.usage;
+        return;
+      case "done":
+        this.#done = event;
+        return;
+      case "tool-call-delta":
+      case "notice":
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #complete(id: string, name: string, input: JsonObject): void {
+    const begun = this.#blocks.find((block) => block.type === "call" && block.id === id);
+    if (begun?.type === "call") begun.input = input;
+    else this.#blocks.push({ type: "call", id, name, input });
+  }
+}
+
+function contentBlock(block: Block): JsonObject {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "thinking":
+      return { type: "thinking", thinking: block.text, signature: block.signature ?? mintSignature(block.text) };
+    case "call":
+      return { type: "tool_use", id: block.id, name: block.name, input: block.input };
+    default:
+      return block satisfies never;
+  }
+}

@@ -1,0 +1,60 @@
+import type { z } from "zod";
+import type { OutputFormat, Turn } from "../../core/turn.ts";
+import type { ParseContext } from "../face.ts";
+import { invalid } from "../invalid.ts";
+import { checkCount, type RequestLimits } from "../request-limits.ts";
+import { invalidRequest } from "../schema-issue.ts";
+import { readEffort } from "./effort.ts";
+import { ignoredFields } from "./ignored.ts";
+import { countImages, readMessages } from "./messages.ts";
+import { refuseThread } from "./refuse-thread.ts";
+import type { CountRequest, MessagesRequest } from "./schema.ts";
+import { lastInstructionAsQuestion, readSystem } from "./system.ts";
+import { readTools } from "./tools.ts";
+
+/** A body as a request, or the first thing that is wrong with it. */
+export function readRequest<T extends CountRequest>(schema: z.ZodType<T>, body: unknown, limits: RequestLimits): T {
+  if (typeof body === "object" && body !== null) {
+    const fields = body as Readonly<Record<string, unknown>>;
+    checkCount("messages", fields["messages"], limits.maxMessages);
+    checkCount("tools", fields["tools"], limits.maxTools);
+    refuseThread(fields["thread"]);
+  }
+  const result = schema.safeParse(body);
+  if (!result.success) throw invalidRequest(result.error, body);
+  const images = countImages(result.data.messages);
+  if (images > limits.maxImages)
+    throw invalid("messages", `expected at most ${limits.maxImages} images, got ${images}`);
+  return result.data;
+}
+
+export interface ReadTurn {
+  readonly turn: Turn;
+  readonly ignored: readonly string[];
+}
+
+/** `body` is what the request was read from: it has the fields that are of no use to us. */
+export async function toTurn(
+  request: CountRequest & Partial<Pick<MessagesRequest, "max_tokens" | "stop_sequences">>,
+  body: unknown,
+  { principal, images }: ParseContext,
+): Promise<ReadTurn> {
+  const asked = { ...request, messages: [...lastInstructionAsQuestion(request.messages)] };
+  const { ignored, ...tools } = readTools(asked);
+  const turn: Turn = {
+    principal,
+    model: { id: request.model, effort: readEffort(request) },
+    ...tools,
+    system: readSystem(asked),
+    messages: await readMessages(asked.messages, images),
+    stop: (request.stop_sequences ?? []).filter((text) => text !== ""),
+    maxOutputTokens: request.max_tokens,
+    output: readFormat(request),
+  };
+  return { turn, ignored: [...ignoredFields(body as Readonly<Record<string, unknown>>), ...ignored] };
+}
+
+function readFormat({ output_config, output_format }: CountRequest): OutputFormat {
+  const format = output_config?.format ?? output_format;
+  return format ? { type: "json-schema", name: "answer", schema: format.schema } : { type: "text" };
+}

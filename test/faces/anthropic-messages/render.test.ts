@@ -1,0 +1,209 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import type { TurnEvent } from "../../../src/core/events.ts";
+import { mintSignature } from "../../../src/faces/anthropic-messages/signature.ts";
+import { done, text, thinking, usage } from "../../core/support/turns.ts";
+import { readEvents } from "../../gateway/support/dialect.ts";
+import { anthropicMessages } from "../../gateway/support/dialects/anthropic-messages.ts";
+import { cutInto, driverEvents } from "../support/driver-events.ts";
+import { aFace, parse } from "./support/requests.ts";
+
+/** Each event exactly as a whole-object JSON.stringify would write it. */
+const written = (...events: { readonly type: string }[]) =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+
+const opening = {
+  input_tokens: 1,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: 0,
+  output_tokens_details: { thinking_tokens: 0 },
+  is_estimate: true,
+};
+const started = {
+  type: "message_start",
+  message: {
+    id: "msg_r1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: opening,
+  },
+};
+const ping = { type: "ping" };
+const begun = (index: number, content_block: object) => ({ type: "content_block_start", index, content_block });
+const delta = (index: number, of: object) => ({ type: "content_block_delta", index, delta: of });
+const said = (index: number, value: string) => delta(index, { type: "text_delta", text: value });
+const thought = (index: number, value: string) => delta(index, { type: "thinking_delta", thinking: value });
+const signed = (index: number, signature: string) => delta(index, { type: "signature_delta", signature });
+const json = (index: number, partial_json: string) => delta(index, { type: "input_json_delta", partial_json });
+const ended = (index: number) => ({ type: "content_block_stop", index });
+const TEXT = { type: "text", text: "" };
+const THINKING = { type: "thinking", thinking: "", signature: "" };
+const used = (id: string, name = "t") => ({ type: "tool_use", id, name, input: {} });
+
+const whole = (id: string, args = {}): TurnEvent => ({ type: "tool-call", id, name: "t", args });
+const start = (id: string): TurnEvent => ({ type: "tool-call-start", id, name: "t" });
+const piece = (id: string, of: string): TurnEvent => ({ type: "tool-call-delta", id, json: of });
+
+async function render(...batches: (readonly TurnEvent[])[]): Promise<string> {
+  const renderer = (await parse({ stream: true })).stream();
+  return batches.map((batch) => renderer.step(batch)).join("");
+}
+
+describe("the events", () => {
+  it.each<[string, readonly TurnEvent[], readonly { readonly type: string }[]]>([
+    ["text", [text('a"\n\u2028'), text("b")], [started, begun(0, TEXT), ping, said(0, 'a"\n\u2028'), said(0, "b")]],
+    [
+      "thinking, and a signature of ours",
+      [thinking("h"), thinking("m"), { type: "thinking-done", durationMs: 1 }, text("a")],
+      [
+        started,
+        begun(0, THINKING),
+        ping,
+        thought(0, "h"),
+        thought(0, "m"),
+        signed(0, mintSignature("hm")),
+        ended(0),
+        begun(1, TEXT),
+        said(1, "a"),
+      ],
+    ],
+    [
+      "thinking, and the upstream's own signature",
+      [thinking("h"), { type: "thinking-done", durationMs: 1, signature: "theirs" }],
+      [started, begun(0, THINKING), ping, thought(0, "h"), signed(0, "theirs"), ended(0)],
+    ],
+    [
+      "thinking that nobody ended",
+      [thinking("h"), text("a")],
+      [
+        started,
+        begun(0, THINKING),
+        ping,
+        thought(0, "h"),
+        signed(0, mintSignature("h")),
+        ended(0),
+        begun(1, TEXT),
+        said(1, "a"),
+      ],
+    ],
+    ["nothing to show", [usage(), { type: "notice", code: "x", text: "y" }], []],
+    [
+      "a whole call",
+      [text("a"), whole("1", { x: 1 })],
+      [started, begun(0, TEXT), ping, said(0, "a"), ended(0), begun(1, used("1")), json(1, '{"x":1}'), ended(1)],
+    ],
+    [
+      "a call that was streamed, not told twice",
+      [start("1"), piece("1", '{"x"'), piece("1", ""), piece("1", ":1}"), whole("1", { x: 1 })],
+      [started, begun(0, used("1")), ping, json(0, '{"x"'), json(0, ":1}"), ended(0)],
+    ],
+    [
+      "what comes within a call waits for its end",
+      [
+        start("1"),
+        start("2"),
+        piece("2", "{"),
+        piece("1", "{}"),
+        text("a"),
+        piece("2", "}"),
+        whole("2"),
+        whole("1"),
+        text("b"),
+      ],
+      [
+        started,
+        begun(0, used("1")),
+        ping,
+        json(0, "{}"),
+        ended(0),
+        begun(1, used("2")),
+        json(1, "{"),
+        json(1, "}"),
+        ended(1),
+        begun(2, TEXT),
+        said(2, "a"),
+        said(2, "b"),
+      ],
+    ],
+  ])("%s", async (_, events, expected) => {
+    expect(await render(events)).toBe(written(...expected));
+  });
+
+  it.each<[string, TurnEvent, object]>([
+    ["stop", done(), { stop_reason: "end_turn", stop_sequence: null }],
+    [
+      "a stop sequence",
+      { type: "done", reason: "stop", stopSequence: "x" },
+      { stop_reason: "stop_sequence", stop_sequence: "x" },
+    ],
+    ["length", done("length"), { stop_reason: "max_tokens", stop_sequence: null }],
+    ["calls", done("tool-calls"), { stop_reason: "tool_use", stop_sequence: null }],
+    ["a filter", done("content-filter"), { stop_reason: "refusal", stop_sequence: null }],
+  ])("the end: %s", async (_, end, stop) => {
+    const figures = {
+      input_tokens: 6,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 4,
+      output_tokens: 5,
+      output_tokens_details: { thinking_tokens: 1 },
+    };
+    const closing = [{ type: "message_delta", delta: stop, usage: figures }, { type: "message_stop" }];
+    expect(await render([text("a"), usage(), end])).toBe(
+      written(started, begun(0, TEXT), ping, said(0, "a"), ended(0), ...closing),
+    );
+    expect(await render([usage(), end])).toBe(written(started, ...closing));
+  });
+
+  it("an error is an event, and a silence a ping", async () => {
+    const renderer = (await parse({ stream: true })).stream();
+    renderer.step([text("a")]);
+    expect(renderer.keepAlive).toBe(written(ping));
+    const failed = renderer.fail(new ExcursorError("upstream-unavailable", "It is gone."), "r1");
+    expect(failed).toBe(
+      written({
+        type: "error",
+        error: { type: "overloaded_error", message: "It is gone.", details: { error_code: "upstream_unavailable" } },
+        request_id: "r1",
+      } as { readonly type: string }),
+    );
+  });
+
+  it("whatever a driver does, the order holds, any batching gives the same, and the whole answer is the same", async () => {
+    const parsed = await parse({ stream: true });
+    fc.assert(
+      fc.property(driverEvents, fc.array(fc.nat(30)), (events, at) => {
+        const renderer = parsed.stream();
+        const stream = cutInto(events, at)
+          .map((batch) => renderer.step(batch))
+          .join("");
+        expect(stream).toBe(parsed.stream().step(events));
+        const collector = parsed.collect();
+        collector.step(events);
+        const whole = anthropicMessages.answer(collector.body());
+        expect(anthropicMessages.streamed(readEvents(stream))).toEqual(JSON.parse(JSON.stringify(whole)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("the errors", () => {
+  it("have the type of their kind, a code and, where it is known, a field", () => {
+    const { status, headers, body } = aFace().error(
+      new ExcursorError("rate-limited", "Too fast.", { retryAfterMs: 1500, field: "model", code: "slow_down" }),
+      "r1",
+    );
+    expect([status, headers]).toEqual([429, { "retry-after": "2", "retry-after-ms": "1500" }]);
+    expect(body).toEqual({
+      type: "error",
+      error: { type: "rate_limit_error", message: "Too fast.", details: { error_code: "slow_down", field: "model" } },
+      request_id: "r1",
+    });
+  });
+});

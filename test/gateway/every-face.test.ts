@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type DialectAdapter, type Question, readEvents, type Said } from "./support/dialect.ts";
+import { DIALECTS } from "./support/dialects/index.ts";
+import { KEY, type Stage, setUpGateway } from "./support/gateway-process.ts";
+
+const PNG =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const LOOK = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
+
+const user = (text: string, image?: string): Said => ({ type: "user", text, ...(image !== undefined && { image }) });
+const answered = (answer: Pick<Answer, "echo">): Said => ({ type: "answer", answer });
+const results = ({ calls }: Answer): Said => ({
+  type: "results",
+  results: calls.map(({ id, args }) => ({ id, text: `saw ${(args as { at: string }).at}` })),
+});
+
+/** Asks in a dialect, streamed or whole. */
+class Client {
+  readonly #dialect: DialectAdapter;
+  readonly #url: string;
+
+  constructor(dialect: DialectAdapter, url: string) {
+    this.#dialect = dialect;
+    this.#url = url;
+  }
+
+  async ask(question: Question, isStream: boolean): Promise<Answer> {
+    const response = await this.post(JSON.stringify(this.#dialect.body(question, isStream)));
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${response.status}: ${text}`);
+    return isStream ? this.#dialect.streamed(readEvents(text)) : this.#dialect.answer(JSON.parse(text));
+  }
+
+  /** What is refused: the status and the error, in the dialect's shape. */
+  async refusal(body: string, key = KEY) {
+    const response = await this.post(body, { key });
+    const error = this.#dialect.error(await response.json());
+    return { status: response.status, headers: response.headers, ...error };
+  }
+
+  post(body: string, { key = KEY, signal }: { readonly key?: string; readonly signal?: AbortSignal } = {}) {
+    return fetch(`${this.#url}${this.#dialect.path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...this.#dialect.headers(key) },
+      body,
+      ...(signal && { signal }),
+    });
+  }
+}
+
+describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
+  const cleanups: (() => unknown)[] = [];
+  let stage: Stage;
+  let url: string;
+
+  beforeAll(async () => {
+    stage = await setUpGateway({ hostConfig }, {}, (cleanup) => cleanups.push(cleanup));
+    ({ url } = await stage.start());
+  });
+  afterAll(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  });
+  beforeEach(() => {
+    stage.trace.length = 0;
+  });
+  const traced = (...kinds: string[]) => stage.trace.filter(({ kind }) => kinds.includes(kind)).length;
+
+  describe.each(DIALECTS)("$name", (dialect) => {
+    let client: Client;
+    beforeAll(() => {
+      client = new Client(dialect, url);
+    });
+    const body = (question: Question, over: object = {}, isStream = false) =>
+      JSON.stringify({ ...dialect.body(question, isStream), ...over });
+
+    describe.each([false, true])("streamed: %s", (isStream) => {
+      const ask = (question: Question) => client.ask(question, isStream);
+      const askFor = (...messages: Said[]) => ask({ messages });
+
+      it("the backend receives what the client sent, and the client what the backend said", async () => {
+        const first = await askFor(user("@sim say hello wide\\nworld"));
+        expect(first).toMatchObject({ text: "hello wide\nworld", thinking: "", calls: [], finish: "stop" });
+        const { text } = await ask({
+          system: "Be brief.",
+          messages: [
+            user("@sim say hello wide\\nworld"),
+            answered(first),
+            user("@sim say {{system}}|{{history}}|{{images}}|{{tools}}|{{reused}}", PNG),
+          ],
+          tools: [LOOK],
+        });
+        const history = "user: @sim say hello wide\\nworld\nassistant: hello wide\\nworld";
+        expect(text.split("|")).toEqual(["Be brief.", history, "1 image/png:70", "look", "checkpoint"]);
+      });
+
+      it("thinking is apart from the text, and a conversation goes on that brings it back", async () => {
+        const question = user("@sim think let me see ;; say so ;; think and then ;; say it is");
+        const first = await askFor(question);
+        expect(first).toMatchObject({ text: "soit is", thinking: "let me seeand then" });
+        const second = await askFor(question, answered(first), user("@sim say {{reused}}"));
+        expect(second.text).toBe("checkpoint");
+      });
+
+      it("usage is what the backend reports, or an estimate", async () => {
+        const { usage } = await askFor(user("@sim usage 100 20 5 ;; say counted"));
+        expect(usage).toEqual({ input: 100, cached: 5, output: 20 });
+        const { usage: estimate } = await askFor(user("@sim say some words ;; fault no-usage"));
+        expect(estimate?.input).toBeGreaterThan(0);
+        expect(estimate?.output).toBeGreaterThan(0);
+      });
+
+      it("effort chooses among what the model offers", async () => {
+        const { text } = await ask({ messages: [user("@sim say {{model}}")], effort: "high" });
+        expect(text).toMatch(/^gpt-5\.5(-high| .*=high)/);
+      });
+
+      it("two calls at once are answered by their results, on the same upstream stream", async () => {
+        const prompt =
+          '@sim say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}';
+        const first = await ask({ messages: [user(prompt)], tools: [LOOK] });
+        expect(first).toMatchObject({ text: "first", finish: "calls" });
+        expect(first.calls.map(({ name, args }) => [name, args])).toEqual([
+          ["look", { at: "a" }],
+          ["look", { at: "b" }],
+        ]);
+        const messages = [user(prompt), answered(first), results(first)];
+        const second = await ask({ messages, tools: [LOOK] });
+        expect([second.text, second.finish]).toEqual(["saw a saw b stream", "stop"]);
+        expect(traced("run_request")).toBe(1);
+        const third = await ask({
+          messages: [...messages, answered(second), user("@sim say {{reused}}")],
+          tools: [LOOK],
+        });
+        expect(third.text).toBe("checkpoint");
+      });
+
+      it("calls one after the other, with thinking between them, pay one beginning", async () => {
+        const steps = ["a", "b", "c"].map((at) => `think about ${at} ;; call look {"at":"${at}"} ;; wait`);
+        const messages = [user(`@sim ${steps.join(" ;; ")} ;; say done {{reused}}`)];
+        let answer = await ask({ messages, tools: [LOOK] });
+        while (answer.finish === "calls") {
+          messages.push(answered(answer), results(answer));
+          answer = await ask({ messages, tools: [LOOK] });
+        }
+        expect([answer.text, messages.length]).toEqual(["done stream", 7]);
+        expect(traced("run_request")).toBe(1);
+      });
+
+      it("results that come after a restart are told anew from the transcript", async () => {
+        const prompt = '@sim call look {"at":"a"} ;; say {{result}} {{reused}}';
+        const other = await stage.start();
+        const first = await new Client(dialect, other.url).ask({ messages: [user(prompt)], tools: [LOOK] }, isStream);
+        await other.stop();
+        const messages = [user(prompt), answered(first), results(first)];
+        expect((await ask({ messages, tools: [LOOK] })).text).toBe("saw a fresh");
+      });
+
+      it("a stop sequence and the number of tokens end the answer, and the upstream", async () => {
+        const stopped = await ask({
+          messages: [user("@sim say one two three four ;; silent 60000")],
+          stop: "three",
+        });
+        expect([stopped.text, stopped.finish]).toEqual(["one two ", "stop"]);
+        const short = await ask({ messages: [user("@sim tokens 500 0 ;; silent 60000")], maxTokens: 10 });
+        expect(short.finish).toBe("length");
+        expect(short.text.length).toBe(40);
+        await expect.poll(() => traced("reset"), { timeout: 5000 }).toBe(2);
+      });
+
+      it("JSON fits its schema, or is none", async () => {
+        const schema = {
+          type: "object",
+          properties: { city: { type: "string" } },
+          required: ["city"],
+          additionalProperties: false,
+        };
+        const { text } = await ask({ messages: [user('@sim say ```json\\n{"city": "Bern"}\\n```')], schema });
+        expect(JSON.parse(text)).toEqual({ city: "Bern" });
+        await expect(ask({ messages: [user("@sim say no city")], schema })).rejects.toThrow(/^502/);
+      });
+
+      it("a stream that drops is resumed from its checkpoint, unseen", async () => {
+        expect((await askFor(user("@sim say one ;; fault rst ;; say two"))).text).toBe("onetwo");
+      });
+
+      it("an error before the first token has its status", async () => {
+        const question: Question = { messages: [user("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=7 slow")] };
+        const limited = await client.refusal(body(question, {}, isStream));
+        expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "7"]);
+        const failed = await client.refusal(body({ messages: [user("@sim fail unavailable")] }, {}, isStream));
+        expect(failed.status).toBe(503);
+        const unknown = await client.refusal(body({ model: "gpt-5.6", messages: [user("hi")] }, {}, isStream));
+        expect(unknown).toMatchObject({ status: 404, message: expect.stringContaining("gpt-5.5") });
+      });
+
+      it("a client that leaves takes its question with it", async () => {
+        const abort = new AbortController();
+        const question: Question = { messages: [user("@sim say a ;; silent 60000")] };
+        const asked = client.post(body(question, {}, isStream), { signal: abort.signal });
+        asked.catch(() => {});
+        await expect.poll(() => traced("run_request")).toBe(1);
+        abort.abort();
+        await expect.poll(() => traced("reset"), { timeout: 5000 }).toBe(1);
+      });
+    });
+
+    it("an upstream that fails in the middle is an error, and no sign of success follows", async () => {
+      const question: Question = { messages: [user("@sim say shown ;; fail internal went wrong")] };
+      const answer = await client.ask(question, true);
+      expect(answer).toMatchObject({
+        text: "shown",
+        finish: undefined,
+        error: expect.stringContaining("went wrong"),
+      });
+      const { status, message } = await client.refusal(body(question));
+      expect(status).toBeGreaterThanOrEqual(500);
+      expect(message).toContain("went wrong");
+    });
+
+    it.each<[string, (question: Question) => string, number]>([
+      ["no JSON", () => "{", 400],
+      ["a list", () => "[]", 400],
+      ["a wrong type", (question) => body(question, { model: 5 }), 400],
+      ["a wrong type where it counts", (question) => body(question, { stream: "yes" }), 400],
+      ["no messages", () => body({ messages: [] }), 400],
+      [
+        "a result of no call",
+        () => body({ messages: [user("a"), { type: "results", results: [{ id: "x", text: "" }] }] }),
+        400,
+      ],
+      ["a schema that is none", (question) => body({ ...question, schema: { type: "no such type" } }), 400],
+      ["too many bytes", (question) => `${body(question)}${" ".repeat(33 * 1024 * 1024)}`, 413],
+    ])("%s is refused in the dialect's own shape", async (_, make, expected) => {
+      const { status, message, type } = await client.refusal(make({ messages: [user("@sim say hi")] }));
+      expect([status, type]).toEqual([expected, expect.stringMatching(/^(invalid_request_error|request_too_large)$/)]);
+      expect(message).not.toBe("");
+      expect(traced("run_request")).toBe(0);
+    });
+
+    it("fields that nobody knows are ignored", async () => {
+      const extra = { nobody_knows: { this: ["field"] }, metadata: { user_id: "u" }, service_tier: "auto" };
+      const response = await client.post(body({ messages: [user("@sim say hi")] }, extra));
+      expect(dialect.answer(await response.json()).text).toBe("hi");
+    });
+
+    it("a wrong key is turned away in the dialect's own shape", async () => {
+      const { status, type } = await client.refusal(body({ messages: [user("hi")] }), "a-wrong-key");
+      expect([status, type]).toEqual([401, "authentication_error"]);
+    });
+  });
+});

@@ -1,0 +1,6 @@
+import type { DialectAdapter } from "../dialect.ts";
+import { anthropicMessages } from "./anthropic-messages.ts";
+import { openAiChat } from "./openai-chat.ts";
+
+/** Every face that the suite runs over. */
+export const DIALECTS: readonly DialectAdapter[] = [openAiChat, anthropicMessages];
