@@ -198,7 +198,7 @@ describe("Anthropic's own client through the gateway", () => {
     const limited = client.messages.create(ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=7"));
     const error = await limited.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Anthropic.RateLimitError);
-    expect((error as Anthropic.RateLimitError).headers.get("retry-after")).toBe("7");
+    expect((error as { readonly headers: Headers }).headers.get("retry-after")).toBe("7");
     await expect(client.messages.create({ ...ask("hi"), model: "gpt-5.6" })).rejects.toMatchObject({
       status: 404,
       type: "not_found_error",

@@ -8,7 +8,7 @@ export { context };
 
 export const aFace = (limits: Partial<RequestLimits> = {}) => createAnthropicMessagesFace({ limits });
 
-export const aRequest = (over: object = {}): object => ({
+const aRequest = (over: object = {}): object => ({
   model: "m",
   max_tokens: 100,
   messages: [{ role: "user", content: "hi" }],

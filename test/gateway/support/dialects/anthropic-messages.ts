@@ -4,6 +4,7 @@ import type { Answer, DialectAdapter, Said, ServerEvent } from "../dialect.ts";
 type Block = Anthropic.ContentBlock;
 type StreamEvent =
   | Anthropic.RawMessageStreamEvent
+  | { readonly type: "ping" }
   | { readonly type: "error"; readonly error: { readonly message: string } };
 
 const FINISH = { end_turn: "stop", stop_sequence: "stop", max_tokens: "length", tool_use: "calls" } as const;
@@ -87,7 +88,7 @@ function readStream(events: readonly ServerEvent[]): Answer {
   for (const { event, data } of events) {
     const given = JSON.parse(data) as StreamEvent;
     if (event !== given.type) throw new Error(`The event ${given.type} is announced as ${event}.`);
-    if (event === "ping") continue;
+    if (given.type === "ping") continue;
     if (isOver || error !== undefined) throw new Error(`After the end there is ${given.type}.`);
     if (given.type === "error") {
       error = given.error.message;
