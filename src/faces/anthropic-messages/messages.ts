@@ -109,8 +109,12 @@ function checkResults(messages: readonly RequestMessage[]): void {
   const results = new CallResults();
   messages.forEach(({ role, content }, index) => {
     if (role === "system" || typeof content === "string") return;
+    const ids = content.flatMap((block, at) => (block.type === "tool_use" ? [{ id: block.id, at }] : []));
+    results.calls(
+      ids.map(({ id }) => id),
+      (call) => `messages[${index}].content[${ids[call]?.at}].id`,
+    );
     content.forEach((block, at) => {
-      if (block.type === "tool_use") results.call(block.id);
       if (block.type !== "tool_result") return;
       results.result(block.tool_use_id, `messages[${index}].content[${at}].tool_use_id`);
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonObject } from "../json-object.ts";
+import { toolName, toolParameters } from "../tool-definition.ts";
 
 const textBlock = z.object({ type: z.literal("text"), text: z.string() });
 
@@ -81,9 +82,9 @@ const answerBlock = z.discriminatedUnion("type", [
 /** Tools of Anthropic's own have a type with a date, and no schema. */
 const tool = z.object({
   type: z.string().nullish(),
-  name: z.string().min(1).max(256).nullish(),
+  name: toolName.nullish(),
   description: z.string().nullish(),
-  input_schema: jsonObject.nullish(),
+  input_schema: toolParameters.nullish(),
   defer_loading: z.boolean().nullish(),
 });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../../src/core/events.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
-import { cutInto, driverEvents } from "../openai-chat/support/driver-events.ts";
+import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { CREATED, parse } from "./support/requests.ts";
 
 type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
