@@ -4,13 +4,27 @@ import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
 import { envCommand } from "./cli/env.ts";
 import { keyCommand } from "./cli/key.ts";
+import { loginCommand } from "./cli/login.ts";
+import { logoutCommand } from "./cli/logout.ts";
 import { modelsCommand } from "./cli/models.ts";
 import { reportError } from "./cli/report-error.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { simCommand } from "./cli/sim.ts";
+import { whoamiCommand } from "./cli/whoami.ts";
 
 /** In the order that people need them. */
-const COMMANDS = [serveCommand, chatCommand, modelsCommand, keyCommand, envCommand, configCommand, simCommand];
+const COMMANDS = [
+  loginCommand,
+  serveCommand,
+  chatCommand,
+  modelsCommand,
+  whoamiCommand,
+  logoutCommand,
+  keyCommand,
+  envCommand,
+  configCommand,
+  simCommand,
+];
 
 /** The command line. One file a command in `cli/`; their bodies are loaded when they run. */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
+import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Config, Limits } from "../config/settings.ts";
 import type { AccessTokens } from "../core/access.ts";
@@ -53,13 +54,11 @@ export interface ComposeOptions {
  */
 const PAUSED_STREAM_BYTES = 16 * 1024;
 
-const CURSOR_ORIGIN = "https://api2.cursor.sh";
-
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
   const { config, log } = options;
   setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
-  const origin = new URL(options.origin ?? config.upstream ?? CURSOR_ORIGIN).origin;
+  const origin = backendOrigin(options.origin ?? config.upstream);
   const state = await openState(options, origin);
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
   const driver = await createDriver(options, origin, state, transports);

@@ -1,9 +1,8 @@
-import { readCursorToken } from "../config/cursor-token.ts";
 import { keyOf } from "../config/key-file.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
-import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor } from "../observe/redactor.ts";
@@ -11,6 +10,7 @@ import { startGateway } from "../server/gateway.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway } from "./compose-gateway.ts";
+import { type Accounts, openAccounts } from "./open-accounts.ts";
 
 export interface OpenOptions {
   /** Puts the embedded simulator behind it. */
@@ -23,6 +23,8 @@ export interface RunningGateway {
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
+  /** False: only callers that bring a token are answered, until somebody signs in. */
+  readonly isSignedIn: boolean;
   /** Lets answers finish, for as long as the settings or the caller say. */
   close(graceMs?: number): Promise<void>;
 }
@@ -30,23 +32,33 @@ export interface RunningGateway {
 /** Starts a gateway in this process, by the settings. */
 export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
-  // Who says that callers bring their own accounts needs none.
-  if (!isDemo && !config.token && config.allowTokens !== true) throw notSignedIn();
   const key = config.key ?? keyOf(home);
   const redactor = createRedactor();
   for (const secret of [key, config.token]) if (secret) redactor.add(secret.reveal());
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
-  const access = sim ? createGivenAccess(new Secret("demo")) : accessOf(config.token);
+  const accounts = openAccounts(loaded, {
+    onSecret: (secret) => redactor.add(secret.reveal()),
+    onNotice: (text) => log.warn({}, text),
+  });
+  const allowsTokens = config.allowTokens ?? isLoopback(config.host);
+  const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
+  // Whoever may bring a token needs no account of ours; and one can be signed in later.
+  const isSignedIn = sim !== undefined || (await checkAccount(accounts, config.account !== undefined || !allowsTokens));
   const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
   const parts = await composeGateway({ config, home, log, access, ...upstream });
+  const close = async () => {
+    await parts.close();
+    accounts.close();
+    await sim?.close();
+  };
   try {
     const gateway = await startGateway({
       ...config,
       ...parts,
       key,
-      allowsTokens: config.allowTokens ?? isLoopback(config.host),
+      allowsTokens,
       log,
       redactor,
     });
@@ -55,22 +67,27 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
       port: gateway.port,
       key,
       log,
+      isSignedIn,
       async close(graceMs) {
         await gateway.close(graceMs);
-        await parts.close();
-        await sim?.close();
+        await close();
       },
     };
   } catch (error) {
-    await parts.close();
-    await sim?.close();
+    await close();
     throw error;
   }
 }
 
-function accessOf(token: Secret | undefined): AccessTokens {
-  if (token) return createGivenAccess(new Secret(readCursorToken(token.reveal()) ?? token.reveal()));
-  return { get: () => Promise.reject(notSignedIn()), renew: async () => undefined };
+/** Whether the gateway has an account of its own. Where that was said, or nobody could be answered without, it must. */
+async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<boolean> {
+  try {
+    await findLogin(sources, Date.now(), () => {});
+    return true;
+  } catch (error) {
+    if (isNeeded || ExcursorError.from(error).kind === "config") throw error;
+    return false;
+  }
 }
 
 /** Only loaded where it is wanted. */
@@ -78,9 +95,3 @@ async function startSimulator(): Promise<Simulator> {
   const { startSim } = await import("../sim/server.ts");
   return startSim();
 }
-
-const notSignedIn = (): ExcursorError =>
-  new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
-    code: "not_signed_in",
-    hint: "Set EXCURSOR_TOKEN to the token of your account, or allowTokens: true if callers bring theirs, or try it without one: excursor serve --demo",
-  });

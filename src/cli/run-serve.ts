@@ -28,7 +28,9 @@ export async function runServe({ demo, json, ...settings }: ServeFlags): Promise
   process.stdout.write(
     json ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo })}\n` : `ready ${url}\n`,
   );
-  if (!json) process.stderr.write(nextSteps(url, demo));
+  if (!gateway.isSignedIn)
+    log.warn({}, "No Cursor account is signed in: only requests that bring a Cursor token are answered.");
+  if (!json) process.stderr.write(nextSteps(url, demo) + (gateway.isSignedIn ? "" : signInFirst));
 
   await signal;
   log.info({}, "stopping");
@@ -54,6 +56,12 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
 
 /** How the reader calls us: an npm script is not on the path. */
 const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
+
+const signInFirst = `No Cursor account is signed in yet. In another terminal, without a restart here:
+
+  ${COMMAND} login
+
+`;
 
 const nextSteps = (url: string, isDemo: boolean): string => `
 The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.

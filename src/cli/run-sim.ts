@@ -15,6 +15,8 @@ export interface SimFlags {
   readonly lenient: boolean;
   readonly bootstrapMs: number;
   readonly tokenTtl: number;
+  readonly refreshTokens: "reusable" | "rotating";
+  readonly pollInterval: number;
   readonly script?: string | undefined;
   readonly trace?: string | undefined;
   readonly json: boolean;
@@ -31,6 +33,8 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     isLenient: flags.lenient,
     bootstrapMs: flags.bootstrapMs,
     tokenTtlS: flags.tokenTtl,
+    refreshTokens: flags.refreshTokens,
+    pollIntervalMs: flags.pollInterval,
     tls: readTls(flags),
     script: flags.script === undefined ? undefined : readScript(flags.script),
     trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),

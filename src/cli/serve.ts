@@ -12,6 +12,7 @@ export const serveCommand = () =>
         .conflicts(["upstream", "token"]),
     )
     .option("--key <key>", "what clients send as API key; EXCURSOR_KEY keeps it out of the process list")
+    .option("--account <name>", "which of the signed-in accounts to use; `excursor whoami` lists them")
     .option("--token <token>", "token of the Cursor account; EXCURSOR_TOKEN keeps it out of the process list")
     .option("--upstream <url>", "another backend origin")
     .addOption(
@@ -42,7 +43,8 @@ Try it without an account:
   excursor serve --demo
 
 With one:
-  EXCURSOR_TOKEN=... excursor serve
+  excursor login
+  excursor serve
 
 Then, in another terminal:
   eval "$(excursor env)"     # OPENAI_BASE_URL and OPENAI_API_KEY for any OpenAI client

@@ -23,6 +23,12 @@ export const simCommand = () =>
     .option("--lenient", "go on, with a trace entry, where a client breaks the protocol", false)
     .option("--bootstrap-ms <n>", "delay before the first frame of a new run", wholeNumber, 0)
     .option("--token-ttl <s>", "lifetime in seconds of the tokens it hands out", wholeNumber, 3600)
+    .addOption(
+      new Option("--refresh-tokens <kind>", "whether refresh tokens are good again and again, or replaced by each use")
+        .choices(["reusable", "rotating"] as const)
+        .default("reusable" as const),
+    )
+    .option("--poll-interval <ms>", "who polls for a login more often is told to slow down", wholeNumber, 0)
     .option("--script <file>", "steps for turns that bring no script of their own")
     .option("--trace <file>", "write what passes as JSON lines")
     .option("--json", "print the ready line as JSON", false)

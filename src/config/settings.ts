@@ -14,6 +14,9 @@ const MIB = 1024 * 1024;
 
 const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
 
+/** Names that people give to accounts and keys. */
+export const ACCOUNT_NAME = /^[\w.@-]{1,64}$/;
+
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
@@ -41,6 +44,15 @@ const SETTINGS = {
   allowTokens: optionalBoolean("Whether a Cursor token may come as the API key. Without it: only on loopback."),
   upstream: optionalText("Another backend origin.", "an https origin, or an http one on loopback", isUpstream),
   token: secret("The token of the Cursor account.", "a token without spaces", /^[\x21-\x7e]{1,16384}$/),
+  account: optionalText(
+    "Which account to use, of those that are signed in here. Without it: the one called default, or the only one.",
+    "a name of letters, digits and . _ @ -",
+    (value) => ACCOUNT_NAME.test(value),
+  ),
+  keychain: choice(
+    ["auto", "off"],
+    "Whether logins are kept in the system's keychain where there is one, or in a file.",
+  ),
   driver: choice(["cursor", "cursor-legacy"], "Which of Cursor's protocols to speak."),
   legacyCall: choice(["unified", "chat"], "Which call `cursor-legacy` makes; chat is the oldest, and knows no tools."),
   transport: choice(["auto", "h2", "h1"], "How runs reach the backend; auto lets the backend say."),

@@ -2,10 +2,11 @@
 export interface TokenClaims {
   /** Who it is for. */
   readonly subject: string | undefined;
+  readonly issuedAtMs: number | undefined;
   readonly expiresAtMs: number | undefined;
 }
 
-const NOTHING: TokenClaims = { subject: undefined, expiresAtMs: undefined };
+const NOTHING: TokenClaims = { subject: undefined, issuedAtMs: undefined, expiresAtMs: undefined };
 
 /** The claims of a JWT; of anything else, none. */
 export function readClaims(token: string): TokenClaims {
@@ -14,12 +15,16 @@ export function readClaims(token: string): TokenClaims {
   try {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? "", "base64url").toString("utf8"));
     if (typeof claims !== "object" || claims === null) return NOTHING;
-    const { sub, exp } = claims as { readonly sub?: unknown; readonly exp?: unknown };
+    const { sub, iat, exp } = claims as Readonly<Record<"sub" | "iat" | "exp", unknown>>;
     return {
       subject: typeof sub === "string" ? sub : undefined,
-      expiresAtMs: typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined,
+      issuedAtMs: timeOf(iat),
+      expiresAtMs: timeOf(exp),
     };
   } catch {
     return NOTHING;
   }
 }
+
+const timeOf = (seconds: unknown): number | undefined =>
+  typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined;

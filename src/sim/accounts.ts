@@ -27,7 +27,8 @@ export function accountOf(token: string): Account {
   return { id: claims?.sub ?? token, token };
 }
 
-const refused = () => unauthorized(ErrorDetails_Error.UNAUTHORIZED, "Unauthorized request.", "User is unauthorized");
+export const refused = () =>
+  unauthorized(ErrorDetails_Error.UNAUTHORIZED, "Unauthorized request.", "User is unauthorized");
 
 const unauthorized = (error: ErrorDetails_Error, title: string, detail: string) =>
   new ConnectFailure("unauthenticated", "Error", { details: { error, title, detail, retryable: false } });
@@ -35,16 +36,21 @@ const unauthorized = (error: ErrorDetails_Error, title: string, detail: string) 
 interface Claims {
   readonly sub?: string;
   readonly exp?: number;
+  readonly family?: string;
 }
 
-function readClaims(token: string): Claims | undefined {
+export function readClaims(token: string): Claims | undefined {
   const payload = token.split(".")[1];
   if (token.split(".").length !== 3 || payload === undefined) return undefined;
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
     if (typeof claims !== "object" || claims === null) return undefined;
-    const { sub, exp } = claims as Record<string, unknown>;
-    return { ...(typeof sub === "string" ? { sub } : {}), ...(typeof exp === "number" ? { exp } : {}) };
+    const { sub, exp, family } = claims as Record<string, unknown>;
+    return {
+      ...(typeof sub === "string" ? { sub } : {}),
+      ...(typeof exp === "number" ? { exp } : {}),
+      ...(typeof family === "string" ? { family } : {}),
+    };
   } catch {
     return undefined;
   }
@@ -56,12 +62,19 @@ export function subjectFor(seed: string): string {
   return `auth0|user_${name}`;
 }
 
-/** A token pair for a subject. The access token lives `ttlS` seconds, the refresh token sixty days. */
-export function issueTokens(sub: string, ttlS: number): { accessToken: string; refreshToken: string } {
+/**
+ * A token pair for a subject. The access token lives `ttlS` seconds, the refresh token sixty days. All that one login leads
+ * to is one family.
+ */
+export function issueTokens(
+  sub: string,
+  ttlS: number,
+  family: string = randomUUID(),
+): { accessToken: string; refreshToken: string } {
   const now = Math.floor(Date.now() / 1000);
   return {
     accessToken: signJwt({ sub, iat: now, exp: now + ttlS, type: "session", jti: randomUUID() }),
-    refreshToken: signJwt({ sub, iat: now, exp: now + 60 * 86_400, type: "refresh", jti: randomUUID() }),
+    refreshToken: signJwt({ sub, iat: now, exp: now + 60 * 86_400, type: "refresh", family, jti: randomUUID() }),
   };
 }
 

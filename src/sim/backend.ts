@@ -10,11 +10,17 @@ export interface Backend {
   readonly rendezvous: Rendezvous;
   /** Browser logins under way, by the uuid that the client made up. */
   readonly logins: Map<string, Login>;
+  /** When each of them was last asked for. */
+  readonly polls: Map<string, number>;
+  /** Where refresh tokens rotate: the one of each family that is still good. */
+  readonly families: Map<string, string>;
 }
 
 interface Login {
   /** base64url(sha256(verifier)): whoever polls with the verifier is who began. */
   readonly challenge: string;
+  /** Who approved it. */
+  readonly authId: string;
 }
 
 /** Answers one request. What it throws becomes a Connect failure. */

@@ -14,6 +14,10 @@ export interface SimOptions {
   readonly bootstrapMs: number;
   /** Lifetime of the tokens handed out. */
   readonly tokenTtlS: number;
+  /** Whether a refresh token can be used again, or is replaced by each use, and the family revoked if it is not. */
+  readonly refreshTokens: "reusable" | "rotating";
+  /** Whoever polls for a login more often than this is told to slow down. 0: as often as they like. */
+  readonly pollIntervalMs: number;
   /** Steps for turns without a script of their own. */
   readonly script?: string | undefined;
   readonly trace?: ((entry: TraceEntry) => void) | undefined;
@@ -29,6 +33,8 @@ export const SIM_DEFAULTS: SimOptions = {
   isLenient: false,
   bootstrapMs: 0,
   tokenTtlS: 3600,
+  refreshTokens: "reusable",
+  pollIntervalMs: 0,
   heartbeatMs: 5000,
   answerTimeoutMs: 10_000,
 };

@@ -27,6 +27,8 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     tally: new Tally(),
     rendezvous: new Rendezvous(),
     logins: new Map(),
+    polls: new Map(),
+    families: new Map(),
   };
   const listener: Listener = await listen({
     port: settings.port,

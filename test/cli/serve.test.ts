@@ -110,7 +110,9 @@ describe("excursor serve", () => {
   });
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
-    ["no account", ["serve"], {}, 77, "excursor serve --demo"],
+    ["no account, and no tokens with requests", ["serve"], { EXCURSOR_ALLOW_TOKENS: "false" }, 77, "excursor login"],
+    ["an unknown account", ["serve", "--account", "nobody"], {}, 77, 'There is no account "nobody" here'],
+    ["a name that is none", ["serve"], { EXCURSOR_ACCOUNT: "a b" }, 78, "EXCURSOR_ACCOUNT: expected a name"],
     ["a misspelt flag", ["serve", "--prot", "1"], {}, 2, "Did you mean --port?"],
     ["a port that is none", ["serve", "--port", "many"], {}, 2, "It must be a whole number."],
     ["a port beyond the last", ["serve", "--port", "70000"], {}, 2, "65535"],

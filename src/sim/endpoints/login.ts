@@ -3,12 +3,14 @@ import { issueTokens, subjectFor } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
+import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";
 import { respondLoginPage } from "./login-page.ts";
+import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
 const MAX_LOGINS = 1000;
 
-/** Whoever logs in through the browser is this one person. */
+/** Whoever logs in through the browser is this one person; with a session cookie, whose it is. */
 const WEBSITE_USER = "simulated";
 
 /**
@@ -18,12 +20,15 @@ const WEBSITE_USER = "simulated";
 export const loginRoutes: Routes = {
   "GET /loginDeepControl": (exchange, backend) => {
     const { query } = exchange;
-    const isApproved = approve(backend, query.get("uuid"), query.get("challenge"));
+    const isApproved = approve(backend, query.get("uuid"), query.get("challenge"), subjectFor(WEBSITE_USER));
     respondLoginPage(exchange, isApproved, query.get("redirectTarget") ?? "");
   },
   "POST /api/auth/loginDeepCallbackControl": async (exchange, backend) => {
     const body = await readStrings(exchange);
-    if (!approve(backend, body.get("uuid"), body.get("challenge"))) {
+    const authId = hasSessionCookie(exchange)
+      ? identityOf(authenticateCookie(exchange)).authId
+      : subjectFor(WEBSITE_USER);
+    if (!approve(backend, body.get("uuid"), body.get("challenge"), authId)) {
       throw new ConnectFailure("invalid_argument", "A login needs a uuid and the challenge made from its verifier.");
     }
     exchange.respondJson(200, {});
@@ -39,25 +44,51 @@ export const loginRoutes: Routes = {
 };
 
 /** False for what no client would have made up. */
-function approve({ logins }: Backend, uuid?: string | null, challenge?: string | null): boolean {
+function approve(
+  { logins }: Backend,
+  uuid: string | null | undefined,
+  challenge: string | null | undefined,
+  authId: string,
+): boolean {
   if (!uuid || uuid.length > 100 || !challenge || !/^[\w-]{43}$/.test(challenge)) return false;
   logins.delete(uuid);
   const [oldest] = logins.keys();
   if (logins.size >= MAX_LOGINS && oldest !== undefined) logins.delete(oldest);
-  logins.set(uuid, { challenge });
+  logins.set(uuid, { challenge, authId });
   return true;
 }
 
 /** Once. A wrong verifier learns no more than one who came too early. */
-function handOut(exchange: Exchange, { logins, options }: Backend, uuid: string, verifier: string): void {
-  if (logins.get(uuid)?.challenge !== challengeOf(verifier)) {
+function handOut(exchange: Exchange, backend: Backend, uuid: string, verifier: string): void {
+  const { logins, options } = backend;
+  const waitS = tooSoon(backend, uuid);
+  if (waitS > 0) {
+    const failure = { code: "resource_exhausted", message: "Slow down." };
+    exchange.respond(429, JSON.stringify(failure), {
+      "content-type": "application/json",
+      "retry-after": String(waitS),
+    });
+    return;
+  }
+  const login = logins.get(uuid);
+  if (login?.challenge !== challengeOf(verifier)) {
     // These very words: clients take any other 404 for a backend without this route.
     exchange.respond(404, "Not found", { "content-type": "text/plain" });
     return;
   }
   logins.delete(uuid);
-  const authId = subjectFor(WEBSITE_USER);
+  const { authId } = login;
   exchange.respondJson(200, { ...issueTokens(authId, options.tokenTtlS), authId });
+}
+
+/** In how many seconds to come back; 0 if it is time. */
+function tooSoon({ polls, options }: Backend, uuid: string): number {
+  const [now, last] = [performance.now(), polls.get(uuid)];
+  polls.delete(uuid);
+  if (polls.size >= MAX_LOGINS) polls.clear();
+  polls.set(uuid, now);
+  const waitMs = last === undefined ? 0 : last + options.pollIntervalMs - now;
+  return waitMs > 0 ? Math.ceil(waitMs / 1000) : 0;
 }
 
 const challengeOf = (verifier: string): string => createHash("sha256").update(verifier).digest("base64url");

@@ -1,15 +1,22 @@
-import { type Account, accountOf, authenticate, issueTokens } from "../accounts.ts";
-import type { Routes } from "../backend.ts";
+import { type Account, accountOf, authenticate, issueTokens, readClaims, refused } from "../accounts.ts";
+import type { Backend, Routes } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";
 
-/** New access tokens for what lives longer: a refresh token or a user API key. Neither is used up by it. */
+/**
+ * New access tokens for what lives longer: a refresh token or a user API key. Neither is used up by it, except refresh
+ * tokens where the options say that they rotate.
+ */
 export const tokenRoutes: Routes = {
   "POST /auth/exchange_user_api_key": async (exchange, backend) => {
-    const { authId } = identityOf(authenticate(exchange));
+    const account = authenticate(exchange);
+    const { authId } = identityOf(account);
     await readStrings(exchange);
-    exchange.respondJson(200, { ...issueTokens(authId, backend.options.tokenTtlS), authId });
+    const { family } = readClaims(account.token) ?? {};
+    const tokens = issueTokens(authId, backend.options.tokenTtlS, family);
+    if (family !== undefined) rotate(backend, family, account.token, tokens.refreshToken);
+    exchange.respondJson(200, { ...tokens, authId });
   },
   "POST /oauth/token": async (exchange, backend) => {
     const body = await readStrings(exchange);
@@ -26,6 +33,19 @@ export const tokenRoutes: Routes = {
     exchange.respondJson(200, { access_token: accessToken, id_token: accessToken, shouldLogout: false });
   },
 };
+
+/** The last token of a family is the good one. Whoever brings an older one may have stolen it: all of them are over. */
+function rotate({ options, families }: Backend, family: string, given: string, next: string): void {
+  if (options.refreshTokens !== "rotating") return;
+  const isGood = (families.get(family) ?? given) === given;
+  families.delete(family);
+  const [oldest] = families.keys();
+  if (families.size >= MAX_FAMILIES && oldest !== undefined) families.delete(oldest);
+  families.set(family, isGood ? next : "revoked");
+  if (!isGood) throw refused();
+}
+
+const MAX_FAMILIES = 10_000;
 
 /** A dead refresh token is an answer here, not a failure. */
 function liveAccount(token: string): Account | undefined {

@@ -1,10 +1,12 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { afterEach } from "vitest";
 
 const NPM = process.platform === "win32" ? "npm.cmd" : "npm";
-const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
+/** Whatever programs of Cursor there may be on this machine, their logins are not for tests. */
+const NOWHERE = "/nonexistent";
+const children: ChildProcessByStdio<Writable, Readable, Readable>[] = [];
 
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
@@ -14,21 +16,27 @@ export interface RunOptions {
   /** `direct` leaves npm out, for the many cases where it does not matter. */
   readonly how?: "npm" | "direct";
   readonly isGroup?: boolean;
-  /** Besides our own environment, from which every setting is taken out. */
+  /** Besides our own environment, from which every setting is taken out, and every login of the machine. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** What it reads on stdin; without it there is none. */
+  readonly input?: string;
 }
 
 /** The CLI as others script it. */
-export function excursor(args: readonly string[], { how = "direct", isGroup = false, environment }: RunOptions = {}) {
+export function excursor(
+  args: readonly string[],
+  { how = "direct", isGroup = false, environment, input }: RunOptions = {},
+) {
   const [command, ...rest] =
     how === "npm" ? [NPM, "run", "-s", "excursor", "--"] : [process.execPath, "bin/excursor.js"];
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("EXCURSOR_"));
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(?:EXCURSOR|CURSOR|XDG)_/.test(name));
   const child = spawn(command, [...rest, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
     detached: isGroup,
-    env: { ...Object.fromEntries(inherited), ...environment },
+    env: { ...Object.fromEntries(inherited), EXCURSOR_KEYCHAIN: "off", HOME: NOWHERE, ...environment },
   });
   children.push(child);
+  child.stdin.on("error", () => {}).end(input ?? "");
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk) => {
     output.stdout += chunk;

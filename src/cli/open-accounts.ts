@@ -1,0 +1,72 @@
+import { homedir } from "node:os";
+import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
+import type { LoadedConfig } from "../config/load-config.ts";
+import type { AccessTokens } from "../core/access.ts";
+import type { Secret } from "../core/secret.ts";
+import { createAccessTokens } from "../credentials/access-tokens.ts";
+import { type AccountStore, createAccountStore } from "../credentials/account-store.ts";
+import { type AuthClient, createAuthClient } from "../credentials/auth-client.ts";
+import { createKeychain } from "../credentials/keychain.ts";
+import type { CredentialSource } from "../credentials/source.ts";
+import { createCursorCliSource } from "../credentials/sources/cursor-cli.ts";
+import { createCursorIdeSource } from "../credentials/sources/cursor-ide.ts";
+import { createEnvironmentSource } from "../credentials/sources/environment.ts";
+import { createMacosKeychainSource } from "../credentials/sources/macos-keychain.ts";
+import { createRequestSource } from "../credentials/sources/request.ts";
+import { createStoreSource } from "../credentials/sources/store.ts";
+import { isLoopback } from "../server/public-bind.ts";
+import { createHttp1Transport } from "../wire/h1-transport.ts";
+import type { HttpTransport } from "../wire/http.ts";
+
+export interface OpenAccountsOptions {
+  readonly onSecret: (secret: Secret) => void;
+  readonly onNotice: (text: string) => void;
+}
+
+/** Everything about who is signed in, by the settings. */
+export interface Accounts {
+  readonly origin: string;
+  readonly store: AccountStore;
+  readonly auth: AuthClient;
+  readonly transport: HttpTransport;
+  /** In the order in which they are tried for the gateway's own account. */
+  readonly sources: readonly CredentialSource[];
+  readonly access: AccessTokens;
+  close(): void;
+}
+
+export function openAccounts({ values: config, home }: LoadedConfig, options: OpenAccountsOptions): Accounts {
+  const origin = backendOrigin(config.upstream);
+  const transport = createHttp1Transport();
+  const keychain = config.keychain === "off" ? undefined : createKeychain();
+  const store = createAccountStore({ home, keychain, onNotice: options.onNotice });
+  const auth = createAuthClient({ transport, origin });
+  const { account } = config;
+  const own = createStoreSource({ store, origin, account });
+  const environment = createEnvironmentSource({ token: config.token, environment: process.env });
+  const request = createRequestSource(config.allowTokens ?? isLoopback(config.host));
+  // Who names an account means that one. Other programs' logins are Cursor's, and go to no other backend (SEC-13).
+  const sources =
+    account !== undefined
+      ? [own]
+      : [environment, own, ...(origin === CURSOR_ORIGIN ? foreignSources(home) : []), request];
+  return {
+    origin,
+    store,
+    auth,
+    transport,
+    sources,
+    access: createAccessTokens({ store, auth, origin, sources, ...options }),
+    close: () => transport.destroy(),
+  };
+}
+
+/** Where other programs of Cursor's keep their logins. */
+export function foreignSources(home: string): readonly CredentialSource[] {
+  const machine = { platform: process.platform, environment: process.env, homeFolder: homedir() };
+  return [
+    createCursorCliSource(machine),
+    createMacosKeychainSource(machine),
+    createCursorIdeSource({ ...machine, home }),
+  ];
+}

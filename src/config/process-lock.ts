@@ -1,0 +1,67 @@
+import { closeSync, openSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ExcursorError } from "../core/errors.ts";
+
+/** Lets one at a time do something, in all processes that share a folder. */
+export interface ProcessLock {
+  run<T>(work: () => Promise<T> | T): Promise<T>;
+}
+
+export interface LockOptions {
+  /** How long to wait for whoever has it. */
+  readonly patienceMs?: number;
+}
+
+const PATIENCE_MS = 45_000;
+const SQLITE_BUSY = 5;
+
+/**
+ * The lock is SQLite's on an empty file: held by the kernel for the process, so that one that is killed has let go of it
+ * by then. No process id to mistrust, no time after which it would be broken.
+ */
+export function createProcessLock(path: string, { patienceMs = PATIENCE_MS }: LockOptions = {}): ProcessLock {
+  return {
+    async run(work) {
+      const { DatabaseSync } = await import("node:sqlite");
+      const connection = await acquire(DatabaseSync, path, performance.now() + patienceMs);
+      try {
+        return await work();
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
+
+async function acquire(Database: typeof DatabaseSync, path: string, until: number): Promise<DatabaseSync> {
+  closeSync(openSync(path, "a", 0o600));
+  const connection = new Database(path);
+  try {
+    connection.exec("PRAGMA busy_timeout = 0");
+    while (!begin(connection)) {
+      if (performance.now() > until) throw held();
+      await sleep(5 + Math.random() * 20);
+    }
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function begin(connection: DatabaseSync): boolean {
+  try {
+    connection.exec("BEGIN IMMEDIATE");
+    return true;
+  } catch (error) {
+    if ((((error as { errcode?: number }).errcode ?? 0) & 0xff) === SQLITE_BUSY) return false;
+    throw error;
+  }
+}
+
+const held = (): ExcursorError =>
+  new ExcursorError("busy", "Another process of Excursor is changing the accounts and does not come to an end.", {
+    code: "accounts_locked",
+    hint: "Look for an `excursor` that hangs, and stop it.",
+  });

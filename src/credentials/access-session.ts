@@ -1,0 +1,186 @@
+import { hash } from "node:crypto";
+import type { AccessToken } from "../core/access.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import { readClaims } from "../core/token-claims.ts";
+import type { Account, AccountStore } from "./account-store.ts";
+import { type AuthClient, renewLogin } from "./auth-client.ts";
+import { canRenew, isAlive, isFresh, type Login, lifeOf } from "./login.ts";
+import type { FoundLogin } from "./source.ts";
+
+export interface SessionParts {
+  readonly store: AccountStore;
+  readonly auth: AuthClient;
+  /** Looks for the login anew. */
+  readonly find: () => Promise<FoundLogin>;
+  readonly now: () => number;
+  /** Told of every secret that passes, so that none is ever printed. */
+  readonly onSecret: (secret: Secret) => void;
+  readonly onNotice: (text: string) => void;
+}
+
+interface Held {
+  readonly token: AccessToken;
+  /** Of the store: whatever changes there may mean another login. */
+  readonly stamp: string;
+  readonly useUntilMs: number;
+  /** When the backend gave it to this process; undefined if it was found. */
+  readonly renewedAtMs: number | undefined;
+}
+
+/** A token this young that is refused would be refused again. */
+const TOO_YOUNG_MS = 10_000;
+/** A token that could not be renewed in time is used as it is for so long before the next try. */
+const RETRY_MS = 5000;
+/** A login that is over is not asked about again for so long, unless somebody signs in. */
+const OVER_MS = 60_000;
+/** How long a login that could not be written is used before that is tried again. */
+const UNSAVED_MS = 60_000;
+
+/**
+ * The token of one account in this process. However many ask, one looks or renews and the others wait for it; between
+ * processes the store's lock does the same, and what is to be done is decided inside of it.
+ */
+export class AccessSession {
+  readonly #parts: SessionParts;
+  #held: Held | undefined;
+  #work: { readonly refused: string | undefined; readonly result: Promise<AccessToken | undefined> } | undefined;
+  /** The login that the backend called over: asking again with it is no use. */
+  #over: { readonly stamp: string; readonly untilMs: number; readonly error: ExcursorError } | undefined;
+  /** A renewed login that the disk did not take: nobody else has it. */
+  #unsaved: { readonly stamp: string; readonly login: Login } | undefined;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  async get(): Promise<AccessToken> {
+    const { store, now } = this.#parts;
+    const held = this.#held;
+    if (held && now() < held.useUntilMs && held.stamp === store.stamp()) return held.token;
+    const token = await this.#once(undefined);
+    if (!token) throw new ExcursorError("internal", "A login was found without a token.");
+    return token;
+  }
+
+  async renew(refused: Secret): Promise<AccessToken | undefined> {
+    const held = this.#held;
+    if (held && held.token.token.reveal() !== refused.reveal()) return this.get();
+    if (held?.renewedAtMs !== undefined && this.#parts.now() - held.renewedAtMs < TOO_YOUNG_MS) return undefined;
+    return this.#once(refused.reveal());
+  }
+
+  #once(refused: string | undefined): Promise<AccessToken | undefined> {
+    const work = this.#work;
+    if (work && work.refused === refused) return work.result;
+    const result = this.#load(refused).finally(() => {
+      if (this.#work?.result === result) this.#work = undefined;
+    });
+    this.#work = { refused, result };
+    return result;
+  }
+
+  async #load(refused: string | undefined): Promise<AccessToken | undefined> {
+    const { store, find, now } = this.#parts;
+    const stamp = store.stamp();
+    if (this.#over?.stamp === stamp && now() < this.#over.untilMs) throw this.#over.error;
+    const { login, account, isForeign } = await find();
+    this.#tell(login);
+    const isRefused = refused !== undefined && login.access?.reveal() === refused;
+    if (login.access && !isRefused && (isFresh(login.access, now()) || !canRenew(login))) {
+      return this.#hold(login.access, stamp);
+    }
+    // Nothing better can be had; or it is not ours to renew, and its owner has not.
+    if (isForeign || !canRenew(login)) return undefined;
+    try {
+      return account === undefined ? await this.#renewGiven(login) : await this.#renewStored(account, refused);
+    } catch (thrown) {
+      const error = ExcursorError.from(thrown);
+      if (error.kind === "unauthenticated") {
+        this.#over = { stamp: store.stamp(), untilMs: now() + OVER_MS, error: loginOver(account, error) };
+        throw this.#over.error;
+      }
+      // Its last minute is still good, and the next try may do better.
+      if (!login.access || isRefused || !isAlive(login.access, now())) throw error;
+      return this.#hold(login.access, stamp, now() + RETRY_MS);
+    }
+  }
+
+  /** An API key of the environment: nothing is written, and nothing is used up. */
+  async #renewGiven(login: Login): Promise<AccessToken | undefined> {
+    const renewed = await renewLogin(this.#parts.auth, login);
+    this.#tell(renewed);
+    return renewed.access && this.#holdNew(renewed.access);
+  }
+
+  #renewStored(name: string, refused: string | undefined): Promise<AccessToken | undefined> {
+    const { store, auth, now } = this.#parts;
+    return store.lock.run(async () => {
+      const account = await store.read(name);
+      if (!account) throw new ExcursorError("unauthenticated", `The account "${name}" was signed out.`);
+      const stamp = store.stamp();
+      const unsaved = this.#unsaved?.stamp === stamp ? this.#unsaved.login : undefined;
+      const login = unsaved ?? account.login;
+      this.#tell(login);
+      const isGood = login.access?.reveal() !== refused && isFresh(login.access, now());
+      // Somebody else was quicker.
+      if (isGood && !unsaved && login.access) return this.#hold(login.access, stamp);
+      const renewed = isGood ? login : await renewLogin(auth, login);
+      this.#tell(renewed);
+      const isSaved = await this.#save({ ...account, login: renewed });
+      return renewed.access && this.#holdNew(renewed.access, isSaved ? undefined : UNSAVED_MS);
+    });
+  }
+
+  /** Whatever the disk says, the new token works; the old login stays where it is. */
+  async #save(account: Account): Promise<boolean> {
+    const { store, onNotice } = this.#parts;
+    try {
+      await store.write(account);
+      this.#unsaved = undefined;
+      return true;
+    } catch (error) {
+      this.#unsaved = { stamp: store.stamp(), login: account.login };
+      const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+      onNotice(`The renewed login of "${account.name}" cannot be written to ${store.path} (${code}).`);
+      return false;
+    }
+  }
+
+  /** By its own length of life: our clock may be wrong, and it was issued just now. */
+  #holdNew(access: Secret, atMostMs = Number.POSITIVE_INFINITY): AccessToken {
+    const nowMs = this.#parts.now();
+    const useUntilMs = nowMs + Math.min(lifeOf(access, nowMs), atMostMs);
+    return this.#hold(access, this.#parts.store.stamp(), useUntilMs, nowMs);
+  }
+
+  #hold(access: Secret, stamp: string, useUntilMs = this.#endOf(access), renewedAtMs?: number): AccessToken {
+    const text = access.reveal();
+    const token = { account: hash("sha256", readClaims(text).subject ?? text, "base64url"), token: access };
+    this.#held = { token, stamp, useUntilMs, renewedAtMs };
+    this.#over = undefined;
+    return token;
+  }
+
+  #endOf(access: Secret): number {
+    const nowMs = this.#parts.now();
+    const { issuedAtMs = nowMs } = readClaims(access.reveal());
+    const end = issuedAtMs + lifeOf(access, nowMs);
+    // What cannot be renewed is used until it is refused.
+    return end > nowMs ? end : Number.POSITIVE_INFINITY;
+  }
+
+  #tell({ access, refresh, apiKey }: Login): void {
+    for (const secret of [access, refresh, apiKey]) if (secret) this.#parts.onSecret(secret);
+  }
+}
+
+function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
+  const whose = account === undefined ? "The API key" : `The login of the account "${account}"`;
+  const how = account === undefined ? "excursor login" : `excursor login --account ${account}`;
+  return new ExcursorError("unauthenticated", `${whose} is not accepted any more.`, {
+    code: "login_over",
+    hint: `Sign in again: ${how}`,
+    context: cause.context,
+  });
+}

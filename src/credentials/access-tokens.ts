@@ -1,0 +1,38 @@
+import type { AccessTokens } from "../core/access.ts";
+import type { ExcursorError } from "../core/errors.ts";
+import { AccessSession, type SessionParts } from "./access-session.ts";
+import { findLogin } from "./find-login.ts";
+import type { CredentialSource } from "./source.ts";
+import { createStoreSource } from "./sources/store.ts";
+
+export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth" | "onSecret" | "onNotice"> {
+  readonly origin: string;
+  /** Where the gateway's own login may be, in the order in which they are tried. */
+  readonly sources: readonly CredentialSource[];
+  readonly now?: () => number;
+}
+
+/** The tokens of all accounts of this machine. Each key uses one account: nothing here goes on to another. */
+export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
+  const { store, origin, now = Date.now, onNotice } = options;
+  const sessions = new Map<string | undefined, AccessSession>();
+  const told = new Set<string>();
+  const onProblem = ({ message }: ExcursorError): void => {
+    if (told.has(message)) return;
+    told.add(message);
+    onNotice(message);
+  };
+  const sessionOf = (account: string | undefined): AccessSession => {
+    const known = sessions.get(account);
+    if (known) return known;
+    const sources = account === undefined ? options.sources : [createStoreSource({ store, origin, account })];
+    const find = () => findLogin(sources, now(), account === undefined ? onProblem : () => {});
+    const session = new AccessSession({ ...options, now, find });
+    sessions.set(account, session);
+    return session;
+  };
+  return {
+    get: (account) => sessionOf(account).get(),
+    renew: (account, refused) => sessionOf(account).renew(refused),
+  };
+}

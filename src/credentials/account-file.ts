@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { checkPrivate } from "../config/home.ts";
+import { previousOf, writePrivate } from "../config/write-private.ts";
+import { ExcursorError } from "../core/errors.ts";
+
+/** One account as it stands in the file. Where it is kept in the keychain, the file has no secret. */
+const AccountSchema = z.discriminatedUnion("kept", [
+  z.object({
+    kept: z.literal("file"),
+    origin: z.string(),
+    savedAt: z.string(),
+    access: z.string().optional(),
+    /** `refresh|apiKey`. */
+    refresh: z.string(),
+  }),
+  z.object({ kept: z.literal("keychain"), origin: z.string(), savedAt: z.string() }),
+]);
+
+const FileSchema = z.object({ version: z.literal(1), accounts: z.record(z.string(), AccountSchema) });
+
+export type WrittenAccount = z.infer<typeof AccountSchema>;
+type WrittenAccounts = ReadonlyMap<string, WrittenAccount>;
+
+/** Room for a thousand accounts; what is larger is not ours. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * The accounts of the file; none if there is no file. A damaged one is made good by the one before, which `onDamage` is
+ * told of. Throws if others may read it, or if nothing of it is any good.
+ */
+export function readAccounts(path: string, onDamage: (text: string) => void): WrittenAccounts {
+  checkPrivate(path);
+  const text = readText(path);
+  if (text === undefined) return new Map();
+  const accounts = parse(text);
+  if (accounts) return accounts;
+  const previous = parse(readText(previousOf(path)) ?? "");
+  if (!previous) throw damaged(path);
+  onDamage(`${path} is damaged: the accounts as they were before the last change are used.`);
+  return previous;
+}
+
+/** Hold the lock. The one before is kept, unless there is something in it that shall be gone. */
+export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrevious: boolean): void {
+  const file: z.infer<typeof FileSchema> = { version: 1, accounts: Object.fromEntries(accounts) };
+  writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious });
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw new ExcursorError("forbidden", `Cannot read the accounts in ${path} (${code ?? "unreadable"}).`, {
+      code: "accounts_unreadable",
+      hint: "Make it yours again, or sign in anew after deleting it.",
+      cause: error,
+    });
+  }
+}
+
+function parse(text: string): WrittenAccounts | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
+  try {
+    const { success, data } = FileSchema.safeParse(JSON.parse(text));
+    return success ? new Map(Object.entries(data.accounts)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const damaged = (path: string): ExcursorError =>
+  new ExcursorError("config", `The accounts in ${path} are damaged, and so is the copy beside it.`, {
+    code: "accounts_damaged",
+    hint: "Delete or repair that file, then sign in again: excursor login",
+  });

@@ -1,0 +1,82 @@
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { HttpTransport } from "../wire/http.ts";
+import { requestJson } from "../wire/unary.ts";
+import { type Login, secretOf } from "./login.ts";
+
+/** The backend's way from one secret to another. */
+export interface AuthClient {
+  /** New tokens for a refresh token or a user's API key. `unauthenticated` if it is over. */
+  exchange(secret: Secret, signal?: AbortSignal): Promise<TokenPair>;
+  /** The tokens of a browser login; undefined while nobody has approved it. */
+  poll(uuid: string, verifier: Secret, signal?: AbortSignal): Promise<TokenPair | undefined>;
+}
+
+export interface TokenPair {
+  readonly access: Secret;
+  /** Undefined: the one that was sent stays good. */
+  readonly refresh: Secret | undefined;
+}
+
+export interface AuthClientOptions {
+  readonly transport: HttpTransport;
+  readonly origin: string;
+}
+
+/** Others may wait for the same tokens, and none of them longer than this. */
+const TIMEOUT_MS = 20_000;
+
+export function createAuthClient({ transport, origin }: AuthClientOptions): AuthClient {
+  const call = (path: string, body: object, headers: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+    requestJson({ transport, origin, path, body, headers, timeoutMs: TIMEOUT_MS, ...(signal && { signal }) });
+  return {
+    async exchange(secret, signal) {
+      const headers = { authorization: `Bearer ${headerValue(secret)}` };
+      return pairOf(await call("/auth/exchange_user_api_key", {}, headers, signal));
+    },
+    async poll(uuid, verifier, signal) {
+      try {
+        return pairOf(await call("/auth/poll", { uuid, verifier: verifier.reveal() }, {}, signal));
+      } catch (error) {
+        if (ExcursorError.from(error).context["status"] === 404) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Asks for a new login with what the old one has: the refresh token, and the API key if that is over. */
+export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): Promise<Login> {
+  const exchange = async (secret: Secret): Promise<Login> => {
+    const pair = await auth.exchange(secret);
+    return { access: pair.access, refresh: pair.refresh ?? refresh, apiKey };
+  };
+  if (!refresh && !apiKey) throw new ExcursorError("unauthenticated", "There is nothing to renew this login with.");
+  if (!refresh) return exchange(apiKey as Secret);
+  try {
+    return await exchange(refresh);
+  } catch (error) {
+    if (!apiKey || ExcursorError.from(error).kind !== "unauthenticated") throw error;
+    return exchange(apiKey);
+  }
+}
+
+/** Node would refuse such a header too, but with the secret in its message. */
+function headerValue(secret: Secret): string {
+  const value = secret.reveal();
+  if (/^[\x21-\x7e]+$/.test(value)) return value;
+  throw new ExcursorError("unauthenticated", "The token has characters that no token has.", {
+    code: "bad_token",
+    hint: "Copy it again, whole and without line breaks, or sign in: excursor login",
+  });
+}
+
+function pairOf(answer: unknown): TokenPair {
+  const { accessToken, refreshToken } = (answer ?? {}) as {
+    readonly accessToken?: unknown;
+    readonly refreshToken?: unknown;
+  };
+  const access = secretOf(accessToken);
+  if (access) return { access, refresh: secretOf(refreshToken) };
+  throw new ExcursorError("upstream-protocol", "The backend's answer has no token in it.", { code: "no_token" });
+}

@@ -1,0 +1,52 @@
+import { readCursorToken } from "../config/cursor-token.ts";
+import { ExcursorError } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
+import type { HttpTransport } from "../wire/http.ts";
+import { requestJson } from "../wire/unary.ts";
+import type { AuthClient } from "./auth-client.ts";
+import { beginLogin } from "./browser-login.ts";
+import type { Login } from "./login.ts";
+
+export interface CookieLoginOptions {
+  readonly transport: HttpTransport;
+  readonly auth: AuthClient;
+  /** Where the cookie belongs. */
+  readonly website: string;
+}
+
+const COOKIE = "WorkosCursorSessionToken";
+
+/**
+ * A login from the session cookie of the website (`user::jwt`, or with `%3A%3A`): the session approves a login of ours, as a
+ * person at the browser would. Where the website will not, the token in the cookie is all there is; it cannot be renewed.
+ */
+export async function loginByCookie(cookie: Secret, { transport, auth, website }: CookieLoginOptions): Promise<Login> {
+  const given = cookie
+    .reveal()
+    .trim()
+    .replace(new RegExp(`^${COOKIE}=`), "")
+    .replace(/;.*$/s, "");
+  const token = readCursorToken(given);
+  if (token === undefined) throw notACookie();
+  const { uuid, challenge, verifier } = beginLogin(website);
+  try {
+    await requestJson({
+      transport,
+      origin: website,
+      path: "/api/auth/loginDeepCallbackControl",
+      body: { uuid, challenge },
+      headers: { cookie: `${COOKIE}=${encodeURIComponent(decodeURIComponent(given))}` },
+    });
+    const pair = await auth.poll(uuid, verifier);
+    if (pair) return { ...pair, apiKey: undefined };
+  } catch (error) {
+    if (ExcursorError.from(error).retryable) throw error;
+  }
+  return { access: new Secret(token), refresh: undefined, apiKey: undefined };
+}
+
+const notACookie = (): ExcursorError =>
+  new ExcursorError("invalid-request", "This is not the session cookie of cursor.com.", {
+    code: "bad_cookie",
+    hint: `Copy the value of the cookie ${COOKIE}, whole: it looks like user_…::eyJ… or user_…%3A%3AeyJ….`,
+  });

@@ -1,0 +1,44 @@
+import { ExcursorError } from "../core/errors.ts";
+
+/** The safe of the operating system. Rejects if there is none, or it is locked. */
+export interface Keychain {
+  read(name: string): Promise<string | undefined>;
+  write(name: string, text: string): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+const SERVICE = "excursor";
+
+/** A locked one may ask a person, who may be elsewhere. */
+const PATIENCE_MS = 60_000;
+
+export function createKeychain(): Keychain {
+  const use = async <T>(name: string, act: (entry: Entry, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    try {
+      const { AsyncEntry } = await import("@napi-rs/keyring");
+      // The kernel's own keyring, which it would take instead, forgets everything when the machine restarts.
+      const entry = new AsyncEntry(SERVICE, name, { linux: { store: "secret-service" } });
+      return await act(entry, AbortSignal.timeout(PATIENCE_MS));
+    } catch (error) {
+      throw unusable(error);
+    }
+  };
+  return {
+    read: (name) => use(name, async (entry, signal) => (await entry.getPassword(signal)) ?? undefined),
+    write: (name, text) => use(name, (entry, signal) => entry.setPassword(text, signal)),
+    remove: (name) => use(name, async (entry, signal) => void (await entry.deletePassword(signal))),
+  };
+}
+
+interface Entry {
+  getPassword(signal: AbortSignal): Promise<string | null | undefined>;
+  setPassword(text: string, signal: AbortSignal): Promise<void>;
+  deletePassword(signal: AbortSignal): Promise<boolean>;
+}
+
+const unusable = (cause: unknown): ExcursorError =>
+  new ExcursorError("forbidden", "The keychain of this system cannot be used: it is locked, or there is none.", {
+    code: "keychain_unusable",
+    hint: "Unlock it, or keep logins in a file: EXCURSOR_KEYCHAIN=off.",
+    cause,
+  });

@@ -1,0 +1,30 @@
+import { readCursorToken } from "../../config/cursor-token.ts";
+import { Secret } from "../../core/secret.ts";
+import { type Login, secretOf } from "../login.ts";
+import type { CredentialSource } from "../source.ts";
+
+export interface EnvironmentOptions {
+  /** The setting: by flag, variable or file. */
+  readonly token: Secret | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** `EXCURSOR_TOKEN`, or what Cursor's own programs take: `CURSOR_AUTH_TOKEN`, `CURSOR_API_KEY`. */
+export function createEnvironmentSource({ token, environment }: EnvironmentOptions): CredentialSource {
+  const { CURSOR_AUTH_TOKEN, CURSOR_API_KEY } = environment;
+  const access = token ?? secretOf(CURSOR_AUTH_TOKEN);
+  const apiKey = access ? undefined : secretOf(CURSOR_API_KEY);
+  const place = token ? "the setting token" : access ? "CURSOR_AUTH_TOKEN" : "CURSOR_API_KEY";
+  return {
+    id: "environment",
+    place: access || apiKey ? place : "EXCURSOR_TOKEN, CURSOR_AUTH_TOKEN, CURSOR_API_KEY",
+    find: async () => (access || apiKey ? { login: loginOf(access, apiKey), isForeign: false } : undefined),
+  };
+}
+
+/** The token may come with the user's id, as the web session's cookie has it. */
+const loginOf = (access: Secret | undefined, apiKey: Secret | undefined): Login => ({
+  access: access && new Secret(readCursorToken(access.reveal()) ?? access.reveal()),
+  refresh: undefined,
+  apiKey,
+});

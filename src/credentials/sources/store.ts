@@ -1,0 +1,56 @@
+import { ExcursorError } from "../../core/errors.ts";
+import { type AccountStore, DEFAULT_ACCOUNT } from "../account-store.ts";
+import type { CredentialSource } from "../source.ts";
+
+export interface StoreSourceOptions {
+  readonly store: AccountStore;
+  /** Of the backend that is talked to; accounts of others are not looked at. */
+  readonly origin: string;
+  /** Undefined: the one called `default`, else the only one. */
+  readonly account: string | undefined;
+}
+
+/** The accounts that `excursor login` has signed in. */
+export function createStoreSource({ store, origin, account }: StoreSourceOptions): CredentialSource {
+  return {
+    id: "store",
+    place: store.path,
+    async find() {
+      const name = account ?? chooseAccount(store, origin);
+      const found = name === undefined ? undefined : await store.read(name);
+      if (!found) {
+        if (account === undefined) return undefined;
+        throw unknownAccount(
+          account,
+          store.list().map((entry) => entry.name),
+        );
+      }
+      if (found.origin !== origin) throw wrongBackend(found.name, found.origin, origin);
+      return { login: found.login, account: found.name, isForeign: false };
+    },
+  };
+}
+
+function chooseAccount(store: AccountStore, origin: string): string | undefined {
+  const names = store.list().flatMap((entry) => (entry.origin === origin ? [entry.name] : []));
+  if (names.length < 2 || names.includes(DEFAULT_ACCOUNT))
+    return names.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : names[0];
+  throw new ExcursorError("config", `There are several accounts: ${names.join(", ")}.`, {
+    code: "which_account",
+    hint: "Say which one: --account, or EXCURSOR_ACCOUNT.",
+  });
+}
+
+export function unknownAccount(name: string, known: readonly string[]): ExcursorError {
+  const others = known.length === 0 ? "no account is signed in" : `there are ${known.join(", ")}`;
+  return new ExcursorError("unauthenticated", `There is no account ${JSON.stringify(name)} here; ${others}.`, {
+    code: "unknown_account",
+    hint: `Sign it in: excursor login --account ${/^[\w.@-]+$/.test(name) ? name : "NAME"}`,
+  });
+}
+
+const wrongBackend = (name: string, its: string, ours: string): ExcursorError =>
+  new ExcursorError("unauthenticated", `The account "${name}" belongs to ${its}, not to ${ours}.`, {
+    code: "wrong_backend",
+    hint: "An account's tokens go to its own backend only. Sign in to this one under another name.",
+  });
