@@ -16,7 +16,7 @@ export interface Account {
   readonly login: Login;
 }
 
-export interface AccountEntry {
+interface AccountEntry {
   readonly name: string;
   readonly origin: string;
   readonly kept: "file" | "keychain";

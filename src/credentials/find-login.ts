@@ -3,7 +3,7 @@ import { canRenew, isFresh } from "./login.ts";
 import type { CredentialSource, FoundLogin } from "./source.ts";
 
 /** What one source had to say. */
-export type SourceReport =
+type SourceReport =
   | { readonly source: CredentialSource; readonly type: "found"; readonly found: FoundLogin }
   | { readonly source: CredentialSource; readonly type: "none" }
   | { readonly source: CredentialSource; readonly type: "problem"; readonly error: ExcursorError };
