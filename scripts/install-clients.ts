@@ -3,7 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Other people's clients, to be run as they are against the simulated backend. Not dependencies: nothing here needs them. */
-const CLIENTS: Readonly<Record<string, string>> = { "@cursor/sdk": "1.0.32" };
+const CLIENTS: Readonly<Record<string, string>> = {
+  "@anthropic-ai/claude-code": "2.1.325",
+  "@cursor/sdk": "1.0.32",
+};
 
 export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.url));
 

@@ -40,7 +40,7 @@ async function readUser(
     }),
   );
   const results = parts.filter(isResult);
-  const shown = parts.filter(isShown);
+  const shown = separateTexts(parts.filter(isShown));
   if (results.length === 0) return [{ role: "user", content: shown }];
   const reminders = shown.filter(isReminder);
   const words = shown.filter((part) => !isReminder(part));
@@ -57,6 +57,14 @@ async function readResult(block: ToolResultBlock, field: string, images: ImageLo
       ? [textPart(content)]
       : await Promise.all((content ?? []).map((part, index) => loadResult(part, `${field}.content[${index}]`, images)));
   return { role: "tool", callId, content: present(parts), isError: isError ?? false };
+}
+
+/** Blocks are apart for the model; as parts of one text they would run into each other. */
+function separateTexts(parts: readonly UserPart[]): readonly UserPart[] {
+  const last = parts.findLastIndex(({ type }) => type === "text");
+  return parts.map((part, index) =>
+    part.type === "text" && index < last && !part.text.endsWith("\n") ? { ...part, text: `${part.text}\n` } : part,
+  );
 }
 
 /**

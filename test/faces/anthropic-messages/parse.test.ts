@@ -101,7 +101,7 @@ describe("instructions", () => {
 describe("the messages", () => {
   const file = { type: "file", name: "notes", text: "x" };
   it.each<[string, readonly object[], readonly unknown[]]>([
-    ["texts, empty ones aside", [user(text("a"), text(""), text("b"))], [user(text("a"), text("b"))]],
+    ["texts, empty ones aside", [user(text("a"), text(""), text("b"))], [user(text("a\n"), text("b"))]],
     ["images", [user(base64)], [user(image("data:image/png;base64,AAAA"))]],
     [
       "an image by URL",
