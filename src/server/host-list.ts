@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { valuesOf } from "./header-values.ts";
 import { Refusal } from "./refusal.ts";
 
 /**
@@ -21,8 +22,8 @@ export function createHostList(host: string, port: number, configured: readonly 
 const WELL_FORMED = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export function checkHost(request: IncomingMessage, hosts: HostList): void {
-  const { host } = request.headers;
-  if (host === undefined || hasSecondHost(request) || !WELL_FORMED.test(host)) {
+  const [host, ...others] = valuesOf(request, "host");
+  if (host === undefined || others.length > 0 || !WELL_FORMED.test(host)) {
     throw new Refusal(400, "invalid-request", "The request needs one well-formed Host header.", { code: "bad_host" });
   }
   if (hosts.has(host.toLowerCase())) return;
@@ -30,14 +31,4 @@ export function checkHost(request: IncomingMessage, hosts: HostList): void {
     code: "unknown_host",
     hint: "Use 127.0.0.1 or localhost with the right port, or add the name to the setting `hosts`.",
   });
-}
-
-/** Node drops all but the first. */
-function hasSecondHost({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (name?.length === "host".length && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts > 1;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { valuesOf } from "./header-values.ts";
 import type { HostList } from "./host-list.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -16,7 +17,7 @@ export function createOriginList(hosts: HostList, port: number, configured: read
  * header is ever given, so that no page can read an answer across origins either.
  */
 export function checkOrigin(request: IncomingMessage, origins: OriginList): void {
-  const given = request.headersDistinct["origin"] ?? [];
+  const given = valuesOf(request, "origin");
   const isKnown = given.length === 1 && origins.has(given[0] ?? "");
   if (isKnown) return;
   const site = request.headers["sec-fetch-site"] ?? "none";

@@ -10,6 +10,13 @@ export function bytesField({ number }: DescField, bytes: Uint8Array): Uint8Array
   return field;
 }
 
+/** For values that are whole and not negative, enums among them. */
+export function numberField({ number }: DescField, value: number): Uint8Array {
+  const field = Buffer.allocUnsafe(varintLength(number << 3) + varintLength(value));
+  writeVarint(value, field, writeVarint(number << 3, field, 0));
+  return field;
+}
+
 export const textField = (field: DescField, text: string): Uint8Array => bytesField(field, Buffer.from(text));
 
 export const joinFields = (...fields: readonly Uint8Array[]): Uint8Array => Buffer.concat(fields);

@@ -2,29 +2,29 @@ import { create, fromJson, toBinary, type JsonObject as WireJson } from "@bufbui
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { AssistantMessage, Message, ToolMessage } from "../../core/turn.ts";
 import {
-  type ConversationStateStructure,
   ConversationStateStructureSchema,
   ConversationTurnStructureSchema,
 } from "../../gen/agent/v1/conversation_pb.ts";
 import { type ConversationStep, ConversationStepSchema } from "../../gen/agent/v1/tool_call_pb.ts";
-import { UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
 import type { Blobs } from "./blobs.ts";
+import { bytesField, joinFields } from "./encode-fields.ts";
 import { pairResults } from "./pair-results.ts";
 import { rootMessages } from "./root-messages.ts";
 import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
 import { wireToolResult } from "./tools.ts";
-import { wireUserMessage } from "./user-message.ts";
+import { encodeUserMessage } from "./user-message.ts";
 
 /**
- * A conversation of the client's as the state that a run begins from: the prompt entries that the model reads, and
+ * A conversation of the client's as the serialized state that a run begins from: the prompt entries that the model reads, and
  * the turns beside them. Every call has its result; one that the client left out says so.
  */
-export function stateFromHistory(messages: readonly Message[], blobs: Blobs): ConversationStateStructure {
+export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Uint8Array {
+  const { rootPromptMessagesJson, turns } = ConversationStateStructureSchema.field;
   const complete = pairResults(messages);
-  return create(ConversationStateStructureSchema, {
-    rootPromptMessagesJson: rootMessages(complete).map((root) => blobs.add(JSON.stringify(root))),
-    turns: turnsOf(complete).map((turn) => storeTurn(turn, blobs)),
-  });
+  return joinFields(
+    ...rootMessages(complete).map((root) => bytesField(rootPromptMessagesJson, blobs.add(JSON.stringify(root)))),
+    ...turnsOf(complete).map((turn) => bytesField(turns, storeTurn(turn, blobs))),
+  );
 }
 
 /** The messages cut before each user message. */
@@ -39,8 +39,7 @@ function turnsOf(messages: readonly Message[]): readonly Message[][] {
 
 function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const [first] = messages;
-  const userMessage =
-    first?.role === "user" ? { userMessage: blobs.add(toBinary(UserMessageSchema, wireUserMessage(first))) } : {};
+  const userMessage = first?.role === "user" ? { userMessage: blobs.add(encodeUserMessage(first)) } : {};
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );

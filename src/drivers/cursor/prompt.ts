@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { toBinary } from "@bufbuild/protobuf";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import { historyKeys } from "../../core/history-key.ts";
 import type { Turn } from "../../core/turn.ts";
-import { ConversationStateStructureSchema } from "../../gen/agent/v1/conversation_pb.ts";
 import { Blobs } from "./blobs.ts";
 import { stateFromHistory } from "./history.ts";
 import type { RunAction } from "./run-request.ts";
@@ -45,10 +43,7 @@ export function rebuildPrompt({ messages }: Turn): Prompt {
   const isAsked = last?.role === "user";
   return {
     conversationId: randomUUID(),
-    state: toBinary(
-      ConversationStateStructureSchema,
-      stateFromHistory(isAsked ? messages.slice(0, -1) : messages, blobs),
-    ),
+    state: stateFromHistory(isAsked ? messages.slice(0, -1) : messages, blobs),
     blobs,
     action: isAsked ? { type: "user", message: last } : { type: "resume" },
     isContinued: false,

@@ -1,12 +1,12 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { UserMessage } from "../../core/turn.ts";
 import { ConversationActionSchema, ResumeActionSchema, UserMessageActionSchema } from "../../gen/agent/v1/action_pb.ts";
+import { ModelDetailsSchema, RequestedModelSchema } from "../../gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentRunRequestSchema } from "../../gen/agent/v1/run_pb.ts";
-import { UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
-import { bytesField, joinFields } from "./encode-fields.ts";
+import { bytesField, joinFields, textField } from "./encode-fields.ts";
 import type { ModelEncoding } from "./models/model.ts";
 import type { Offer } from "./offer.ts";
-import { wireUserMessage } from "./user-message.ts";
+import { encodeUserMessage } from "./user-message.ts";
 
 /** What a run does: answer a message, or go on where a state stands. */
 export type RunAction = { readonly type: "user"; readonly message: UserMessage } | { readonly type: "resume" };
@@ -24,31 +24,29 @@ export interface RunRequestParts {
 /** The first message of a run, serialized. Tools and context go everywhere the backend is known to look for them. */
 export function encodeRunRequest({ state, action, conversationId, runId, model, offer }: RunRequestParts): Uint8Array {
   const { field } = AgentRunRequestSchema;
-  const plain = create(AgentRunRequestSchema, {
-    conversationId,
-    runId,
-    // Both: with one of them alone some models answer nothing.
-    modelDetails: {
-      modelId: model.modelId,
-      displayModelId: model.displayModelId,
-      displayName: model.displayName,
-      ...(model.maxMode ? { maxMode: true } : {}),
-    },
-    requestedModel: {
-      modelId: model.modelId,
-      maxMode: model.maxMode,
-      parameters: model.parameters.map(({ id, value }) => ({ id, value })),
-    },
-  });
   return bytesField(
     AgentClientMessageSchema.field.runRequest,
     joinFields(
       bytesField(field.conversationState, state),
       bytesField(field.action, encodeAction(action, offer)),
+      // Both: with one of them alone some models answer nothing.
+      bytesField(field.modelDetails, encodeDetails(model)),
+      bytesField(field.requestedModel, encodeRequested(model)),
       bytesField(field.mcpTools, offer.mcpTools),
-      toBinary(AgentRunRequestSchema, plain),
+      textField(field.conversationId, conversationId),
+      textField(field.runId, runId),
     ),
   );
+}
+
+function encodeDetails({ modelId, displayModelId, displayName, maxMode }: ModelEncoding): Uint8Array {
+  const details = { modelId, displayModelId, displayName, ...(maxMode ? { maxMode } : {}) };
+  return toBinary(ModelDetailsSchema, create(ModelDetailsSchema, details));
+}
+
+function encodeRequested({ modelId, maxMode, parameters }: ModelEncoding): Uint8Array {
+  const requested = { modelId, maxMode, parameters: parameters.map(({ id, value }) => ({ id, value })) };
+  return toBinary(RequestedModelSchema, create(RequestedModelSchema, requested));
 }
 
 function encodeAction(action: RunAction, { context }: Offer): Uint8Array {
@@ -57,7 +55,7 @@ function encodeAction(action: RunAction, { context }: Offer): Uint8Array {
     return bytesField(resumeAction, bytesField(ResumeActionSchema.field.requestContext, context));
   }
   const { userMessage, requestContext } = UserMessageActionSchema.field;
-  const message = toBinary(UserMessageSchema, wireUserMessage(action.message));
+  const message = encodeUserMessage(action.message);
   return bytesField(
     userMessageAction,
     joinFields(bytesField(userMessage, message), bytesField(requestContext, context)),

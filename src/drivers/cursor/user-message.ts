@@ -1,28 +1,35 @@
 import { randomUUID } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { textOf, type UserMessage } from "../../core/turn.ts";
 import { AgentMode } from "../../gen/agent/v1/agent_mode_pb.ts";
-import { UserMessageSchema, type UserMessage as WireUserMessage } from "../../gen/agent/v1/user_message_pb.ts";
+import { SelectedContextSchema } from "../../gen/agent/v1/selected_context_pb.ts";
+import { UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
+import { bytesField, joinFields, numberField, textField } from "./encode-fields.ts";
 
-/** A user's message as the wire has it: text, images inline, files as selected context. */
-export function wireUserMessage(message: UserMessage): WireUserMessage {
-  const images = message.content.filter((part) => part.type === "image");
-  const files = message.content.filter((part) => part.type === "file");
-  return create(UserMessageSchema, {
-    text: textOf(message.content),
-    messageId: randomUUID(),
-    mode: AgentMode.AGENT,
-    ...(images.length + files.length > 0
-      ? {
-          selectedContext: {
-            selectedImages: images.map(({ mediaType, data }) => ({
-              uuid: randomUUID(),
-              mimeType: mediaType,
-              dataOrBlobId: { case: "data" as const, value: data },
-            })),
-            files: files.map(({ name, text }) => ({ content: text, path: name, relativePath: name })),
-          },
-        }
-      : {}),
+const { field } = UserMessageSchema;
+const MODE = numberField(field.mode, AgentMode.AGENT);
+
+/** A user's message as a serialized `UserMessage`: text, images inline, files as selected context. */
+export function encodeUserMessage({ content }: UserMessage): Uint8Array {
+  const text = textField(field.text, textOf(content));
+  const id = textField(field.messageId, randomUUID());
+  return content.every(({ type }) => type === "text")
+    ? joinFields(text, id, MODE)
+    : joinFields(text, id, MODE, bytesField(field.selectedContext, encodeContext(content)));
+}
+
+function encodeContext(content: UserMessage["content"]): Uint8Array {
+  const context = create(SelectedContextSchema, {
+    selectedImages: content
+      .filter((part) => part.type === "image")
+      .map(({ mediaType, data }) => ({
+        uuid: randomUUID(),
+        mimeType: mediaType,
+        dataOrBlobId: { case: "data" as const, value: data },
+      })),
+    files: content
+      .filter((part) => part.type === "file")
+      .map(({ name, text }) => ({ content: text, path: name, relativePath: name })),
   });
+  return toBinary(SelectedContextSchema, context);
 }
