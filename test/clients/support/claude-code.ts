@@ -36,7 +36,7 @@ export interface ClaudeRun {
   }>;
 }
 
-export interface StreamLine {
+interface StreamLine {
   readonly type: string;
   readonly subtype?: string;
   readonly result?: string;
