@@ -4,6 +4,7 @@ import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
 import { envCommand } from "./cli/env.ts";
 import { keyCommand } from "./cli/key.ts";
+import { keysCommand } from "./cli/keys.ts";
 import { loginCommand } from "./cli/login.ts";
 import { logoutCommand } from "./cli/logout.ts";
 import { modelsCommand } from "./cli/models.ts";
@@ -21,6 +22,7 @@ const COMMANDS = [
   whoamiCommand,
   logoutCommand,
   keyCommand,
+  keysCommand,
   envCommand,
   configCommand,
   simCommand,

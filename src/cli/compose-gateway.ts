@@ -18,6 +18,7 @@ import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall } from "../observe/log-call.ts";
 import type { Dialects } from "../server/dialect.ts";
+import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
@@ -26,6 +27,7 @@ import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
 import { createDialects } from "./create-dialects.ts";
+import { createKeyLedger } from "./key-ledger.ts";
 import { withAliases } from "./with-aliases.ts";
 
 /** What a gateway is made of. */
@@ -33,6 +35,8 @@ export interface GatewayParts {
   readonly engine: Engine;
   readonly dialects: Dialects;
   readonly images: ImageLoader;
+  /** What keys have used. */
+  readonly ledger: TokenLedger;
   close(): Promise<void>;
 }
 
@@ -73,6 +77,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     engine: withAliases(engine, config.models),
     dialects: createDialects({ state, images, limits: config.limits }),
     images,
+    ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();
       transports.h2.destroy();

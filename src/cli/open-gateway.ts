@@ -7,6 +7,8 @@ import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { startGateway } from "../server/gateway.ts";
+import { keysPath } from "../server/gateway-keys.ts";
+import { KnownKeys } from "../server/known-keys.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway } from "./compose-gateway.ts";
@@ -59,6 +61,7 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
       ...parts,
       key,
       allowsTokens,
+      issued: { keys: new KnownKeys(keysPath(home), (text) => log.warn({}, text)), ledger: parts.ledger },
       log,
       redactor,
     });

@@ -4,6 +4,7 @@ import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import { createIdentify } from "./credentials.ts";
 import { checkHost, createHostList } from "./host-list.ts";
+import type { KnownKeys } from "./known-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
 import { Refusal } from "./refusal.ts";
 import { missingKey, WrongKeys } from "./wrong-keys.ts";
@@ -14,6 +15,7 @@ export interface GateOptions {
   readonly port: number;
   readonly key: Secret;
   readonly allowsTokens: boolean;
+  readonly keys?: KnownKeys | undefined;
   /** Further names and web origins. */
   readonly hosts: readonly string[];
   readonly origins: readonly string[];

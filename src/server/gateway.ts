@@ -10,6 +10,8 @@ import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { healthRoutes } from "./health-routes.ts";
+import { KeyAllowance, type TokenLedger } from "./key-allowance.ts";
+import { isIssued, type KnownKeys } from "./known-keys.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import type { ModelLister } from "./models-routes.ts";
@@ -24,6 +26,8 @@ export interface GatewayOptions {
   readonly port: number;
   readonly key: Secret;
   readonly allowsTokens: boolean;
+  /** Keys that were given out beside the owner's, and what they may use. */
+  readonly issued?: IssuedKeys | undefined;
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly limits: Limits;
@@ -32,6 +36,11 @@ export interface GatewayOptions {
   readonly images: ImageLoader;
   readonly log: Log;
   readonly redactor: Redactor;
+}
+
+interface IssuedKeys {
+  readonly keys: KnownKeys;
+  readonly ledger: TokenLedger;
 }
 
 export interface Gateway {
@@ -44,13 +53,16 @@ export interface Gateway {
 /** What a client that was told of the end may still take to read it. */
 const LAST_WORDS_MS = 1000;
 
+const REVOCATION_MS = 1000;
+
 /** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, dialects, images, log, redactor } = options;
+  const { host, limits, engine, dialects, images, log, redactor, issued } = options;
+  const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const requests = new Seats("requests", limits.requestsPerKey);
-  const streams = new Seats("streamed answers", limits.streamsPerKey);
+  const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
@@ -69,6 +81,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     response.once("close", () => {
       active.delete(exchange);
       logRequest(log, exchange);
+      const { usage } = exchange.notes;
+      if (exchange.principal && usage) allowance?.spend(exchange.principal.id, usage.inputTokens + usage.outputTokens);
       if (active.size === 0) onIdle();
     });
     try {
@@ -81,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       exchange.notes.route = match.route.path;
       if (isDraining && !isOpen) throw shuttingDown();
       if (principal) response.once("close", requests.take(principal.id));
+      if (principal && !isOpen) allowance?.admit(principal.id);
       await match.route.handle(exchange, match.id);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
@@ -95,7 +110,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const listener = await listen({ host, port: options.port, limits, onRequest: (...pair) => void onRequest(...pair) });
   const { port } = listener;
-  gate = createGate({ ...options, port });
+  gate = createGate({ ...options, port, keys: issued?.keys });
+  const revocation = issued && setInterval(() => cancelRevoked(active, issued.keys), REVOCATION_MS).unref();
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -110,9 +126,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         for (const exchange of active) exchange.cancel(shuttingDown());
         await within(idle, LAST_WORDS_MS);
       }
+      clearInterval(revocation);
       await listener.close();
     },
   };
+}
+
+/** New requests of a revoked key are refused at once; those under way end with the next look. */
+function cancelRevoked(active: ReadonlySet<Exchange>, keys: KnownKeys): void {
+  for (const exchange of active) {
+    const { principal } = exchange;
+    if (principal && isIssued(principal.id) && !keys.withId(principal.id)) exchange.cancel(revoked());
+  }
 }
 
 async function within(promise: Promise<void>, ms: number): Promise<boolean> {
@@ -158,4 +183,11 @@ const shuttingDown = () =>
     code: "shutting_down",
     hint: "Try again in a moment.",
     headers: { connection: "close", "retry-after": "1" },
+  });
+
+const revoked = () =>
+  new ExcursorError("unauthenticated", "The API key was revoked.", {
+    code: "key_revoked",
+    hint: null,
+    retryable: false,
   });

@@ -4,17 +4,24 @@ import { Refusal } from "./refusal.ts";
 export class Seats {
   readonly #what: string;
   readonly #perPrincipal: number;
+  readonly #limitOf: (principalId: string) => number | undefined;
   readonly #taken = new Map<string, number>();
 
-  constructor(what: string, perPrincipal: number) {
+  /** `limitOf` tells the limit of a principal that has one of its own. */
+  constructor(
+    what: string,
+    perPrincipal: number,
+    limitOf: (principalId: string) => number | undefined = () => undefined,
+  ) {
     this.#what = what;
     this.#perPrincipal = perPrincipal;
+    this.#limitOf = limitOf;
   }
 
   /** Takes a seat; the function given back leaves it. */
   take(principalId: string): () => void {
     const taken = this.#taken.get(principalId) ?? 0;
-    if (taken >= this.#perPrincipal) {
+    if (taken >= (this.#limitOf(principalId) ?? this.#perPrincipal)) {
       throw new Refusal(429, "rate-limited", `This key has ${taken} ${this.#what} under way, which is the limit.`, {
         code: "too_many_concurrent",
         hint: "Wait for one of them to end, or raise the limit in the settings.",

@@ -1,0 +1,107 @@
+import { hash, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { checkPrivate, openHome } from "../config/home.ts";
+import { newKey } from "../config/key-file.ts";
+import { createProcessLock } from "../config/process-lock.ts";
+import { writePrivate } from "../config/write-private.ts";
+import { ExcursorError } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
+
+const KeyLimitsSchema = z.object({
+  requestsPerMinute: z.int().positive().optional(),
+  streams: z.int().positive().optional(),
+  tokensPerDay: z.int().positive().optional(),
+});
+
+const GatewayKeySchema = z.object({
+  name: z.string(),
+  /** Who it makes of a caller: never given to a second key, not even one of the same name. */
+  id: z.string(),
+  /** SHA-256 of the key, in hex. The key itself is kept nowhere. */
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  /** The one account it uses; unset is the gateway's own. */
+  account: z.string().optional(),
+  limits: KeyLimitsSchema,
+  createdAt: z.string(),
+});
+
+const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
+
+export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
+/** A key that somebody was given, beside the owner's own. */
+export type GatewayKey = z.infer<typeof GatewayKeySchema>;
+
+export const keysPath = (home: string): string => join(home, "keys.json");
+
+const digestOfKey = (key: string): string => hash("sha256", key, "hex");
+
+/** Throws if the file is damaged or others may read it. */
+export function readKeys(path: string): readonly GatewayKey[] {
+  checkPrivate(path);
+  try {
+    return FileSchema.parse(JSON.parse(readFileSync(path, "utf8"))).keys;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
+      code: "keys_damaged",
+      hint: "Repair that file, or delete it and give out new keys.",
+    });
+  }
+}
+
+export interface NewKeyOptions {
+  readonly account: string | undefined;
+  readonly limits: KeyLimits;
+}
+
+/** Makes a key; this is the only time that anybody sees it. */
+export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
+  return changeKeys(home, (keys) => {
+    if (keys.some((key) => key.name === name)) {
+      throw new ExcursorError("invalid-request", `There is a key called ${name} already.`, {
+        code: "key_exists",
+        hint: `Choose another name, or revoke it first: excursor keys revoke ${name}`,
+      });
+    }
+    const key = new Secret(newKey());
+    const id = `key_${name}_${randomBytes(4).toString("hex")}`;
+    const digest = digestOfKey(key.reveal());
+    const record = {
+      name,
+      id,
+      digest,
+      ...(account !== undefined && { account }),
+      limits,
+      createdAt: new Date().toISOString(),
+    };
+    return { keys: [...keys, record], result: key };
+  });
+}
+
+export function revokeKey(home: string, name: string): Promise<void> {
+  return changeKeys(home, (keys) => {
+    const left = keys.filter((key) => key.name !== name);
+    if (left.length < keys.length) return { keys: left, result: undefined };
+    const others = keys.length === 0 ? "none was given out" : `there are ${keys.map((key) => key.name).join(", ")}`;
+    throw new ExcursorError("not-found", `There is no key called ${name}; ${others}.`, {
+      code: "unknown_key",
+      hint: null,
+    });
+  });
+}
+
+async function changeKeys<T>(
+  home: string,
+  change: (keys: readonly GatewayKey[]) => { readonly keys: readonly GatewayKey[]; readonly result: T },
+): Promise<T> {
+  openHome(home);
+  const path = keysPath(home);
+  return createProcessLock(join(home, "keys.lock")).run(() => {
+    const { keys, result } = change(readKeys(path));
+    const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys] };
+    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious: false });
+    return result;
+  });
+}

@@ -1,0 +1,83 @@
+import type { KnownKeys } from "./known-keys.ts";
+import { Refusal } from "./refusal.ts";
+
+/** What keys have used, day by day; it outlives the process. */
+export interface TokenLedger {
+  /** Tokens of a key on a day such as `2026-11-15`. */
+  spent(keyId: string, day: string): number;
+  spend(keyId: string, day: string, tokens: number): void;
+}
+
+export interface AllowanceOptions {
+  readonly keys: KnownKeys;
+  readonly ledger: TokenLedger;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Holds each key to the requests of a minute and the tokens of a day that it was given. */
+export class KeyAllowance {
+  readonly #keys: KnownKeys;
+  readonly #ledger: TokenLedger;
+  readonly #now: () => number;
+  readonly #minutes = new Map<string, { readonly until: number; count: number }>();
+
+  constructor({ keys, ledger, now = Date.now }: AllowanceOptions) {
+    this.#keys = keys;
+    this.#ledger = ledger;
+    this.#now = now;
+  }
+
+  /** Counts a request, or refuses it. Who has no key of these is not held to anything. */
+  admit(principalId: string): void {
+    const limits = this.#keys.withId(principalId)?.limits;
+    if (limits?.requestsPerMinute !== undefined) this.#countRequest(principalId, limits.requestsPerMinute);
+    if (limits?.tokensPerDay !== undefined) this.#checkTokens(principalId, limits.tokensPerDay);
+  }
+
+  /** What an answer has cost, once that is known. */
+  spend(principalId: string, tokens: number): void {
+    if (this.#keys.withId(principalId)?.limits.tokensPerDay === undefined) return;
+    this.#ledger.spend(principalId, dayOf(this.#now()), tokens);
+  }
+
+  /** How many streamed answers at once, if that was said. */
+  streamsOf(principalId: string): number | undefined {
+    return this.#keys.withId(principalId)?.limits.streams;
+  }
+
+  #countRequest(id: string, perMinute: number): void {
+    const now = this.#now();
+    let minute = this.#minutes.get(id);
+    if (!minute || minute.until <= now) {
+      minute = { until: now + MINUTE_MS, count: 0 };
+      this.#minutes.set(id, minute);
+    }
+    if (minute.count >= perMinute) {
+      const message = `This key may make ${perMinute} requests in a minute, and has.`;
+      throw refusal("rate-limited", "requests_per_minute", message, minute.until - now);
+    }
+    minute.count++;
+  }
+
+  #checkTokens(id: string, perDay: number): void {
+    const now = this.#now();
+    if (this.#ledger.spent(id, dayOf(now)) < perDay) return;
+    const message = `This key may use ${perDay} tokens in a day (UTC), and has.`;
+    throw refusal("quota-exhausted", "tokens_per_day", message, DAY_MS - (now % DAY_MS));
+  }
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+function refusal(kind: "rate-limited" | "quota-exhausted", code: string, message: string, waitMs: number): Refusal {
+  return new Refusal(429, kind, message, {
+    code,
+    hint: "Wait, or ask whoever gave you the key for a higher limit.",
+    retryAfterMs: waitMs,
+    headers: { "retry-after": String(Math.ceil(waitMs / 1000)) },
+  });
+}
