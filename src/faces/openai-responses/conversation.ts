@@ -4,7 +4,7 @@ import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import type { InputItem } from "./item-schema.ts";
-import { loadParts, loadResult, textsOf } from "./parts.ts";
+import { loadParts, loadResult, partsOf, textsOf } from "./parts.ts";
 import type { Thought } from "./reasoning-seal.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
 
@@ -26,7 +26,7 @@ export async function readConversation(
   items: readonly PlacedItem[],
   context: ReadContext,
 ): Promise<Pick<Turn, "system" | "messages">> {
-  const asked = lastInstructionAsQuestion(items);
+  const asked = lastInstructionAsQuestion(joinOutputs(items));
   const results = new CallResults();
   const system: string[] = [];
   // Images are loaded when all else is known to be right.
@@ -118,6 +118,27 @@ function otherMessage(
     default:
       return undefined;
   }
+}
+
+/** A custom tool may report more than once; all that it says is one result, where it first spoke. */
+function joinOutputs(items: readonly PlacedItem[]): readonly PlacedItem[] {
+  const places = new Map<string, number>();
+  const joined: PlacedItem[] = [];
+  for (const placed of items) {
+    const { item } = placed;
+    const at = item.type === "custom_tool_call_output" ? places.get(item.call_id) : undefined;
+    const first = at === undefined ? undefined : joined[at];
+    if (at !== undefined && first?.item.type === "custom_tool_call_output" && "output" in item) {
+      const output = [...partsOf(first.item.output), ...partsOf(item.output)];
+      joined[at] = { ...first, item: { ...first.item, output } };
+      continue;
+    }
+    // Some clients use an id again in a later answer.
+    if (item.type === "custom_tool_call") places.delete(item.call_id);
+    if (item.type === "custom_tool_call_output") places.set(item.call_id, joined.length);
+    joined.push(placed);
+  }
+  return joined;
 }
 
 type FoundTools = Extract<InputItem, { type: "tool_search_output" }>["tools"];

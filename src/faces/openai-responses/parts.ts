@@ -43,6 +43,9 @@ export async function loadResult(
   return parts.map((part) => (part.type === "file" ? { type: "text", text: part.text } : part));
 }
 
+export const partsOf = (content: Content): readonly ContentPart[] =>
+  typeof content === "string" ? [{ type: "input_text", text: content }] : content;
+
 /** The texts of a message that can hold nothing else. */
 export const textsOf = (content: Content): readonly string[] =>
   (typeof content === "string" ? [content] : content.map(textOfPart)).filter((text) => text !== "");

@@ -106,8 +106,6 @@ describe("a plain request", () => {
       "temperature",
       "top_p",
       "max_tool_calls",
-      "tool_choice",
-      "parallel_tool_calls",
       "truncation",
       "text.verbosity",
       "include.web_search_call.results",
@@ -222,6 +220,16 @@ describe("the items", () => {
       expect(await thinking(foreign)).toEqual(short);
     }
     expect(sealed).not.toContain(Buffer.from("whole").toString("base64url"));
+  });
+
+  it("a custom tool may say more than once what it did: Codex lets scripts report as they go", async () => {
+    const said = (value: unknown) => ({ type: "custom_tool_call_output", call_id: "1", output: value });
+    const custom = { type: "custom_tool_call", call_id: "1", name: "c", input: "x" };
+    const input = [custom, said("a"), said([{ type: "input_text", text: "b" }]), ask, said("c")];
+    expect((await turnOf({ input })).messages.slice(1)).toEqual([
+      { role: "tool", callId: "1", content: [text("a"), text("b"), text("c")], isError: false },
+      user("go"),
+    ]);
   });
 
   it("where only instructions are given, the last one is the question", async () => {

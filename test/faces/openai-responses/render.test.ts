@@ -29,7 +29,7 @@ function readEvents(stream: string): StreamEvent[] {
   const blocks = stream.split("\n\n");
   if (blocks.pop() !== "") throw new Error("The last event is not closed.");
   return blocks.map((block) => {
-    const [, name, data] = /^event: ([\w.]+)\ndata: (.*)$/.exec(block) ?? [];
+    const [, name, data] = /^event: ([\w.]+)\ndata: ([^\r\n]*)$/.exec(block) ?? [];
     const event = JSON.parse(data ?? "") as StreamEvent;
     expect(event.type).toBe(name);
     return event;
