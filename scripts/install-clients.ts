@@ -2,26 +2,39 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Other people's clients, to be run as they are against the simulated backend. Not dependencies: nothing here needs them. */
-const CLIENTS: Readonly<Record<string, string>> = {
-  "@anthropic-ai/claude-code": "2.1.325",
-  "@cursor/sdk": "1.0.32",
+/**
+ * Other people's clients, to be run as they are against the gateway or the simulated backend. Not dependencies: nothing
+ * here needs them. No script of theirs is run on the way, but those that are named: they put a binary in its place.
+ */
+const CLIENTS: Readonly<Record<string, { readonly version: string; readonly setUp?: string }>> = {
+  "@anthropic-ai/claude-code": { version: "2.1.325" },
+  "@cursor/sdk": { version: "1.0.32" },
+  "@openai/codex": { version: "0.166.0" },
+  "@qwen-code/qwen-code": { version: "0.24.4" },
+  "opencode-ai": { version: "1.18.33", setUp: "postinstall.mjs" },
 };
 
 export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.url));
 
 /** Installs what is missing, in a folder of its own. */
 export function installClients(): void {
-  const missing = Object.entries(CLIENTS).filter(([name, version]) => installedVersion(name) !== version);
+  const missing = Object.entries(CLIENTS).filter(([name, { version }]) => installedVersion(name) !== version);
   if (missing.length === 0) return;
-  const wanted = missing.map(([name, version]) => `${name}@${version}`);
+  const wanted = missing.map(([name, { version }]) => `${name}@${version}`);
   console.error(`Installing ${wanted.join(", ")} into .clients.`);
   mkdirSync(CLIENTS_FOLDER, { recursive: true });
   const manifest = `${CLIENTS_FOLDER}/package.json`;
   if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
   const flags = ["--prefix", CLIENTS_FOLDER, "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund"];
-  const { status, error } = spawnSync("npm", ["install", ...flags, ...wanted], { stdio: ["ignore", 2, 2] });
-  if (status !== 0) throw new Error(`npm install failed: ${error?.message ?? `exit code ${status}`}.`);
+  run("npm", ["install", ...flags, ...wanted]);
+  for (const [name, { setUp }] of missing) {
+    if (setUp !== undefined) run(process.execPath, [`${CLIENTS_FOLDER}/node_modules/${name}/${setUp}`]);
+  }
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status, error } = spawnSync(command, args, { stdio: ["ignore", 2, 2] });
+  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${error?.message ?? `exit code ${status}`}.`);
 }
 
 function installedVersion(name: string): string | undefined {

@@ -103,8 +103,7 @@ function readResult(request: ReadArgs, said: ToolMessage, rangeApplied: boolean)
 function unmarkedFailure(path: string, text: string): string | undefined {
   const [line = ""] = text.trim().split("\n", 1);
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  const speaks = /^(?:<tool_use_error>|error\b|file not found\b|file does not exist\b|\w+: .*: no such file\b)/i.test(
-    line,
-  );
+  const speaks =
+    /^(?:<tool_use_error>|error\b|(?:file )?not ?found\b|file does not exist\b|\w+: .*: no such file\b)/i.test(line);
   return speaks && saysMissing(line) && name !== "" && line.includes(name) ? line : undefined;
 }

@@ -71,6 +71,7 @@ describe("reading", () => {
     ["File does not exist.", true, "fileNotFound"],
     [`Error: File not found: ${path}`, false, "fileNotFound"],
     [`cat: ${path}: No such file or directory`, false, "fileNotFound"],
+    [`NotFound: FileSystem.open (${path})`, false, "fileNotFound"],
     ["EACCES: permission denied", true, "error"],
     ["", true, "error"],
   ])("%s", (text, isError, member) => {
@@ -112,6 +113,21 @@ describe("writing", () => {
     const definition = tool("write", "filePath", "content");
     expect(call(writing({ fileBytes: Buffer.from("ü") }), definition).args).toMatchObject({ content: "ü" });
     expect(mapExec(exec(writing({ fileBytes: Uint8Array.of(255) })), [definition])).toBeUndefined();
+  });
+
+  test("a patch writes a file, in whole lines", () => {
+    const definition = tool("apply_patch", "input");
+    const patch = (...lines: string[]) => ["*** Begin Patch", `*** Add File: ${path}`, ...lines, "*** End Patch", ""];
+    expect(call(writing(), definition).args).toEqual({ input: patch("+a", "+b").join("\n") });
+    expect(call(writing({ fileText: "\n\nx" }), definition).args).toEqual({ input: patch("+", "+", "+x").join("\n") });
+    for (const not of [{ fileText: "" }, { path: "a\nb" }]) {
+      expect(mapExec(exec(writing(not)), [definition])).toBeUndefined();
+    }
+    const codex = (code: number, text: string) => `Exit code: ${code}\nWall time: 0 seconds\nOutput:\n${text}`;
+    const mapped = call(writing(), definition);
+    expect(read(mapped, codex(0, "Success. Updated the following files:\nA x\n"))).toMatchObject({ isError: false });
+    expect(read(mapped, codex(1, "no such place"))).toEqual({ text: "error: no such place", isError: true });
+    expect(read(mapped, "apply_patch verification failed: nonsense", true).isError).toBe(true);
   });
 
   test("no shell writes a file", () => {

@@ -99,6 +99,7 @@ describe("searching in files", () => {
   test("a failure", () => {
     const mapped = call(searching({ pattern: "(" }), tool("grep", "pattern"));
     expect(read(mapped, "regex parse error", true)).toEqual({ text: "error: regex parse error", isError: true });
+    expect(read(mapped, "ripgrep execution failed").isError).toBe(true);
   });
 
   test.each([

@@ -1,0 +1,102 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { type CliOutcome, setUpDesk, startCli } from "./support/run-cli.ts";
+
+/** OpenCode has a provider for each dialect, and lets models of some names write by patch. */
+const DIALECTS = {
+  chat: {
+    npm: "@ai-sdk/openai-compatible",
+    model: "composer-2.5",
+    write: (path: string) => `call write ${JSON.stringify({ filePath: path, content: "made\n" })}`,
+  },
+  responses: {
+    npm: "@ai-sdk/openai",
+    model: "gpt-5.5",
+    write: (path: string) => {
+      const patchText = `*** Begin Patch\n*** Add File: ${path}\n+made\n*** End Patch`;
+      return `call apply_patch ${JSON.stringify({ patchText })}`;
+    },
+  },
+} as const;
+
+const config = (baseURL: string, { npm, model }: { readonly npm: string; readonly model: string }, apiKey: string) => ({
+  model: `excursor/${model}`,
+  small_model: `excursor/${model}`,
+  share: "disabled",
+  autoupdate: false,
+  permission: { "*": "allow" },
+  provider: {
+    excursor: {
+      npm,
+      options: { baseURL, apiKey },
+      models: {
+        [model]: { tool_call: true, reasoning: true, attachment: true, limit: { context: 200_000, output: 8192 } },
+      },
+    },
+  },
+});
+
+async function setUp(dialect: keyof typeof DIALECTS) {
+  const { start, trace } = await setUpGateway();
+  const { url } = await start();
+  const desk = setUpDesk();
+  const run = (prompt: string, { key = KEY }: { readonly key?: string } = {}) => {
+    const settings = config(`${url}/v1`, DIALECTS[dialect], key);
+    writeFileSync(join(desk.folder, "opencode.json"), JSON.stringify(settings));
+    return startCli("opencode", ["run", "--pure", "--format", "json", "--thinking", "--title", "t", prompt], desk, {
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    }).outcome;
+  };
+  return { desk, trace, run };
+}
+
+const partsOf = ({ events }: CliOutcome, type: string) =>
+  events.flatMap((event) => (event["type"] === type ? [event["part"] as { readonly text?: string }] : []));
+
+const textOf = (outcome: CliOutcome): string =>
+  partsOf(outcome, "text")
+    .map(({ text = "" }) => text)
+    .join("\n");
+
+describe.each(["chat", "responses"] as const)("OpenCode over %s", (dialect) => {
+  it("thinks, runs a command, writes a file, and goes on with the results on the same stream", async () => {
+    const { desk, trace, run } = await setUp(dialect);
+    const file = join(desk.folder, "made.txt");
+    const outcome = await run(
+      `@sim need bash ;; think let me see ;; call bash {"command":"echo shown"} ;; ${DIALECTS[dialect].write(file)} ;; say {{result.0}} {{reused}}`,
+    );
+    expect([outcome.code, outcome.stderr]).toEqual([0, ""]);
+    expect(partsOf(outcome, "reasoning")).toContainEqual(expect.objectContaining({ text: "let me see" }));
+    expect(readFileSync(file, "utf8")).toBe("made\n");
+    expect(textOf(outcome)).toMatch(/^shown\n+ ?stream$/);
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+  });
+});
+
+it("OpenCode is asked for what the model wants of Cursor's own tools", async () => {
+  const { desk, trace, run } = await setUp("chat");
+  const { folder } = desk;
+  writeFileSync(join(folder, "there.txt"), "found\nmore\n");
+  const outcome = await run(
+    `@sim need bash ;; exec shell {"command":"echo native"} ;; exec read {"path":"${folder}/there.txt"} ;; exec write {"path":"${folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${folder}"} ;; wait ;; exec delete {"path":"${folder}/there.txt"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
+  );
+  const [shell, file, written, listing, deleted] = textOf(outcome).split("|");
+  expect(shell).toMatch(/^native\n*$/);
+  expect(file).toMatch(/^found\nmore\n*$/);
+  expect(written).toContain("new.txt");
+  expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe("new\n");
+  expect(listing).toContain("there.txt");
+  expect(deleted).toContain("deleted");
+  expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+});
+
+it("OpenCode says why it was refused", async () => {
+  const { run } = await setUp("chat");
+  const { stdout } = await run("@sim say hi", { key: "wrong" });
+  expect(stdout).toContain("401");
+});
