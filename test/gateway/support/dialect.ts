@@ -6,6 +6,8 @@ export interface DialectAdapter {
   readonly name: string;
   /** Where it is asked. */
   readonly path: string;
+  /** Why what is not in the dialect cannot be asked for in it. */
+  readonly lacks?: { readonly stop?: string };
   headers(key: string): Readonly<Record<string, string>>;
   body(question: Question, isStream: boolean): object;
   /** A whole answer. */
