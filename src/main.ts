@@ -3,6 +3,7 @@ import { Command, CommanderError } from "@commander-js/extra-typings";
 import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
 import { envCommand } from "./cli/env.ts";
+import { ideCommand } from "./cli/ide.ts";
 import { keyCommand } from "./cli/key.ts";
 import { keysCommand } from "./cli/keys.ts";
 import { loginCommand } from "./cli/login.ts";
@@ -25,6 +26,7 @@ const COMMANDS = [
   keysCommand,
   envCommand,
   configCommand,
+  ideCommand,
   simCommand,
 ];
 

@@ -28,4 +28,5 @@ export const DEFAULT_HINTS: Readonly<Record<ErrorKind, string | undefined>> = {
   timeout: "Try again in a moment; if it happens again, check the network.",
   config: undefined,
   busy: undefined,
+  io: "Check the disk: its space, and whether it can be written to.",
 };

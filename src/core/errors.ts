@@ -58,6 +58,8 @@ export const ERROR_TABLE = {
   config: row(500, "api_error", "configuration_error", "api_error", 78),
   /** Something of ours is held by somebody else: a port, a lock. */
   busy: row(503, "api_error", "busy", "overloaded_error", 75, true),
+  /** A file of this machine could not be read or written: a full or broken disk. */
+  io: row(500, "api_error", "io_error", "api_error", 74),
 } as const satisfies Record<string, ErrorOutlets>;
 
 export interface ErrorDetails {

@@ -1,0 +1,24 @@
+import { createInterface } from "node:readline/promises";
+import { ExcursorError } from "../core/errors.ts";
+import { type Install, refusal, severalInstalls } from "../ide/find-installs.ts";
+import { printable } from "./printable.ts";
+
+/** The one to work on: the only one, or the one that the user picks; without a terminal to ask on, none. */
+export async function chooseInstall(installs: readonly Install[]): Promise<string> {
+  const roots = installs.filter(({ refused }) => !refused).map(({ root }) => root);
+  const [only, second] = roots;
+  const [first] = installs;
+  if (only === undefined && first?.refused) throw refusal(first.root, first.refused);
+  if (only !== undefined && second === undefined) return only;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw severalInstalls(roots);
+  const list = roots.map((root, index) => `  ${index + 1}  ${printable(root)}\n`).join("");
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await prompt.question(`There are several:\n${list}Which one? `);
+    const root = roots[Number(answer) - 1];
+    if (root === undefined) throw new ExcursorError("canceled", "None of them was chosen.");
+    return root;
+  } finally {
+    prompt.close();
+  }
+}

@@ -1,0 +1,81 @@
+import { constants, type Stats } from "node:fs";
+import { dirname, join } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import type { IdeFiles } from "./ide-files.ts";
+
+/** The bundles that may hold the class, and what says how they are checked. No other file is ever written. */
+export const BUNDLES = [
+  "out/vs/workbench/workbench.desktop.main.js",
+  "out/vs/workbench/workbench.glass.main.js",
+] as const;
+export const PRODUCT = "product.json";
+export type AppPath = (typeof BUNDLES)[number] | typeof PRODUCT;
+
+/** A file of the app as it was read. */
+export interface AppFile {
+  readonly path: AppPath;
+  readonly bytes: Buffer;
+  readonly stats: Stats;
+}
+
+/** Whole bundles are read into memory. */
+const MAX_BYTES = 512 * 1024 * 1024;
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+
+/** Where a file of the app is; forward slashes in, the system's out. */
+export const pathIn = (root: string, path: AppPath): string => join(root, ...path.split("/"));
+
+/** Undefined if there is none. `root` must be a real path. */
+export function readAppFile(files: IdeFiles, root: string, path: AppPath): AppFile | undefined {
+  const place = pathIn(root, path);
+  const found = files.lstatSync(place, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  if (!found.isFile() || files.realpathSync(place) !== place) {
+    throw unsafe(path, "is reached by a link, and may be a file of something else (a Nix store, a shared folder)");
+  }
+  if (found.size > MAX_BYTES) throw unsafe(path, "is far larger than any bundle is");
+  const file = files.openSync(place, constants.O_RDONLY | NO_FOLLOW);
+  try {
+    const stats = files.fstatSync(file);
+    if (stats.ino !== found.ino || stats.dev !== found.dev) throw changed(path);
+    return { path, bytes: files.readFileSync(file), stats };
+  } finally {
+    files.closeSync(file);
+  }
+}
+
+/** The file that is there now is the one that was read (SEC-61). */
+export function expectUnchanged(files: IdeFiles, root: string, { path, stats }: AppFile): void {
+  const now = files.lstatSync(pathIn(root, path), { throwIfNoEntry: false });
+  const isSame =
+    now !== undefined &&
+    now.ino === stats.ino &&
+    now.dev === stats.dev &&
+    now.size === stats.size &&
+    now.mtimeMs === stats.mtimeMs;
+  if (!isSame) throw changed(path);
+}
+
+/** Refuses a file that others share or could exchange while we work (SEC-61). */
+export function expectOwn(files: IdeFiles, root: string, { path, stats }: AppFile): void {
+  if (stats.nlink > 1) throw unsafe(path, "has a second name, and writing it would change that one too");
+  const user = process.getuid?.();
+  if (user === undefined) return;
+  if (user === 0 && stats.uid !== 0) {
+    throw unsafe(path, `belongs to user ${stats.uid}: run this as that user, not as root`);
+  }
+  const folder = files.statSync(dirname(pathIn(root, path)));
+  if ((folder.mode & 0o002) !== 0) throw unsafe(path, "is in a folder that everybody on this machine may write to");
+}
+
+const unsafe = (path: string, why: string): ExcursorError =>
+  new ExcursorError("forbidden", `${path} ${why}.`, {
+    code: "ide_unsafe_target",
+    hint: "Nothing was changed. An ordinary install of Cursor has no such file: reinstall it, or name another by --app.",
+  });
+
+const changed = (path: string): ExcursorError =>
+  new ExcursorError("busy", `${path} was changed by something else just now; Cursor may be updating itself.`, {
+    code: "ide_changed_meanwhile",
+    hint: "Wait until the update is done, then try again.",
+  });

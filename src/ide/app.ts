@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import { type AppFile, BUNDLES, PRODUCT, readAppFile } from "./app-file.ts";
+import { type ChecksumAlgorithm, type ChecksumScheme, learnScheme } from "./checksums.ts";
+import { type Digest, readChunks } from "./durable-file.ts";
+import type { IdeFiles } from "./ide-files.ts";
+import { type Product, readProduct } from "./product.ts";
+
+/** A file of the app with the digest of what was read. */
+export interface KnownFile extends AppFile {
+  readonly digest: Digest;
+}
+
+/** An app as it is on the disk at one moment. */
+export interface App {
+  /** The real path of `resources/app`. */
+  readonly root: string;
+  readonly product: Product;
+  readonly productFile: KnownFile;
+  readonly bundles: readonly KnownFile[];
+}
+
+export function readApp(files: IdeFiles, root: string): App {
+  const productFile = readKnown(files, root, PRODUCT);
+  if (!productFile) throw noApp(root, "there is no product.json in it");
+  const product = readProduct(productFile.bytes);
+  if (!/cursor/i.test(product.name)) throw noApp(root, `it is ${product.name || "something without a name"}`);
+  const bundles = BUNDLES.flatMap((path) => readKnown(files, root, path) ?? []);
+  if (bundles.length === 0) throw noApp(root, "there is no workbench in it (the server part of Cursor has none)");
+  return { root, product, productFile, bundles };
+}
+
+/** How this app's checksums are made; throws if one of them does not hold (SEC-63). */
+export function checkSums(files: IdeFiles, { root, product, bundles }: App): ChecksumScheme | undefined {
+  return learnScheme(product, (key, algorithm) => {
+    const known = bundles.find(({ path }) => path === `out/${key}`);
+    if (known && algorithm === "sha256") return Buffer.from(known.digest, "hex");
+    if (known) return hashOf(algorithm, [known.bytes]);
+    try {
+      return hashOf(algorithm, readChunks(files, join(root, "out", ...key.split("/"))));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP" || code === "EISDIR") return undefined;
+      throw error;
+    }
+  });
+}
+
+export function hashOf(algorithm: ChecksumAlgorithm, chunks: Iterable<Uint8Array>): Buffer {
+  const hash = createHash(algorithm);
+  for (const chunk of chunks) hash.update(chunk);
+  return hash.digest();
+}
+
+function readKnown(files: IdeFiles, root: string, path: AppFile["path"]): KnownFile | undefined {
+  const file = readAppFile(files, root, path);
+  return file && { ...file, digest: hashOf("sha256", [file.bytes]).toString("hex") as Digest };
+}
+
+const noApp = (root: string, why: string): ExcursorError =>
+  new ExcursorError("not-found", `${root} is not a Cursor app: ${why}.`, {
+    code: "ide_no_app",
+    hint: "Name the folder that Cursor is installed in by --app; `excursor ide status` lists those that were found.",
+  });

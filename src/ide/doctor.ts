@@ -1,0 +1,134 @@
+import { constants } from "node:fs";
+import { dirname } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import { type App, checkSums, readApp } from "./app.ts";
+import { expectOwn, pathIn } from "./app-file.ts";
+import { explainFailure } from "./explain-failure.ts";
+import type { IdeHost } from "./host.ts";
+import { locate } from "./locate.ts";
+import { originalApp } from "./patch.ts";
+import { expectQuiet } from "./processes.ts";
+import { appBundleOf, verifySignature } from "./signature.ts";
+import { Store } from "./store.ts";
+
+/** One thing that was looked at. */
+export interface Check {
+  readonly id: string;
+  readonly level: "ok" | "warn" | "fail";
+  readonly text: string;
+  readonly fix?: string;
+}
+
+/** Everything that decides whether a patch can be made, works and can be taken back. Changes nothing (OPS-09). */
+export async function examine(host: IdeHost, root: string): Promise<readonly Check[]> {
+  const { files, home } = host;
+  const store = new Store(files, home);
+  let app: App;
+  try {
+    app = readApp(files, root);
+  } catch (error) {
+    return [failed("app", error, host, root)];
+  }
+  const { version, commit } = app.product;
+  return [
+    ok("app", `Cursor ${version}, build ${commit.slice(0, 10) || "unknown"}`),
+    attempt("journal", host, root, () => {
+      if (!store.journal()) return "nothing was interrupted";
+      throw new ExcursorError("busy", "A patch or a restore was interrupted.", {
+        hint: "Run it again: excursor ide patch, or excursor ide restore.",
+      });
+    }),
+    attempt("checksums", host, root, () => {
+      const scheme = checkSums(files, app);
+      return scheme ? `all ${app.product.checksums.size} hold (${scheme.algorithm})` : "the app checks none";
+    }),
+    ...app.bundles.map(({ path, bytes }) => bundleCheck(path, bytes)),
+    attempt("backup", host, root, () => {
+      const record = store.record(root);
+      if (!record) return "none is needed";
+      originalApp(store, app, record);
+      return `whole, of ${record.patchedAt}`;
+    }),
+    attempt("rights", host, root, () => {
+      for (const file of [...app.bundles, app.productFile]) {
+        expectOwn(files, root, file);
+        files.accessSync(dirname(pathIn(root, file.path)), constants.W_OK);
+      }
+      return "the files may be changed";
+    }),
+    attempt("running", host, root, () => {
+      expectQuiet(root, host.processes());
+      return "Cursor does not run";
+    }),
+    ...siblingChecks(host, app),
+    ...(host.machine.platform === "darwin" ? await macChecks(host, root) : []),
+    ok("cache", "if a patch shows no effect, quit Cursor and delete the folder CachedData of its user data"),
+  ];
+}
+
+function bundleCheck(path: string, bytes: Buffer): Check {
+  const finding = locate(bytes);
+  switch (finding.type) {
+    case "found":
+      return ok(path, `has the class, tells the end of a thought by ${finding.site.dialect}`);
+    case "absent":
+      return { id: path, level: "warn", text: "does not have the class" };
+    case "patched":
+      return ok(path, `has patch ${finding.patchId}`);
+    case "foreign":
+      return { id: path, level: "fail", text: `has the marks of another patch: ${finding.marks.join(", ")}` };
+    case "unknown":
+      return { id: path, level: "fail", text: finding.reason };
+  }
+}
+
+/** Other patchers keep their backups beside the files. */
+function siblingChecks({ files }: IdeHost, { root, bundles }: App): readonly Check[] {
+  const [first] = bundles;
+  if (!first) return [];
+  const left = files
+    .readdirSync(dirname(pathIn(root, first.path)))
+    .filter((name) => /\.(backup|bak|acp-backup|orig)$|\.excursor-/.test(name));
+  if (left.length === 0) return [];
+  const fix = "Delete them if you do not need them: they are not Excursor's, or left of a patch that was killed.";
+  return [{ id: "leftovers", level: "warn", text: `beside the bundles: ${left.join(", ")}`, fix }];
+}
+
+async function macChecks({ run }: IdeHost, root: string): Promise<readonly Check[]> {
+  const signature = await verifySignature(run, root);
+  const quarantine = await run("xattr", ["-p", "com.apple.quarantine", appBundleOf(root)]);
+  return [
+    signature.code === 0
+      ? ok("signature", "holds")
+      : {
+          id: "signature",
+          level: "warn",
+          text: "does not hold, as after every patch; Cursor starts as long as it is not in quarantine",
+          fix: "excursor ide restore mends it. --resign=adhoc would too, at a price: see docs/ide.md.",
+        },
+    quarantine.code !== 0
+      ? ok("quarantine", "none")
+      : {
+          id: "quarantine",
+          level: "warn",
+          text: "the app is in quarantine: macOS may call a patched one damaged",
+          fix: "Start Cursor once before it is patched.",
+        },
+  ];
+}
+
+const ok = (id: string, text: string): Check => ({ id, level: "ok", text });
+
+function attempt(id: string, host: IdeHost, root: string, work: () => string): Check {
+  try {
+    return ok(id, work());
+  } catch (error) {
+    return failed(id, error, host, root);
+  }
+}
+
+function failed(id: string, thrown: unknown, { machine }: IdeHost, root: string): Check {
+  const attempted = explainFailure(thrown, { platform: machine.platform, verb: "patch", root });
+  const { message, hint, kind } = ExcursorError.from(attempted);
+  return { id, level: kind === "busy" ? "warn" : "fail", text: message, ...(hint !== undefined && { fix: hint }) };
+}

@@ -1,0 +1,85 @@
+import { win32 } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import type { IdeFiles } from "./ide-files.ts";
+import { appFolders, installPlaces, type Machine, refusedPlace } from "./install-places.ts";
+
+/** Something that looks like Cursor. */
+export interface Install {
+  /** The real path of `resources/app`; of what was found, where that can never be patched. */
+  readonly root: string;
+  /** Why it can never be patched, and what to do instead. */
+  readonly refused?: { readonly why: string; readonly remedy: string };
+}
+
+/** Every install on this machine, each once. */
+export function findInstalls(files: IdeFiles, machine: Machine): readonly Install[] {
+  const apps = installPlaces(machine).flatMap((place) => appsIn(files, machine, place));
+  const packed = packedPlaces(files, machine);
+  const roots = new Map<string, Install>();
+  for (const root of [...apps, ...packed]) {
+    const refused = refusedPlace(root);
+    const key = machine.platform === "linux" ? root : root.toLowerCase();
+    if (!roots.has(key)) roots.set(key, { root, ...(refused && { refused }) });
+  }
+  return [...roots.values()];
+}
+
+/** The app of a folder that the user named: the install, the bundle, or the app folder itself. */
+export function openInstall(files: IdeFiles, machine: Machine, path: string): string {
+  if (!files.existsSync(path)) throw noInstall(path, "there is nothing");
+  const refused = refusedPlace(path) ?? refusedPlace(files.realpathSync(path));
+  if (refused) throw refusal(path, refused);
+  const found = [...new Set(appsIn(files, machine, path))];
+  const [root, second] = found;
+  if (second !== undefined) throw severalInstalls(found);
+  // Not an app, but it may be one whose product.json is gone: whoever reads it says so.
+  if (root === undefined && files.existsSync(machinePath(machine, path, "out"))) return files.realpathSync(path);
+  if (root === undefined) throw noInstall(path, "there is no Cursor app");
+  return root;
+}
+
+export const refusal = (path: string, { why, remedy }: NonNullable<Install["refused"]>): ExcursorError =>
+  new ExcursorError("unsupported", `${path} ${why}.`, { code: "ide_refused_place", hint: remedy });
+
+export const severalInstalls = (roots: readonly string[]): ExcursorError =>
+  new ExcursorError("config", `There are ${roots.length} Cursor apps: ${roots.join(", ")}.`, {
+    code: "ide_several_apps",
+    hint: `Choose one, for example: --app '${roots[0]}'`,
+  });
+
+function appsIn(files: IdeFiles, machine: Machine, place: string): readonly string[] {
+  return appFolders(machine, place, (path) => listFolder(files, path))
+    .filter((folder) => files.existsSync(machinePath(machine, folder, "product.json")))
+    .map((folder) => files.realpathSync(folder));
+}
+
+/** What there is on Linux besides, to be told about: it cannot be patched as it is. */
+function packedPlaces(files: IdeFiles, { platform, userHome }: Machine): readonly string[] {
+  if (platform !== "linux") return [];
+  const images = [userHome, `${userHome}/Applications`, `${userHome}/Downloads`, `${userHome}/.local/bin`].flatMap(
+    (folder) =>
+      listFolder(files, folder)
+        .filter((name) => /^cursor.*\.appimage$/i.test(name))
+        .map((name) => `${folder}/${name}`),
+  );
+  const others = ["/snap/cursor/current", `${userHome}/.cursor-server`].filter((path) => files.existsSync(path));
+  return [...images, ...others];
+}
+
+function listFolder(files: IdeFiles, path: string): readonly string[] {
+  try {
+    return files.readdirSync(path);
+  } catch {
+    // A place that is not there, or not ours to look into, has no Cursor that we could patch.
+    return [];
+  }
+}
+
+const machinePath = ({ platform }: Machine, folder: string, name: string): string =>
+  platform === "win32" ? win32.join(folder, name) : `${folder}/${name}`;
+
+const noInstall = (path: string, what: string): ExcursorError =>
+  new ExcursorError("not-found", `${path}: ${what}.`, {
+    code: "ide_no_app",
+    hint: "Name the folder that Cursor is installed in by --app; `excursor ide status` lists those that were found.",
+  });

@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import type { IdeFiles } from "./ide-files.ts";
+import type { Machine } from "./install-places.ts";
+import { listProcesses } from "./list-processes.ts";
+import type { RunningProcess } from "./processes.ts";
+
+/** Everything outside of this folder that a patch touches. */
+export interface IdeHost {
+  readonly machine: Machine;
+  readonly files: IdeFiles;
+  /** Excursor's own folder; it must exist. */
+  readonly home: string;
+  readonly processes: () => readonly RunningProcess[];
+  readonly run: (command: string, args: readonly string[]) => Promise<CommandResult>;
+  readonly now: () => Date;
+  /** Ends commands that run, and with them a change that has not begun to show. */
+  readonly signal: AbortSignal;
+  /** Told what is being done, one line for each step. */
+  readonly onStep: (step: string) => void;
+}
+
+export interface CommandResult {
+  /** 127 if there is no such command. */
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Of what a command says no more is kept. */
+const MAX_OUTPUT = 16 * 1024;
+
+export const systemHost = (own: Pick<IdeHost, "machine" | "home" | "signal" | "onStep">): IdeHost => ({
+  ...own,
+  files: fs,
+  processes: () => listProcesses(own.machine.platform),
+  run: (command, args) => runCommand(command, args, own.signal),
+  now: () => new Date(),
+});
+
+function runCommand(command: string, args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], signal });
+    let output = "";
+    const read = (text: string) => {
+      output = (output + text).slice(0, MAX_OUTPUT);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", read);
+    child.on("error", (error) => resolve({ code: 127, output: error.message }));
+    child.on("close", (code) => resolve({ code: code ?? 128, output }));
+  });
+}

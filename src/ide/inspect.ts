@@ -1,0 +1,82 @@
+import { ExcursorError } from "../core/errors.ts";
+import { type App, checkSums, type KnownFile } from "./app.ts";
+import type { ChecksumScheme } from "./checksums.ts";
+import { PATCH_ID } from "./edit.ts";
+import type { IdeFiles } from "./ide-files.ts";
+import { type ClassSite, locate } from "./locate.ts";
+import type { PatchRecord } from "./patch-record.ts";
+
+/** A bundle that has the class, and where. */
+export interface Target {
+  readonly bundle: KnownFile;
+  readonly site: ClassSite;
+}
+
+/**
+ * What an app is, going by digests first and by marks second.
+ *
+ * - `pristine`: as it came, and of a shape we know. `updated`: the same, but another build than the one we patched.
+ * - `patched`: exactly what we wrote. `outdated`: exactly what an older Excursor wrote.
+ * - `foreign`: something else has changed it. `unknown`: nothing in it is what we look for.
+ */
+export type Inspection =
+  | {
+      readonly state: "pristine" | "updated";
+      readonly targets: readonly Target[];
+      readonly scheme: ChecksumScheme | undefined;
+    }
+  | { readonly state: "patched" | "outdated"; readonly record: PatchRecord }
+  | { readonly state: "foreign" | "unknown"; readonly reason: string };
+
+export function inspect(files: IdeFiles, app: App, record: PatchRecord | undefined): Inspection {
+  if (record && isWhatWeWrote(app, record)) {
+    return { state: record.patchId === PATCH_ID ? "patched" : "outdated", record };
+  }
+  const found = readBundles(app.bundles);
+  if (!Array.isArray(found)) return found;
+  let scheme: ChecksumScheme | undefined;
+  try {
+    scheme = checkSums(files, app);
+  } catch (error) {
+    if (!(error instanceof ExcursorError) || error.code !== "ide_checksum_mismatch") throw error;
+    return { state: "foreign", reason: error.message.replace(/\.$/, "") };
+  }
+  const isKnown = record === undefined || isWhatWeFound(app, record);
+  return { state: isKnown ? "pristine" : "updated", targets: found, scheme };
+}
+
+function readBundles(bundles: readonly KnownFile[]): Target[] | Extract<Inspection, { readonly reason: string }> {
+  const targets: Target[] = [];
+  for (const bundle of bundles) {
+    const finding = locate(bundle.bytes);
+    switch (finding.type) {
+      case "absent":
+        break;
+      case "found":
+        targets.push({ bundle, site: finding.site });
+        break;
+      case "patched":
+        return {
+          state: "foreign",
+          reason: `${bundle.path} has a patch of Excursor's that is not the one written down here`,
+        };
+      case "foreign":
+        return {
+          state: "foreign",
+          reason: `${bundle.path} has the marks of another patch: ${finding.marks.join(", ")}`,
+        };
+      case "unknown":
+        return { state: "unknown", reason: `${bundle.path}: ${finding.reason}` };
+    }
+  }
+  if (targets.length > 0) return targets;
+  return { state: "unknown", reason: "no bundle has the class that shows answers" };
+}
+
+const isWhatWeWrote = (app: App, record: PatchRecord): boolean => agrees(app, record, "after");
+const isWhatWeFound = (app: App, record: PatchRecord): boolean => agrees(app, record, "before");
+
+function agrees(app: App, record: PatchRecord, side: "before" | "after"): boolean {
+  const all: readonly KnownFile[] = [...app.bundles, app.productFile];
+  return record.files.every((file) => all.find(({ path }) => path === file.path)?.digest === file[side]);
+}

@@ -1,0 +1,29 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
+import type { RunningProcess } from "./processes.ts";
+
+/** What runs on this machine, as far as we may see it. */
+export function listProcesses(platform: NodeJS.Platform): readonly RunningProcess[] {
+  if (platform === "linux") return listProc();
+  if (platform === "win32") {
+    const rows = run("tasklist", ["/fo", "csv", "/nh"]).matchAll(/^"([^"]+)","(\d+)"/gm);
+    return [...rows].map(([, program = "", pid]) => ({ pid: Number(pid), program }));
+  }
+  const rows = run("ps", ["-axo", "pid=,comm="]).matchAll(/^\s*(\d+)\s+(.+?)\s*$/gm);
+  return [...rows].map(([, pid, program = ""]) => ({ pid: Number(pid), program }));
+}
+
+function listProc(): readonly RunningProcess[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      return [{ pid: Number(name), program: readlinkSync(`/proc/${name}/exe`) }];
+    } catch {
+      // Gone, or another user's.
+      return [];
+    }
+  });
+}
+
+const run = (command: string, args: readonly string[]): string =>
+  spawnSync(command, args, { encoding: "utf8", timeout: 10_000 }).stdout ?? "";

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { BUNDLES, PRODUCT } from "./app-file.ts";
+import { type Digest, digestOf } from "./durable-file.ts";
+
+const digest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .transform((text) => text as Digest);
+const path = z.enum([...BUNDLES, PRODUCT]);
+
+const recordSchema = z.object({
+  format: z.literal(1),
+  /** The real path of `resources/app`. */
+  root: z.string(),
+  version: z.string(),
+  commit: z.string(),
+  /** Which code was inserted. */
+  patchId: z.string(),
+  patchedAt: z.string(),
+  backupSet: z.string().regex(/^[\w.-]+$/),
+  /** The app was signed again, which no restore can undo. */
+  isResigned: z.boolean(),
+  files: z.array(z.object({ path, before: digest, after: digest })),
+});
+
+/** What was written into an app, and over what. */
+export type PatchRecord = Readonly<z.infer<typeof recordSchema>>;
+
+const journalSchema = z.object({
+  format: z.literal(1),
+  kind: z.enum(["patch", "restore"]),
+  root: z.string(),
+  backupSet: z.string().regex(/^[\w.-]+$/),
+  /** In the order in which they change. `temporary` is a name in the file's own folder. */
+  files: z.array(z.object({ path, temporary: z.string().regex(/^[\w.-]+$/), before: digest, after: digest })),
+  /** The app's record once this is done; none after a restore. */
+  record: recordSchema.nullable(),
+});
+
+/** What is being done to an app: enough to finish it or to take it back, whenever it stops. */
+export type Journal = Readonly<z.infer<typeof journalSchema>>;
+
+/** Undefined where there is none, or one that is damaged: then nothing is known, and nothing is restored. */
+export const parseRecord = (text: string | undefined): PatchRecord | undefined =>
+  text === undefined ? undefined : parseSealed(recordSchema, text);
+
+export const parseJournal = (text: string): Journal | undefined => parseSealed(journalSchema, text);
+
+function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    const sealed = z.object({ digest, body: z.string() }).parse(JSON.parse(text));
+    if (digestOf([Buffer.from(sealed.body)]) !== sealed.digest) return undefined;
+    return schema.safeParse(JSON.parse(sealed.body)).data;
+  } catch {
+    return undefined;
+  }
+}

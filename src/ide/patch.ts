@@ -1,0 +1,125 @@
+import { ExcursorError } from "../core/errors.ts";
+import { type App, hashOf, type KnownFile } from "./app.ts";
+import { expectOwn } from "./app-file.ts";
+import type { ChecksumScheme } from "./checksums.ts";
+import { applyInsertions, type Insertion, PATCH_ID, planEdit } from "./edit.ts";
+import type { IdeFiles } from "./ide-files.ts";
+import { inspect, type Target } from "./inspect.ts";
+import type { PatchRecord } from "./patch-record.ts";
+import { readProduct, replaceChecksums } from "./product.ts";
+import { backupSetOf, type Store } from "./store.ts";
+import { type Replacement, replaceBy } from "./transaction.ts";
+
+/** What a patch would do, worked out to the last byte and not done. */
+export interface PatchPlan {
+  readonly root: string;
+  readonly edits: readonly {
+    readonly path: string;
+    readonly original: Buffer;
+    readonly insertions: readonly Insertion[];
+  }[];
+  readonly checksums: readonly { readonly key: string; readonly before: string; readonly after: string }[];
+  readonly replacements: readonly Replacement[];
+  /** The files as they came, to be kept. */
+  readonly originals: readonly Buffer[];
+  readonly record: PatchRecord;
+}
+
+/** Undefined if the app is patched already. Throws where it must not be. */
+export function planPatch(files: IdeFiles, store: Store, app: App, now: Date): PatchPlan | undefined {
+  for (const file of [...app.bundles, app.productFile]) expectOwn(files, app.root, file);
+  const inspection = inspect(files, app, store.record(app.root));
+  switch (inspection.state) {
+    case "patched":
+      return undefined;
+    case "outdated":
+      return planAgain(files, store, app, inspection.record, now);
+    case "foreign":
+    case "unknown":
+      throw refusal(inspection.state, inspection.reason);
+    case "pristine":
+    case "updated":
+      return plan(app, inspection.targets, inspection.scheme, now);
+  }
+}
+
+/** An older patch of ours gives way to this one: from the originals, in one step. */
+function planAgain(files: IdeFiles, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
+  const original = originalApp(store, app, record);
+  const inspection = inspect(files, original, undefined);
+  if (inspection.state !== "pristine") throw refusal("unknown", "the app as it was kept is not one that we know");
+  const fresh = plan(original, inspection.targets, inspection.scheme, now);
+  const current = [...app.bundles, app.productFile];
+  return {
+    ...fresh,
+    replacements: fresh.replacements.map((replacement) => {
+      const file = current.find(({ path }) => path === replacement.current.path);
+      return file ? { ...replacement, current: file, before: file.digest } : replacement;
+    }),
+  };
+}
+
+/** The app with the files that we kept in the places where we wrote. */
+export function originalApp(store: Store, app: App, record: PatchRecord): App {
+  const original = (file: KnownFile): KnownFile => {
+    const written = record.files.find(({ path }) => path === file.path);
+    if (!written) return file;
+    const bytes = store.kept(record.backupSet, written.before);
+    if (!bytes) {
+      throw new ExcursorError("io", `The backup of ${file.path} is missing or damaged.`, {
+        code: "ide_bad_backup",
+        hint: "Reinstall Cursor: that also takes the patch out. Nothing was changed.",
+      });
+    }
+    return { ...file, bytes, digest: written.before };
+  };
+  const productFile = original(app.productFile);
+  return { ...app, productFile, product: readProduct(productFile.bytes), bundles: app.bundles.map(original) };
+}
+
+function plan(app: App, targets: readonly Target[], scheme: ChecksumScheme | undefined, now: Date): PatchPlan {
+  const { root, product, productFile } = app;
+  const edits = targets.map(({ bundle, site }) => {
+    const insertions = planEdit(bundle.bytes, site);
+    return { bundle, insertions, content: () => applyInsertions(bundle.bytes, insertions) };
+  });
+  const bundles = edits.map(({ bundle, content }) => replaceBy(bundle, bundle.digest, content));
+  const checksums = edits.flatMap(({ bundle, content }, index) => {
+    const key = bundle.path.slice("out/".length);
+    const before = product.checksums.get(key);
+    if (before === undefined || !scheme) return [];
+    const known = scheme.algorithm === "sha256" ? Buffer.from(bundles[index]?.after ?? "", "hex") : undefined;
+    return [{ key, before, after: scheme.spell(known ?? hashOf(scheme.algorithm, content())) }];
+  });
+  const text = replaceChecksums(product, new Map(checksums.map(({ key, after }) => [key, after])));
+  const all = [...bundles, replaceBy(productFile, productFile.digest, () => [Buffer.from(text)])];
+  return {
+    root,
+    edits: edits.map(({ bundle, insertions }) => ({ path: bundle.path, original: bundle.bytes, insertions })),
+    checksums,
+    // An app that checks nothing keeps its product.json as it is; it is still ours to watch.
+    replacements: all.filter(({ before, after }) => before !== after),
+    originals: [...targets.map(({ bundle }) => bundle.bytes), productFile.bytes],
+    record: {
+      format: 1,
+      root,
+      version: product.version,
+      commit: product.commit,
+      patchId: PATCH_ID,
+      patchedAt: now.toISOString(),
+      backupSet: backupSetOf(product.version, product.commit),
+      isResigned: false,
+      files: all.map(({ current, before, after }) => ({ path: current.path, before, after })),
+    },
+  };
+}
+
+function refusal(state: "foreign" | "unknown", reason: string): ExcursorError {
+  return new ExcursorError("invalid-request", `This Cursor cannot be patched: ${reason}.`, {
+    code: `ide_${state}`,
+    hint:
+      state === "foreign"
+        ? "Undo the other change with the tool that made it, or reinstall Cursor. Nothing was changed."
+        : "This version of Cursor may be newer than Excursor: look for an update of Excursor. Nothing was changed.",
+  });
+}

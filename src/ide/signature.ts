@@ -1,0 +1,38 @@
+import { posix } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import type { CommandResult, IdeHost } from "./host.ts";
+
+/** What signing again costs; told before it is done. */
+export const RESIGN_PRICE =
+  "Signing again replaces Cursor's own signature: it will no longer update itself, and macOS will ask again for the " +
+  "rights that it had. Only a reinstall brings the old signature back.";
+
+/** `Cursor.app`, for its `Contents/Resources/app`. */
+export const appBundleOf = (root: string): string => posix.join(root, "..", "..", "..");
+
+export function expectSigning({ machine }: IdeHost): void {
+  if (machine.platform === "darwin") return;
+  throw new ExcursorError("unsupported", "Only macOS has signatures to renew.", {
+    code: "ide_no_signature",
+    hint: "Leave out --resign. Nothing was changed.",
+  });
+}
+
+/** Any change of a resource breaks the seal; that matters only to who looks for it, so this is done only when asked. */
+export async function resign({ run }: IdeHost, root: string): Promise<void> {
+  const args = ["--force", "--deep", "--sign", "-", "--preserve-metadata=identifier,entitlements", appBundleOf(root)];
+  expectDone(await run("codesign", args), "sign");
+  expectDone(await verifySignature(run, root), "verify");
+}
+
+export const verifySignature = (run: IdeHost["run"], root: string): Promise<CommandResult> =>
+  run("codesign", ["--verify", "--deep", "--strict", appBundleOf(root)]);
+
+function expectDone({ code, output }: CommandResult, verb: string): void {
+  if (code === 0) return;
+  const reason = output.trim().split("\n").at(-1)?.slice(0, 200) ?? "";
+  throw new ExcursorError("io", `codesign could not ${verb} the app: ${reason || `exit code ${code}`}.`, {
+    code: "ide_resign_failed",
+    hint: "The patch itself is done. If Cursor does not start, run: excursor ide restore, or reinstall it.",
+  });
+}

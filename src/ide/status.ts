@@ -1,0 +1,44 @@
+import { readApp } from "./app.ts";
+import type { IdeHost } from "./host.ts";
+import { type Inspection, inspect } from "./inspect.ts";
+import { Store } from "./store.ts";
+
+/** What there is to say about one app. */
+export interface AppStatus {
+  readonly root: string;
+  readonly version: string;
+  readonly commit: string;
+  readonly state: Inspection["state"] | "interrupted";
+  /** One sentence, and what to do if anything. */
+  readonly explanation: string;
+  readonly patchedAt?: string;
+}
+
+const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unknown">, string>> = {
+  pristine: "Not patched. Run: excursor ide patch",
+  patched: "Patched. Run excursor ide restore to take it back.",
+  outdated: "Patched by another version of Excursor. Run excursor ide patch to renew it.",
+  updated: "Cursor was updated since it was patched, and the patch went with the old version. Run: excursor ide patch",
+  interrupted: "A patch or a restore was interrupted. Run excursor ide patch or excursor ide restore to finish it.",
+};
+
+/** Reads and changes nothing. */
+export function statusOf({ files, home }: IdeHost, root: string): AppStatus {
+  const store = new Store(files, home);
+  const app = readApp(files, root);
+  const { version, commit } = app.product;
+  const record = store.record(root);
+  const known = { root, version, commit };
+  if (store.journal()?.root === root) {
+    return { ...known, state: "interrupted", explanation: EXPLANATIONS.interrupted };
+  }
+  const inspection = inspect(files, app, record);
+  if ("reason" in inspection) {
+    const { state, reason } = inspection;
+    const what = state === "foreign" ? "Something else has changed it" : "Not a version that Excursor knows";
+    return { ...known, state, explanation: `${what}: ${reason}.` };
+  }
+  const { state } = inspection;
+  const explanation = EXPLANATIONS[state];
+  return { ...known, state, explanation, ...("record" in inspection && { patchedAt: inspection.record.patchedAt }) };
+}
