@@ -1,6 +1,7 @@
 import { type BaseModel, namedSettings, type Settings, type Variant } from "./base-model.ts";
 import { type Brackets, readBrackets, splitBrackets } from "./brackets.ts";
 import { type Suffixes, splitId } from "./suffixes.ts";
+import { partsOfName, withoutRelease } from "./vendor-names.ts";
 
 /** What a client's name for a model says. */
 export interface FoundModel {
@@ -12,7 +13,11 @@ export interface FoundModel {
 }
 
 /** Everything that a model can be called without suffixes of our own reading. */
-export type NameIndex = ReadonlyMap<string, FoundModel>;
+export interface NameIndex {
+  readonly exact: ReadonlyMap<string, FoundModel>;
+  /** By what a name says apart from how it is put; not where that could be several. */
+  readonly byParts: ReadonlyMap<string, FoundModel>;
+}
 
 export function indexNames(models: readonly BaseModel[]): NameIndex {
   const index = new Map<string, FoundModel>();
@@ -33,7 +38,19 @@ export function indexNames(models: readonly BaseModel[]): NameIndex {
   for (const model of models) {
     for (const [alias, variant] of model.aliases) add(alias, plain(model, variant));
   }
-  return index;
+  return { exact: index, byParts: indexParts(models, plain) };
+}
+
+function indexParts(
+  models: readonly BaseModel[],
+  plain: (model: BaseModel, start: Variant) => FoundModel,
+): ReadonlyMap<string, FoundModel> {
+  const byParts = Map.groupBy(models, ({ displayId }) => partsOfName(displayId.toLowerCase()));
+  return new Map(
+    [...byParts].flatMap(([parts, [model, ...others]]) =>
+      model && others.length === 0 ? [[parts, plain(model, model.variants[0])] as const] : [],
+    ),
+  );
 }
 
 const NOTHING: Settings = new Map();
@@ -41,20 +58,28 @@ const MAX_NAME_LENGTH = 200;
 
 /**
  * The model of this name: a base id, an alias, an id of the flat list, any of them with suffixes of the grammar that
- * the model has, or with parameters in brackets. Throws for brackets that the model does not understand.
+ * the model has, or with parameters in brackets; else, what its vendor would call so. Throws for brackets that the model does not understand.
  */
 export function findModel(index: NameIndex, name: string): FoundModel | undefined {
   const id = name.trim().toLowerCase();
   if (id.length > MAX_NAME_LENGTH) return undefined;
   const { base, brackets } = splitBrackets(id);
-  const found = index.get(base) ?? findSuffixed(index, base);
+  const found =
+    index.exact.get(base) ??
+    findSuffixed(base, (name) => index.exact.get(name)) ??
+    findByParts(index, withoutRelease(base));
   return found && brackets !== undefined ? withBrackets(found, readBrackets(brackets, found.model)) : found;
 }
 
-function findSuffixed(index: NameIndex, id: string): FoundModel | undefined {
+function findByParts({ byParts }: NameIndex, id: string): FoundModel | undefined {
+  const find = (name: string) => byParts.get(partsOfName(name));
+  return find(id) ?? findSuffixed(id, find);
+}
+
+function findSuffixed(id: string, find: (name: string) => FoundModel | undefined): FoundModel | undefined {
   for (const { base, readings } of splitId(id)) {
     if (base === id) continue;
-    const found = index.get(base);
+    const found = find(base);
     // The suffixes are all at the end: what has some already takes no more.
     if (!found || found.named.size > 0) continue;
     for (const reading of readings) {

@@ -52,6 +52,18 @@ describe("a name", () => {
     expect(await resolve(id)).toEqual(encodings);
   });
 
+  test.each([
+    ["claude-sonnet-4-5", "claude-4.5-sonnet"],
+    ["claude-sonnet-4-5-20250929", "claude-4.5-sonnet"],
+    ["anthropic/claude-sonnet-4.5", "claude-4.5-sonnet"],
+    ["claude-4-8-opus-latest", "claude-opus-4-8"],
+    ["claude-opus-4.8-low", "opus-low"],
+    ["openai/gpt-5.5-2026-04-23", "gpt-5.5"],
+    ["gpt-5-5", "gpt-5.5"],
+  ])("%s is what Cursor calls %s", async (id, cursors) => {
+    expect(await resolve(id)).toEqual(await resolve(cursors));
+  });
+
   test("may be any id or variant text of the catalogue, and comes back as exactly that", async () => {
     for (const model of CATALOGUE) {
       for (const { wireId, params } of variantsOf(model)) {
@@ -65,6 +77,9 @@ describe("a name", () => {
 
   test.each([
     ["gpt-9", /gpt-5/],
+    // The version is the version, in any order of words.
+    ["claude-sonnet-5-4", /claude-sonnet-5/],
+    ["claude-opus-8-4", /claude-opus-4-8/],
     ["claude-opus-4-9", /claude-opus-4-8/],
     ["gpt-5.4-mini-fast", /gpt-5.4-mini/],
     ["gemini-3.1-pro-high", /gemini-3.1-pro/],
