@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { TOOL_NAME } from "./tool-call.ts";
 
 /**
  * The floor: the smallest honest program that turns the backend's stream into OpenAI's, and the measure of what the
@@ -24,7 +25,7 @@ const RUN_HEADERS = {
 interface ChatRequest {
   readonly model: string;
   readonly stream?: boolean;
-  readonly messages: ReadonlyArray<{ readonly content: string }>;
+  readonly messages: ReadonlyArray<{ readonly content: string; readonly tool_call_id?: string }>;
 }
 
 const server = createServer((request, response) => {
@@ -35,10 +36,15 @@ const server = createServer((request, response) => {
 
 let count = 0;
 
+/** Streams that wait for the result of a tool, by the id of the call. */
+const parked = new Map<string, ClientHttp2Stream>();
+
 function answer(chat: ChatRequest, request: IncomingMessage, response: ServerResponse): void {
-  const run = session.request(RUN_HEADERS, { endStream: false });
+  const { content = "", tool_call_id: callId = "" } = chat.messages.at(-1) ?? {};
+  const run = parked.get(callId) ?? session.request(RUN_HEADERS, { endStream: false });
+  parked.delete(callId);
   run.on("error", () => response.destroy());
-  run.write(envelope(Buffer.from(chat.messages.at(-1)?.content ?? "")));
+  run.write(envelope(Buffer.from(content)));
   response.on("close", () => {
     if (!response.writableFinished) run.close(constants.NGHTTP2_CANCEL);
   });
@@ -71,6 +77,13 @@ function relay(run: ClientHttp2Stream, response: ServerResponse, head: object): 
       if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
       setImmediate(flush);
     },
+    call: () => {
+      const id = `sess_${String(count++).padStart(22, "0")}__call_0`;
+      parked.set(id, run.removeAllListeners("data").removeAllListeners("error"));
+      const call = { index: 0, id, type: "function", function: { name: TOOL_NAME, arguments: "{}" } };
+      gathered += event({ tool_calls: [call] }, null);
+      setImmediate(() => response.end(`${gathered}${event({}, "tool_calls")}data: [DONE]\n\n`));
+    },
     end: () => setImmediate(() => response.end(`${gathered}${event({}, "stop")}data: [DONE]\n\n`)),
   });
 }
@@ -81,6 +94,7 @@ function collect(run: ClientHttp2Stream, response: ServerResponse, head: object)
     text: (text) => {
       content += text;
     },
+    call: () => {},
     end: () => {
       const message = { role: "assistant", content };
       response.setHeader("content-type", "application/json");
@@ -89,8 +103,11 @@ function collect(run: ClientHttp2Stream, response: ServerResponse, head: object)
   });
 }
 
+const UPDATE = 0x0a;
+const EXEC = 0x12;
+
 /** Right for these messages only: one-byte lengths, and text is the one update whose field number is 1. */
-function read(run: ClientHttp2Stream, sink: { text(text: string): void; end(): void }): void {
+function read(run: ClientHttp2Stream, sink: { text(text: string): void; call(): void; end(): void }): void {
   let rest: Buffer = Buffer.alloc(0);
   run.on("data", (chunk: Buffer) => {
     const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
@@ -101,7 +118,8 @@ function read(run: ClientHttp2Stream, sink: { text(text: string): void; end(): v
       if (bytes[at] === 2) {
         sink.end();
         run.end();
-      } else if (bytes[at + 7] === 0x0a) sink.text(bytes.toString("utf8", at + 11, end));
+      } else if (bytes[at + 5] === EXEC) sink.call();
+      else if (bytes[at + 5] === UPDATE && bytes[at + 7] === 0x0a) sink.text(bytes.toString("utf8", at + 11, end));
       at = end;
     }
     rest = bytes.subarray(at);

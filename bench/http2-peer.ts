@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { findPlan, NUMBER_DIGITS, nowUs, type Plan, TIME_DIGITS, writeNumber } from "./plan.ts";
+import { CALL_FRAMES } from "./tool-call.ts";
 
 const FRAME_HEADER_BYTES = 9;
 const TYPE = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdate: 8 } as const;
@@ -182,6 +183,12 @@ export class Http2Peer {
       return true;
     }
     if (plan.isHeld) return false;
+    if (plan.isCall) {
+      for (const frame of CALL_FRAMES) this.#frame(TYPE.data, 0, answer, frame);
+      answer.plan = undefined;
+      answer.sent = 0;
+      return true;
+    }
     this.#frame(TYPE.data, 0, answer, TURN_ENDED);
     this.#frame(TYPE.data, END_STREAM, answer, STREAM_END);
     this.#answers.delete(answer.streamId);

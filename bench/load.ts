@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS } from "./plan.ts";
+import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS, textOf } from "./plan.ts";
+import { TOOL_NAME } from "./tool-call.ts";
 
 /** Whatever is measured: an address that speaks OpenAI's dialect. */
 export interface Address {
@@ -7,6 +8,8 @@ export interface Address {
   readonly key: string;
 }
 
+const TOOL = { type: "function", function: { name: TOOL_NAME, parameters: { type: "object", properties: {} } } };
+const CALL_ID = /"id":"(sess_[\w-]{22}__call_\d+)"/;
 const CONTENT = Buffer.from('"content":"');
 const DONE = Buffer.from("data: [DONE]\n\n");
 const EVENT_END = "\n\n";
@@ -32,9 +35,14 @@ export class Connection {
 
   /** Asks for an answer as planned, and follows it to its end. */
   ask(plan: Plan, answer: Answer): Promise<void> {
-    const content = promptOf(plan);
+    return this.send([{ role: "user", content: promptOf(plan) }], plan, answer);
+  }
+
+  /** The same with a whole conversation, which ends with the plan; one with a tool in it. */
+  send(messages: readonly object[], plan: Plan, answer: Answer): Promise<void> {
     const stream = answer instanceof StreamedAnswer;
-    const body = JSON.stringify({ model: "bench", stream, messages: [{ role: "user", content }] });
+    const tools = plan.isCall || messages.length > 1 ? { tools: [TOOL] } : {};
+    const body = JSON.stringify({ model: "bench", stream, messages, ...tools });
     const { port, key } = this.#address;
     this.#answer = answer;
     answer.begin(plan);
@@ -151,10 +159,13 @@ export class StreamedAnswer implements Answer {
   repeated = 0;
   /** Microseconds from the request to the first token. */
   firstTokenUs = 0;
+  /** Of the tool call that it ended with. */
+  callId: string | undefined;
   readonly #latenciesUs: number[] | undefined;
   readonly #onFirst: (() => void) | undefined;
   #askedUs = 0;
   #isPaced = false;
+  #isCall = false;
   #planned = 0;
   #next = 0;
   #rest: Buffer = Buffer.alloc(0);
@@ -166,8 +177,9 @@ export class StreamedAnswer implements Answer {
     this.#onFirst = options.onFirst;
   }
 
-  begin({ tokens, rate = 0 }: Plan): void {
+  begin({ tokens, rate = 0, isCall = false }: Plan): void {
     this.#planned = tokens;
+    this.#isCall = isCall;
     this.#isPaced = rate > 0;
     this.#askedUs = nowUs();
   }
@@ -196,6 +208,7 @@ export class StreamedAnswer implements Answer {
       this.#take(readNumber(events, NUMBER_DIGITS, at), now);
       if (this.#isPaced) this.#latenciesUs?.push(now - readNumber(events, TIME_DIGITS, at + NUMBER_DIGITS));
     }
+    if (this.#isCall) this.callId ??= CALL_ID.exec(events.toString("latin1"))?.[1];
     if (events.subarray(-DONE.length).equals(DONE)) this.#isDone = true;
   }
 
@@ -227,9 +240,8 @@ export class WholeAnswer implements Answer {
   }
 
   finish(): string | undefined {
-    const tokens = Array.from({ length: this.#planned }, (_, number) =>
-      number.toString(36).padStart(NUMBER_DIGITS, "0"),
-    );
-    return this.#body.includes(`"content":"${tokens.join("")}"`) ? undefined : `not the answer: ${this.#body}`;
+    return this.#body.includes(`"content":"${textOf({ tokens: this.#planned })}"`)
+      ? undefined
+      : `not the answer: ${this.#body}`;
   }
 }

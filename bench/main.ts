@@ -6,11 +6,13 @@ import { measureFrameParser } from "./frame-parser.ts";
 import { measureIdleStreams } from "./idle-streams.ts";
 import { type BenchResult, holds } from "./measure.ts";
 import { measurePacedStreams } from "./paced-streams.ts";
+import { measureParkedRuns, measureResume } from "./parked-runs.ts";
 import { isPinned } from "./processes.ts";
 import { measureShortRequests } from "./short-requests.ts";
 import { measureStalledReader } from "./stalled-reader.ts";
 import { openTestbed, type Testbed } from "./testbed.ts";
 import { measureTextDelta } from "./text-delta.ts";
+import { measureToolTask } from "./tool-task.ts";
 
 /** Every figure we claim, measured; exit code 1 if one of them does not hold here. */
 const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>> = {
@@ -22,6 +24,9 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "paced-streams": measurePacedStreams,
   disconnect: measureDisconnect,
   "idle-streams": measureIdleStreams,
+  "tool-task": measureToolTask,
+  "parked-runs": measureParkedRuns,
+  resume: measureResume,
   "stalled-reader": measureStalledReader,
   "cold-start": measureColdStart,
 };

@@ -9,18 +9,26 @@ export interface Plan {
   readonly together?: number;
   /** The stream stays open after the last token, and nothing more comes. */
   readonly isHeld?: boolean;
+  /** After the last token it calls a tool, whose result is the next plan. */
+  readonly isCall?: boolean;
 }
 
-export const promptOf = ({ id = 0, tokens, rate = 0, together = 0, isHeld = false }: Plan): string =>
-  `@bench id=${id} tokens=${tokens} rate=${rate} together=${together} held=${Number(isHeld)}`;
+export const promptOf = ({ id = 0, tokens, rate = 0, together = 0, isHeld = false, isCall = false }: Plan): string =>
+  `@bench id=${id} tokens=${tokens} rate=${rate} together=${together} held=${Number(isHeld)} call=${Number(isCall)}`;
+
+const FORM = /@bench id=(\d+) tokens=(\d+) rate=(\d+) together=(\d+) held=([01]) call=([01])/;
 
 /** The plan in a request, wherever in its bytes it is; undefined if it has not come yet. */
 export function findPlan(request: Buffer): Required<Plan> | undefined {
-  const found = /@bench id=(\d+) tokens=(\d+) rate=(\d+) together=(\d+) held=([01])/.exec(request.toString("latin1"));
+  const found = FORM.exec(request.toString("latin1"));
   if (!found) return undefined;
-  const [id = 0, tokens = 0, rate = 0, together = 0, held = 0] = found.slice(1).map(Number);
-  return { id, tokens, rate, together, isHeld: held === 1 };
+  const [id = 0, tokens = 0, rate = 0, together = 0, held = 0, call = 0] = found.slice(1).map(Number);
+  return { id, tokens, rate, together, isHeld: held === 1, isCall: call === 1 };
 }
+
+/** What an answer as planned says, if it is not paced. */
+export const textOf = ({ tokens }: Plan): string =>
+  Array.from({ length: tokens }, (_, number) => number.toString(36).padStart(NUMBER_DIGITS, "0")).join("");
 
 /**
  * A token is its number in four digits, so that every one that is lost, doubled or out of order is seen; a paced one

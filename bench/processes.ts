@@ -73,8 +73,15 @@ export function startFloor(upstream: Upstream): Promise<Subject> {
   return start([fileOf("./floor.ts"), upstream.url], {});
 }
 
-export function startGateway(upstream: Upstream): Promise<Subject> {
-  return serve(["--upstream", upstream.url, "--token", TOKEN], {});
+export function startGateway(upstream: { readonly url: string }, environment: Environment = {}): Promise<Subject> {
+  return serve(["--upstream", upstream.url, "--token", TOKEN], environment);
+}
+
+/** The simulated backend as a process of its own, as slow to begin as the real one. */
+export async function startSimulator(bootstrapMs: number): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const args = ["sim", "--port", "0", "--json", "--bootstrap-ms", String(bootstrapMs)];
+  const { port, stop } = await start([fileOf("../bin/excursor.js"), ...args], {});
+  return { url: `http://127.0.0.1:${port}`, stop };
 }
 
 /** With its embedded simulator. `isFirst` is as after an install: nothing is kept of an earlier start. */
@@ -82,12 +89,14 @@ export function startDemo(isFirst: boolean): Promise<Subject> {
   return serve(["--demo"], isFirst ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {});
 }
 
-/** As users run it, but for how many streams one key may have open. */
+/** As users run it, but for how much one key may have open. */
 function serve(args: readonly string[], environment: Environment): Promise<Subject> {
   return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], {
     EXCURSOR_LIMITS_CONNECTIONS: "4096",
     EXCURSOR_LIMITS_REQUESTS_PER_KEY: "4096",
     EXCURSOR_LIMITS_STREAMS_PER_KEY: "4096",
+    EXCURSOR_LIMITS_PARKED_RUNS: "4096",
+    EXCURSOR_LIMITS_PARKED_RUNS_PER_KEY: "4096",
     ...environment,
   });
 }

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type BenchResult, median, percentile } from "./measure.ts";
+import { heldBytes, type Subject, startFloor, startGateway } from "./processes.ts";
+import { compare, loadNote, medianOf, ratioOf, type Testbed } from "./testbed.ts";
+import { openLoops } from "./tool-loop.ts";
+
+const RUNS = 1000;
+const WARM_UP = 200;
+const SETTLE_MS = 500;
+const KiB = 1024;
+
+/** What a run costs that waits for the result of a tool. Each time in a fresh process. */
+export async function measureParkedRuns(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, async (subject) => {
+    const fresh = await (subject === bed.floor ? startFloor(bed.upstream) : startGateway(bed.upstream));
+    try {
+      return await bytesPerRun(fresh);
+    } finally {
+      await fresh.stop();
+    }
+  });
+  const name = `memory of one of ${RUNS} parked runs`;
+  const kib = (bytes: number) => bytes / KiB;
+  return [
+    { name, value: medianOf(rounds, "gateway", kib), unit: "KiB", bound: 64 },
+    { name: `${name}: to the floor's`, ...ratioOf(rounds, kib, "KiB") },
+  ];
+}
+
+async function bytesPerRun(subject: Subject): Promise<number> {
+  const warm = await openLoops(subject, WARM_UP);
+  for (const loop of warm.loops) await loop.goOn({ tokens: 1 });
+  for (const connection of warm.connections) connection.destroy();
+  await sleep(SETTLE_MS);
+  const before = await heldBytes(subject);
+  const { loops, connections } = await openLoops(subject, RUNS);
+  await sleep(SETTLE_MS);
+  const held = (await heldBytes(subject)) - before;
+  // All of them are still there: the first and the last go on.
+  for (const loop of [...loops.slice(0, 10), ...loops.slice(-10)]) await loop.goOn({ tokens: 1 });
+  for (const connection of connections) connection.destroy();
+  return held / RUNS;
+}
+
+const PARKED = 200;
+const RESUMES = 600;
+
+/** How long a client waits for the first token after it has brought a result, with many others waiting. */
+export async function measureResume(bed: Testbed): Promise<BenchResult[]> {
+  const rounds = await compare(bed, async (subject) => {
+    const { loops, connections } = await openLoops(subject, PARKED);
+    const waits: number[] = [];
+    for (let n = 0; n < RESUMES; n++) {
+      const us = await loops[(n * 7) % PARKED]?.goOn({ id: n, tokens: 1, isCall: true });
+      waits.push(us ?? Number.NaN);
+    }
+    for (const loop of loops) await loop.goOn({ tokens: 1 });
+    for (const connection of connections) connection.destroy();
+    return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
+  });
+  const more = (pick: (sample: { p50: number; p99: number }) => number) =>
+    median(rounds.map(({ gateway, floor }) => (pick(gateway) - pick(floor)) / 1000));
+  const tails = rounds.map(({ gateway, floor }) => (gateway.p99 - floor.p99) / 1000);
+  const spread = `${Math.min(...tails).toFixed(1)}..${Math.max(...tails).toFixed(1)}`;
+  return [
+    {
+      name: `resume to first token, ${PARKED} parked: p99 above the floor`,
+      value: more(({ p99 }) => p99),
+      unit: "ms",
+      bound: 25,
+      note: `${spread}; p50 ${more(({ p50 }) => p50).toFixed(2)} ms above${loadNote(rounds)}`,
+    },
+  ];
+}

@@ -1,0 +1,22 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
+import { encodeFrame } from "../src/wire/envelope.ts";
+
+/** The one tool that clients of the bench offer. */
+export const TOOL_NAME = "look";
+
+/** What the backend sends to call it: how many calls come, and the call, each in its envelope. */
+export const CALL_FRAMES: readonly Buffer[] = [
+  create(AgentServerMessageSchema, {
+    message: {
+      case: "interactionUpdate",
+      value: { message: { case: "toolRequestsListed", value: { callCount: 1 } } },
+    },
+  }),
+  create(AgentServerMessageSchema, {
+    message: {
+      case: "execServerMessage",
+      value: { id: 1, message: { case: "mcpArgs", value: { toolName: TOOL_NAME, toolCallId: "c" } } },
+    },
+  }),
+].map((message) => Buffer.from(encodeFrame(toBinary(AgentServerMessageSchema, message))));
