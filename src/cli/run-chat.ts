@@ -1,8 +1,8 @@
 import { text } from "node:stream/consumers";
-import { styleText } from "node:util";
 import { ExcursorError } from "../core/errors.ts";
-import { type ClientFlags, messageError, withGateway } from "./gateway-client.ts";
-import { printable } from "./printable.ts";
+import { type ChatScreen, createChatScreen } from "./chat-screen.ts";
+import { DEMO_TOOLS, runDemoTool } from "./demo-tools.ts";
+import { type ClientFlags, type GatewayClient, messageError, withGateway } from "./gateway-client.ts";
 import { readEvents } from "./read-events.ts";
 import { startSpinner } from "./spinner.ts";
 
@@ -10,42 +10,63 @@ export interface ChatFlags extends ClientFlags {
   readonly model: string;
   readonly system?: string | undefined;
   readonly effort?: string | undefined;
+  /** Offers the demo tools, and runs them. */
+  readonly tools: boolean;
 }
 
-interface Chunk {
-  readonly choices?: readonly { readonly delta: { readonly content?: string; readonly reasoning_content?: string } }[];
+interface Delta {
+  readonly content?: string | null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly ToolCallDelta[];
 }
+
+interface ToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+interface ToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** How often tools may be asked for before somebody should have a look. */
+const MAX_ROUNDS = 25;
 
 /** Asks, and shows the answer as it comes. Ctrl-C takes the question back. */
-export async function runChat(words: string, { model, system, effort, ...flags }: ChatFlags): Promise<void> {
+export async function runChat(words: string, { model, system, effort, tools, ...flags }: ChatFlags): Promise<void> {
   const prompt = words === "" || words === "-" ? await readPrompt() : words;
+  const messages: object[] = [
+    ...(system === undefined ? [] : [{ role: "system", content: system }]),
+    { role: "user", content: prompt },
+  ];
   const body = {
     model,
     stream: true,
-    messages: [
-      ...(system === undefined ? [] : [{ role: "system", content: system }]),
-      { role: "user", content: prompt },
-    ],
     ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(tools && { tools: DEMO_TOOLS }),
   };
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   try {
     await withGateway(flags, async (gateway) => {
-      const spinner = startSpinner();
-      try {
-        const response = await gateway.call("/v1/chat/completions", { body, signal: interrupt.signal });
-        const screen = createScreen();
-        for await (const event of readEvents(response)) {
-          const { content = "", reasoning_content: thinking = "" } = chunkOf(event).choices?.[0]?.delta ?? {};
-          if (content + thinking !== "") spinner.stop();
-          screen.think(thinking);
-          screen.say(content);
+      const screen = createChatScreen();
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const answer = await ask(gateway, { ...body, messages }, screen, interrupt.signal);
+        if (answer.tool_calls.length === 0) {
+          screen.end();
+          return;
         }
-        screen.end();
-      } finally {
-        spinner.stop();
+        messages.push(answer);
+        for (const { id, function: call } of answer.tool_calls) {
+          const content = runDemoTool(call.name, call.arguments);
+          screen.call(call.name, call.arguments, content);
+          messages.push({ role: "tool", tool_call_id: id, content });
+        }
       }
+      throw new ExcursorError("upstream-failed", `The model called tools ${MAX_ROUNDS} times in a row.`);
     });
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
@@ -53,6 +74,36 @@ export async function runChat(words: string, { model, system, effort, ...flags }
     process.exitCode = 130;
   }
 }
+
+/** One request: shows what is said, and gives it back as the client must repeat it. */
+async function ask(gateway: GatewayClient, body: object, screen: ChatScreen, signal: AbortSignal) {
+  const calls: ToolCall[] = [];
+  let said = "";
+  const spinner = startSpinner();
+  try {
+    const response = await gateway.call("/v1/chat/completions", { body, signal });
+    for await (const event of readEvents(response)) {
+      const { content, reasoning_content: thinking = "", tool_calls: parts = [] } = deltaOf(event);
+      if ((content ?? "") + thinking !== "") spinner.stop();
+      screen.think(thinking);
+      screen.say(content ?? "");
+      said += content ?? "";
+      for (const part of parts) calls[part.index] = addPart(calls[part.index], part);
+    }
+  } finally {
+    spinner.stop();
+  }
+  return { role: "assistant", content: said, tool_calls: calls };
+}
+
+const addPart = (call: ToolCall | undefined, { id, function: part }: ToolCallDelta): ToolCall => ({
+  id: call?.id ?? id ?? "",
+  type: "function",
+  function: {
+    name: call?.function.name ?? part?.name ?? "",
+    arguments: (call?.function.arguments ?? "") + (part?.arguments ?? ""),
+  },
+});
 
 async function readPrompt(): Promise<string> {
   if (!process.stdin.isTTY) {
@@ -64,32 +115,8 @@ async function readPrompt(): Promise<string> {
   });
 }
 
-function chunkOf(event: unknown): Chunk {
+function deltaOf(event: unknown): Delta {
   const error = messageError("upstream-failed", event);
   if (error) throw error;
-  return event as Chunk;
-}
-
-/** The answer on stdout, as it is where that is no terminal; thinking only for eyes. */
-function createScreen() {
-  const show = process.stdout.isTTY ? printable : (given: string) => given;
-  let isThinking = false;
-  let endsLine = true;
-  return {
-    think(given: string) {
-      if (given === "" || !process.stderr.isTTY) return;
-      isThinking = true;
-      process.stderr.write(styleText("dim", printable(given), { stream: process.stderr }));
-    },
-    say(given: string) {
-      if (given === "") return;
-      if (isThinking) process.stderr.write("\n\n");
-      isThinking = false;
-      endsLine = given.endsWith("\n");
-      process.stdout.write(show(given));
-    },
-    end() {
-      if (!endsLine) process.stdout.write("\n");
-    },
-  };
+  return (event as { readonly choices?: readonly { readonly delta: Delta }[] }).choices?.[0]?.delta ?? {};
 }

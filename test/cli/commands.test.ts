@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runDemoTool } from "../../src/cli/demo-tools.ts";
 import { formatEnvironment } from "../../src/cli/format-environment.ts";
 import { printable } from "../../src/cli/printable.ts";
 import { excursor } from "./support/excursor.ts";
@@ -103,6 +104,26 @@ describe("excursor chat", () => {
     ]);
     expect(stdout).toContain("half a");
     expect([code, stderr]).toEqual([69, expect.stringContaining("error: ")]);
+  });
+
+  it("--tools runs two harmless ones, and goes on with what they give", async () => {
+    const prompt =
+      '@sim say let me see ;; call roll_dice {"count":2,"sides":2} ;; call current_time {"timezone":"UTC"} ;; say {{result.0}}, {{result.1}}, {{reused}}';
+    const { code, stdout, stderr } = await outcome(["chat", "--demo", "--tools", prompt]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^let me see\n[12] [12], \w+day, .* UTC, stream\n$/)]);
+    expect(stderr).toMatch(/^→ roll_dice \{"count":2,"sides":2\}\n← [12] [12]\n→ current_time .*\n← .* UTC\n$/);
+  });
+
+  it("what is wrong with a call is its result; without --tools there are none to call", async () => {
+    const prompt =
+      '@sim call roll_dice {"sides":1} ;; call current_time {"timezone":"Nowhere"} ;; say {{result.0}} {{result.1}}';
+    expect((await outcome(["chat", "--demo", "--tools", prompt])).stdout).toMatch(
+      /^error: sides must be a whole number from 2 to 1000 error: .*Nowhere.*\n$/,
+    );
+    expect((await outcome(["chat", "--demo", "@sim say {{tools}}."])).stdout).toBe(".\n");
+    expect(runDemoTool("rm", "{}")).toBe("error: there is no tool rm; there are current_time, roll_dice");
+    expect(runDemoTool("toString", "{}")).toContain("error: there is no tool");
+    expect(runDemoTool("roll_dice", "{")).toContain("error: ");
   });
 
   it("says where there is no gateway, and nothing to ask", async () => {

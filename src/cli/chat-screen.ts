@@ -1,0 +1,43 @@
+import { styleText } from "node:util";
+import { printable } from "./printable.ts";
+
+export interface ChatScreen {
+  think(text: string): void;
+  say(text: string): void;
+  /** A tool was called, and this is what it gave. */
+  call(name: string, args: string, result: string): void;
+  end(): void;
+}
+
+/** The answer on stdout, as it is where that is no terminal; thinking only for eyes; tools on stderr. */
+export function createChatScreen(): ChatScreen {
+  const show = process.stdout.isTTY ? printable : (given: string) => given;
+  const dim = (given: string) => styleText("dim", printable(given), { stream: process.stderr });
+  let isThinking = false;
+  let endsLine = true;
+  const endLine = () => {
+    if (isThinking) process.stderr.write("\n\n");
+    if (!endsLine) process.stdout.write("\n");
+    isThinking = false;
+    endsLine = true;
+  };
+  return {
+    think(given) {
+      if (given === "" || !process.stderr.isTTY) return;
+      isThinking = true;
+      process.stderr.write(dim(given));
+    },
+    say(given) {
+      if (given === "") return;
+      if (isThinking) process.stderr.write("\n\n");
+      isThinking = false;
+      endsLine = given.endsWith("\n");
+      process.stdout.write(show(given));
+    },
+    call(name, args, result) {
+      endLine();
+      process.stderr.write(dim(`→ ${name} ${args}\n← ${result}\n`));
+    },
+    end: endLine,
+  };
+}
