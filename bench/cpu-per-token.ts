@@ -1,3 +1,4 @@
+import { CHAT } from "./dialect.ts";
 import { Connection, StreamedAnswer } from "./load.ts";
 import type { BenchResult } from "./measure.ts";
 import type { Plan } from "./plan.ts";
@@ -15,33 +16,44 @@ const PACED = { streams: 100, tokens: 150, rate: 50 };
 export async function measureCpuPerToken(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const load of [...FULL_SPEED, PACED]) {
-    const rounds = await compare(bed, (subject) => cpuUsPerToken(subject, load));
+    const rounds = await compare(bed, (subject) => tokenCost(subject, load));
     const name = "rate" in load ? `paced, ${load.streams} × ${load.rate}/s` : `full speed, ${load.streams} streams`;
-    results.push({ name: `CPU per token: ${name}`, bound: 1.5, ...ratioOf(rounds, (us) => us, "µs") });
+    results.push({ name: `CPU per token: ${name}`, bound: 1.5, ...ratioOf(rounds, ({ cpuUs }) => cpuUs, "µs") });
   }
   return results;
 }
 
+/** Microseconds a token took, of the process and of the clock. */
+interface TokenCost {
+  readonly cpuUs: number;
+  readonly wallUs: number;
+}
+
 /** From when the last stream has begun: what it costs to open one is another figure. */
-async function cpuUsPerToken(
+export async function tokenCost(
   subject: Subject,
   { streams, ...plan }: Plan & { readonly streams: number },
-): Promise<number> {
+  dialect = CHAT,
+): Promise<TokenCost> {
   let open = 0;
-  let [startMs, tokensBefore] = [0, 0];
+  let [startMs, startedAt, tokensBefore] = [0, 0, 0];
   const onFirst = () => {
     if (++open < streams) return;
-    startMs = cpuMs(subject.pid);
+    [startMs, startedAt] = [cpuMs(subject.pid), performance.now()];
     tokensBefore = answers.reduce((sum, { tokens }) => sum + tokens, 0);
   };
   const answers = Array.from({ length: streams }, () => new StreamedAnswer({ onFirst }));
   await Promise.all(
     answers.map(async (answer, id) => {
-      const connection = new Connection(subject);
+      const connection = new Connection(subject, dialect);
       await connection.ask({ ...plan, id, together: streams }, answer);
       connection.destroy();
       if (answer.lost + answer.repeated > 0) throw new Error("tokens were lost or repeated");
     }),
   );
-  return ((cpuMs(subject.pid) - startMs) * 1000) / (streams * plan.tokens - tokensBefore);
+  const tokens = streams * plan.tokens - tokensBefore;
+  return {
+    cpuUs: ((cpuMs(subject.pid) - startMs) * 1000) / tokens,
+    wallUs: ((performance.now() - startedAt) * 1000) / tokens,
+  };
 }

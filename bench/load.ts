@@ -1,8 +1,9 @@
 import { connect, type Socket } from "node:net";
+import { type BenchDialect, CHAT } from "./dialect.ts";
 import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS, textOf } from "./plan.ts";
 import { TOOL_NAME } from "./tool-call.ts";
 
-/** Whatever is measured: an address that speaks OpenAI's dialect. */
+/** Whatever is measured: an address that speaks OpenAI's dialect, or others as well. */
 export interface Address {
   readonly port: number;
   readonly key: string;
@@ -10,14 +11,13 @@ export interface Address {
 
 const TOOL = { type: "function", function: { name: TOOL_NAME, parameters: { type: "object", properties: {} } } };
 const CALL_ID = /"id":"(sess_[\w-]{22}__call_\d+)"/;
-const CONTENT = Buffer.from('"content":"');
-const DONE = Buffer.from("data: [DONE]\n\n");
 const EVENT_END = "\n\n";
 const QUOTE = 0x22;
 
 /** One connection of a client, on a bare socket: one request at a time. */
 export class Connection {
   readonly #address: Address;
+  readonly #dialect: BenchDialect;
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
   #at: "head" | "size" | "chunk" | "chunk-end" | "trailer" | "body" = "head";
@@ -25,8 +25,9 @@ export class Connection {
   #answer: Answer | undefined;
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
-  constructor(address: Address) {
+  constructor(address: Address, dialect = CHAT) {
     this.#address = address;
+    this.#dialect = dialect;
     this.#socket = connect({ port: address.port, host: "127.0.0.1", noDelay: true });
     this.#socket.on("data", (chunk) => this.#receive(chunk));
     this.#socket.on("error", (error) => this.#fail(error));
@@ -40,16 +41,16 @@ export class Connection {
 
   /** The same with a whole conversation, which ends with the plan; one with a tool in it. */
   send(messages: readonly object[], plan: Plan, answer: Answer): Promise<void> {
-    const stream = answer instanceof StreamedAnswer;
+    const isStream = answer instanceof StreamedAnswer;
     const tools = plan.isCall || messages.length > 1 ? { tools: [TOOL] } : {};
-    const body = JSON.stringify({ model: "bench", stream, messages, ...tools });
+    const body = JSON.stringify({ ...this.#dialect.body(messages, isStream), ...tools });
     const { port, key } = this.#address;
     this.#answer = answer;
-    answer.begin(plan);
+    answer.begin(plan, this.#dialect);
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#socket.write(
-        `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
+        `POST ${this.#dialect.path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
           `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       );
     });
@@ -145,7 +146,7 @@ export function openStream(address: Address, plan: Plan): Promise<Connection> {
 }
 
 interface Answer {
-  begin(plan: Plan): void;
+  begin(plan: Plan, dialect: BenchDialect): void;
   push(body: Buffer): void;
   /** What is wrong with it, if anything is. */
   finish(): string | undefined;
@@ -170,6 +171,7 @@ export class StreamedAnswer implements Answer {
   #next = 0;
   #rest: Buffer = Buffer.alloc(0);
   #isDone = false;
+  #dialect = CHAT;
 
   /** `latenciesUs` gets the time that each paced token took from the backend to here. */
   constructor(options: { readonly latenciesUs?: number[]; readonly onFirst?: () => void } = {}) {
@@ -177,7 +179,8 @@ export class StreamedAnswer implements Answer {
     this.#onFirst = options.onFirst;
   }
 
-  begin({ tokens, rate = 0, isCall = false }: Plan): void {
+  begin({ tokens, rate = 0, isCall = false }: Plan, dialect: BenchDialect): void {
+    this.#dialect = dialect;
     this.#planned = tokens;
     this.#isCall = isCall;
     this.#isPaced = rate > 0;
@@ -197,19 +200,20 @@ export class StreamedAnswer implements Answer {
 
   finish(): string | undefined {
     this.lost += this.#planned - this.#next;
-    return this.#isDone ? undefined : "an answer ended without [DONE]";
+    return this.#isDone ? undefined : "an answer broke off";
   }
 
   #read(events: Buffer): void {
     const now = this.#isPaced || this.tokens === 0 ? nowUs() : 0;
-    for (let at = events.indexOf(CONTENT); at !== -1; at = events.indexOf(CONTENT, at)) {
-      at += CONTENT.length;
+    const { beforeToken, end } = this.#dialect;
+    for (let at = events.indexOf(beforeToken); at !== -1; at = events.indexOf(beforeToken, at)) {
+      at += beforeToken.length;
       if (events[at] === QUOTE) continue;
       this.#take(readNumber(events, NUMBER_DIGITS, at), now);
       if (this.#isPaced) this.#latenciesUs?.push(now - readNumber(events, TIME_DIGITS, at + NUMBER_DIGITS));
     }
     if (this.#isCall) this.callId ??= CALL_ID.exec(events.toString("latin1"))?.[1];
-    if (events.subarray(-DONE.length).equals(DONE)) this.#isDone = true;
+    this.#isDone ||= events.includes(end);
   }
 
   #take(number: number, now: number): void {

@@ -1,5 +1,6 @@
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
+import { measureDialects } from "./dialects.ts";
 import { measureDisconnect } from "./disconnect.ts";
 import { measureFirstToken } from "./first-token.ts";
 import { measureFrameParser } from "./frame-parser.ts";
@@ -19,6 +20,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "frame-parser": measureFrameParser,
   "text-delta": measureTextDelta,
   "cpu-per-token": measureCpuPerToken,
+  dialects: measureDialects,
   "first-token": measureFirstToken,
   "short-requests": measureShortRequests,
   "paced-streams": measurePacedStreams,
