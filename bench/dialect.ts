@@ -30,12 +30,7 @@ export const RESPONSES: BenchDialect = {
 export const MESSAGES: BenchDialect = {
   name: "Messages",
   path: "/v1/messages",
-  body: (content, stream) => ({
-    model: "bench",
-    stream,
-    max_tokens: 10_000_000,
-    messages: [{ role: "user", content }],
-  }),
+  body: (messages, stream) => ({ model: "bench", stream, max_tokens: 10_000_000, messages }),
   beforeToken: Buffer.from('"text":"'),
   end: Buffer.from("event: message_stop\n"),
 };
