@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
+import { doctorCommand } from "./cli/doctor.ts";
 import { envCommand } from "./cli/env.ts";
 import { ideCommand } from "./cli/ide.ts";
 import { keyCommand } from "./cli/key.ts";
@@ -27,6 +28,7 @@ const COMMANDS = [
   envCommand,
   configCommand,
   ideCommand,
+  doctorCommand,
   simCommand,
 ];
 
@@ -34,6 +36,8 @@ const COMMANDS = [
 export async function main(argv: readonly string[]): Promise<void> {
   // Whoever reads our output may stop reading: that ends no gateway, and is no error of ours.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  // What nobody caught would be printed as it is, with whatever stands in it.
+  process.on("uncaughtException", (error) => process.exit(reportError(error)));
   const program = new Command("excursor")
     .description("A two-way bridge between Cursor and everything else.")
     .version(version())

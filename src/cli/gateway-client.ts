@@ -34,7 +34,7 @@ export async function withGateway(flags: ClientFlags, work: (gateway: GatewayCli
   }
 }
 
-function createClient({ url, key }: GatewayAddress): GatewayClient {
+export function createClient({ url, key }: GatewayAddress): GatewayClient {
   return {
     async call(path, init) {
       const response = await fetch(url + path, {

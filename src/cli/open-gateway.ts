@@ -12,6 +12,7 @@ import { KnownKeys } from "../server/known-keys.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway } from "./compose-gateway.ts";
+import { givenSecrets } from "./given-secrets.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
 
 export interface OpenOptions {
@@ -36,7 +37,7 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
   const { values: config, home } = loaded;
   const key = config.key ?? keyOf(home);
   const redactor = createRedactor();
-  for (const secret of [key, config.token]) if (secret) redactor.add(secret.reveal());
+  for (const secret of [key.reveal(), config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;

@@ -1,12 +1,17 @@
 import { styleText } from "node:util";
 import { ExcursorError } from "../core/errors.ts";
+import { createRedactor } from "../observe/redactor.ts";
+import { givenSecrets } from "./given-secrets.ts";
 
 /** Tells a person on stderr what went wrong and what to do; returns the exit code that goes with it. */
 export function reportError(thrown: unknown): number {
   const error = ExcursorError.from(thrown);
   const label = styleText(["red", "bold"], "error", { stream: process.stderr });
-  process.stderr.write(`${label}: ${error.message}\n`);
-  if (error.hint !== undefined) process.stderr.write(`${error.hint}\n`);
-  if (error.kind === "internal" && error.cause instanceof Error) process.stderr.write(`${error.cause.stack}\n`);
+  const lines = [`${label}: ${error.message}`];
+  if (error.hint !== undefined) lines.push(error.hint);
+  if (error.kind === "internal" && error.cause instanceof Error) lines.push(error.cause.stack ?? error.cause.message);
+  const redactor = createRedactor();
+  for (const secret of givenSecrets()) redactor.add(secret);
+  process.stderr.write(redactor.redact(`${lines.join("\n")}\n`));
   return error.outlets.exit;
 }

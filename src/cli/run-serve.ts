@@ -42,6 +42,7 @@ export async function runServe({ demo, json, ...settings }: ServeFlags): Promise
 /** A bug leaves the process in no known state: what can finish does, and then it is over. */
 function exitOnBug(gateway: RunningGateway, log: Log): void {
   let isOver = false;
+  process.removeAllListeners("uncaughtException");
   process.on("uncaughtException", (error) => {
     log.error({ cause: error.stack ?? error.message }, "uncaught");
     log.flush();

@@ -16,7 +16,7 @@ export interface Meaning {
 
 export type CursorErrorName = keyof typeof ErrorDetails_Error;
 
-const LOG_IN = "Log in to Cursor again.";
+const LOG_IN = "Sign in again with `excursor login`.";
 const NEW_VERSION = "Set a newer Cursor client version in the configuration.";
 const OTHER_MODEL = "List the models and pick another one.";
 const OWN_KEY = "Check the provider key in your Cursor settings.";

@@ -1,0 +1,44 @@
+import { readClaims } from "../../core/token-claims.ts";
+import { askSource, notSignedIn } from "../../credentials/find-login.ts";
+import { loadProfile } from "../../credentials/profile.ts";
+import { withCredential } from "../../drivers/cursor/credential.ts";
+import type { Accounts } from "../open-accounts.ts";
+import { printable } from "../printable.ts";
+import { type Check, failed, ok, skip, warn } from "./check.ts";
+
+/** Where a login may be, in the order in which they are tried, and whether the first of them is accepted. */
+export function accountChecks(accounts: Accounts, account: string | undefined): readonly Check[] {
+  const { sources, access, origin, transport } = accounts;
+  let isFound = false;
+  const sourceChecks = sources.map(
+    (source): Check => ({
+      id: `credentials/${source.id}`,
+      async look() {
+        const report = await askSource(source, Date.now());
+        if (report.type === "none") return skip(`Nothing: ${source.place}.`);
+        if (report.type === "problem") {
+          const { message, hint } = report.error;
+          return warn(message, hint ?? "Sign in here: excursor login");
+        }
+        const isUsed = !isFound;
+        isFound = true;
+        const name = report.found.account === undefined ? "" : ` the account "${report.found.account}"`;
+        return ok(`${isUsed ? "Used" : "Not used"}:${name} ${name === "" ? source.place : `in ${source.place}`}.`);
+      },
+    }),
+  );
+  const token: Check = {
+    id: "token",
+    async look() {
+      if (!isFound) return failed(notSignedIn());
+      const somebody = { id: "doctor", token: undefined, account };
+      return withCredential(somebody, access, async (credential) => {
+        const { email, plan } = await loadProfile(credential.token, { transport, origin });
+        const { expiresAtMs } = readClaims(credential.token.reveal());
+        const until = expiresAtMs === undefined ? "" : `, until ${new Date(expiresAtMs).toISOString()}`;
+        return ok(printable(`Accepted: ${email}${plan === undefined ? "" : ` (${plan})`}${until}.`));
+      });
+    },
+  };
+  return [...sourceChecks, token];
+}

@@ -1,0 +1,38 @@
+import type { HttpTransport, ResponseHead } from "../../wire/http.ts";
+import { callHttp } from "../../wire/http-call.ts";
+import { wireLimits } from "../../wire/limits.ts";
+import { type Check, ok, skip, warn } from "./check.ts";
+
+const TIMEOUT_MS = 15_000;
+const MAX_SKEW_MS = 30_000;
+
+/** The way to the backend, and whether its clock and ours agree. */
+export function backendChecks(transport: HttpTransport, origin: string): readonly Check[] {
+  let head: ResponseHead | undefined;
+  return [
+    {
+      id: "network",
+      async look() {
+        const startedAt = performance.now();
+        const request = { origin, path: "/", method: "GET" as const, headers: {} };
+        ({ head } = await callHttp({ transport, request, limits: wireLimits({}), timeoutMs: TIMEOUT_MS }));
+        return ok(`${origin} answers, in ${Math.round(performance.now() - startedAt)} ms.`);
+      },
+    },
+    {
+      id: "clock",
+      look() {
+        const told = Date.parse(head?.headers["date"] ?? "");
+        if (Number.isNaN(told)) return skip("The backend did not say what time it is.");
+        const offMs = Date.now() - told;
+        if (Math.abs(offMs) <= MAX_SKEW_MS) return ok("The clock is right.");
+        const amount =
+          Math.abs(offMs) < 120_000
+            ? `${Math.round(Math.abs(offMs) / 1000)} s`
+            : `${Math.round(Math.abs(offMs) / 60_000)} min`;
+        const text = `The clock of this machine is ${amount} ${offMs > 0 ? "ahead of" : "behind"} the backend's.`;
+        return warn(text, "Set the clock: until then tokens are renewed too early, or only once they are refused.");
+      },
+    },
+  ];
+}

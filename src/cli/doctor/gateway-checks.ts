@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { ExcursorError } from "../../core/errors.ts";
+import type { GatewayClient } from "../gateway-client.ts";
+import { readEvents } from "../read-events.ts";
+import { type Check, ok } from "./check.ts";
+
+export interface GatewayCheckOptions {
+  readonly gateway: GatewayClient;
+  readonly model: string;
+  /** A simulator answers, which does what the prompt scripts. */
+  readonly isScripted: boolean;
+  readonly isQuick: boolean;
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+}
+
+interface Call {
+  readonly id: string;
+  readonly type: string;
+  readonly function: object;
+}
+
+interface Answer {
+  readonly choices: readonly {
+    readonly message: { readonly content: string | null; readonly tool_calls?: readonly Call[] };
+  }[];
+}
+
+const PROBE = "excursor_probe";
+const TIMEOUT_MS = 120_000;
+
+/** The whole way, as a client goes it. */
+export function gatewayChecks({ gateway, model, isScripted, isQuick }: GatewayCheckOptions): readonly Check[] {
+  const post = (body: object) =>
+    gateway.call("/v1/chat/completions", { body: { model, ...body }, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const models: Check = {
+    id: "models",
+    async look() {
+      const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly object[] };
+      if (data.length === 0) throw new ExcursorError("upstream-failed", "The account has no models.");
+      return ok(`${data.length} models.`);
+    },
+  };
+  const stream: Check = {
+    id: "stream",
+    async look() {
+      const content = isScripted ? "@sim say one two three" : "Count from one to three in words.";
+      const startedAt = performance.now();
+      const response = await post({ stream: true, messages: [{ role: "user", content }] });
+      let [pieces, firstMs] = [0, 0];
+      for await (const event of readEvents(response)) {
+        if (((event as Chunk).choices?.[0]?.delta?.content ?? "") === "") continue;
+        if (pieces++ === 0) firstMs = Math.round(performance.now() - startedAt);
+      }
+      if (pieces === 0) throw new ExcursorError("upstream-failed", "The model streamed no text.");
+      return ok(`A streamed answer came in ${pieces} pieces, the first after ${firstMs} ms.`);
+    },
+  };
+  const tools: Check = {
+    id: "tools",
+    async look() {
+      const word = randomBytes(4).toString("hex");
+      const asked = `Call the tool ${PROBE} once. Then answer with the word that it gives you, and nothing else.`;
+      const user = { role: "user", content: isScripted ? `@sim call ${PROBE} {} ;; say {{result}}` : asked };
+      const parameters = { type: "object", properties: {} };
+      const offered = [{ type: "function", function: { name: PROBE, description: "Gives a word.", parameters } }];
+      const first = (await (await post({ messages: [user], tools: offered })).json()) as Answer;
+      const assistant = first.choices[0]?.message;
+      const [call] = assistant?.tool_calls ?? [];
+      if (!call) throw new ExcursorError("upstream-failed", "The model did not call the tool that it was offered.");
+      const result = { role: "tool", tool_call_id: call.id, content: word };
+      const second = (await (await post({ messages: [user, assistant, result], tools: offered })).json()) as Answer;
+      const text = second.choices[0]?.message.content ?? "";
+      if (!text.includes(word)) throw new ExcursorError("upstream-failed", "The model did not get the tool's result.");
+      return ok("A tool was called, and its result arrived.");
+    },
+  };
+  return isQuick ? [models] : [models, stream, tools];
+}

@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { openHome } from "../../config/home.ts";
+import { keyOf } from "../../config/key-file.ts";
+import type { LoadedConfig } from "../../config/load-config.ts";
+import { keysPath, readKeys } from "../../server/gateway-keys.ts";
+import { isLoopback } from "../../server/public-bind.ts";
+import { type Check, ok, warn } from "./check.ts";
+
+const OLDEST_NODE = [22, 13] as const;
+
+/** This machine: its Node, the settings, the home folder. */
+export function machineChecks(loaded: LoadedConfig): readonly Check[] {
+  const { values: config, home, warnings } = loaded;
+  return [
+    {
+      id: "node",
+      look() {
+        const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+        const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
+        const text = `Node ${process.versions.node} on ${process.platform}.`;
+        return isOld ? { status: "fail", text, fix: `Install Node ${OLDEST_NODE.join(".")} or newer.` } : ok(text);
+      },
+    },
+    {
+      id: "config",
+      look() {
+        const [odd] = warnings;
+        return odd === undefined
+          ? ok(`The settings hold (${join(home, "config.json")}).`)
+          : warn(`${odd}.`, "Rename it, or take it out.");
+      },
+    },
+    {
+      id: "home",
+      look() {
+        openHome(home);
+        const key = config.key ?? keyOf(home);
+        const given = readKeys(keysPath(home)).length;
+        if (!isLoopback(config.host))
+          return warn(
+            `The gateway listens on ${config.host}, where others can reach it.`,
+            "Set host to 127.0.0.1 unless that is wanted.",
+          );
+        const weak = key.reveal().length < 20 ? "a short key" : "a strong key";
+        return ok(`${home} is private; ${weak}, and ${given === 0 ? "no others" : `${given} more`} given out.`);
+      },
+    },
+    {
+      id: "tls",
+      look() {
+        if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] !== "0") return ok("Certificates are checked.");
+        return warn("NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked.", "Take it out of the environment.");
+      },
+    },
+  ];
+}

@@ -1,0 +1,137 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Simulator, startSim } from "../../src/sim/server.ts";
+import { excursor } from "./support/excursor.ts";
+
+let home = "";
+let sim: Simulator;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "excursor-doctor-"));
+  sim = await startSim();
+});
+
+afterEach(async () => {
+  await sim.close();
+  rmSync(home, { recursive: true });
+});
+
+const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  excursor(args, { environment: { EXCURSOR_HOME: home, EXCURSOR_UPSTREAM: sim.url, ...environment } });
+
+interface Finding {
+  readonly id: string;
+  readonly status: string;
+  readonly text: string;
+  readonly fix?: string;
+}
+
+async function examine(args: readonly string[] = [], environment: Readonly<Record<string, string>> = {}) {
+  const { code, stdout, stderr } = await run(["doctor", "--json", ...args], environment).exited;
+  expect(stderr).toBe("");
+  const findings = new Map((JSON.parse(stdout) as Finding[]).map((finding) => [finding.id, finding]));
+  return { code, findings, of: (id: string) => findings.get(id) };
+}
+
+describe("excursor doctor", () => {
+  it("finds everything well, to the tool's round trip, and says so on one line each", async () => {
+    await run(["login", "--api-key", "some-key"]).exited;
+    const { code, stdout } = await run(["doctor"]).exited;
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(" "))).toEqual([
+      "ok node",
+      "ok config",
+      "ok home",
+      "ok tls",
+      "ok network",
+      "ok clock",
+      "- credentials/environment",
+      "ok credentials/store",
+      "- credentials/request",
+      "ok token",
+      "ok models",
+      "ok stream",
+      "ok tools",
+    ]);
+    expect(stdout).not.toMatch(/\p{Cc}\[|eyJ/u);
+  });
+
+  it("asks no model anything when it shall be quick, and the simulator in demo mode", async () => {
+    const { code, findings } = await examine(["--demo", "--quick"]);
+    expect([code, [...findings.keys()]]).toEqual([0, ["node", "config", "home", "tls", "models"]]);
+  });
+
+  it("says what to do where nobody is signed in", async () => {
+    const { code, of } = await examine();
+    expect(code).toBe(2);
+    expect(of("token")).toMatchObject({ status: "fail", fix: expect.stringContaining("excursor login") });
+    expect(of("models")).toMatchObject({ status: "skip" });
+  });
+
+  it("says that the backend cannot be reached", async () => {
+    const { code, of } = await examine(["--upstream", "http://127.0.0.1:9"], { EXCURSOR_TOKEN: "some-token" });
+    expect(code).toBe(2);
+    expect(of("network")).toMatchObject({ status: "fail", text: expect.stringContaining("refuses connections") });
+  });
+
+  it("says that the clock is an hour off, and that all works nevertheless (REL-39)", async () => {
+    await run(["login", "--api-key", "some-key"]).exited;
+    const preload = `--import ${resolve("test/cli/support/an-hour-ahead.ts")}`;
+    const { code, of } = await examine([], { NODE_OPTIONS: preload });
+    expect(code).toBe(1);
+    expect(of("clock")).toMatchObject({
+      status: "warn",
+      text: "The clock of this machine is 60 min ahead of the backend's.",
+      fix: expect.stringContaining("Set the clock"),
+    });
+    for (const id of ["token", "models", "stream", "tools"]) expect(of(id)).toMatchObject({ status: "ok" });
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, string, string]>([
+    ["a token that is refused", { EXCURSOR_TOKEN: "invalid-token" }, "token", "excursor login"],
+    ["an unknown account", { EXCURSOR_ACCOUNT: "nobody" }, "credentials/store", "excursor login --account nobody"],
+    ["a bad setting", { EXCURSOR_PORT: "x" }, "config", "excursor config"],
+    ["a setting that is none", { EXCURSOR_PROT: "1", EXCURSOR_TOKEN: "some-token" }, "config", "Rename it"],
+  ])("says what to do about %s", async (_, environment, id, fix) => {
+    const { code, of } = await examine(["--quick"], environment);
+    expect(code).not.toBe(0);
+    expect(of(id)).toMatchObject({ status: expect.stringMatching(/warn|fail/), fix: expect.stringContaining(fix) });
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ["damaged", (path) => writeFileSync(path, '{"version":1,"acc', { mode: 0o600 }), "are damaged"],
+    ["readable by others", (path) => chmodSync(path, 0o644), "Other users may look into"],
+  ])("goes on to the next source where accounts are %s", async (_, spoil, text) => {
+    await run(["login", "--api-key", "some-key"]).exited;
+    spoil(join(home, "accounts.json"));
+    const { code, of } = await examine(["--quick"]);
+    expect(code).toBe(2);
+    expect(of("credentials/store")).toMatchObject({ status: "warn", text: expect.stringContaining(text) });
+    expect(of("token")).toMatchObject({ status: "fail" });
+    const withToken = await examine(["--quick"], { EXCURSOR_TOKEN: "some-token" });
+    expect(withToken.code).toBe(1);
+    expect(withToken.of("token")).toMatchObject({ status: "ok" });
+  });
+
+  it("says that a login is in a keychain that cannot be used", async () => {
+    const account = { kept: "keychain", origin: sim.url, savedAt: "2026-11-15T00:00:00.000Z" };
+    writeFileSync(join(home, "accounts.json"), JSON.stringify({ version: 1, accounts: { default: account } }), {
+      mode: 0o600,
+    });
+    const locked = await examine(["--quick"], {
+      EXCURSOR_KEYCHAIN: "auto",
+      DBUS_SESSION_BUS_ADDRESS: "unix:path=/none",
+    });
+    expect(locked.of("credentials/store")).toMatchObject({
+      status: "warn",
+      text: "The keychain of this system cannot be used: it is locked, or there is none.",
+    });
+    const off = await examine(["--quick"]);
+    expect(off.of("credentials/store")).toMatchObject({
+      text: expect.stringContaining("which the settings switch off"),
+    });
+  });
+});
