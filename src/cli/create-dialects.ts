@@ -39,7 +39,7 @@ function openAiChat(startedAt: Date, { limits }: DialectOptions): Dialect {
   };
 }
 
-function openAiResponses({ state, limits }: DialectOptions): Dialect {
+function openAiResponses({ state, images, limits }: DialectOptions): Dialect {
   const path = "/v1/responses";
   const store = createResponseStore(state);
   const face = createOpenAiResponsesFace({
@@ -47,7 +47,9 @@ function openAiResponses({ state, limits }: DialectOptions): Dialect {
     store,
     seal: createReasoningSeal(sealSecret(state)),
   });
-  return { face, path, routes: responseRoutes(path, face, createResponseArchive(store)) };
+  const answer = face.countTokens;
+  const count = queryRoute({ path: `${path}/input_tokens`, face, images, limits, answer });
+  return { face, path, routes: [count, ...responseRoutes(path, face, createResponseArchive(store))] };
 }
 
 /** Made once, so that what was sealed can be opened after a restart. */

@@ -308,6 +308,16 @@ describe("tools and formats", () => {
     expect(output_text).toBe("at last");
   });
 
+  it("counts what the model would read, and asks nobody", async () => {
+    const { start, trace } = await setUpGateway();
+    const { client } = await start();
+    const counted = await client.responses.inputTokens.count({ input: "x".repeat(4000), tools: [look] });
+    expect(counted.object).toBe("response.input_tokens");
+    expect(counted.input_tokens).toBeGreaterThan(1000);
+    await expect(client.responses.inputTokens.count({ input: [] })).rejects.toMatchObject({ status: 400 });
+    expect(trace.some(({ kind }) => kind === "run_request")).toBe(false);
+  });
+
   it("an abort reaches the backend", async () => {
     const { start, trace } = await setUpGateway();
     const { client } = await start();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../core/turn.ts";
+import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import type { Face, ParseContext } from "../face.ts";
 import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
@@ -23,9 +24,15 @@ export interface OpenAiResponsesOptions {
 }
 
 /** OpenAI's Responses. */
-export function createOpenAiResponsesFace({ store, seal, now = Date.now, ...options }: OpenAiResponsesOptions): Face {
+export interface OpenAiResponsesFace extends Face {
+  /** The body of `input_tokens` as the answer to it: about how much the model would read. */
+  countTokens(body: unknown, context: ParseContext): Promise<JsonObject>;
+}
+
+export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): OpenAiResponsesFace {
+  const { store, seal, now = Date.now } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
-  return {
+  const face: OpenAiResponsesFace = {
     parse: async (body, context) => {
       const request = readRequest(body, limits);
       const principalId = context.principal.id;
@@ -55,8 +62,15 @@ export function createOpenAiResponsesFace({ store, seal, now = Date.now, ...opti
         collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
       };
     },
+    countTokens: async (body, context) => {
+      // Which model it is for may be left out.
+      const asked = typeof body === "object" && !Array.isArray(body) ? { model: "any", ...body } : body;
+      const { turn } = await face.parse(asked, context);
+      return { object: "response.input_tokens", input_tokens: estimateInputTokens(turn) };
+    },
     error: errorBody,
   };
+  return face;
 }
 
 function keep(
