@@ -8,6 +8,7 @@ import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
 import type { ParkingLimits } from "../core/parking.ts";
+import type { Secret } from "../core/secret.ts";
 import { fitContext } from "../drivers/cursor/context-window.ts";
 import { withCredential } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
@@ -28,6 +29,7 @@ import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
 import { createDialects } from "./create-dialects.ts";
 import { createKeyLedger } from "./key-ledger.ts";
+import { routeModels } from "./route-models.ts";
 import { withAliases } from "./with-aliases.ts";
 
 /** What a gateway is made of. */
@@ -46,6 +48,8 @@ export interface ComposeOptions {
   readonly log: Log;
   /** The accounts of callers that bring none. */
   readonly access: AccessTokens;
+  /** Told of every secret that the settings lead to. */
+  readonly onSecret: (secret: Secret) => void;
   /** Instead of the settings' backend. */
   readonly origin?: string;
   /** Nothing of the simulator's is kept. */
@@ -63,18 +67,20 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const { config, log } = options;
   setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = backendOrigin(options.origin ?? config.upstream);
-  const state = await openState(options, origin);
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
-  const driver = await createDriver(options, origin, state, transports);
+  const routing = routeModels(config, transports.h1, process.env);
+  for (const key of routing.keys) options.onSecret(key);
+  const state = await openState(options, origin);
+  const cursor = await createDriver(options, origin, state, transports);
   const engine = createEngine({
-    drivers: new Map([[config.driver, driver]]),
-    route: () => config.driver,
+    drivers: new Map([[config.driver, cursor], ...routing.drivers]),
+    route: (model) => routing.route(model) ?? config.driver,
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
   });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: withAliases(engine, config.models),
+    engine: withAliases(engine, routing.aliases),
     dialects: createDialects({ state, images, limits: config.limits }),
     images,
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),

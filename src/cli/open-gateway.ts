@@ -1,5 +1,6 @@
 import { keyOf } from "../config/key-file.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import type { Config } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
@@ -41,16 +42,18 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
+  const onSecret = (secret: Secret) => redactor.add(secret.reveal());
   const accounts = openAccounts(loaded, {
-    onSecret: (secret) => redactor.add(secret.reveal()),
+    onSecret,
     onNotice: (text) => log.warn({}, text),
   });
   const allowsTokens = config.allowTokens ?? isLoopback(config.host);
   const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
-  // Whoever may bring a token needs no account of ours; and one can be signed in later.
-  const isSignedIn = sim !== undefined || (await checkAccount(accounts, config.account !== undefined || !allowsTokens));
+  // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
+  const isNeeded = config.account !== undefined || !(allowsTokens || hasOtherUpstreams(config));
+  const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
   const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
-  const parts = await composeGateway({ config, home, log, access, ...upstream });
+  const parts = await composeGateway({ config, home, log, access, onSecret, ...upstream });
   const close = async () => {
     await parts.close();
     accounts.close();
@@ -82,6 +85,9 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
     throw error;
   }
 }
+
+const hasOtherUpstreams = ({ models }: Config): boolean =>
+  Object.values(models).some((value) => value === "anthropic" || value === "openai" || typeof value === "object");
 
 /** Whether the gateway has an account of its own. Where that was said, or nobody could be answered without, it must. */
 async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<boolean> {

@@ -1,19 +1,29 @@
 import type { Engine } from "../core/engine.ts";
+import { closestPattern } from "../core/model-pattern.ts";
 
-/** The engine, with the user's own names for models. */
-export function withAliases(engine: Engine, aliases: Readonly<Record<string, string>>): Engine {
-  const own = new Map(Object.entries(aliases));
-  if (own.size === 0) return engine;
+/** The engine, with the user's own names for models; a name may end in a `*`, and may stand for another of them. */
+export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>): Engine {
+  if (aliases.size === 0) return engine;
+  const meaningOf = (name: string, seen: readonly string[] = []): string => {
+    const pattern = closestPattern(aliases.keys(), name);
+    const meant = aliases.get(pattern ?? "");
+    // `gpt*` may stand for one whose name begins like that.
+    if (pattern === undefined || meant === undefined || seen.includes(pattern)) return name;
+    return meaningOf(meant, [...seen, pattern]);
+  };
   return {
     ...engine,
     answer: (turn, context) => {
-      const id = own.get(turn.model.id);
-      return engine.answer(id === undefined ? turn : { ...turn, model: { ...turn.model, id } }, context);
+      const id = meaningOf(turn.model.id);
+      return engine.answer(id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } }, context);
     },
     listModels: async (principal, signal) => {
       const models = await engine.listModels(principal, signal);
-      const namesOf = (id: string) => [...own].flatMap(([name, meant]) => (meant === id ? [name] : []));
-      return models.map((model) => ({ ...model, aliases: [...namesOf(model.id), ...model.aliases] }));
+      const own = [...aliases.keys()].filter((name) => !name.endsWith("*"));
+      return models.map((model) => ({
+        ...model,
+        aliases: [...own.filter((name) => meaningOf(name) === model.id), ...model.aliases],
+      }));
     },
   };
 }

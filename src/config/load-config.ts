@@ -57,7 +57,8 @@ function check({ key, setting }: PlacedSetting, origin: string, value: unknown):
   if (result.success) return { value: result.data };
   const found = setting.isSecret ? "something else" : (JSON.stringify(value) ?? "nothing").slice(0, 80);
   const subject = origin.startsWith("--") || origin.startsWith("EXCURSOR_") ? origin : `${origin}: ${key}`;
-  return { problem: `${subject}: expected ${setting.expected}, found ${found}.` };
+  const why = setting.explain?.(result.error) ?? `expected ${setting.expected}, found ${found}`;
+  return { problem: `${subject}: ${why}.` };
 }
 
 /** `limits.bodyBytes` → `--body-bytes`, as a flag would be called. */

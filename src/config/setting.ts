@@ -10,6 +10,8 @@ export interface Setting<T> {
   /** How an error says what would be right: "a whole number from 0 to 65535". */
   readonly expected: string;
   readonly isSecret: boolean;
+  /** What is wrong, where `expected` says too little; it must not quote the value. */
+  readonly explain?: (error: z.ZodError) => string;
   /** The value that a text from the environment or a flag stands for; the schema judges it. */
   fromText(text: string): unknown;
 }
@@ -78,18 +80,9 @@ export function list(help: string, expected: string, shape: RegExp): Setting<rea
 }
 
 /** As text: `name=value`, separated by commas. */
-export function names(help: string): Setting<Readonly<Record<string, string>>> {
-  return {
-    schema: z.record(z.string().min(1), z.string().min(1)),
-    fallback: {},
-    help,
-    expected: "names with the texts that they stand for",
-    isSecret: false,
-    fromText: (given) => {
-      const pairs = split(given).map((pair) => pair.split("="));
-      return pairs.every(({ length }) => length === 2) ? Object.fromEntries(pairs) : given;
-    },
-  };
+export function namePairs(given: string): unknown {
+  const pairs = split(given).map((pair) => pair.split("="));
+  return pairs.every(({ length }) => length === 2) ? Object.fromEntries(pairs) : given;
 }
 
 const split = (given: string): string[] =>

@@ -1,14 +1,6 @@
-import {
-  choice,
-  list,
-  names,
-  optionalBoolean,
-  optionalText,
-  type Setting,
-  secret,
-  text,
-  wholeNumber,
-} from "./setting.ts";
+import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
+import { modelNames } from "./model-names.ts";
+import { choice, list, optionalBoolean, optionalText, type Setting, secret, text, wholeNumber } from "./setting.ts";
 
 const MIB = 1024 * 1024;
 
@@ -18,6 +10,13 @@ const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
 export const ACCOUNT_NAME = /^[\w.@-]{1,64}$/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+const apiKey = (help: string) => secret(help, "a key without spaces", /^[\x21-\x7e]{1,1024}$/);
+
+const baseUrl = (help: string, fallback: string): Setting<string> => {
+  const { schema, ...setting } = optionalText(help, BASE_URL_EXPECTED, isBaseUrl);
+  return { ...setting, schema: schema.default(fallback), fallback };
+};
 
 /**
  * Every setting there is. The place in this tree is the key in the file (`limits.bodyBytes`) and gives the name in
@@ -66,7 +65,15 @@ const SETTINGS = {
     ["auto", "data", "fetch"],
     "Whether images may only come with the request, or also by https URL; auto fetches them on loopback only.",
   ),
-  models: names("Names of your own for models."),
+  models: modelNames("Names of your own for models, and which upstream answers for which names."),
+  anthropic: {
+    key: apiKey("The key of Anthropic's API, or of a server that speaks it."),
+    baseURL: baseUrl("Where it is, without /v1.", "https://api.anthropic.com"),
+  },
+  openai: {
+    key: apiKey("The key of OpenAI's API, or of a server that speaks it."),
+    baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
+  },
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {
     bodyBytes: wholeNumber(32 * MIB, "Largest request body."),
@@ -119,7 +126,10 @@ function place(tree: object, prefix: string): PlacedSetting[] {
   return Object.entries(tree).flatMap(([name, inner]: [string, Setting<unknown> | object]) => {
     const key = prefix + name;
     if (!("schema" in inner)) return place(inner, `${key}.`);
-    const variable = `EXCURSOR_${key.replace(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;
+    const variable = `EXCURSOR_${key
+      .replace(/[A-Z]+/g, "_$&")
+      .replaceAll(".", "_")
+      .toUpperCase()}`;
     return [{ key, variable, setting: inner }];
   });
 }
@@ -128,10 +138,6 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
   Object.entries(SETTINGS.limits).map(([name, { fallback }]) => [name, fallback]),
 ) as unknown as Limits;
 
-/** The token goes there: never in the clear over a network. */
 function isUpstream(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, pathname, username, password, search, hash } = new URL(value);
-  if (pathname !== "/" || username + password + search + hash !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
+  return isBaseUrl(value) && new URL(value).pathname === "/";
 }

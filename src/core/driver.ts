@@ -3,6 +3,8 @@ import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /** One upstream. It knows turns and events and its own wire, and no face. */
 export interface Driver {
+  /** The upstream itself keeps to the turn's `maxOutputTokens`: nobody has to count for it. */
+  readonly limitsOutput?: boolean;
   /** Begins to answer. Never throws: what goes wrong is thrown out of the run's iteration. */
   open(turn: Turn, context: RunContext): Run;
   /** What the principal may ask for by name. */

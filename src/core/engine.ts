@@ -42,6 +42,7 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
     if (driver) return driver;
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
+  const limitsOutput = (model: string) => drivers.get(route(model) ?? "")?.limitsOutput === true;
   const resume = (turn: Turn, context: RunContext): LiveRun | undefined => {
     const found = parking.take(turn, context);
     if (found?.type === "run") {
@@ -61,7 +62,7 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
         }),
       onStalled: () => parking.replay(turn, context, "stalled"),
-      stages: stagesFor(turn),
+      stages: stagesFor(limitsOutput(turn.model.id) ? { ...turn, maxOutputTokens: undefined } : turn),
       signal: context.signal,
       onWaiting: (live, answer) => parking.park(live, turn, answer, context),
       mayWait: turn.tools.length > 0,
@@ -73,8 +74,15 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
       return turn.output.type === "text" ? open(turn, context) : answerInJson(turn, ask);
     },
     listModels: async (principal, signal) => {
-      const lists = [...drivers.values()].map((driver) => driver.listModels(principal, signal));
-      return (await Promise.all(lists)).flat();
+      // What another driver answers for is its own to list.
+      const lists = [...drivers].map(async ([name, driver]) =>
+        (await driver.listModels(principal, signal)).filter(({ id }) => route(id) === name),
+      );
+      const settled = await Promise.allSettled(lists);
+      const told = settled.flatMap((list) => (list.status === "fulfilled" ? [list.value] : []));
+      // One upstream that is away hides its own models, and no others.
+      if (told.length === 0) await Promise.all(lists);
+      return told.flat();
     },
     close: () => parking.close(),
   };

@@ -80,7 +80,7 @@ export interface AssistantMessage {
 
 export type AssistantPart = TextPart | ThinkingPart | ToolCallPart;
 
-interface ThinkingPart {
+export interface ThinkingPart {
   readonly type: "thinking";
   readonly text: string;
   readonly signature: string | undefined;

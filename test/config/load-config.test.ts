@@ -102,7 +102,7 @@ describe("what is wrong is named with its place", () => {
     ["an upstream that is none", { upstream: "example" }, "upstream: expected an https origin"],
     ["an origin for all", { origins: ["*"] }, "origins: expected a list of origins"],
     ["a list that is a text", { hosts: "a" }, "hosts: expected a list of names"],
-    ["a name without a model", { models: { a: 1 } }, "models: expected names with the texts that they stand for"],
+    ["a name without a model", { models: { a: 1 } }, "models: a: expected a model, cursor, anthropic, openai"],
     ["not JSON", '{\n  "port": 1,\n  port: 2\n}', "config.json:3: this is not JSON."],
     ["a surplus comma", '{\n  "port": 1,\n}\n', "config.json:3: this is not JSON."],
     ["cut off", '{\n  "port": 1,\n  "ho', "config.json:3: this is not JSON."],

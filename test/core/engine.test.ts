@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Driver } from "../../src/core/driver.ts";
 import { createEngine } from "../../src/core/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
@@ -108,7 +109,7 @@ describe("errors", () => {
   });
 });
 
-it("lists the models of all drivers", async () => {
+it("lists what each driver answers for, without those that fail", async () => {
   const model = {
     displayName: "",
     aliases: [],
@@ -117,11 +118,21 @@ it("lists the models of all drivers", async () => {
     isThinking: false,
     efforts: [],
   };
-  const withModel = (id: string) => ({ ...scriptedDriver(), listModels: async () => [{ ...model, id }] });
-  const drivers = new Map([
-    ["a", withModel("x")],
-    ["b", withModel("y")],
+  const withModels = (...ids: string[]) => ({
+    ...scriptedDriver(),
+    listModels: async () => ids.map((id) => ({ ...model, id })),
+  });
+  const away = { ...scriptedDriver(), listModels: () => Promise.reject(new ExcursorError("timeout", "away")) };
+  const list = (drivers: readonly [string, Driver][]) =>
+    createEngine({ drivers: new Map(drivers), route: (id) => id.slice(0, 1) }).listModels(
+      aTurn().principal,
+      context.signal,
+    );
+  const models = await list([
+    ["a", withModels("a1", "b1")],
+    ["b", withModels("b1", "b2")],
+    ["c", away],
   ]);
-  const models = await createEngine({ drivers, route: () => "a" }).listModels(aTurn().principal, context.signal);
-  expect(models.map(({ id }) => id)).toEqual(["x", "y"]);
+  expect(models.map(({ id }) => id)).toEqual(["a1", "b1", "b2"]);
+  await expect(list([["c", away]])).rejects.toMatchObject({ kind: "timeout" });
 });

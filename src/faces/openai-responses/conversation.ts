@@ -1,5 +1,5 @@
+import { readArguments } from "../../core/call-arguments.ts";
 import type { AssistantPart, JsonObject, Message, Turn } from "../../core/turn.ts";
-import { readArguments } from "../call-arguments.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../core/turn.ts";
+import type { JsonObject, JsonValue } from "./turn.ts";
 
 /**
  * Models write broken arguments at times, and clients send them back for ever after: to refuse them would end the

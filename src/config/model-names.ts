@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
+import { namePairs, type Setting } from "./setting.ts";
+
+/** Who can answer for a model. */
+export type Upstream = (typeof UPSTREAMS)[number];
+
+const UPSTREAMS = ["cursor", "anthropic", "openai"] as const;
+
+/** Where the models of a name are, and under which name there. */
+export interface ModelRoute {
+  readonly driver: Upstream;
+  /** Instead of the upstream's own setting. */
+  readonly baseURL?: string | undefined;
+  /** The variable of the environment that holds the key for it. */
+  readonly keyVariable?: string | undefined;
+  /** The name there. Default: the same; of a name like `local/x`, what stands after the slash. */
+  readonly model?: string | undefined;
+  /** How hard to think where a client does not say. */
+  readonly effort?: string | undefined;
+}
+
+/** A model's name, or the beginning of names with a `*` at its end. */
+export type ModelNames = Readonly<Record<string, string | ModelRoute>>;
+
+export const isUpstreamName = (value: string): value is Upstream => (UPSTREAMS as readonly string[]).includes(value);
+
+const route = z
+  .strictObject(
+    {
+      driver: z.enum(UPSTREAMS, { error: `expected one of ${UPSTREAMS.join(", ")}` }),
+      baseURL: z
+        .string()
+        .refine(isBaseUrl, { error: `expected ${BASE_URL_EXPECTED}` })
+        .optional(),
+      keyVariable: z.string().min(1).optional(),
+      model: z.string().min(1).max(256).optional(),
+      effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),
+    },
+    {
+      error: ({ code }) =>
+        code === "invalid_type" ? `expected a model, ${UPSTREAMS.join(", ")}, or {"driver": …}` : undefined,
+    },
+  )
+  .refine(({ driver, baseURL, keyVariable }) => driver !== "cursor" || (baseURL ?? keyVariable) === undefined, {
+    error: "cursor takes neither baseURL nor keyVariable: it has the settings upstream and token",
+  })
+  .refine(({ driver, baseURL, keyVariable }) => driver === "cursor" || !keyVariable || baseURL !== undefined, {
+    error: "keyVariable needs a baseURL beside it",
+  });
+
+const NAME = /^[^*\s]{1,255}\*?$/;
+
+const EXPECTED = `names, each with a model, ${UPSTREAMS.join(", ")}, or {"driver": …}`;
+
+const models = z
+  .record(z.string(), z.unknown(), { error: `expected ${EXPECTED}` })
+  .transform((given, context): ModelNames => {
+    const names: Record<string, string | ModelRoute> = {};
+    const refuse = (name: string, message: string, path: readonly PropertyKey[] = []) =>
+      context.addIssue({ code: "custom", path: [name, ...path], message });
+    for (const [name, value] of Object.entries(given)) {
+      if (!NAME.test(name)) refuse(name, 'expected a name, with a "*" at its end or none');
+      if (typeof value === "string" && value !== "") {
+        names[name] = value;
+        continue;
+      }
+      const result = route.safeParse(value);
+      if (result.success) names[name] = result.data;
+      else for (const { path, message } of result.error.issues) refuse(name, message, path);
+    }
+    for (const name of circles(names)) refuse(name, "stands for itself");
+    return names;
+  });
+
+/** As text: `name=model` or `name=upstream`, separated by commas. */
+export function modelNames(help: string): Setting<ModelNames> {
+  return {
+    schema: models,
+    fallback: {},
+    help,
+    expected: EXPECTED,
+    isSecret: false,
+    explain: ({ issues }) => issues.map(describe).join("; "),
+    fromText: namePairs,
+  };
+}
+
+const describe = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length === 0 ? message : `${path.map(String).join(" → ")}: ${message}`;
+
+/** Names that stand for one another and end nowhere. */
+function circles(names: ModelNames): string[] {
+  return Object.keys(names).filter((start) => {
+    const seen = new Set<string>();
+    let at: string | ModelRoute | undefined = start;
+    while (typeof at === "string" && !isUpstreamName(at)) {
+      if (seen.has(at)) return true;
+      seen.add(at);
+      at = Object.hasOwn(names, at) ? names[at] : undefined;
+    }
+    return false;
+  });
+}

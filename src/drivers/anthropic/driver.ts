@@ -1,0 +1,69 @@
+import type { Driver } from "../../core/driver.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { HttpTransport } from "../../wire/http.ts";
+import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
+import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
+import { ModelList } from "../http-api/model-list.ts";
+import { toolNames } from "../http-api/tool-names.ts";
+import { MessageReader } from "./message-reader.ts";
+import { modelInfo, readModels } from "./models.ts";
+import { messagesBody } from "./request.ts";
+
+export interface AnthropicOptions {
+  readonly transport: HttpTransport;
+  /** Without `/v1`. */
+  readonly baseURL: string;
+  readonly key: Secret | undefined;
+  readonly names: ModelNames;
+  /** How hard to think where the client does not say. */
+  readonly effort?: string | undefined;
+}
+
+export const ANTHROPIC_URL = "https://api.anthropic.com";
+
+/** Anthropic's Messages API, or a server that speaks it, as a driver. */
+export function createAnthropicDriver(options: AnthropicOptions): Driver {
+  const { transport, baseURL, key, names } = options;
+  const endpoint = {
+    transport,
+    ...readBaseUrl(baseURL),
+    headers: { "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key.reveal() }) },
+  };
+  const models = new ModelList({ endpoint, path: "/v1/models?limit=1000", read: readModels });
+  const { host } = new URL(endpoint.origin);
+  const protocol: ApiProtocol = {
+    path: "/v1/messages",
+    readsTags: false,
+    async body(turn) {
+      const modelId = names.toUpstream(turn.model.id);
+      const model = (await models.known()).find(({ id }) => id === modelId);
+      return messagesBody(turn, { modelId, model, effort: turn.model.effort ?? options.effort });
+    },
+    reader: (turn) => new MessageReader({ host, toolName: toolNames(turn.tools) }),
+    simplify: (turn, { kind, message }) =>
+      kind === "invalid-request" && /signature|thinking/i.test(message) ? withoutThinking(turn) : undefined,
+  };
+  return {
+    limitsOutput: true,
+    open: (turn, context) => new ApiRun({ turn, context, endpoint, protocol }),
+    listModels: async () =>
+      (await models.current()).flatMap((model) => {
+        const id = names.toClient(model.id);
+        return id === undefined ? [] : [modelInfo(model, id)];
+      }),
+  };
+}
+
+/** Signatures of another upstream or another time are refused. The conversation is worth more than what was thought. */
+function withoutThinking(turn: Turn): Turn | undefined {
+  let hasThinking = false;
+  const messages = turn.messages.map((message) => {
+    if (message.role !== "assistant") return message;
+    const content = message.content.filter(({ type }) => type !== "thinking");
+    if (content.length === message.content.length) return message;
+    hasThinking = true;
+    return { ...message, content };
+  });
+  return hasThinking ? { ...turn, messages } : undefined;
+}

@@ -1,0 +1,57 @@
+import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
+import { wireToolName } from "../cursor/tool-names.ts";
+import { apiMessages } from "./messages.ts";
+import type { AnthropicModel } from "./models.ts";
+import { planThinking } from "./thinking.ts";
+
+export interface RequestOptions {
+  /** The upstream's name for it. */
+  readonly modelId: string;
+  readonly model: AnthropicModel | undefined;
+  /** How hard to think. */
+  readonly effort: string | undefined;
+}
+
+const CACHE = { cache_control: { type: "ephemeral" } } as const;
+
+/** The body of `POST /v1/messages` for a turn. */
+export function messagesBody(turn: Turn, { modelId, model, effort }: RequestOptions): JsonObject {
+  const thinking = planThinking(turn, effort, model);
+  const messages = apiMessages(turn.messages, thinking.isOn);
+  const hasTools = turn.tools.length > 0;
+  return {
+    model: modelId,
+    stream: true,
+    ...thinking.fields,
+    ...(turn.system !== "" && { system: [{ type: "text", text: turn.system, ...(hasTools && CACHE) }] }),
+    messages: hasTools ? cachedToTheEnd(messages) : messages,
+    ...(hasTools && { tools: turn.tools.map(toolObject), tool_choice: choiceObject(turn, thinking.isOn) }),
+  };
+}
+
+const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonObject => ({
+  name: wireToolName(name),
+  ...(description !== "" && { description }),
+  input_schema: { type: "object", ...schema },
+});
+
+/** A model that thinks cannot be made to call a tool: then it is left to the engine, which asks again. */
+function choiceObject({ toolChoice, allowsParallelCalls }: Turn, isThinking: boolean): JsonObject {
+  const choice = isThinking && toolChoice.type !== "none" ? ({ type: "auto" } as const) : toolChoice;
+  if (choice.type === "none") return { type: "none" };
+  return { ...wordsFor(choice), ...(!allowsParallelCalls && { disable_parallel_tool_use: true }) };
+}
+
+function wordsFor(choice: ToolChoice): JsonObject {
+  if (choice.type === "tool") return { type: "tool", name: wireToolName(choice.name) };
+  return { type: choice.type === "required" ? "any" : choice.type };
+}
+
+/** An agent sends everything again and again: what it has sent is read from the cache, at a tenth of the price. */
+function cachedToTheEnd(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const last = messages.at(-1);
+  const content = last?.["content"] as readonly JsonObject[] | undefined;
+  const block = content?.at(-1);
+  if (!last || !content || !block) return messages;
+  return [...messages.slice(0, -1), { ...last, content: [...content.slice(0, -1), { ...block, ...CACHE }] }];
+}

@@ -1,0 +1,106 @@
+import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
+import type { ResponseHead } from "../../wire/http.ts";
+import { jsonObject } from "../../wire/json.ts";
+import { parseRetryAfter } from "../../wire/retry-after.ts";
+
+/** The words by which these upstreams name a failure: OpenAI's codes and types, and Anthropic's types. */
+const BY_WORD: Readonly<Record<string, ErrorKind>> = {
+  context_length_exceeded: "context-overflow",
+  invalid_api_key: "unauthenticated",
+  authentication_error: "unauthenticated",
+  permission_error: "forbidden",
+  permission_denied: "forbidden",
+  billing_error: "payment-required",
+  payment_required: "payment-required",
+  insufficient_quota: "quota-exhausted",
+  model_not_found: "model-not-found",
+  not_found_error: "model-not-found",
+  request_too_large: "too-large",
+  rate_limit_error: "rate-limited",
+  rate_limit_exceeded: "rate-limited",
+  overloaded_error: "upstream-unavailable",
+  upstream_unavailable: "upstream-unavailable",
+  timeout_error: "timeout",
+  timeout: "timeout",
+  api_error: "upstream-failed",
+  server_error: "upstream-failed",
+  upstream_error: "upstream-failed",
+  invalid_request_error: "invalid-request",
+};
+
+const BY_STATUS: Readonly<Record<number, ErrorKind>> = {
+  400: "invalid-request",
+  401: "unauthenticated",
+  402: "payment-required",
+  403: "forbidden",
+  404: "not-found",
+  408: "timeout",
+  409: "invalid-request",
+  413: "too-large",
+  422: "invalid-request",
+  429: "rate-limited",
+  501: "unsupported",
+  503: "upstream-unavailable",
+  504: "timeout",
+  529: "upstream-unavailable",
+};
+
+const TOO_LONG = /prompt is too long|context (?:length|window|size)|too many (?:input )?tokens/i;
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** What an upstream says of a failure, in the body of a refusal or in the middle of a stream. */
+export function apiError(said: unknown, host: string, head?: ResponseHead): ExcursorError {
+  const { type, code, message } = wordsIn(said);
+  const kind = kindOf([code, type], message, head?.status);
+  const retryAfterMs = parseRetryAfter(head?.headers["retry-after"]);
+  return new ExcursorError(kind, describe(kind, host, message, head?.status), {
+    ...(kind === "unauthenticated" && {
+      code: "upstream_key_refused",
+      hint: "Check the key of this upstream in the settings of the gateway: `excursor config` shows where it comes from.",
+    }),
+    ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed: check the base URL." }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    context: { host, ...(head && { status: head.status }), ...(type !== "" && { type }) },
+  });
+}
+
+/** The same for a body that may be anything. */
+export function refusedCall(head: ResponseHead, body: Buffer, host: string): ExcursorError {
+  let said: unknown;
+  try {
+    said = JSON.parse(body.toString("utf8"));
+  } catch {
+    // Then the status has to do.
+  }
+  return apiError(said, host, head);
+}
+
+/** `{error: {type, code, message}}`; some servers have only a text there. */
+function wordsIn(said: unknown): { readonly type: string; readonly code: string; readonly message: string } {
+  const error = jsonObject<"error">(said)?.error;
+  if (typeof error === "string") return { type: "", code: "", message: error };
+  const { type, code, message } = jsonObject<"type" | "code" | "message">(error) ?? {};
+  return { type: textOf(type), code: textOf(code), message: textOf(message) };
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function kindOf(words: readonly string[], message: string, status: number | undefined): ErrorKind {
+  const named = words.map((word) => BY_WORD[word]).find((kind) => kind !== undefined);
+  const kind = named ?? byStatus(status);
+  if ((kind === "invalid-request" || kind === "too-large") && TOO_LONG.test(message)) return "context-overflow";
+  return kind === "not-found" && /model/i.test(message) ? "model-not-found" : kind;
+}
+
+function byStatus(status: number | undefined): ErrorKind {
+  if (status === undefined) return "upstream-failed";
+  return BY_STATUS[status] ?? (status >= 500 ? "upstream-failed" : "upstream-protocol");
+}
+
+/** A key that was refused is quoted by some upstreams: there the words are ours. */
+function describe(kind: ErrorKind, host: string, message: string, status: number | undefined): string {
+  if (kind === "unauthenticated") return `${host} refuses the key that the gateway has for it.`;
+  if (message !== "") return `${host} says: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;
+  return status === undefined ? `${host} has failed.` : `${host} answered with HTTP status ${status}.`;
+}

@@ -1,0 +1,201 @@
+import type { Run, RunContext } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { EventQueue } from "../../core/event-queue.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import { TagReader } from "../../core/tag-reader.ts";
+import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
+import { type WireLimits, wireLimits } from "../../wire/limits.ts";
+import { SseCall } from "../../wire/sse-call.ts";
+import type { ApiEndpoint } from "./api-endpoint.ts";
+import { refusedCall } from "./api-error.ts";
+import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";
+
+/** How one API is asked and what it says. */
+export interface ApiProtocol {
+  /** Below the base path. */
+  readonly path: string;
+  /** Whether its models may write their thinking into the text, between tags. */
+  readonly readsTags: boolean;
+  body(turn: Turn): Promise<object>;
+  /** For one answer; it is told the events of the stream. */
+  reader(turn: Turn): ApiReader;
+  /** What is worth asking instead after the upstream has refused a turn; undefined if nothing is. */
+  simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
+}
+
+export interface ApiReader {
+  /** What an event means. Throws what the upstream says has failed, and what is not its protocol. */
+  read(name: string, data: string): readonly TurnEvent[];
+  /** The stream is over: what ends the answer, its `done` among it if the upstream has called it finished. */
+  end(): readonly TurnEvent[];
+}
+
+export interface ApiRunParts {
+  readonly turn: Turn;
+  readonly context: RunContext;
+  readonly endpoint: ApiEndpoint;
+  readonly protocol: ApiProtocol;
+}
+
+/** Models on a small machine read a long prompt in silence. */
+const LIMITS: WireLimits = wireLimits({ headersTimeoutMs: 300_000, idleTimeoutMs: 300_000 });
+
+/** Whoever has waited this long for a connection is not helped by another try. */
+const MAX_RETRY_AGE_MS = 10_000;
+
+/** How long text that may become a tag is held back. */
+const TAG_PATIENCE_MS = 100;
+
+/**
+ * One answer of an API without a memory: each question brings the whole conversation. After tool calls it waits like
+ * any other run, since it knows what the client's transcript may have lost: what was thought, with its signatures.
+ */
+export class ApiRun implements Run {
+  readonly #parts: ApiRunParts;
+  readonly #queue: EventQueue;
+  readonly #tags: TagReader | undefined;
+  /** Answers that led to tool calls, by the first call's name outside. */
+  readonly #answers = new Map<string, AssistantMessage>();
+  #said = new SaidParts();
+  #call: SseCall | undefined;
+  #phase: "running" | "waiting" | "over" = "running";
+  #hasShown = false;
+  #hasRetried = false;
+  #isFull = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: ApiRunParts) {
+    this.#parts = parts;
+    this.#tags = parts.protocol.readsTags ? new TagReader() : undefined;
+    this.#queue = new EventQueue({
+      onPressure: (isFull) => {
+        this.#isFull = isFull;
+        if (isFull) this.#call?.pause();
+        else this.#call?.resume();
+      },
+      onLeave: () => this.cancel(),
+    });
+    if (parts.context.signal.aborted) this.cancel();
+    parts.context.signal.addEventListener("abort", () => this.cancel(), { once: true });
+    void this.#ask(parts.turn);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
+    return this.#queue[Symbol.asyncIterator]();
+  }
+
+  answer(_results: readonly ToolMessage[], history: readonly Message[]): boolean {
+    const parts = this.#said.parts;
+    const last = history.findLast((message) => message.role === "assistant");
+    const id = last && firstCallId(last);
+    const said = last && parts && asSaid(parts, last);
+    if (this.#phase !== "waiting" || id === undefined || !said) return false;
+    this.#answers.set(id, said);
+    const messages = history.map((message) => this.#answers.get(firstCallId(message) ?? "") ?? message);
+    this.#said = new SaidParts();
+    this.#phase = "running";
+    this.#queue.reopen();
+    void this.#ask({ ...this.#parts.turn, messages });
+    return true;
+  }
+
+  cancel(): void {
+    if (this.#phase === "over") return;
+    this.#end();
+    this.#call?.cancel();
+    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  async #ask(turn: Turn): Promise<void> {
+    const { endpoint, protocol } = this.#parts;
+    try {
+      const body = Buffer.from(JSON.stringify(await protocol.body(turn)));
+      if (this.#phase !== "running") return;
+      const { origin, basePath, headers, transport } = endpoint;
+      const reader = protocol.reader(turn);
+      const openedAt = performance.now();
+      this.#call = new SseCall({
+        transport,
+        request: {
+          origin,
+          path: basePath + protocol.path,
+          headers: { ...headers, "content-type": "application/json", accept: "text/event-stream" },
+        },
+        body,
+        limits: LIMITS,
+        refusal: (head, refused) => refusedCall(head, refused, new URL(origin).host),
+        listener: {
+          event: (name, data) => this.#read(() => reader.read(name, data)),
+          done: (error, reached) => {
+            this.#read(() => reader.end());
+            if (this.#phase !== "running") return;
+            const isEarly = !reached && performance.now() - openedAt < MAX_RETRY_AGE_MS;
+            this.#onBroken(turn, error ?? brokenOff(), isEarly);
+          },
+        },
+      });
+      if (this.#isFull) this.#call.pause();
+    } catch (error) {
+      this.#fail(ExcursorError.from(error));
+    }
+  }
+
+  /** What the upstream has refused did nothing, and what never reached it neither: once each, there is another way. */
+  #onBroken(turn: Turn, error: ExcursorError, isEarly: boolean): void {
+    const simpler = this.#hasShown ? undefined : this.#parts.protocol.simplify?.(turn, error);
+    if (simpler) void this.#ask(simpler);
+    else if (isEarly && error.retryable && !this.#hasRetried) {
+      this.#hasRetried = true;
+      this.#timer = setTimeout(() => void this.#ask(turn), 250 + Math.random() * 1750);
+    } else this.#fail(error);
+  }
+
+  #read(read: () => readonly TurnEvent[]): void {
+    if (this.#phase !== "running") return;
+    try {
+      for (const event of read()) this.#take(event);
+    } catch (error) {
+      this.#call?.cancel();
+      this.#fail(ExcursorError.from(error));
+    }
+  }
+
+  #take(event: TurnEvent): void {
+    const tags = this.#tags;
+    if (!tags) {
+      this.#show(event);
+      return;
+    }
+    clearTimeout(this.#timer);
+    for (const told of tags.step(event)) this.#show(told);
+    if (!tags.isHolding || this.#phase !== "running") return;
+    this.#timer = setTimeout(() => {
+      for (const told of tags.release()) this.#show(told);
+    }, TAG_PATIENCE_MS);
+  }
+
+  #show(event: TurnEvent): void {
+    if (this.#phase !== "running") return;
+    this.#hasShown = true;
+    if (this.#parts.turn.tools.length > 0) this.#said.take(event);
+    this.#queue.push(event);
+    if (event.type !== "done") return;
+    if (event.reason === "tool-calls") this.#phase = "waiting";
+    else this.#end();
+    this.#queue.close();
+  }
+
+  #fail(error: ExcursorError): void {
+    if (this.#phase === "over") return;
+    this.#end();
+    this.#queue.fail(error);
+  }
+
+  #end(): void {
+    this.#phase = "over";
+    clearTimeout(this.#timer);
+  }
+}
+
+const brokenOff = (): ExcursorError =>
+  new ExcursorError("upstream-unavailable", "The upstream broke off its answer.", { code: "stream_truncated" });

@@ -1,0 +1,84 @@
+import { ExcursorError } from "../../core/errors.ts";
+import { callHttp } from "../../wire/http-call.ts";
+import { wireLimits } from "../../wire/limits.ts";
+import type { ApiEndpoint } from "./api-endpoint.ts";
+import { refusedCall } from "./api-error.ts";
+
+export interface ModelListOptions<Model> {
+  readonly endpoint: ApiEndpoint;
+  readonly path: string;
+  readonly read: (body: unknown) => readonly Model[];
+  /** Milliseconds that only grow. */
+  readonly now?: () => number;
+}
+
+const TTL_MS = 10 * 60_000;
+/** After one that failed. */
+const RETRY_MS = 60_000;
+const TIMEOUT_MS = 10_000;
+
+/** The models of an upstream, asked for once at a time and once in a while. An old list is better than none. */
+export class ModelList<Model> {
+  readonly #options: ModelListOptions<Model>;
+  readonly #now: () => number;
+  #models: readonly Model[] | undefined;
+  #failure: ExcursorError | undefined;
+  #dueAt = Number.NEGATIVE_INFINITY;
+  #loading: Promise<void> | undefined;
+
+  constructor(options: ModelListOptions<Model>) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Throws if there never was a list. */
+  async current(): Promise<readonly Model[]> {
+    if (this.#now() >= this.#dueAt) await this.#load();
+    if (this.#models) return this.#models;
+    throw this.#failure ?? new ExcursorError("internal", "There is no list of models.");
+  }
+
+  /** What is known without a fresh question, unless none was ever asked; empty if the upstream does not say. */
+  async known(): Promise<readonly Model[]> {
+    if (this.#now() >= this.#dueAt) {
+      const loading = this.#load();
+      if (!this.#models) await loading;
+    }
+    return this.#models ?? [];
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#ask()
+      .then(
+        (models) => {
+          this.#models = models;
+          this.#dueAt = this.#now() + TTL_MS;
+        },
+        (error) => {
+          this.#failure = ExcursorError.from(error);
+          this.#dueAt = this.#now() + RETRY_MS;
+        },
+      )
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    return this.#loading;
+  }
+
+  async #ask(): Promise<readonly Model[]> {
+    const { endpoint, path, read } = this.#options;
+    const { transport, origin, basePath, headers } = endpoint;
+    const { head, body } = await callHttp({
+      transport,
+      request: { origin, path: basePath + path, method: "GET", headers: { ...headers, accept: "application/json" } },
+      limits: wireLimits(),
+      timeoutMs: TIMEOUT_MS,
+    });
+    if (head.status !== 200) throw refusedCall(head, body, new URL(origin).host);
+    try {
+      return read(JSON.parse(body.toString("utf8")));
+    } catch (cause) {
+      throw new ExcursorError("upstream-protocol", "The upstream's list of models is not JSON.", { cause });
+    }
+  }
+}

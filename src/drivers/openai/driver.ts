@@ -1,0 +1,55 @@
+import type { Driver } from "../../core/driver.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { HttpTransport } from "../../wire/http.ts";
+import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
+import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
+import { ModelList } from "../http-api/model-list.ts";
+import { toolNames } from "../http-api/tool-names.ts";
+import { ChunkReader } from "./chunk-reader.ts";
+import { readModels } from "./models.ts";
+import { chatBody } from "./request.ts";
+
+export interface OpenAiOptions {
+  readonly transport: HttpTransport;
+  /** With `/v1`, as OpenAI's own clients take it. */
+  readonly baseURL: string;
+  readonly key: Secret | undefined;
+  readonly names: ModelNames;
+  /** How hard to think where the client does not say. */
+  readonly effort?: string | undefined;
+}
+
+export const OPENAI_URL = "https://api.openai.com/v1";
+
+/** OpenAI's Chat Completions, or one of the many servers that speak it, as a driver. */
+export function createOpenAiDriver(options: OpenAiOptions): Driver {
+  const { transport, baseURL, key, names } = options;
+  const endpoint = {
+    transport,
+    ...readBaseUrl(baseURL),
+    headers: { ...(key && { authorization: `Bearer ${key.reveal()}` }) },
+  };
+  const models = new ModelList({ endpoint, path: "/models", read: readModels });
+  const { host } = new URL(endpoint.origin);
+  const isOpenAi = baseURL === OPENAI_URL;
+  const protocol: ApiProtocol = {
+    path: "/chat/completions",
+    readsTags: !isOpenAi,
+    body: async (turn) =>
+      chatBody(turn, {
+        modelId: names.toUpstream(turn.model.id),
+        effort: turn.model.effort ?? options.effort,
+        isOpenAi,
+      }),
+    reader: (turn) => new ChunkReader({ host, toolName: toolNames(turn.tools) }),
+  };
+  return {
+    limitsOutput: true,
+    open: (turn, context) => new ApiRun({ turn, context, endpoint, protocol }),
+    listModels: async () =>
+      (await models.current()).flatMap((model) => {
+        const id = names.toClient(model.id);
+        return id === undefined ? [] : [{ ...model, id, aliases: [] }];
+      }),
+  };
+}

@@ -1,0 +1,80 @@
+import {
+  type AssistantMessage,
+  type FilePart,
+  type ImagePart,
+  type JsonObject,
+  type Message,
+  type TextPart,
+  textOf,
+} from "../../core/turn.ts";
+import { pairResults } from "../cursor/pair-results.ts";
+import { wireToolName } from "../cursor/tool-names.ts";
+
+/**
+ * The conversation in the words of Chat Completions. Of what the model thought, only the thinking of the work that is
+ * under way is told, where the server knows such a field: some models lose their thread without it.
+ */
+export function apiMessages(messages: readonly Message[], system: string, keepsThinking: boolean): JsonObject[] {
+  const told: JsonObject[] = system === "" ? [] : [{ role: "system", content: system }];
+  const paired = pairResults(messages);
+  const asked = paired.findLastIndex(({ role }) => role === "user");
+  let images: ImagePart[] = [];
+  const showImages = () => {
+    if (images.length > 0)
+      told.push({ role: "user", content: [text("The images of these results:"), ...images.map(image)] });
+    images = [];
+  };
+  paired.forEach((message, index) => {
+    if (message.role !== "tool") showImages();
+    switch (message.role) {
+      case "user":
+        if (message.content.length > 0) told.push({ role: "user", content: userContent(message.content) });
+        break;
+      case "assistant":
+        if (message.content.length > 0) told.push(answerObject(message, keepsThinking && index > asked));
+        break;
+      case "tool":
+        // A result is text here; its images follow as if the user had shown them.
+        images.push(...message.content.filter((part) => part.type === "image"));
+        told.push({ role: "tool", tool_call_id: message.callId, content: textOf(message.content) });
+        break;
+      default:
+        message satisfies never;
+    }
+  });
+  showImages();
+  return told;
+}
+
+/** Servers that know nothing but text take a plain one. */
+function userContent(parts: readonly (TextPart | ImagePart | FilePart)[]): string | JsonObject[] {
+  const [first] = parts;
+  if (parts.length === 1 && first?.type === "text") return first.text;
+  return parts.map((part) => {
+    if (part.type === "image") return image(part);
+    return text(part.type === "text" ? part.text : `${part.name}\n\n${part.text}`);
+  });
+}
+
+function answerObject({ content }: AssistantMessage, keepsThinking: boolean): JsonObject {
+  const said = textOf(content);
+  const thought = content.map((part) => (part.type === "thinking" ? part.text : "")).join("");
+  const calls = content.flatMap((part) => {
+    if (part.type !== "tool-call") return [];
+    const called = { name: wireToolName(part.name), arguments: JSON.stringify(part.args) };
+    return [{ id: part.id, type: "function", function: called }];
+  });
+  return {
+    role: "assistant",
+    content: said === "" && calls.length > 0 ? null : said,
+    ...(keepsThinking && thought !== "" && { reasoning_content: thought }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+const text = (value: string): JsonObject => ({ type: "text", text: value });
+
+const image = ({ mediaType, data }: ImagePart): JsonObject => ({
+  type: "image_url",
+  image_url: { url: `data:${mediaType};base64,${Buffer.from(data).toString("base64")}` },
+});

@@ -1,0 +1,187 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { routeModels } from "../../src/cli/route-models.ts";
+import { withAliases } from "../../src/cli/with-aliases.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { createEngine } from "../../src/core/engine.ts";
+import { ExcursorError } from "../../src/core/errors.ts";
+import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
+import { aTurn, done, gather, scriptedDriver, text, textIn } from "../core/support/turns.ts";
+import { startAnthropicServer } from "../drivers/support/anthropic-server.ts";
+import { startOpenAiServer } from "../drivers/support/openai-server.ts";
+
+const transport = createHttp1Transport();
+const homes: string[] = [];
+
+afterEach(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true });
+});
+
+/** The routing of a file with these settings. */
+function route(settings: object, environment: Record<string, string> = {}) {
+  const home = mkdtempSync(join(tmpdir(), "excursor-routes-"));
+  homes.push(home);
+  writeFileSync(join(home, "config.json"), JSON.stringify(settings), { mode: 0o600 });
+  const { values } = loadConfig({ flags: {}, environment: { ...environment, EXCURSOR_HOME: home } });
+  return routeModels(values, transport, environment);
+}
+
+const problemWith = (settings: object, environment?: Record<string, string>): ExcursorError => {
+  try {
+    route(settings, environment);
+  } catch (error) {
+    if (error instanceof ExcursorError) return error;
+  }
+  throw new Error("nothing was wrong");
+};
+
+describe("which upstream answers for a model", () => {
+  it.each([
+    ["claude-sonnet-5", "claude-*"],
+    ["claude-opus-x", "claude-opus-*"],
+    ["claude-opus-5", "claude-opus-5"],
+    ["local/llama", "local/*"],
+    ["gpt-5.5", undefined],
+    ["claude", undefined],
+    ["claude-cursor", undefined],
+  ])("%s: %s", (model, expected) => {
+    const { route: find } = route({
+      anthropic: { key: "k" },
+      models: {
+        "claude-*": "anthropic",
+        "claude-opus-*": { driver: "anthropic", effort: "high" },
+        "claude-opus-5": { driver: "anthropic" },
+        "claude-cursor": "cursor",
+        "local/*": { driver: "openai", baseURL: "http://127.0.0.1:11434/v1" },
+        fast: "claude-haiku",
+      },
+    });
+    expect(find(model)).toBe(expected);
+  });
+
+  it("answers by it, under the name it has there, and lists all, even if one is away", async () => {
+    const anthropic = await startAnthropicServer(
+      { blocks: [{ type: "text", text: "from anthropic" }] },
+      { blocks: [{ type: "text", text: "again" }] },
+    );
+    const openai = await startOpenAiServer([{ content: "from openai" }], [{ content: "renamed" }]);
+    const routing = route(
+      {
+        anthropic: { key: "ka", baseURL: anthropic.url },
+        models: {
+          "claude-*": "anthropic",
+          "local/*": { driver: "openai", baseURL: `${openai.url}/v1`, keyVariable: "LOCAL_KEY" },
+          mine: { driver: "openai", baseURL: `${openai.url}/v1`, model: "qwen", effort: "low" },
+          "away/*": { driver: "openai", baseURL: "http://127.0.0.1:9/v1" },
+          sonnet: "claude-sonnet-5",
+          "haiku*": "sonnet",
+        },
+      },
+      { LOCAL_KEY: "kl" },
+    );
+    const cursor = scriptedDriver([[text("from cursor"), done()]]);
+    const models = ["gpt-5.5", "claude-sonnet-5"].map((id) => ({
+      id,
+      displayName: id,
+      aliases: [],
+      contextTokens: 1,
+      supportsImages: false,
+      isThinking: false,
+      efforts: [],
+    }));
+    const engine = withAliases(
+      createEngine({
+        drivers: new Map([["cursor", { ...cursor, listModels: () => Promise.resolve(models) }], ...routing.drivers]),
+        route: (model) => routing.route(model) ?? "cursor",
+      }),
+      routing.aliases,
+    );
+    const signal = new AbortController().signal;
+    const ask = async (id: string) =>
+      textIn(await gather(engine.answer(aTurn({ model: { id, effort: undefined } }), { requestId: "r", signal })));
+    expect(await ask("sonnet")).toBe("from anthropic");
+    expect(await ask("haiku-3")).toBe("again");
+    expect(await ask("local/llama-4")).toBe("from openai");
+    expect(await ask("mine")).toBe("renamed");
+    expect(await ask("gpt-5.5")).toBe("from cursor");
+    expect(anthropic.calls.map(({ body, headers }) => [body.model, headers["x-api-key"]])).toEqual([
+      ["claude-sonnet-5", "ka"],
+      ["claude-sonnet-5", "ka"],
+    ]);
+    expect(openai.calls.map(({ body, headers }) => [body.model, body.reasoning_effort, headers.authorization])).toEqual(
+      [
+        ["llama-4", undefined, "Bearer kl"],
+        ["qwen", "low", undefined],
+      ],
+    );
+    const listed = await engine.listModels({ id: "p", token: undefined }, signal);
+    expect(listed.map(({ id, aliases }) => [id, ...aliases])).toEqual([
+      ["gpt-5.5"],
+      ["claude-sonnet-5", "sonnet"],
+      ["claude-sonnet-4-5"],
+      ["local/llama-4"],
+      ["local/qwen"],
+      ["mine"],
+    ]);
+    expect(routing.keys.map((key) => key.reveal())).toEqual(["ka", "kl"]);
+  });
+
+  it("a model that nobody answers for is a 404", async () => {
+    const engine = createEngine({ drivers: new Map(), route: () => undefined });
+    const answer = () => gather(engine.answer(aTurn(), { requestId: "r", signal: new AbortController().signal }));
+    await expect(answer()).rejects.toMatchObject({ kind: "model-not-found", field: "model" });
+  });
+});
+
+describe("settings that cannot work are named at the start", () => {
+  const at = (route: unknown) => ({ models: { "x/*": route } });
+
+  it.each<[string, object, RegExp]>([
+    ["no key for anthropic", { models: { "claude-*": "anthropic" } }, /claude-\*: there is no key for anthropic/],
+    ["no key for openai", at("openai"), /x\/\*: there is no key for openai/],
+    [
+      "an unknown driver",
+      at({ driver: "gemini" }),
+      /models: x\/\* → driver: expected one of cursor, anthropic, openai/,
+    ],
+    ["an unknown field", at({ driver: "openai", baseUrl: "x" }), /x\/\*: Unrecognized key: "baseUrl"/],
+    [
+      "a key in the clear",
+      at({ driver: "openai", baseURL: "http://example.com/v1" }),
+      /baseURL: expected an https address/,
+    ],
+    ["no address", at({ driver: "openai", baseURL: "local" }), /baseURL: expected an https address/],
+    ["an address for cursor", at({ driver: "cursor", baseURL: "https://x.example" }), /cursor takes neither/],
+    ["a key for no address", at({ driver: "openai", keyVariable: "X" }), /keyVariable needs a baseURL/],
+    [
+      "an empty variable",
+      at({ driver: "openai", baseURL: "https://x.example/v1", keyVariable: "NO_SUCH" }),
+      /NO_SUCH is empty/,
+    ],
+    ["a star in the middle", { models: { "a*b": "openai" } }, /a\*b: expected a name/],
+    ["a circle", { models: { a: "b", b: "a" } }, /a: stands for itself/],
+    ["no route at all", at(7), /models: x\/\*: /],
+    [
+      "a base URL in the clear",
+      { anthropic: { baseURL: "http://example.com" } },
+      /anthropic.baseURL: expected an https address/,
+    ],
+    ["an odd key", { openai: { key: "two words" } }, /openai.key: expected a key without spaces, found something else/],
+  ])("%s", (_, settings, message) => {
+    expect(problemWith(settings)).toMatchObject({ kind: "config", message: expect.stringMatching(message) });
+  });
+
+  it("a key that was put there by mistake is not shown", () => {
+    const { message } = problemWith(at({ driver: "openai", key: "sk-very-secret" }));
+    expect(message).toContain('Unrecognized key: "key"');
+    expect(message).not.toContain("sk-very-secret");
+  });
+
+  it("by the environment", () => {
+    const routing = route({}, { EXCURSOR_MODELS: "claude-*=anthropic,fast=gpt-5.5-mini", EXCURSOR_ANTHROPIC_KEY: "k" });
+    expect([routing.route("claude-x"), routing.aliases.get("fast")]).toEqual(["claude-*", "gpt-5.5-mini"]);
+    expect(problemWith({}, { EXCURSOR_MODELS: "claude-*=anthropic" }).hint).toContain("EXCURSOR_ANTHROPIC_KEY");
+  });
+});

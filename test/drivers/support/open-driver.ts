@@ -1,0 +1,50 @@
+import { afterEach } from "vitest";
+import type { Driver } from "../../../src/core/driver.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import type { TurnEvent } from "../../../src/core/events.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import type { Turn } from "../../../src/core/turn.ts";
+import type { AnthropicOptions } from "../../../src/drivers/anthropic/driver.ts";
+import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
+import type { HttpTransport } from "../../../src/wire/http.ts";
+import { aTurn, gather } from "../../core/support/turns.ts";
+
+const transports: HttpTransport[] = [];
+
+afterEach(() => {
+  for (const transport of transports.splice(0)) transport.destroy();
+});
+
+export function driverOptions(baseURL: string, key = "sk-test"): AnthropicOptions {
+  const transport = createHttp1Transport();
+  transports.push(transport);
+  return {
+    transport,
+    baseURL,
+    key: new Secret(key),
+    names: { toUpstream: (name) => name, toClient: (name) => name },
+  };
+}
+
+export const LOOK = { name: "look", description: "looks", schema: { type: "object", properties: {} } };
+
+const context = (signal = new AbortController().signal) => ({ requestId: "r1", signal });
+
+export const openRun = (driver: Driver, over: Partial<Turn> = {}, signal?: AbortSignal) =>
+  driver.open(aTurn(over), context(signal));
+
+export const ask = (driver: Driver, over: Partial<Turn> = {}): Promise<TurnEvent[]> => gather(openRun(driver, over));
+
+/** What took its time is not compared. */
+export const timeless = (events: readonly TurnEvent[]): TurnEvent[] =>
+  events.map((event) => (event.type === "thinking-done" ? { ...event, durationMs: 0 } : event));
+
+export async function failureOf(answer: Promise<unknown>): Promise<ExcursorError> {
+  try {
+    await answer;
+  } catch (error) {
+    if (error instanceof ExcursorError) return error;
+    throw error;
+  }
+  throw new Error("nothing failed");
+}
