@@ -122,7 +122,7 @@ export class Parking {
 
   /** A follow-up that asks something new right after the results: no run that waits could be told of it. */
   #passOver(messages: readonly Message[], principal: Principal): Found | undefined {
-    const [first] = trailingResults(messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1));
+    const [first] = trailingResults(withoutQuestion(messages));
     const session = sessionOf(first?.callId ?? "") ?? "";
     if (this.#runs.get(session)?.principalId !== principal.id) return undefined;
     this.#lose(session, "steered");
@@ -132,7 +132,7 @@ export class Parking {
   /** The follow-up is told anew, with the results it brought. */
   replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
     const tools = toolsByCall(messages);
-    for (const { callId } of trailingResults(messages)) {
+    for (const { callId } of trailingResults(withoutQuestion(messages))) {
       const tool = tools.get(callId) ?? "";
       this.#ledger({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
     }
@@ -201,6 +201,10 @@ function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, string> 
   }
   return tools;
 }
+
+/** Up to what the user said last. */
+const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>
+  messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1);
 
 function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;

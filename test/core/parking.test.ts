@@ -157,6 +157,16 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", "lost evicted"]);
   });
 
+  it("are given up when something new is asked right after the results, and the ledger says so", () => {
+    const { parking, told } = setUp();
+    const { live, answer, results } = waiting();
+    parking.park(live, turnOf([asked]), answer, requestOf());
+    const steered = turnOf([asked, answer, ...results, asked]);
+    expect(parking.take(steered, requestOf())).toEqual({ type: "gone", reason: "steered" });
+    parking.replay(steered, requestOf(), "steered");
+    expect(told()).toEqual(["asked", "lost steered", "replayed steered"]);
+  });
+
   it("leave a ledger without arguments, results or questions (REL-30)", () => {
     const { parking, entries } = setUp();
     const { live, answer, results } = waiting();

@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 
 export type Messages = OpenAI.ChatCompletionMessageParam[];
-type Answer = OpenAI.ChatCompletionMessage;
+export type Answer = OpenAI.ChatCompletionMessage;
 
 /** `look {at}` gives back `saw <at>`. */
 export const TOOLS: OpenAI.ChatCompletionTool[] = [
