@@ -17,6 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ["core"],
   credentials: ["core", "config", "gen", "wire"],
   ide: ["core"],
+  process: ["core"],
+  tools: ["core", "config", "process"],
   server: ["core", "config", "faces", "media", "observe"],
   sim: ["core", "gen", "wire"],
   cli: [
@@ -31,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server",
     "sim",
     "state",
+    "tools",
     "wire",
   ],
   "main.ts": ["cli"],

@@ -1,0 +1,92 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface GroupOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder?: string | undefined;
+  readonly watchdog: Watchdog;
+}
+
+/** A program with all that it starts: a launcher such as npx ends, and what it launched must end, too (SEC-44). */
+export interface ProcessGroup {
+  readonly child: ChildProcessWithoutNullStreams;
+  /**
+   * Ends it: stdin is closed, then comes TERM, then KILL, to all of the group. Resolves when nothing of it is left to
+   * be ended.
+   */
+  end(): Promise<void>;
+}
+
+/** What a program may take to end by itself when its stdin is closed, and after TERM. */
+const STDIN_GRACE_MS = 1000;
+const TERM_GRACE_MS = 3000;
+const POLL_MS = 20;
+
+/**
+ * Starts a program in a process group of its own, without a shell. Rejects if it cannot be started. It does not outlive
+ * us, even if we are killed.
+ */
+export async function startGroup(options: GroupOptions): Promise<ProcessGroup> {
+  const { command, args, environment, folder, watchdog } = options;
+  const child = spawn(command, args, {
+    env: environment,
+    ...(folder !== undefined && { cwd: folder }),
+    stdio: "pipe",
+    shell: false,
+    detached: process.platform !== "win32",
+    windowsHide: true,
+  });
+  const { pid } = child;
+  if (pid !== undefined) watchdog.watch(pid);
+  // A write to one that has ended is known from its exit.
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+  await once(child, "spawn");
+  const group = pid as number;
+  let ending: Promise<void> | undefined;
+  const end = async () => {
+    child.stdin.end();
+    await Promise.race([exitOf(child), sleep(STDIN_GRACE_MS, undefined, { ref: false })]);
+    if (signal(child, group, "SIGTERM") && !(await isGone(child, group, TERM_GRACE_MS))) {
+      signal(child, group, "SIGKILL");
+      await exitOf(child);
+    }
+    watchdog.forget(group);
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  };
+  return {
+    child,
+    end: () => {
+      ending ??= end();
+      return ending;
+    },
+  };
+}
+
+async function isGone(child: ChildProcessWithoutNullStreams, group: number, withinMs: number): Promise<boolean> {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
+    if (!signal(child, group, 0)) return true;
+    await sleep(POLL_MS);
+  }
+  return false;
+}
+
+/** False if there is nobody left to get it. */
+function signal(child: ChildProcessWithoutNullStreams, group: number, name: NodeJS.Signals | 0): boolean {
+  if (process.platform === "win32") return !hasExited(child) && child.kill(name);
+  try {
+    return process.kill(-group, name);
+  } catch {
+    return false;
+  }
+}
+
+async function exitOf(child: ChildProcessWithoutNullStreams): Promise<void> {
+  if (!hasExited(child)) await once(child, "exit");
+}
+
+const hasExited = ({ exitCode, signalCode }: ChildProcessWithoutNullStreams): boolean =>
+  exitCode !== null || signalCode !== null;
