@@ -9,6 +9,7 @@ import { keyCommand } from "./cli/key.ts";
 import { keysCommand } from "./cli/keys.ts";
 import { loginCommand } from "./cli/login.ts";
 import { logoutCommand } from "./cli/logout.ts";
+import { mcpCommand } from "./cli/mcp.ts";
 import { modelsCommand } from "./cli/models.ts";
 import { reportError } from "./cli/report-error.ts";
 import { serveCommand } from "./cli/serve.ts";
@@ -25,6 +26,7 @@ const COMMANDS = [
   logoutCommand,
   keyCommand,
   keysCommand,
+  mcpCommand,
   envCommand,
   configCommand,
   ideCommand,

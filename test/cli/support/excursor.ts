@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 
 const NPM = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -20,19 +21,23 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** What it reads on stdin; without it there is none. */
   readonly input?: string;
+  /** Where it is run, if not here. */
+  readonly folder?: string;
 }
+
+const MAIN = fileURLToPath(new URL("../../../bin/excursor.js", import.meta.url));
 
 /** The CLI as others script it. */
 export function excursor(
   args: readonly string[],
-  { how = "direct", isGroup = false, environment, input }: RunOptions = {},
+  { how = "direct", isGroup = false, environment, input, folder }: RunOptions = {},
 ) {
-  const [command, ...rest] =
-    how === "npm" ? [NPM, "run", "-s", "excursor", "--"] : [process.execPath, "bin/excursor.js"];
+  const [command, ...rest] = how === "npm" ? [NPM, "run", "-s", "excursor", "--"] : [process.execPath, MAIN];
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:EXCURSOR|CURSOR|XDG)_/.test(name));
   const child = spawn(command, [...rest, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
     detached: isGroup,
+    cwd: folder,
     env: { ...Object.fromEntries(inherited), EXCURSOR_KEYCHAIN: "off", HOME: NOWHERE, ...environment },
   });
   children.push(child);

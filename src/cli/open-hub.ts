@@ -1,0 +1,29 @@
+import { homedir } from "node:os";
+import { homeFolder } from "../config/home.ts";
+import { createHub, type Hub } from "../tools/hub.ts";
+import { type FoundServers, findServers, type ServerPlaces } from "../tools/server-files.ts";
+
+export const serverPlaces = (): ServerPlaces => ({
+  home: homeFolder(process.env),
+  project: process.cwd(),
+  userHome: homedir(),
+  environment: process.env,
+});
+
+/** Gives the work the hub as the files have it, or as much of it as is wanted, and ends all servers afterwards. */
+export async function withHub<T>(
+  choose: (found: FoundServers) => FoundServers["servers"],
+  work: (hub: Hub, found: FoundServers, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const found = findServers(serverPlaces());
+  const hub = createHub({ servers: choose(found), keys: found.keys, environment: process.env });
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    return await work(hub, found, abort.signal);
+  } finally {
+    await hub.close();
+    process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
+  }
+}

@@ -1,0 +1,251 @@
+import type { CallToolResult, ElicitRequest, ElicitResult, Progress } from "@modelcontextprotocol/client";
+import { ExcursorError } from "../core/errors.ts";
+import type { Elicit } from "../core/tool-hub.ts";
+import type { JsonObject } from "../core/turn.ts";
+import { CallClock } from "./call-clock.ts";
+import { Link, type LinkOptions } from "./link.ts";
+import { serverError } from "./server-errors.ts";
+import { TailText } from "./tail-text.ts";
+import { listTools, type ServerTool, type ToolList } from "./tool-list.ts";
+
+export interface CallContext {
+  readonly signal: AbortSignal;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Who answers questions that come up; nobody declines them. */
+  readonly elicit?: Elicit | undefined;
+}
+
+export type ConnectionOptions = Pick<LinkOptions, "server" | "environment" | "watchdog" | "limits"> & {
+  /** Its tools have changed, or are there for the first time, or are gone. */
+  readonly onTools: () => void;
+  readonly onTrouble: (error: ExcursorError) => void;
+};
+
+export type ConnectionState = "idle" | "connecting" | "ready" | "waiting" | "closed";
+
+/**
+ * One server, through all the links to it: it is connected when it is first needed, after a loss again with growing
+ * pauses, and its list of tools is followed.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #stderr: TailText;
+  #link: Link | undefined;
+  #opening: Promise<Link> | undefined;
+  #list: ToolList = { tools: [], problems: [] };
+  #error: ExcursorError | undefined;
+  #failures = 0;
+  #readyAt = 0;
+  #retryAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** Calls under way, each with who answers for its user. */
+  readonly #calls = new Set<{ readonly clock: CallClock; readonly context: CallContext }>();
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#stderr = new TailText(options.limits.stderrBytes);
+  }
+
+  get name(): string {
+    return this.#options.server.name;
+  }
+
+  get tools(): readonly ServerTool[] {
+    return this.#list.tools;
+  }
+
+  /** What is wrong with tools that are left out. */
+  get problems(): readonly string[] {
+    return this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
+  }
+
+  get state(): ConnectionState {
+    if (this.#isClosed) return "closed";
+    if (this.#opening) return "connecting";
+    if (this.#link) return "ready";
+    return this.#failures > 0 ? "waiting" : "idle";
+  }
+
+  /** Why it is not ready. */
+  get error(): ExcursorError | undefined {
+    return this.#error;
+  }
+
+  /** What is known of the server behind it. */
+  get about(): { readonly transport: string; readonly version: string; readonly garbageLines: number } {
+    const { name, version } = this.#link?.client.getServerVersion() ?? {};
+    return {
+      transport: this.#link?.transportName ?? this.#options.server.type,
+      version: name === undefined ? "" : `${name} ${version ?? ""}`.trim(),
+      garbageLines: this.#link?.garbageLines ?? 0,
+    };
+  }
+
+  /** The last of what the program said on stderr. */
+  get stderr(): string {
+    return this.#stderr.text;
+  }
+
+  /** Connects, if it is not connected; all who ask meanwhile share the attempt. */
+  async connect(): Promise<void> {
+    await this.#ready();
+  }
+
+  async call(tool: string, args: JsonObject, context: CallContext): Promise<CallToolResult> {
+    const clock = new CallClock(this.name, this.#options.limits);
+    const entry = { clock, context };
+    const signal = AbortSignal.any([clock.signal, context.signal]);
+    const onProgress = (progress: Progress) => {
+      clock.touch();
+      context.onProgress?.(progress);
+    };
+    this.#calls.add(entry);
+    let link: Link | undefined;
+    try {
+      link = await abortable(this.#ready(), signal);
+      try {
+        return await link.call(tool, args, { signal, onProgress });
+      } catch (error) {
+        if (!link.hasLostSession(error)) throw error;
+        link = await abortable(this.#replace(link), signal);
+        return await link.call(tool, args, { signal, onProgress });
+      }
+    } catch (error) {
+      if (clock.signal.aborted) throw clock.signal.reason;
+      context.signal.throwIfAborted();
+      throw link?.failure ?? serverError(this.name, error, `the call of ${JSON.stringify(tool.slice(0, 64))}`);
+    } finally {
+      clock.stop();
+      this.#calls.delete(entry);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const link = this.#link ?? (await this.#opening?.catch(() => undefined));
+    this.#link = undefined;
+    await link?.close();
+  }
+
+  #ready(): Promise<Link> {
+    if (this.#link) return Promise.resolve(this.#link);
+    const { name } = this;
+    if (this.#isClosed) return Promise.reject(new ExcursorError("canceled", `The MCP server "${name}" was stopped.`));
+    const waitMs = this.#retryAt - performance.now();
+    if (!this.#opening && this.#error && waitMs > 0) return Promise.reject(this.#error);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /** A new link in the place of one whose session is gone. Whoever comes second finds the one that the first made. */
+  async #replace(lost: Link): Promise<Link> {
+    if (this.#link === lost) {
+      this.#link = undefined;
+      lost.retire();
+    }
+    return this.#ready();
+  }
+
+  async #open(): Promise<Link> {
+    clearTimeout(this.#timer);
+    const { limits } = this.#options;
+    let link: Link | undefined;
+    try {
+      link = await Link.open({
+        ...this.#options,
+        stderr: this.#stderr,
+        onElicit: (params) => this.#elicit(params),
+        onToolsChanged: () => void this.#refresh(),
+        onLost: (lost) => this.#onLost(lost),
+      });
+      this.#list = await listTools(link.client, limits);
+    } catch (thrown) {
+      const error = link?.failure ?? serverError(this.name, thrown, "the handshake");
+      void link?.close();
+      this.#onFailure(error);
+      throw error;
+    }
+    if (this.#isClosed) {
+      await link.close();
+      throw new ExcursorError("canceled", `The MCP server "${this.name}" was stopped.`);
+    }
+    this.#link = link;
+    this.#error = undefined;
+    this.#readyAt = performance.now();
+    this.#options.onTools();
+    return link;
+  }
+
+  #onLost(lost: Link): void {
+    if (this.#link !== lost) return;
+    this.#link = undefined;
+    // One that ran for a while has earned a quick start.
+    if (performance.now() - this.#readyAt > this.#options.limits.maxBackOffMs) this.#failures = 0;
+    this.#onFailure(
+      lost.failure ?? new ExcursorError("upstream-unavailable", `The MCP server "${this.name}" closed the connection.`),
+    );
+  }
+
+  #onFailure(error: ExcursorError): void {
+    const { backOffMs, maxBackOffMs } = this.#options.limits;
+    const pauseMs = Math.min(maxBackOffMs, backOffMs * 2 ** this.#failures) * (0.75 + Math.random() / 2);
+    this.#failures++;
+    this.#error = error;
+    this.#retryAt = performance.now() + pauseMs;
+    if (this.#isClosed) return;
+    this.#options.onTrouble(error);
+    // What the settings have wrong is not put right by waiting.
+    if (error.kind === "config") return;
+    this.#timer = setTimeout(() => void this.#retry(), pauseMs).unref();
+  }
+
+  async #retry(): Promise<void> {
+    this.#retryAt = 0;
+    await this.#ready().catch(() => {});
+  }
+
+  async #refresh(): Promise<void> {
+    const link = this.#link;
+    if (!link) return;
+    try {
+      const list = await listTools(link.client, this.#options.limits);
+      if (this.#link !== link) return;
+      this.#list = list;
+      this.#options.onTools();
+    } catch (error) {
+      this.#options.onTrouble(serverError(this.name, error, "the list of its tools"));
+    }
+  }
+
+  /** Only if it is plain whose call the question belongs to: nobody is asked what another one's call needs. */
+  async #elicit(params: ElicitRequest["params"]): Promise<ElicitResult> {
+    const [entry, another] = this.#calls;
+    const { elicit, signal } = entry?.context ?? {};
+    if (!entry || another || !elicit || !signal || params.mode === "url") return { action: "decline" };
+    const { message, requestedSchema } = params;
+    const question = { server: this.name, message, schema: requestedSchema as unknown as JsonObject };
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
+    const answer = await entry.clock.pauseFor(elicit(question, limited).catch(() => undefined));
+    if (answer?.action === "accept") return { action: "accept", content: { ...answer.content } };
+    return { action: answer?.action ?? "cancel" };
+  }
+}
+
+/** Stops waiting when the signal says so; what is waited for goes on. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let onAbort: () => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { openHome } from "../config/home.ts";
+import { createProcessLock } from "../config/process-lock.ts";
+import { writePrivate } from "../config/write-private.ts";
+import { ExcursorError } from "../core/errors.ts";
+import { approvalsFile, ownFile, readTree, type Tree, type UnapprovedServer } from "./server-files.ts";
+
+/** Servers as a file has them, by name: checked when they are read, not here. */
+export type ServerEntries = Readonly<Record<string, unknown>>;
+
+/** Puts servers into the user's own file. One that is there already is only replaced if that is wanted. */
+export function addServers(home: string, entries: ServerEntries, { replaces }: { replaces: boolean }): Promise<void> {
+  return change(home, ownFile(home), (tree) => {
+    const known = serversIn(tree);
+    const taken = Object.keys(entries).find((name) => Object.hasOwn(known, name));
+    if (taken !== undefined && !replaces) {
+      throw new ExcursorError("invalid-request", `There is a server called ${taken} already.`, {
+        code: "mcp_server_exists",
+        hint: `Choose another name, or remove it first: excursor mcp remove ${taken}`,
+      });
+    }
+    return { ...tree, mcpServers: { ...known, ...entries } };
+  });
+}
+
+export function removeServer(home: string, name: string): Promise<void> {
+  return change(home, ownFile(home), (tree) => {
+    const { [name]: found, ...others } = serversIn(tree);
+    if (found === undefined) throw unknownServer(name, Object.keys(others));
+    return { ...tree, mcpServers: others };
+  });
+}
+
+/** From now on these servers of a project's may be started, as they are now and not otherwise. */
+export function approveServers(home: string, servers: readonly UnapprovedServer[]): Promise<void> {
+  const approved = servers.map(({ digest, server: { name, origin } }) => [digest, { name, origin }] as const);
+  return change(home, approvalsFile(home), (tree) => ({ ...tree, ...Object.fromEntries(approved) }));
+}
+
+export function unknownServer(name: string, known: readonly string[]): ExcursorError {
+  const others = known.length === 0 ? "none is set up" : `there are ${known.join(", ")}`;
+  return new ExcursorError("not-found", `There is no server called ${name}; ${others}.`, {
+    code: "mcp_unknown_server",
+    hint: null,
+  });
+}
+
+/** The servers in a file of the same form, such as Cursor's own. */
+export const serversIn = ({ mcpServers }: Tree): ServerEntries =>
+  typeof mcpServers === "object" && mcpServers !== null ? (mcpServers as ServerEntries) : {};
+
+async function change(home: string, path: string, edit: (tree: Tree) => Tree): Promise<void> {
+  openHome(home);
+  await createProcessLock(join(home, "mcp.lock")).run(() => {
+    writePrivate(path, `${JSON.stringify(edit(readTree(path)), null, 2)}\n`, { keepsPrevious: false });
+  });
+}

@@ -1,0 +1,129 @@
+import type { Progress } from "@modelcontextprotocol/client";
+import { ExcursorError } from "../core/errors.ts";
+import type { HubCallContext, HubResult, Toolbox, ToolHub } from "../core/tool-hub.ts";
+import type { JsonObject, Principal } from "../core/turn.ts";
+import { createWatchdog } from "../process/watchdog.ts";
+import { buildCatalogue, type Catalogue, createAllowList } from "./catalogue.ts";
+import { Connection } from "./connection.ts";
+import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
+import type { ServerConfig } from "./server-config.ts";
+import { errorResult, readToolResult } from "./tool-result.ts";
+
+export interface HubOptions {
+  readonly servers: readonly ServerConfig[];
+  /** What each key may use, by its name; `*` is for all that are not named. The owner may use everything. */
+  readonly keys?: Readonly<Record<string, readonly string[]>>;
+  /** The name of the key that a principal came with. */
+  readonly keyName?: (principalId: string) => string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly limits?: HubLimits;
+  /** With more tools than this, a search stands for them. */
+  readonly searchAbove?: number;
+  /** How long a turn waits for servers that are just being started. */
+  readonly patienceMs?: number;
+  readonly onTrouble?: (server: string, error: ExcursorError) => void;
+  /** The list of a server has changed. */
+  readonly onTools?: (connection: Connection) => void;
+}
+
+export interface Hub extends ToolHub {
+  readonly connections: readonly Connection[];
+  /** Connects all servers; resolves when each is there or has failed. */
+  connect(): Promise<void>;
+  /** Every tool that a principal may use, by its name in the catalogue. */
+  catalogueFor(principal: Principal): Catalogue;
+  /** Runs one by that name. What goes wrong is a result; it rejects only if it was aborted. */
+  call(catalogue: Catalogue, name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
+  /** Ends every server that was started. */
+  close(): Promise<void>;
+}
+
+const SEARCH_ABOVE = 40;
+const PATIENCE_MS = 10_000;
+const OWNER = "owner";
+
+export function createHub(options: HubOptions): Hub {
+  const { servers, environment, keys = {}, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
+  const watchdog = createWatchdog();
+  const connections = servers
+    .filter(({ isDisabled }) => !isDisabled)
+    .map((server) => {
+      const connection: Connection = new Connection({
+        server,
+        environment,
+        watchdog,
+        limits,
+        onTools: () => options.onTools?.(connection),
+        onTrouble: (error) => options.onTrouble?.(server.name, error),
+      });
+      return connection;
+    });
+  let connected: Promise<void> | undefined;
+  const connect = () => {
+    connected ??= Promise.allSettled(connections.map((connection) => connection.connect())).then(() => {});
+    return connected;
+  };
+  const everything = createAllowList(["*"]);
+  const catalogueFor = ({ id }: Principal) => {
+    const patterns = keys[options.keyName?.(id) ?? id] ?? keys["*"] ?? [];
+    return buildCatalogue(connections, id === OWNER ? everything : createAllowList(patterns));
+  };
+
+  return {
+    connections,
+    connect,
+    catalogueFor,
+    call: callTool,
+    async open(principal, signal) {
+      await patiently(connect(), options.patienceMs ?? PATIENCE_MS, signal);
+      const catalogue = catalogueFor(principal);
+      return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
+    },
+    close: async () => {
+      await Promise.all(connections.map((connection) => connection.close()));
+    },
+  };
+}
+
+const plainBox = (catalogue: Catalogue): Toolbox => ({
+  tools: [...catalogue.values()].map(({ name, description, schema }) => ({ name, description, schema })),
+  call: (name, args, context) => callTool(catalogue, name, args, context),
+});
+
+const searchBox = (catalogue: Catalogue): Toolbox => ({
+  tools: searchTools(catalogue),
+  call: async (name, args, context) => {
+    if (name === SEARCH_TOOL) return { content: [{ type: "text", text: findTools(catalogue, args) }], isError: false };
+    if (name !== CALL_TOOL) return errorResult(`There is no tool ${JSON.stringify(name)} here.`);
+    const { name: tool, arguments: given } = args;
+    if (typeof tool !== "string") return errorResult("name: expected the name of a tool.");
+    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+    if (given !== undefined && !isObject) return errorResult("arguments: expected an object.");
+    return callTool(catalogue, tool, isObject ? (given as JsonObject) : {}, context);
+  },
+});
+
+async function callTool(
+  catalogue: Catalogue,
+  name: string,
+  args: JsonObject,
+  { signal, onProgress, elicit }: HubCallContext,
+): Promise<HubResult> {
+  const found = catalogue.get(name);
+  if (!found) return errorResult(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
+  const report = ({ progress, total, message }: Progress) => onProgress?.({ done: progress, total, message });
+  try {
+    const { connection, tool } = found;
+    return readToolResult(await connection.call(tool.name, args, { signal, onProgress: report, elicit }));
+  } catch (error) {
+    signal.throwIfAborted();
+    return errorResult(ExcursorError.from(error).message);
+  }
+}
+
+async function patiently(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  await Promise.race([work, new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))]);
+  signal.throwIfAborted();
+}

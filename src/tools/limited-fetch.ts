@@ -1,0 +1,22 @@
+import type { FetchLike } from "@modelcontextprotocol/client";
+
+/**
+ * A fetch whose answers are cut off when one message of theirs gets too long: a body, or one line of an event stream.
+ */
+export function createLimitedFetch(maxBytes: number, onTooLarge: () => Error): FetchLike {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    if (!response.body) return response;
+    const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true;
+    let bytes = 0;
+    const limit = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const lineEnd = isStream ? chunk.lastIndexOf(10) : -1;
+        bytes = lineEnd === -1 ? bytes + chunk.length : chunk.length - lineEnd - 1;
+        if (bytes > maxBytes) controller.error(onTooLarge());
+        else controller.enqueue(chunk);
+      },
+    });
+    return new Response(response.body.pipeThrough(limit), response);
+  };
+}

@@ -1,0 +1,199 @@
+import {
+  type CallToolResult,
+  Client,
+  type ElicitRequest,
+  type ElicitResult,
+  type Progress,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { ExcursorError } from "../core/errors.ts";
+import type { JsonObject } from "../core/turn.ts";
+import type { Watchdog } from "../process/watchdog.ts";
+import { createLimitedFetch } from "./limited-fetch.ts";
+import type { HubLimits } from "./limits.ts";
+import type { HttpServer, ServerConfig } from "./server-config.ts";
+import { messageTooLarge } from "./server-errors.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+import type { TailText } from "./tail-text.ts";
+
+export interface LinkOptions {
+  readonly server: ServerConfig;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly watchdog: Watchdog;
+  readonly limits: HubLimits;
+  /** Gets what a program says on stderr. */
+  readonly stderr: TailText;
+  /** A question of the server's to the user. */
+  readonly onElicit: (params: ElicitRequest["params"]) => Promise<ElicitResult>;
+  readonly onToolsChanged: () => void;
+  /** It is over, and not because we closed it. */
+  readonly onLost: (link: Link) => void;
+}
+
+/** One agreed connection to a server, from its handshake to its end. It is not repaired: another one takes its place. */
+export class Link {
+  readonly client: Client;
+  readonly #transport: Transport;
+  readonly #limits: HubLimits;
+  #failure: ExcursorError | undefined;
+  #isClosed = false;
+  #isRetired = false;
+  #callsUnderWay = 0;
+
+  private constructor(client: Client, transport: Transport, limits: HubLimits) {
+    this.client = client;
+    this.#transport = transport;
+    this.#limits = limits;
+  }
+
+  static async open(options: LinkOptions): Promise<Link> {
+    const { server } = options;
+    if (server.type === "stdio") return Link.#connect(options, () => new StdioTransport({ ...options, server }));
+    const viaSse = () => Link.#connect(options, (fail) => sseTransport(server, options.limits, fail));
+    if (server.type === "sse") return viaSse();
+    try {
+      return await Link.#connect(options, (fail) => httpTransport(server, options.limits, fail));
+    } catch (error) {
+      // An older server knows no POST there. Everything else is an answer.
+      const isOlder = SdkHttpError.isInstance(error) && [400, 404, 405].includes(error.status);
+      if (server.isFixed || !isOlder) throw error;
+      return viaSse();
+    }
+  }
+
+  static async #connect(options: LinkOptions, create: (fail: Fail) => Transport): Promise<Link> {
+    const { limits } = options;
+    const client = createClient(options);
+    let link: Link | undefined;
+    const transport = create((failure) => {
+      if (link) link.#lose(failure);
+    });
+    const made = new Link(client, transport, limits);
+    link = made;
+    client.onclose = () => {
+      if (made.#isClosed) return;
+      made.#isClosed = true;
+      made.#failure ??= transport instanceof StdioTransport ? transport.failure : undefined;
+      options.onLost(made);
+    };
+    try {
+      await client.connect(transport, { timeout: limits.connectMs });
+    } catch (error) {
+      const failure = made.failure ?? (transport instanceof StdioTransport ? transport.failure : undefined);
+      await made.close();
+      throw failure ?? error;
+    }
+    // Such a stream comes back by itself, to a server that may know nothing of us any more.
+    if (transport instanceof SSEClientTransport) client.onerror = () => made.#lose(undefined);
+    return made;
+  }
+
+  /** Why it ended by itself, where that is known. */
+  get failure(): ExcursorError | undefined {
+    return this.#failure;
+  }
+
+  get garbageLines(): number {
+    return this.#transport instanceof StdioTransport ? this.#transport.garbageLines : 0;
+  }
+
+  get transportName(): string {
+    if (this.#transport instanceof StdioTransport) return "stdio";
+    return this.#transport instanceof SSEClientTransport ? "sse" : "http";
+  }
+
+  /** Whether an error says that the server has forgotten our session: it did not do what it was asked. */
+  hasLostSession(error: unknown): boolean {
+    if (!SdkHttpError.isInstance(error) || this.#transport.sessionId === undefined) return false;
+    return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
+  }
+
+  async call(
+    name: string,
+    args: JsonObject,
+    { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
+  ): Promise<CallToolResult> {
+    // The clock is the caller's: it stops while a person is asked.
+    const timeout = this.#limits.callTotalMs + 1000;
+    this.#callsUnderWay++;
+    try {
+      return await this.client.callTool({ name, arguments: { ...args } }, { signal, timeout, onprogress: onProgress });
+    } finally {
+      this.#callsUnderWay--;
+      this.#closeIfDone();
+    }
+  }
+
+  /** Nobody new uses it: it is closed when the last call has its answer. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#closeIfDone();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#transport instanceof StreamableHTTPClientTransport) await endSession(this.#transport);
+    await this.client.close().catch(() => {});
+    // A client that was never connected knows no transport to close.
+    await this.#transport.close().catch(() => {});
+  }
+
+  #closeIfDone(): void {
+    if (this.#isRetired && this.#callsUnderWay === 0) void this.close();
+  }
+
+  #lose(failure: ExcursorError | undefined): void {
+    this.#failure ??= failure;
+    void this.client.close().catch(() => {});
+  }
+}
+
+type Fail = (failure: ExcursorError) => void;
+
+function createClient({ server, onElicit, onToolsChanged }: LinkOptions): Client {
+  const client = new Client(
+    { name: "excursor", version: "1" },
+    {
+      capabilities: { elicitation: { form: { applyDefaults: true } } },
+      versionNegotiation: { mode: server.protocol ?? (server.type === "http" ? "auto" : "legacy") },
+      listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
+      // What a tool gives back is for the model to judge, and schemas of strangers are not for us to compile.
+      jsonSchemaValidator: {
+        getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
+      },
+    },
+  );
+  client.setRequestHandler("elicitation/create", ({ params }) => onElicit(params));
+  return client;
+}
+
+const httpTransport = (server: HttpServer, limits: HubLimits, fail: Fail): Transport =>
+  new StreamableHTTPClientTransport(server.url, requestOptions(server, limits, fail));
+
+const sseTransport = (server: HttpServer, limits: HubLimits, fail: Fail): Transport =>
+  new SSEClientTransport(server.url, requestOptions(server, limits, fail));
+
+function requestOptions({ name, headers }: HttpServer, { messageBytes }: HubLimits, fail: Fail) {
+  const given = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()]));
+  const onTooLarge = () => {
+    const error = messageTooLarge(name, messageBytes);
+    fail(error);
+    return error;
+  };
+  return { fetch: createLimitedFetch(messageBytes, onTooLarge), requestInit: { headers: given } };
+}
+
+const GOODBYE_MS = 1000;
+
+/** Politely, and without waiting for one that is gone. */
+async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise((resolve) => {
+    timer = setTimeout(resolve, GOODBYE_MS);
+  });
+  await Promise.race([transport.terminateSession().catch(() => {}), patience]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { Secret } from "../core/secret.ts";
+import { expandVariables, type VariableSource } from "./expand-variables.ts";
+
+/** One MCP server, ready to be reached. What stands in `env` and `headers` is often a key: it is never printed. */
+export type ServerConfig = StdioServer | HttpServer;
+
+interface CommonServer {
+  readonly name: string;
+  /** Where it was written, for people: a file. */
+  readonly origin: string;
+  readonly isDisabled: boolean;
+  /** Which era of the protocol to speak; unset tries the new one where that costs nothing. */
+  readonly protocol: "auto" | "legacy" | undefined;
+}
+
+export interface StdioServer extends CommonServer {
+  readonly type: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, Secret>>;
+  readonly folder: string | undefined;
+}
+
+export interface HttpServer extends CommonServer {
+  readonly type: "http" | "sse";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, Secret>>;
+  /** The file says which transport it is: no other is tried. */
+  readonly isFixed: boolean;
+}
+
+/** What is wrong with one server or file; the others work. */
+export interface ConfigProblem {
+  readonly server: string;
+  /** One sentence with file and field. */
+  readonly text: string;
+}
+
+export interface ReadServers {
+  readonly servers: readonly ServerConfig[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** What an entry may be called: it becomes part of its tools' names, and stands in messages. */
+const SERVER_NAME = /^\P{Cc}{1,128}$/u;
+
+const texts = z.record(z.string(), z.string());
+
+const common = { disabled: z.boolean().optional(), protocol: z.enum(["auto", "legacy"]).optional() };
+
+const stdioEntry = z.looseObject({
+  command: z.string().min(1),
+  args: z.array(z.string()).default([]),
+  env: texts.default({}),
+  cwd: z.string().min(1).optional(),
+  ...common,
+});
+
+const TRANSPORTS = { http: "http", "streamable-http": "http", streamableHttp: "http", sse: "sse" } as const;
+
+const httpEntry = z.looseObject({
+  type: z.enum(["http", "streamable-http", "streamableHttp", "sse"]).optional(),
+  url: z.string().min(1),
+  headers: texts.default({}),
+  ...common,
+});
+
+/** Reads `mcpServers`, as Cursor's `mcp.json` and a project's `.mcp.json` have it. */
+export function readServers(mcpServers: unknown, origin: string, variables: VariableSource): ReadServers {
+  if (mcpServers === undefined) return { servers: [], problems: [] };
+  if (!isObject(mcpServers)) {
+    return { servers: [], problems: [{ server: "", text: `${origin}: mcpServers: expected an object.` }] };
+  }
+  const servers: ServerConfig[] = [];
+  const problems: ConfigProblem[] = [];
+  for (const [name, entry] of Object.entries(mcpServers)) {
+    const place = `${origin}: mcpServers.${name.slice(0, 64)}`;
+    const problem = (field: string, text: string) => problems.push({ server: name, text: `${place}${field}: ${text}` });
+    if (!SERVER_NAME.test(name)) problem("", "expected a name of 1 to 128 printable characters.");
+    else {
+      const server = readEntry(name, entry, origin, variables, problem);
+      if (server) servers.push(server);
+    }
+  }
+  return { servers, problems };
+}
+
+type Report = (field: string, text: string) => void;
+
+function readEntry(
+  name: string,
+  entry: unknown,
+  origin: string,
+  variables: VariableSource,
+  report: Report,
+): ServerConfig | undefined {
+  const expanded = expandVariables(entry, variables, (field, variable) =>
+    report(field, `the variable ${variable} is not set.`),
+  );
+  if (!expanded) return undefined;
+  const { value } = expanded;
+  if (!isObject(value) || !("command" in value || "url" in value)) {
+    report("", 'expected an object with "command" or "url".');
+    return undefined;
+  }
+  const result = "command" in value ? stdioEntry.safeParse(value) : httpEntry.safeParse(value);
+  if (!result.success) {
+    for (const { path, message } of result.error.issues) report(path.map((key) => `.${String(key)}`).join(""), message);
+    return undefined;
+  }
+  const { disabled, protocol } = result.data;
+  const shared = { name, origin, isDisabled: disabled === true, protocol };
+  if ("command" in result.data) {
+    const { command, args, env, cwd } = result.data as z.output<typeof stdioEntry>;
+    return { ...shared, type: "stdio", command, args, env: secrets(env), folder: cwd };
+  }
+  return readHttp(result.data as z.output<typeof httpEntry>, shared, report);
+}
+
+function readHttp(
+  { type, url: text, headers }: z.output<typeof httpEntry>,
+  shared: CommonServer,
+  report: Report,
+): HttpServer | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
+    report(".url", "expected an address that begins with https:// or http://.");
+    return undefined;
+  }
+  if (url.protocol === "http:" && Object.keys(headers).length > 0 && !isLoopback(url.hostname)) {
+    report(".url", "expected https: the headers would cross the network in the clear.");
+    return undefined;
+  }
+  return {
+    ...shared,
+    type: type ? TRANSPORTS[type] : "http",
+    isFixed: type !== undefined,
+    url,
+    headers: secrets(headers),
+  };
+}
+
+const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+
+const secrets = (values: Readonly<Record<string, string>>): Record<string, Secret> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

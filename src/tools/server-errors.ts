@@ -1,0 +1,84 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import { ExcursorError } from "../core/errors.ts";
+
+export const messageTooLarge = (server: string, maxBytes: number): ExcursorError =>
+  new ExcursorError(
+    "too-large",
+    `The MCP server "${server}" sent a message of more than ${maxBytes / (1024 * 1024)} MiB; the connection was closed.`,
+    { code: "mcp_message_too_large", hint: "Ask the tool for less at once." },
+  );
+
+/** Whatever a server or the SDK throws, as ours: it always says which server. */
+export function serverError(server: string, thrown: unknown, doing: string): ExcursorError {
+  if (thrown instanceof ExcursorError) return thrown;
+  const subject = `The MCP server "${server}"`;
+  const details = { cause: thrown };
+  if (ProtocolError.isInstance(thrown)) {
+    const text = `${subject} refused ${doing}: ${clip(thrown.message)}`;
+    return new ExcursorError("upstream-failed", text, { ...details, code: "mcp_refused", retryable: false });
+  }
+  if (SdkHttpError.isInstance(thrown)) return httpError(subject, thrown, doing);
+  const network = networkCode(thrown);
+  if (network !== undefined) {
+    return new ExcursorError("upstream-unavailable", `${subject} could not be reached for ${doing} (${network}).`, {
+      ...details,
+      code: "mcp_unreachable",
+    });
+  }
+  if (SdkError.isInstance(thrown)) {
+    switch (thrown.code) {
+      case SdkErrorCode.RequestTimeout:
+        return new ExcursorError("timeout", `${subject} did not answer ${doing} in time.`, {
+          ...details,
+          code: "mcp_timeout",
+        });
+      case SdkErrorCode.ConnectionClosed:
+      case SdkErrorCode.NotConnected:
+      case SdkErrorCode.SendFailed:
+        return new ExcursorError("upstream-unavailable", `${subject} closed the connection during ${doing}.`, {
+          ...details,
+          code: "mcp_connection_lost",
+        });
+      default:
+        return new ExcursorError(
+          "upstream-protocol",
+          `${subject} broke the protocol at ${doing}: ${clip(thrown.message)}`,
+          {
+            ...details,
+            code: "mcp_protocol_error",
+          },
+        );
+    }
+  }
+  if (thrown instanceof Error && thrown.name === "AbortError") return ExcursorError.from(thrown);
+  return new ExcursorError("upstream-failed", `${subject} failed at ${doing}.`, { ...details, code: "mcp_failed" });
+}
+
+/** fetch says only that it failed; why is further down. */
+function networkCode(thrown: unknown): string | undefined {
+  for (let error = thrown as NodeJS.ErrnoException | undefined; error; error = error.cause as typeof error) {
+    if (typeof error.code === "string" && (error.syscall !== undefined || error.code.startsWith("UND_ERR"))) {
+      return error.code;
+    }
+  }
+  return undefined;
+}
+
+function httpError(subject: string, error: SdkHttpError, doing: string): ExcursorError {
+  const { status } = error;
+  const details = { cause: error, context: { status } };
+  if (status === 401 || status === 403) {
+    return new ExcursorError(status === 401 ? "unauthenticated" : "forbidden", `${subject} answered with ${status}.`, {
+      ...details,
+      code: "mcp_unauthorized",
+      hint: "Give it what it asks for under headers in mcp.json, such as authorization.",
+    });
+  }
+  return new ExcursorError("upstream-failed", `${subject} answered ${doing} with ${status}.`, {
+    ...details,
+    code: "mcp_http_error",
+  });
+}
+
+/** Somebody else's words: not endless, and on one line. */
+const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

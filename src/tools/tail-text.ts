@@ -1,0 +1,25 @@
+/** The last of what somebody says, up to so many characters. */
+export class TailText {
+  readonly #maxChars: number;
+  #pieces: string[] = [];
+  #chars = 0;
+
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars;
+  }
+
+  get text(): string {
+    return this.#pieces.join("").slice(-this.#maxChars);
+  }
+
+  add(piece: string): void {
+    const kept = piece.slice(-this.#maxChars);
+    this.#pieces.push(kept);
+    this.#chars += kept.length;
+    // Not at every piece: that would cost the square of their number.
+    if (this.#chars > 2 * this.#maxChars) {
+      this.#pieces = [this.text];
+      this.#chars = this.#maxChars;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Client } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import type { JsonObject } from "../core/turn.ts";
+import type { HubLimits } from "./limits.ts";
+
+/** A tool as its server describes it. */
+export interface ServerTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+  /** Kept as they came, for whoever is shown the tool by us. */
+  readonly annotations: JsonObject | undefined;
+}
+
+export interface ToolList {
+  readonly tools: readonly ServerTool[];
+  /** What is wrong with tools that were left out, each with its field. */
+  readonly problems: readonly string[];
+}
+
+// Judged one by one: the SDK would give up the whole list for one bad tool.
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+const MAX_PAGES = 100;
+const MAX_DESCRIPTION_CHARS = 8192;
+
+/** All pages of a server's tools. A tool that nobody could call is left out and named. */
+export async function listTools(client: Client, limits: HubLimits): Promise<ToolList> {
+  if (!client.getServerCapabilities()?.tools) return { tools: [], problems: ["it offers no tools"] };
+  const tools: ServerTool[] = [];
+  const problems: string[] = [];
+  const names = new Set<string>();
+  let cursor: string | undefined;
+  let seen = 0;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await client.request({ method: "tools/list", params }, page, { timeout: limits.callMs });
+    for (const entry of result.tools) {
+      const place = `tools[${seen++}]`;
+      const tool = readTool(entry, place, limits, problems);
+      if (!tool) continue;
+      if (names.has(tool.name)) problems.push(`${place}.name: "${tool.name}" is there twice`);
+      else if (tools.length === limits.tools)
+        return { tools, problems: [...problems, `more than ${limits.tools} tools`] };
+      else tools.push(tool);
+      names.add(tool.name);
+    }
+    cursor = result.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return { tools, problems };
+}
+
+function readTool(entry: unknown, place: string, limits: HubLimits, problems: string[]): ServerTool | undefined {
+  const { name, description, inputSchema, annotations } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof name !== "string" || name === "" || name.length > limits.toolNameChars) {
+    problems.push(`${place}.name: expected 1 to ${limits.toolNameChars} characters`);
+    return undefined;
+  }
+  if (!isObject(inputSchema) || (inputSchema["type"] ?? "object") !== "object") {
+    problems.push(`${place}.inputSchema: expected the schema of an object, for "${name}"`);
+    return undefined;
+  }
+  return {
+    name,
+    description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : "",
+    schema: inputSchema,
+    annotations: isObject(annotations) ? annotations : undefined,
+  };
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fill } from "../../src/cli/ask-on-terminal.ts";
+import { excursor } from "./support/excursor.ts";
+
+let root = "";
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "excursor-mcp-"));
+  mkdirSync(join(root, "project/.cursor"), { recursive: true });
+  mkdirSync(join(root, ".cursor"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
+
+const mcp = (...args: readonly string[]) =>
+  excursor(["mcp", ...args], {
+    folder: join(root, "project"),
+    environment: { EXCURSOR_HOME: join(root, "home"), HOME: root },
+  }).exited;
+
+const add = (name: string, ...more: readonly string[]) => mcp("add", name, "--", process.execPath, SERVER, ...more);
+
+describe("excursor mcp", () => {
+  it("adds, lists, tests, calls and removes servers", async () => {
+    expect(await add("mine")).toMatchObject({ code: 0, stdout: "" });
+    expect((await add("mine")).stderr).toContain("There is a server called mine already.");
+    await mcp("add", "gone", "--env", "KEY=secret-value", "--", "no-such-program-here");
+    const listed = await mcp("list", "--json");
+    expect(listed.stdout).not.toContain("secret-value");
+    expect(JSON.parse(listed.stdout).servers).toMatchObject([
+      { name: "mine", state: "ready", tools: 13, origin: "mcp.json", problems: [] },
+      { name: "gone", state: "failed", tools: 0, problems: [expect.stringContaining('"no-such-program-here"')] },
+    ]);
+    expect((await mcp("test", "mine")).stdout).toMatch(/^echo +mine__echo +does echo$/m);
+    expect(await mcp("test", "gone")).toMatchObject({ code: 78, stderr: expect.stringContaining("command") });
+    expect(await mcp("call", "mine/echo", '{"a":1}')).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
+    expect(await mcp("call", "mine__fail")).toMatchObject({ code: 69, stdout: "it went wrong\n" });
+    expect(await mcp("call", "mine/nope")).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining("no tool mine/nope"),
+    });
+    expect(await mcp("call", "mine/echo", "[1]")).toMatchObject({
+      code: 65,
+      stderr: expect.stringContaining("JSON object"),
+    });
+    expect((await mcp("remove", "gone")).code).toBe(0);
+    expect(Object.keys(JSON.parse(readFileSync(join(root, "home/mcp.json"), "utf8")).mcpServers)).toEqual(["mine"]);
+  }, 60_000);
+
+  it("imports from Cursor, and offers to", async () => {
+    writeFileSync(
+      join(root, ".cursor/mcp.json"),
+      JSON.stringify({ mcpServers: { a: { command: process.execPath, args: [SERVER] } } }),
+    );
+    expect((await mcp("list")).stderr).toContain("has 1 more: excursor mcp import");
+    expect((await mcp("import")).stdout).toBe("a\n");
+    expect((await mcp("list")).stdout).toMatch(/^a +ready +13 /m);
+    expect((await mcp("import")).stderr).toContain("nothing in");
+    expect((await mcp("import", "b")).stderr).toContain("There is no server called b; there are a.");
+  }, 60_000);
+
+  it("a project's servers run after approval only (SEC-41)", async () => {
+    writeFileSync(
+      join(root, "project/.mcp.json"),
+      JSON.stringify({ mcpServers: { theirs: { command: process.execPath, args: [SERVER] } } }),
+    );
+    const before = await mcp("list");
+    expect(before.stdout).toMatch(/^theirs +not approved +- +\.mcp\.json /m);
+    expect(before.stderr).toContain("excursor mcp approve");
+    expect((await mcp("call", "theirs/echo")).code).toBe(65);
+    expect((await mcp("approve")).stdout).toContain(`theirs: ${process.execPath}`);
+    expect((await mcp("approve", "theirs")).code).toBe(0);
+    expect((await mcp("call", "theirs/echo")).stdout).toBe("{}\n");
+  }, 60_000);
+
+  it.each([
+    [["add", "x"], "A server is a program or an address"],
+    [["add", "x", "--url", "https://a", "--", "b"], "A server is a program or an address"],
+    [["add", "x", "--url", "nonsense"], "mcpServers.x.url: expected an address"],
+    [["add", "x", "--header", "nocolon", "--url", "https://a"], 'Expected NAME:value, found "nocolon"'],
+    [["remove", "x"], "There is no server called x; none is set up."],
+    [["test", "x"], "There is no server called x; none is set up."],
+  ])("refuses %j", async (args, message) => {
+    expect(await mcp(...args)).toMatchObject({ code: 65, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe("a question on the terminal", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      name: { type: "string", title: "Your name" },
+      age: { type: "integer", default: 7 },
+      sure: { type: "boolean" },
+      colours: { type: "array", items: { enum: ["red", "blue"] } },
+      size: { oneOf: [{ const: "s", title: "small" }] },
+    },
+    required: ["name", "sure"],
+  };
+  const answer = async (...lines: readonly (string | undefined)[]) => {
+    const told: string[] = [];
+    const asked: string[] = [];
+    const given = [...lines];
+    const ask = async (text: string) => {
+      asked.push(text);
+      return given.shift();
+    };
+    const result = await fill({ server: "srv", message: "who?", schema }, ask, (text) => told.push(text));
+    return { result, asked, told: told.join("") };
+  };
+
+  it("is filled in field by field, again where it does not fit", async () => {
+    const { result, asked, told } = await answer("y", "", "Ada", "", "maybe", "yes", "red, green", "red, blue", "s");
+    expect(result).toEqual({
+      action: "accept",
+      content: { name: "Ada", sure: true, colours: ["red", "blue"], size: "s" },
+    });
+    expect(told).toBe("\nsrv asks: who?\n  That does not fit.\n  That does not fit.\n  That does not fit.\n");
+    expect(asked.slice(1, 4)).toEqual(["  Your name (required): ", "  Your name (required): ", "  age (default 7): "]);
+  });
+
+  it("can be declined, or left", async () => {
+    expect((await answer("n")).result).toEqual({ action: "decline" });
+    expect((await answer("")).result).toEqual({ action: "decline" });
+    expect((await answer(undefined)).result).toEqual({ action: "cancel" });
+    expect((await answer("y", "Ada", undefined)).result).toEqual({ action: "cancel" });
+  });
+});

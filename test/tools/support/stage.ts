@@ -1,0 +1,68 @@
+import { fileURLToPath } from "node:url";
+import { afterEach } from "vitest";
+import { Secret } from "../../../src/core/secret.ts";
+import { createWatchdog } from "../../../src/process/watchdog.ts";
+import { Connection } from "../../../src/tools/connection.ts";
+import { HUB_LIMITS, type HubLimits } from "../../../src/tools/limits.ts";
+import type { HttpServer, ServerConfig, StdioServer } from "../../../src/tools/server-config.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export const cleanUp = (cleanup: () => unknown): void => {
+  cleanups.push(cleanup);
+};
+
+const SCRIPT = fileURLToPath(new URL("scripted-server.ts", import.meta.url));
+
+/** The server that misbehaves on request. */
+export const scripted = (options: object = {}, over: Partial<StdioServer> = {}): StdioServer => ({
+  type: "stdio",
+  name: "scripted",
+  origin: "mcp.json",
+  isDisabled: false,
+  protocol: undefined,
+  command: process.execPath,
+  args: [SCRIPT, JSON.stringify(options)],
+  env: {},
+  folder: undefined,
+  ...over,
+});
+
+export const remote = (url: string, over: Partial<HttpServer> = {}): HttpServer => ({
+  type: "http",
+  name: "remote",
+  origin: "mcp.json",
+  isDisabled: false,
+  protocol: undefined,
+  url: new URL(url),
+  headers: { authorization: new Secret("Bearer x") },
+  isFixed: false,
+  ...over,
+});
+
+/** A connection that ends with the test, and what it was told. */
+export function connectionTo(server: ServerConfig, limits: Partial<HubLimits> = {}) {
+  const troubles: string[] = [];
+  let lists = 0;
+  const connection = new Connection({
+    server,
+    environment: { ...process.env, EXCURSOR_TOKEN: "canary-of-ours" },
+    watchdog: createWatchdog(),
+    limits: { ...HUB_LIMITS, backOffMs: 1, ...limits },
+    onTools: () => {
+      lists++;
+    },
+    onTrouble: (error) => troubles.push(error.message),
+  });
+  cleanUp(() => connection.close());
+  return { connection, troubles, lists: () => lists };
+}
+
+export const context = { signal: new AbortController().signal };
+
+export const textOf = ({ content }: { content?: readonly object[] }): string =>
+  (content ?? []).map((part) => ("text" in part ? String(part.text) : "")).join("");
