@@ -7,8 +7,10 @@ import type { Config, Limits } from "../config/settings.ts";
 import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
+import { ExcursorError } from "../core/errors.ts";
 import type { ParkingLimits } from "../core/parking.ts";
 import type { Secret } from "../core/secret.ts";
+import { type AcpDriver, createAcpDriver, isAgentModel } from "../drivers/acp/driver.ts";
 import { fitContext } from "../drivers/cursor/context-window.ts";
 import { withCredential } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
@@ -18,6 +20,7 @@ import type { ImageLoader } from "../faces/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall } from "../observe/log-call.ts";
+import { createWatchdog } from "../process/watchdog.ts";
 import type { Dialects } from "../server/dialect.ts";
 import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
@@ -27,6 +30,7 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
+import { createAgentTable } from "./agent-table.ts";
 import { createDialects } from "./create-dialects.ts";
 import { createKeyLedger } from "./key-ledger.ts";
 import { routeModels } from "./route-models.ts";
@@ -72,9 +76,10 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   for (const key of routing.keys) options.onSecret(key);
   const state = await openState(options, origin);
   const cursor = await createDriver(options, origin, state, transports);
+  const agents = createAgents(options);
   const engine = createEngine({
-    drivers: new Map([[config.driver, cursor], ...routing.drivers]),
-    route: (model) => routing.route(model) ?? config.driver,
+    drivers: new Map([[config.driver, cursor], ["acp", agents], ...routing.drivers]),
+    route: (model) => routing.route(model) ?? (isAgentModel(model) ? "acp" : config.driver),
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
   });
@@ -86,12 +91,29 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();
+      await agents.close();
       transports.h2.destroy();
       transports.h1.destroy();
       state.close();
       log.flush();
     },
   };
+}
+
+function createAgents({ config, log, onSecret }: ComposeOptions): AcpDriver {
+  const { env: environment } = process;
+  const agents = createAgentTable({ entries: config.agents, environment, folder: process.cwd() });
+  for (const name of Object.keys(config.agents ?? {})) {
+    const agent = agents.get(name);
+    if (agent instanceof ExcursorError) log.warn({ agent: name }, agent.message);
+    else for (const secret of Object.values(agent?.environment ?? {})) onSecret(secret);
+  }
+  return createAcpDriver({
+    agents,
+    watchdog: createWatchdog(),
+    environment,
+    onExit: (agent, error, stderr) => log.warn({ agent, stderr }, error.message),
+  });
 }
 
 const parkingLimits = (limits: Limits): ParkingLimits => ({

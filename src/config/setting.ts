@@ -85,6 +85,24 @@ export function namePairs(given: string): unknown {
   return pairs.every(({ length }) => length === 2) ? Object.fromEntries(pairs) : given;
 }
 
+/** Things by name, each read by who uses them, so that one that is wrong spoils no other. They may hold keys. As text: JSON. */
+export function entries(help: string): Setting<Readonly<Record<string, unknown>> | undefined> {
+  return {
+    schema: z.record(z.string().min(1), z.unknown()).optional(),
+    fallback: undefined,
+    help,
+    expected: "an object with a member for each name",
+    isSecret: true,
+    fromText: (given) => {
+      try {
+        return JSON.parse(given);
+      } catch {
+        return given;
+      }
+    },
+  };
+}
+
 const split = (given: string): string[] =>
   given
     .split(",")

@@ -1,6 +1,16 @@
 import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
 import { modelNames } from "./model-names.ts";
-import { choice, list, optionalBoolean, optionalText, type Setting, secret, text, wholeNumber } from "./setting.ts";
+import {
+  choice,
+  entries,
+  list,
+  optionalBoolean,
+  optionalText,
+  type Setting,
+  secret,
+  text,
+  wholeNumber,
+} from "./setting.ts";
 
 const MIB = 1024 * 1024;
 
@@ -74,6 +84,7 @@ const SETTINGS = {
     key: apiKey("The key of OpenAI's API, or of a server that speaks it."),
     baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
   },
+  agents: entries("Agents that speak ACP, by name: command, args, env, passEnv, cwd, permissions, allow."),
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {
     bodyBytes: wholeNumber(32 * MIB, "Largest request body."),

@@ -66,6 +66,7 @@ export class Draft {
         return [...this.#passOn(), ...this.#usageEvents(), event];
       case "thinking":
       case "thinking-done":
+      case "activity":
       case "notice":
         return [event];
       default:

@@ -1,3 +1,4 @@
+import type { Activity } from "./activity.ts";
 import type { JsonObject } from "./turn.ts";
 
 /**
@@ -18,6 +19,8 @@ export type TurnEvent =
   | { readonly type: "usage"; readonly usage: Usage }
   /** Something worth a log line or a header, never shown as the model's words. */
   | { readonly type: "notice"; readonly code: string; readonly text: string }
+  /** What the upstream does or asks by itself; only in a turn that shows it. */
+  | { readonly type: "activity"; readonly activity: Activity }
   /** The last event; with the text that ended it, if it was one of the turn's `stop`. */
   | { readonly type: "done"; readonly reason: DoneReason; readonly stopSequence?: string };
 

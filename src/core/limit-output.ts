@@ -78,6 +78,7 @@ export class OutputLimit {
         if (!this.#isOver) out.push(event);
         return;
       case "thinking-done":
+      case "activity":
       case "notice":
         out.push(event);
         return;

@@ -25,6 +25,8 @@ export interface Turn {
   readonly stop: readonly string[];
   readonly maxOutputTokens: number | undefined;
   readonly output: OutputFormat;
+  /** Whoever asks can show what the upstream does by itself, and answer its questions. */
+  readonly showsActivity?: boolean;
 }
 
 /** Who asks: one gateway key, or one Cursor token that came with the request. */

@@ -67,6 +67,7 @@ export class MessageCollector implements AnswerCollector {
         this.#done = event;
         return;
       case "tool-call-delta":
+      case "activity":
       case "notice":
         return;
       default:

@@ -71,6 +71,7 @@ export class MessageRenderer implements StreamRenderer {
         return "";
       case "done":
         return this.#end(event);
+      case "activity":
       case "notice":
         return "";
       default:

@@ -64,6 +64,7 @@ export class CompletionCollector implements AnswerCollector {
         this.#reason = event.reason;
         return;
       case "thinking-done":
+      case "activity":
       case "notice":
         return;
       default:

@@ -76,6 +76,7 @@ export class ChunkRenderer implements StreamRenderer {
       case "done":
         return this.#end(event.reason);
       case "thinking-done":
+      case "activity":
       case "notice":
         return "";
       default:

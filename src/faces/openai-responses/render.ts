@@ -115,6 +115,7 @@ export class ResponseRenderer implements StreamRenderer {
         return "";
       case "done":
         return this.#end(event.reason);
+      case "activity":
       case "notice":
         return "";
       default:

@@ -1,0 +1,132 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import { z } from "zod";
+import { ExcursorError } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
+import type { AgentSettings, AgentTable } from "../drivers/acp/agent-settings.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface KnownAgent {
+  readonly displayName: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly installHint: string;
+}
+
+/** Agents that need no setting where their program is in PATH. */
+const KNOWN_AGENTS: Readonly<Record<string, KnownAgent>> = {
+  "claude-code": {
+    displayName: "Claude Code (ACP)",
+    command: "claude-agent-acp",
+    args: [],
+    installHint: "npm install -g @agentclientprotocol/claude-agent-acp",
+  },
+  gemini: {
+    displayName: "Gemini CLI (ACP)",
+    command: "gemini",
+    args: ["--acp"],
+    installHint: "npm install -g @google/gemini-cli",
+  },
+  opencode: {
+    displayName: "OpenCode (ACP)",
+    command: "opencode",
+    args: ["acp"],
+    installHint: "npm install -g opencode-ai",
+  },
+  cursor: {
+    displayName: "Cursor CLI (ACP)",
+    command: "cursor-agent",
+    args: ["acp"],
+    installHint: "Install the Cursor CLI.",
+  },
+};
+
+const NAME = /^[\w.-]{1,64}$/;
+
+const entrySchema = z.strictObject({
+  displayName: z.string().min(1).max(128).optional(),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string().min(1), z.string()).optional(),
+  passEnv: z.array(z.string().min(1)).optional(),
+  cwd: z.string().refine(isAbsolute, { error: "expected an absolute path" }).optional(),
+  permissions: z.enum(["ask", "deny"]).optional(),
+  allow: z.array(z.string().min(1)).optional(),
+});
+
+export interface AgentSources {
+  /** The setting `agents`. */
+  readonly entries: Readonly<Record<string, unknown>> | undefined;
+  readonly environment: Environment;
+  /** Where agents work that have no folder of their own. */
+  readonly folder: string;
+}
+
+/** All agents there are: those of the settings, and those that are known and installed. */
+export function createAgentTable({ entries = {}, environment, folder }: AgentSources): AgentTable {
+  const table = new Map<string, AgentSettings | ExcursorError>();
+  for (const [name, entry] of Object.entries(entries)) table.set(name, readAgent(name, entry, environment, folder));
+  for (const [name, { command, installHint }] of Object.entries(KNOWN_AGENTS)) {
+    if (table.has(name)) continue;
+    const isThere = isInstalled(command, environment["PATH"] ?? "");
+    table.set(name, isThere ? readAgent(name, {}, environment, folder) : notInstalled(name, command, installHint));
+  }
+  return table;
+}
+
+function readAgent(
+  name: string,
+  entry: unknown,
+  environment: Environment,
+  folder: string,
+): AgentSettings | ExcursorError {
+  if (!NAME.test(name)) return unusable(name, "", "expected a name of at most 64 letters, digits and . _ -");
+  const { data, error } = entrySchema.safeParse(entry);
+  if (error) {
+    const { path = [], message = "" } = error.issues[0] ?? {};
+    return unusable(name, path.map((key) => `${String(key)}: `).join(""), message);
+  }
+  const known = Object.hasOwn(KNOWN_AGENTS, name) ? KNOWN_AGENTS[name] : undefined;
+  const command = data.command ?? known?.command;
+  if (command === undefined) return unusable(name, "command: ", "expected the program to run");
+  const passed = (data.passEnv ?? []).map((variable) => [variable, environment[variable]] as const);
+  const missing = passed.find(([, value]) => value === undefined);
+  if (missing) return unusable(name, "passEnv: ", `the variable ${missing[0]} is not set`);
+  return {
+    name,
+    displayName: data.displayName ?? known?.displayName ?? `${name} (ACP)`,
+    command,
+    // Another program has other arguments.
+    args: data.args ?? (data.command === undefined ? known?.args : undefined) ?? [],
+    environment: Object.fromEntries(
+      [...passed, ...Object.entries(data.env ?? {})].map(([variable, value]) => [variable, new Secret(value ?? "")]),
+    ),
+    folder: data.cwd ?? folder,
+    permissions: { allow: data.allow ?? [], others: data.permissions ?? "ask" },
+    installHint: known?.installHint,
+  };
+}
+
+function isInstalled(command: string, path: string): boolean {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  return path.split(delimiter).some((folder) =>
+    endings.some((ending) => {
+      try {
+        accessSync(join(folder, command + ending), constants.X_OK);
+        return folder !== "";
+      } catch {
+        return false;
+      }
+    }),
+  );
+}
+
+const unusable = (name: string, field: string, why: string): ExcursorError =>
+  new ExcursorError("config", `agents → ${name.slice(0, 64)}: ${field}${why}.`, { code: "bad_config" });
+
+const notInstalled = (name: string, command: string, hint: string): ExcursorError =>
+  new ExcursorError("config", `The agent "${name}" is not installed: there is no program "${command}".`, {
+    code: "agent_no_command",
+    hint,
+  });

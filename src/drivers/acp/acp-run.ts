@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import type { RequestPermissionRequest, RequestPermissionResponse, StopReason } from "@agentclientprotocol/sdk";
+import type { Run, RunContext } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { EventQueue } from "../../core/event-queue.ts";
+import type { DoneReason, TurnEvent } from "../../core/events.ts";
+import type { JsonObject, Turn } from "../../core/turn.ts";
+import type { Agent, Lease } from "./agent.ts";
+import { agentSilent } from "./agent-errors.ts";
+import type { AgentProcess, SessionListener } from "./agent-process.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+import { answerPermission, CANCELLED, decidePermission } from "./decide-permission.ts";
+import type { AgentLimits } from "./limits.ts";
+import { openSession } from "./open-session.ts";
+import { promptBlocks } from "./prompt-blocks.ts";
+import type { AgentUpdate } from "./read-update.ts";
+import type { KeptSession, SessionStore } from "./session-store.ts";
+import { UpdateEvents } from "./update-events.ts";
+
+export interface AcpRunParts {
+  readonly turn: Turn;
+  readonly context: RunContext;
+  readonly agent: Agent;
+  readonly settings: AgentSettings;
+  /** Which of the agent's own models. */
+  readonly model: string | undefined;
+  readonly sessions: SessionStore;
+  readonly limits: AgentLimits;
+}
+
+/** One turn of an agent: it runs its tools itself, so there is nothing to wait for, and one prompt is the whole of it. */
+export class AcpRun implements Run {
+  readonly #parts: AcpRunParts;
+  readonly #queue: EventQueue;
+  readonly #events: UpdateEvents;
+  readonly #questions = new Map<string, (answer: RequestPermissionResponse) => void>();
+  #lease: Lease | undefined;
+  #session: KeptSession | undefined;
+  readonly #stopped = Promise.withResolvers<boolean>();
+  readonly #leftBehind = Promise.withResolvers<undefined>();
+  #isHolding = false;
+  #isOver = false;
+  #said = "";
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor(parts: AcpRunParts) {
+    this.#parts = parts;
+    this.#events = new UpdateEvents(parts.turn.showsActivity === true);
+    this.#queue = new EventQueue({ onPressure: (isFull) => this.#hold(isFull), onLeave: () => this.cancel() });
+    parts.context.signal.addEventListener("abort", this.#onAbort, { once: true });
+    void this.#start();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
+    return this.#queue[Symbol.asyncIterator]();
+  }
+
+  /** It never waits for results of the client's. */
+  answer(): boolean {
+    return false;
+  }
+
+  cancel(): void {
+    this.#breakOff(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  readonly #onAbort = () => this.cancel();
+
+  async #start(): Promise<void> {
+    const { agent, turn } = this.#parts;
+    try {
+      const lease = await agent.lease();
+      this.#lease = lease;
+      if (this.#isOver) return;
+      const { process } = lease;
+      const { id, known } = await this.#findSession(process);
+      const blocks = promptBlocks(turn, known, process.capabilities.promptCapabilities ?? {});
+      if (this.#isOver) {
+        process.closeSession(id);
+        return;
+      }
+      if (turn.tools.length > 0) this.#push([TOOLS_UNUSED]);
+      this.#session = { id, process };
+      this.#listenForSilence();
+      const listener: SessionListener = {
+        update: (update) => this.#onUpdate(update),
+        ask: (request) => this.#ask(request),
+      };
+      await this.#untilStopped(process.prompt(id, blocks, listener));
+    } catch (error) {
+      // The agent may know more of the conversation than we could tell another session.
+      if (this.#session && !this.#isOver) this.#parts.sessions.keep(this.#session, turn, this.#said, false);
+      this.#finish(ExcursorError.from(error));
+    } finally {
+      this.#stopped.resolve(false);
+      this.#lease?.release();
+    }
+  }
+
+  /** The session of this conversation, wherever it is by now, or a new one that knows nothing yet. */
+  async #findSession(process: AgentProcess): Promise<{ readonly id: string; readonly known: number | undefined }> {
+    const { settings, turn, model, sessions } = this.#parts;
+    const found = sessions.take(turn);
+    if (found && (await found.session.stopped) !== false) {
+      const { id } = found.session;
+      if (found.session.process === process || (await process.resumeSession(id))) return { id, known: found.known };
+    }
+    return { id: await openSession(process, settings.name, model), known: undefined };
+  }
+
+  /** An agent that goes on after it was told to stop is left behind; if nobody else needs its process, that is ended. */
+  async #untilStopped(prompt: Promise<StopReason>): Promise<void> {
+    const { agent, sessions, turn } = this.#parts;
+    const reason = await Promise.race([prompt, this.#leftBehind.promise]);
+    this.#stopped.resolve(reason !== undefined);
+    if (reason === undefined) {
+      prompt.catch(() => {});
+      if (!agent.isShared) await this.#lease?.process.end();
+      return;
+    }
+    if (this.#isOver || !this.#session) return;
+    sessions.keep(this.#session, turn, this.#said, reason !== "cancelled");
+    this.#end(reason);
+  }
+
+  /** The turn is over for the client; the agent is told, and keeps its session for the next one. */
+  #breakOff(error: ExcursorError): void {
+    if (this.#isOver) return;
+    this.#finish(error);
+    const session = this.#session;
+    if (!session) return;
+    const { sessions, turn, limits } = this.#parts;
+    session.process.cancel(session.id);
+    sessions.keep({ ...session, stopped: this.#stopped.promise }, turn, this.#said, false);
+    setTimeout(() => this.#leftBehind.resolve(undefined), limits.cancelMs).unref();
+  }
+
+  #onUpdate(update: AgentUpdate): void {
+    if (this.#isOver) return;
+    this.#listenForSilence();
+    const events = this.#events.step(update);
+    for (const event of events) if (event.type === "text") this.#said += event.text;
+    this.#push(events);
+  }
+
+  #ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse> {
+    const { turn, settings, limits } = this.#parts;
+    if (this.#isOver) return CANCELLED;
+    const decision = decidePermission(request, settings.permissions, turn.showsActivity === true);
+    if (decision !== "ask") return decision;
+    clearTimeout(this.#silence);
+    return new Promise((resolve) => {
+      const id = randomUUID();
+      const settle = (answer: RequestPermissionResponse) => {
+        if (!this.#questions.delete(id)) return;
+        clearTimeout(timer);
+        if (!this.#isOver) this.#listenForSilence();
+        resolve(answer);
+      };
+      const timer = setTimeout(() => settle(answerPermission(request, undefined)), limits.answerMs).unref();
+      this.#questions.set(id, settle);
+      const { toolCall, options } = request;
+      this.#push([
+        {
+          type: "activity",
+          activity: {
+            type: "question",
+            id,
+            title: toolCall.title ?? toolCall.kind ?? "A tool",
+            options: options.map(({ optionId, name, kind }) => ({ id: optionId, name, kind })),
+            detail: toolCall as unknown as JsonObject,
+            answer: (optionId) => settle(answerPermission(request, optionId)),
+          },
+        },
+      ]);
+    });
+  }
+
+  #listenForSilence(): void {
+    const { settings, limits } = this.#parts;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(
+      () => this.#breakOff(agentSilent(settings.name, "said nothing", limits.silentMs)),
+      limits.silentMs,
+    ).unref();
+  }
+
+  #end(reason: StopReason): void {
+    if (this.#isOver) return;
+    if (reason === "cancelled") {
+      this.#finish(new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" broke off its answer.`));
+      return;
+    }
+    this.#push([...this.#events.end(), { type: "done", reason: REASONS[reason] ?? "stop" }]);
+    this.#finish();
+  }
+
+  #finish(error?: ExcursorError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#silence);
+    this.#parts.context.signal.removeEventListener("abort", this.#onAbort);
+    for (const settle of [...this.#questions.values()]) settle(CANCELLED);
+    this.#hold(false);
+    if (error) this.#queue.fail(error);
+    else this.#queue.close();
+  }
+
+  #push(events: readonly TurnEvent[]): void {
+    for (const event of events) this.#queue.push(event);
+  }
+
+  #hold(isFull: boolean): void {
+    if (isFull === this.#isHolding || (isFull && this.#isOver)) return;
+    this.#isHolding = isFull;
+    const pipe = this.#lease?.process.pipe;
+    if (isFull) pipe?.hold();
+    else pipe?.release();
+  }
+}
+
+const REASONS: Readonly<Record<string, DoneReason>> = {
+  end_turn: "stop",
+  max_tokens: "length",
+  max_turn_requests: "length",
+  refusal: "content-filter",
+};
+
+const TOOLS_UNUSED: TurnEvent = {
+  type: "notice",
+  code: "agent_has_own_tools",
+  text: "An agent runs its own tools: those of the request were not offered to it.",
+};

@@ -1,0 +1,69 @@
+import { RequestError } from "@agentclientprotocol/sdk";
+import { ExcursorError } from "../../core/errors.ts";
+import { LineTooLong } from "../../process/line-splitter.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+
+const AUTH_REQUIRED = -32_000;
+
+const SHOWN_CHARS = 500;
+
+/** What an agent, or the connection to it, failed with. */
+export function agentError(name: string, thrown: unknown): ExcursorError {
+  if (thrown instanceof ExcursorError) return thrown;
+  if (thrown instanceof LineTooLong) {
+    return new ExcursorError("upstream-protocol", `The agent "${name}" said more in one message than is allowed.`, {
+      code: "agent_message_too_large",
+      cause: thrown,
+    });
+  }
+  if (!(thrown instanceof RequestError)) {
+    return new ExcursorError("upstream-protocol", `The agent "${name}" cannot be understood.`, {
+      code: "agent_protocol",
+      cause: thrown,
+    });
+  }
+  if (thrown.code === AUTH_REQUIRED) {
+    return new ExcursorError("upstream-failed", `The agent "${name}" is not signed in.`, {
+      code: "agent_not_signed_in",
+      hint: "Sign in with the agent's own program, or give it a key in the setting `agents`.",
+      retryable: false,
+      cause: thrown,
+    });
+  }
+  return new ExcursorError("upstream-failed", `The agent "${name}" failed: ${wordsOf(thrown)}`, {
+    code: "agent_failed",
+    retryable: false,
+    cause: thrown,
+  });
+}
+
+/** Many agents say "Internal error" and put the reason beside it. */
+function wordsOf({ message, data }: RequestError): string {
+  const details = (data as { details?: unknown } | undefined)?.details;
+  const text = typeof details === "string" ? `${message}: ${details}` : message;
+  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+}
+
+export function cannotStart({ name, command, installHint }: AgentSettings, cause: unknown): ExcursorError {
+  const { code } = cause as NodeJS.ErrnoException;
+  const why =
+    code === "ENOENT" ? `there is no program "${command}"` : `"${command}" cannot be started (${code ?? "unknown"})`;
+  return new ExcursorError("config", `The agent "${name}": command: ${why}, or its folder is not there.`, {
+    code: "agent_no_command",
+    hint: installHint ?? "Give the whole path in the setting `agents`; else it is looked for in PATH.",
+    cause,
+  });
+}
+
+export const agentExited = (name: string, code: number | null, signal: string | null): ExcursorError =>
+  new ExcursorError(
+    "upstream-unavailable",
+    `The agent "${name}" ${signal ? `was ended by ${signal}` : `exited with code ${code}`}.`,
+    { code: "agent_exited", hint: "What it said on stderr is in the log. The next request starts it again." },
+  );
+
+export const agentSilent = (name: string, what: string, ms: number): ExcursorError =>
+  new ExcursorError("timeout", `The agent "${name}" ${what} within ${Math.round(ms / 1000)} s.`, {
+    code: "agent_silent",
+    retryable: false,
+  });

@@ -1,0 +1,235 @@
+import {
+  type AgentCapabilities,
+  type AvailableCommand,
+  type ClientConnection,
+  type ContentBlock,
+  client,
+  methods,
+  type NewSessionResponse,
+  PROTOCOL_VERSION,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type StopReason,
+} from "@agentclientprotocol/sdk";
+import { ExcursorError } from "../../core/errors.ts";
+import { minimalEnvironment } from "../../process/minimal-environment.ts";
+import { type ProcessGroup, startGroup } from "../../process/process-group.ts";
+import type { Watchdog } from "../../process/watchdog.ts";
+import { agentError, agentExited, agentSilent, cannotStart } from "./agent-errors.ts";
+import { AgentPipe } from "./agent-pipe.ts";
+import type { AgentSettings } from "./agent-settings.ts";
+import type { AgentLimits } from "./limits.ts";
+import { type AgentUpdate, readUpdate } from "./read-update.ts";
+
+export interface ProcessOptions {
+  readonly settings: AgentSettings;
+  readonly limits: AgentLimits;
+  readonly watchdog: Watchdog;
+  /** Of ours; the agent gets the least of it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Who follows a session while it is being prompted. */
+export interface SessionListener {
+  update(update: AgentUpdate): void;
+  ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse>;
+}
+
+/** An agent that runs: one program, one connection, many sessions. It does its own work; of us it gets neither files nor terminals. */
+export class AgentProcess {
+  /** Resolves with the reason when it can be used no more. */
+  readonly over: Promise<ExcursorError>;
+  readonly pipe: AgentPipe;
+  capabilities: AgentCapabilities = {};
+  /** What it said last that it can be told by a slash. */
+  commands: readonly AvailableCommand[] | undefined;
+  readonly #options: ProcessOptions;
+  readonly #group: ProcessGroup;
+  readonly #connection: ClientConnection;
+  readonly #listeners = new Map<string, SessionListener>();
+  #stderr = "";
+  #failure: ExcursorError | undefined;
+
+  private constructor(options: ProcessOptions, group: ProcessGroup) {
+    const { settings, limits } = options;
+    this.#options = options;
+    this.#group = group;
+    const { child } = group;
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-limits.stderrBytes);
+    });
+    this.pipe = new AgentPipe(child, limits.messageBytes, (method, params) => {
+      if (method === methods.client.session.update) this.#onUpdate(readUpdate(params));
+    });
+    this.#connection = client({ name: "excursor" })
+      .onRequest(methods.client.session.requestPermission, ({ params }) => this.#onAsk(params))
+      .connect(this.pipe.stream);
+    this.over = new Promise((resolve) => {
+      const finish = (error: ExcursorError) => {
+        this.#failure ??= error;
+        this.#connection.close(this.#failure);
+        // What it has started may still be there.
+        void group.end();
+        resolve(this.#failure);
+      };
+      child.once("exit", (code, signal) => finish(agentExited(settings.name, code, signal)));
+      const { signal } = this.#connection;
+      signal.addEventListener("abort", () => {
+        // Its stdout closes a moment before its exit is known, which says more.
+        setTimeout(() => finish(agentError(settings.name, signal.reason)), CLOSING_MS);
+      });
+    });
+  }
+
+  /** Starts the program and shakes hands with it. */
+  static async start(options: ProcessOptions): Promise<AgentProcess> {
+    const { settings, watchdog, environment, limits } = options;
+    const { command, args, folder } = settings;
+    const named = Object.fromEntries(
+      Object.entries(settings.environment).map(([name, value]) => [name, value.reveal()]),
+    );
+    const group = await startGroup({
+      command,
+      args,
+      folder,
+      environment: minimalEnvironment(environment, named),
+      watchdog,
+    }).catch((error: unknown) => {
+      throw cannotStart(settings, error);
+    });
+    const agent = new AgentProcess(options, group);
+    try {
+      const { protocolVersion, agentCapabilities } = await agent.#within(
+        limits.startMs,
+        "did not shake hands",
+        agent.#connection.agent.request(methods.agent.initialize, {
+          protocolVersion: PROTOCOL_VERSION,
+          clientInfo: { name: "excursor", title: "Excursor", version: "1" },
+          clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        }),
+      );
+      if (protocolVersion !== PROTOCOL_VERSION) throw otherVersion(settings.name, protocolVersion);
+      agent.capabilities = agentCapabilities ?? {};
+      return agent;
+    } catch (error) {
+      await agent.end();
+      throw error;
+    }
+  }
+
+  get isOver(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** The last of what it said on stderr. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  newSession(): Promise<NewSessionResponse> {
+    const cwd = this.#options.settings.folder;
+    return this.#soon("opened no session", (agent) =>
+      agent.request(methods.agent.session.new, { cwd, mcpServers: [] }),
+    );
+  }
+
+  /** Brings back a session that another process of this agent had. False if this one cannot. */
+  async resumeSession(sessionId: string): Promise<boolean> {
+    const { sessionCapabilities, loadSession } = this.capabilities;
+    const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
+    try {
+      if (sessionCapabilities?.resume) {
+        await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params));
+      } else if (loadSession) {
+        // What it replays goes to nobody: the client has it.
+        await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
+      } else return false;
+      return true;
+    } catch (error) {
+      if (this.isOver) throw error;
+      return false;
+    }
+  }
+
+  setConfigOption(sessionId: string, configId: string, value: string): Promise<unknown> {
+    return this.#soon("changed no setting", (agent) =>
+      agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value }),
+    );
+  }
+
+  /** Asks, and resolves when the turn is over. */
+  async prompt(sessionId: string, prompt: readonly ContentBlock[], listener: SessionListener): Promise<StopReason> {
+    this.#listeners.set(sessionId, listener);
+    try {
+      const { agent } = this.#connection;
+      const asked = agent.request(methods.agent.session.prompt, { sessionId, prompt: [...prompt] });
+      const { stopReason } = await this.#orOver(asked);
+      return stopReason;
+    } finally {
+      this.#listeners.delete(sessionId);
+    }
+  }
+
+  cancel(sessionId: string): void {
+    this.#connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
+  }
+
+  /** Lets the agent forget a session, if it can. */
+  closeSession(sessionId: string): void {
+    if (this.isOver || !this.capabilities.sessionCapabilities?.close) return;
+    this.#connection.agent.request(methods.agent.session.close, { sessionId }).catch(() => {});
+  }
+
+  /** Ends it, with all that it has started. */
+  async end(): Promise<void> {
+    this.#failure ??= new ExcursorError("canceled", `The agent "${this.#options.settings.name}" was stopped.`);
+    this.#connection.close(this.#failure);
+    await this.#group.end();
+  }
+
+  #soon<T>(what: string, ask: (agent: ClientConnection["agent"]) => Promise<T>): Promise<T> {
+    return this.#within(this.#options.limits.startMs, what, ask(this.#connection.agent));
+  }
+
+  async #within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(agentSilent(this.#options.settings.name, what, ms)), ms);
+    });
+    try {
+      return await Promise.race([this.#orOver(work), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What ends the process says more than what the connection says of it. */
+  async #orOver<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (this.#connection.signal.aborted) throw await this.over;
+      throw agentError(this.#options.settings.name, error);
+    }
+  }
+
+  #onUpdate(notification: ReturnType<typeof readUpdate>): void {
+    if (!notification) return;
+    const { sessionId, update } = notification;
+    if (update.sessionUpdate === "available_commands_update") this.commands = update.availableCommands;
+    this.#listeners.get(sessionId)?.update(update);
+  }
+
+  #onAsk(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse> {
+    const listener = this.#listeners.get(request.sessionId);
+    return listener ? listener.ask(request) : { outcome: { outcome: "cancelled" } };
+  }
+}
+
+const CLOSING_MS = 200;
+
+const otherVersion = (name: string, version: number): ExcursorError =>
+  new ExcursorError("upstream-protocol", `The agent "${name}" speaks version ${version} of the protocol only.`, {
+    code: "agent_version",
+    hint: `Excursor speaks version ${PROTOCOL_VERSION}. Install a newer agent.`,
+  });

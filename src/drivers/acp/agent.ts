@@ -1,0 +1,113 @@
+import { ExcursorError } from "../../core/errors.ts";
+import { AgentProcess, type ProcessOptions } from "./agent-process.ts";
+
+/** A process that is in use; it is not stopped before it is let go. */
+export interface Lease {
+  readonly process: AgentProcess;
+  release(): void;
+}
+
+export interface AgentOptions extends ProcessOptions {
+  /** Told when a process has ended by itself, with the last of its stderr. */
+  readonly onExit: (error: ExcursorError, stderr: string) => void;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * One agent: started when it is needed, stopped when nobody has needed it for a while, started anew after a crash. One
+ * that cannot even be started is left alone for a moment that doubles each time.
+ */
+export class Agent {
+  readonly #options: AgentOptions;
+  #starting: Promise<AgentProcess> | undefined;
+  #process: AgentProcess | undefined;
+  #users = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #notBefore = 0;
+  #isClosed = false;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.settings.name;
+  }
+
+  async lease(): Promise<Lease> {
+    this.#users++;
+    clearTimeout(this.#idle);
+    try {
+      const process = await this.#running();
+      let isReleased = false;
+      return {
+        process,
+        release: () => {
+          if (!isReleased) this.#leave();
+          isReleased = true;
+        },
+      };
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+  }
+
+  /** Whether anybody else uses it, too. */
+  get isShared(): boolean {
+    return this.#users > 1;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idle);
+    const process = this.#process ?? (await this.#starting?.catch(() => undefined));
+    await process?.end();
+  }
+
+  #leave(): void {
+    this.#users--;
+    if (this.#users > 0 || this.#isClosed) return;
+    const { idleMs } = this.#options.limits;
+    this.#idle = setTimeout(() => {
+      const process = this.#process;
+      this.#process = undefined;
+      void process?.end();
+    }, idleMs).unref();
+  }
+
+  #running(): Promise<AgentProcess> {
+    if (this.#isClosed) throw new ExcursorError("busy", "The gateway is shutting down.");
+    if (this.#process && !this.#process.isOver) return Promise.resolve(this.#process);
+    const waitMs = this.#notBefore - performance.now();
+    if (!this.#starting && waitMs > 0) {
+      throw new ExcursorError("upstream-unavailable", `The agent "${this.name}" has just failed to start.`, {
+        code: "agent_pauses",
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    }
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<AgentProcess> {
+    try {
+      const process = await AgentProcess.start(this.#options);
+      this.#process = process;
+      this.#failures = 0;
+      void process.over.then((error) => {
+        if (error.kind !== "canceled") this.#options.onExit(error, process.stderr);
+      });
+      return process;
+    } catch (error) {
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS);
+      this.#notBefore = performance.now() + pause;
+      throw error;
+    }
+  }
+}

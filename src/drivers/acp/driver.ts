@@ -1,0 +1,100 @@
+import type { Driver, ModelInfo, Run } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { Watchdog } from "../../process/watchdog.ts";
+import { AcpRun } from "./acp-run.ts";
+import { Agent } from "./agent.ts";
+import type { AgentSettings, AgentTable } from "./agent-settings.ts";
+import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
+import { SessionStore } from "./session-store.ts";
+
+export interface AcpDriverOptions {
+  readonly agents: AgentTable;
+  readonly watchdog: Watchdog;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly limits?: Partial<AgentLimits>;
+  /** Told when an agent has ended by itself, with the last of its stderr. */
+  readonly onExit?: (agent: string, error: ExcursorError, stderr: string) => void;
+}
+
+export interface AcpDriver extends Driver {
+  /** Ends all agents, with all that they have started. */
+  close(): Promise<void>;
+}
+
+const PREFIX = "acp:";
+
+/** Whether a model is an agent: `acp:NAME`, or `acp:NAME/MODEL` for one of its own models. */
+export const isAgentModel = (model: string): boolean => model.startsWith(PREFIX);
+
+/** Agents that speak the Agent Client Protocol, as models. */
+export function createAcpDriver({ agents, watchdog, environment, limits, onExit }: AcpDriverOptions): AcpDriver {
+  const allLimits = { ...DEFAULT_AGENT_LIMITS, ...limits };
+  const sessions = new SessionStore(allLimits.sessions);
+  const running = new Map<string, Agent>();
+  const agentFor = (settings: AgentSettings): Agent => {
+    const known = running.get(settings.name);
+    if (known) return known;
+    const agent = new Agent({
+      settings,
+      limits: allLimits,
+      watchdog,
+      environment,
+      onExit: (error, stderr) => onExit?.(settings.name, error, stderr),
+    });
+    running.set(settings.name, agent);
+    return agent;
+  };
+  return {
+    open(turn, context) {
+      try {
+        const [settings, model] = find(agents, turn);
+        return new AcpRun({ turn, context, agent: agentFor(settings), settings, model, sessions, limits: allLimits });
+      } catch (error) {
+        return failedRun(error);
+      }
+    },
+    async listModels() {
+      return [...agents.values()].flatMap((agent) => (agent instanceof ExcursorError ? [] : [describe(agent)]));
+    },
+    async close() {
+      await Promise.all([...running.values()].map((agent) => agent.close()));
+    },
+  };
+}
+
+function find(agents: AgentTable, { model }: Turn): readonly [AgentSettings, string | undefined] {
+  const [name = "", ...rest] = model.id.slice(PREFIX.length).split("/");
+  const settings = agents.get(name);
+  if (settings instanceof ExcursorError) throw settings;
+  if (settings) return [settings, rest.length === 0 ? undefined : rest.join("/")];
+  throw new ExcursorError("model-not-found", `There is no agent ${JSON.stringify(name)} here.`, {
+    field: "model",
+    hint: `There are ${[...agents.keys()].map((known) => PREFIX + known).join(", ")}; more go into the setting \`agents\`.`,
+  });
+}
+
+/** What it reads is the agent's own affair; this much most of them take. */
+const CONTEXT_TOKENS = 200_000;
+
+const describe = ({ name, displayName }: AgentSettings): ModelInfo => ({
+  id: PREFIX + name,
+  displayName,
+  aliases: [],
+  contextTokens: CONTEXT_TOKENS,
+  supportsImages: true,
+  isThinking: true,
+  efforts: [],
+});
+
+function failedRun(error: unknown): Run {
+  return {
+    // biome-ignore lint/correctness/useYield: it fails before it has anything to say.
+    async *[Symbol.asyncIterator](): AsyncGenerator<readonly TurnEvent[]> {
+      throw error;
+    },
+    answer: () => false,
+    cancel: () => {},
+  };
+}

@@ -1,0 +1,27 @@
+import type { SessionConfigOption } from "@agentclientprotocol/sdk";
+import { ExcursorError } from "../../core/errors.ts";
+import type { AgentProcess } from "./agent-process.ts";
+
+/** A new session, with the model that was asked for, if one was. */
+export async function openSession(agent: AgentProcess, name: string, model: string | undefined): Promise<string> {
+  const { sessionId, configOptions } = await agent.newSession();
+  if (model === undefined) return sessionId;
+  const option = configOptions?.find(({ category }) => category === "model");
+  const values = option ? valuesOf(option) : [];
+  if (!option || !values.includes(model)) {
+    agent.closeSession(sessionId);
+    const known = values.length === 0 ? "It offers none to choose from." : `It has ${values.join(", ")}.`;
+    throw new ExcursorError("model-not-found", `The agent "${name}" has no model "${model}". ${known}`, {
+      field: "model",
+    });
+  }
+  await agent.setConfigOption(sessionId, option.id, model);
+  return sessionId;
+}
+
+function valuesOf(option: SessionConfigOption): string[] {
+  if (option.type !== "select") return [];
+  return option.options.flatMap((entry) =>
+    "options" in entry ? entry.options.map(({ value }) => value) : [entry.value],
+  );
+}

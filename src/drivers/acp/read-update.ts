@@ -1,0 +1,30 @@
+import { z } from "zod";
+
+const chunk = z.object({ content: z.looseObject({ type: z.string(), text: z.string().optional() }) });
+
+const tool = z.looseObject({
+  toolCallId: z.string(),
+  title: z.string().nullish(),
+  status: z.enum(["pending", "in_progress", "completed", "failed"]).nullish().catch(undefined),
+});
+
+const command = z.looseObject({ name: z.string(), description: z.string().catch("") });
+
+/** What we want to know of an update; agents are of many ages, and more than one of them says more than the others. */
+const updateSchema = z.discriminatedUnion("sessionUpdate", [
+  z.object({ sessionUpdate: z.literal("agent_message_chunk"), ...chunk.shape }),
+  z.object({ sessionUpdate: z.literal("agent_thought_chunk"), ...chunk.shape }),
+  tool.extend({ sessionUpdate: z.literal("tool_call") }),
+  tool.extend({ sessionUpdate: z.literal("tool_call_update") }),
+  z.object({ sessionUpdate: z.literal("plan"), entries: z.array(z.looseObject({ content: z.string() })) }),
+  z.object({ sessionUpdate: z.literal("available_commands_update"), availableCommands: z.array(command) }),
+]);
+
+const notificationSchema = z.object({ sessionId: z.string(), update: updateSchema });
+
+export type AgentUpdate = z.output<typeof updateSchema>;
+
+/** A notification of an agent; nothing if it is of no interest, or of no form that we know. */
+export function readUpdate(params: unknown): z.output<typeof notificationSchema> | undefined {
+  return notificationSchema.safeParse(params).data;
+}

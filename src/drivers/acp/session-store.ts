@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { historyKeys } from "../../core/history-key.ts";
+import type { Message, Turn } from "../../core/turn.ts";
+import type { AgentProcess } from "./agent-process.ts";
+
+/** A session of an agent, and the process that has it. */
+export interface KeptSession {
+  readonly id: string;
+  readonly process: AgentProcess;
+  /** It was told to stop: whether it has. Unset if it has nothing to do. */
+  readonly stopped?: Promise<boolean>;
+}
+
+export interface FoundSession {
+  readonly session: KeptSession;
+  /** So many messages it knows already. */
+  readonly known: number;
+}
+
+interface Entry {
+  readonly session: KeptSession;
+  readonly keys: readonly string[];
+}
+
+/**
+ * The sessions that wait for the next turn of their conversation, found again by exactly that history, and only for who
+ * asked before. A session is taken out while it is used; a history that was edited or forked finds none.
+ */
+export class SessionStore {
+  readonly #max: number;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  take(turn: Turn): FoundSession | undefined {
+    const keys = historyKeys(turn.messages);
+    const firstNew = turn.messages.findLastIndex(({ role }) => role !== "user") + 1;
+    // After an answer that was cut off there may be two questions in a row.
+    for (let known = turn.messages.length - 1; known >= Math.max(firstNew, 1); known--) {
+      const entry = this.#entries.get(keyFor(turn, keys[known] ?? ""));
+      if (!entry) continue;
+      this.#drop(entry);
+      return { session: entry.session, known };
+    }
+    return undefined;
+  }
+
+  /** Keeps a session that was asked this and has said that. What was cut off is also found without the answer. */
+  keep(session: KeptSession, turn: Turn, said: string, isWhole: boolean): void {
+    const answer: Message = { role: "assistant", content: [{ type: "text", text: said }] };
+    const keys = historyKeys([...turn.messages, answer]);
+    const names = [keys.at(-1), ...(isWhole ? [] : [keys.at(-2)])].map((key) => keyFor(turn, key ?? ""));
+    const entry: Entry = { session, keys: names };
+    for (const name of names) {
+      const other = this.#entries.get(name);
+      if (other) this.#forget(other);
+      this.#entries.set(name, entry);
+    }
+    while (this.#entries.size > this.#max) {
+      const [oldest] = this.#entries.values();
+      if (oldest) this.#forget(oldest);
+    }
+  }
+
+  #forget(entry: Entry): void {
+    this.#drop(entry);
+    entry.session.process.closeSession(entry.session.id);
+  }
+
+  #drop({ keys }: Entry): void {
+    for (const key of keys) this.#entries.delete(key);
+  }
+}
+
+const keyFor = ({ principal, model, system }: Turn, history: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([principal.id, model.id, system, history]))
+    .digest("base64url");
