@@ -9,9 +9,15 @@ import { fileURLToPath } from "node:url";
 const CLIENTS: Readonly<Record<string, { readonly version: string; readonly setUp?: string }>> = {
   "@anthropic-ai/claude-code": { version: "2.1.325" },
   "@cursor/sdk": { version: "1.0.32" },
+  "@langchain/core": { version: "1.2.13" },
+  "@langchain/openai": { version: "1.6.0" },
+  "@openai/agents": { version: "0.20.0" },
   "@openai/codex": { version: "0.166.0" },
   "@qwen-code/qwen-code": { version: "0.24.4" },
+  langchain: { version: "1.5.14" },
+  openai: { version: "7.53.0" },
   "opencode-ai": { version: "1.18.33", setUp: "postinstall.mjs" },
+  zod: { version: "4.6.7" },
 };
 
 export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.url));
@@ -27,7 +33,8 @@ export function installClients(): void {
   if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
   const flags = ["--prefix", CLIENTS_FOLDER, "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund"];
   run("npm", ["install", ...flags, ...wanted]);
-  for (const [name, { setUp }] of missing) {
+  // npm may have put anew what was there.
+  for (const [name, { setUp }] of Object.entries(CLIENTS)) {
     if (setUp !== undefined) run(process.execPath, [`${CLIENTS_FOLDER}/node_modules/${name}/${setUp}`]);
   }
 }
