@@ -10,7 +10,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gen: [],
   wire: ["core", "gen"],
   faces: ["core"],
-  process: [],
   drivers: ["core", "gen", "process", "wire"],
   media: ["core"],
   state: ["core"],

@@ -21,6 +21,7 @@ import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall } from "../observe/log-call.ts";
 import { createWatchdog } from "../process/watchdog.ts";
+import { isOwner } from "../server/credentials.ts";
 import type { Dialects } from "../server/dialect.ts";
 import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
@@ -110,6 +111,7 @@ function createAgents({ config, log, onSecret }: ComposeOptions): AcpDriver {
   }
   return createAcpDriver({
     agents,
+    isAllowed: isOwner,
     watchdog: createWatchdog(),
     environment,
     onExit: (agent, error, stderr) => log.warn({ agent, stderr }, error.message),

@@ -23,6 +23,8 @@ export type Identity =
 /** Whoever has the gateway's key: the same one through every change of the key. */
 const OWNER: Principal = { id: "owner", token: undefined };
 
+export const isOwner = ({ id }: Principal): boolean => id === OWNER.id;
+
 export function createIdentify({ key, allowsTokens, keys }: CredentialOptions): (request: IncomingMessage) => Identity {
   const right = digestOf(key.reveal());
   return (request) => {

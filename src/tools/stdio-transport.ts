@@ -6,11 +6,11 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
+import { LineSplitter } from "../process/line-splitter.ts";
 import { minimalEnvironment } from "../process/minimal-environment.ts";
 import { type ProcessGroup, startGroup } from "../process/process-group.ts";
 import type { Watchdog } from "../process/watchdog.ts";
 import type { HubLimits } from "./limits.ts";
-import { LineSplitter } from "./line-splitter.ts";
 import type { StdioServer } from "./server-config.ts";
 import { messageTooLarge } from "./server-errors.ts";
 import type { TailText } from "./tail-text.ts";

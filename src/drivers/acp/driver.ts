@@ -1,7 +1,7 @@
 import type { Driver, ModelInfo, Run } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import type { Turn } from "../../core/turn.ts";
+import type { Principal, Turn } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent.ts";
@@ -11,6 +11,8 @@ import { SessionStore } from "./session-store.ts";
 
 export interface AcpDriverOptions {
   readonly agents: AgentTable;
+  /** Whom they work for. They read and change this machine, so not for everybody who may ask a model. */
+  readonly isAllowed: (principal: Principal) => boolean;
   readonly watchdog: Watchdog;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<AgentLimits>;
@@ -29,7 +31,8 @@ const PREFIX = "acp:";
 export const isAgentModel = (model: string): boolean => model.startsWith(PREFIX);
 
 /** Agents that speak the Agent Client Protocol, as models. */
-export function createAcpDriver({ agents, watchdog, environment, limits, onExit }: AcpDriverOptions): AcpDriver {
+export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
+  const { agents, isAllowed, watchdog, environment, limits, onExit } = options;
   const allLimits = { ...DEFAULT_AGENT_LIMITS, ...limits };
   const sessions = new SessionStore(allLimits.sessions);
   const running = new Map<string, Agent>();
@@ -49,13 +52,15 @@ export function createAcpDriver({ agents, watchdog, environment, limits, onExit 
   return {
     open(turn, context) {
       try {
+        if (!isAllowed(turn.principal)) throw notForThem();
         const [settings, model] = find(agents, turn);
         return new AcpRun({ turn, context, agent: agentFor(settings), settings, model, sessions, limits: allLimits });
       } catch (error) {
         return failedRun(error);
       }
     },
-    async listModels() {
+    async listModels(principal) {
+      if (!isAllowed(principal)) return [];
       return [...agents.values()].flatMap((agent) => (agent instanceof ExcursorError ? [] : [describe(agent)]));
     },
     async close() {
@@ -74,6 +79,12 @@ function find(agents: AgentTable, { model }: Turn): readonly [AgentSettings, str
     hint: `There are ${[...agents.keys()].map((known) => PREFIX + known).join(", ")}; more go into the setting \`agents\`.`,
   });
 }
+
+const notForThem = (): ExcursorError =>
+  new ExcursorError("forbidden", "Agents work on the machine of the gateway, and for its owner only.", {
+    code: "agents_for_owner",
+    field: "model",
+  });
 
 /** What it reads is the agent's own affair; this much most of them take. */
 const CONTEXT_TOKENS = 200_000;

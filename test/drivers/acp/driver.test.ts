@@ -112,6 +112,7 @@ describe("an agent as a model", () => {
     const broken = new ExcursorError("config", 'The agent "broken": command: expected a text.');
     const driver = createAcpDriver({
       agents: new Map([["broken", broken]]),
+      isAllowed: () => true,
       watchdog: createWatchdog(),
       environment: {},
     });
@@ -120,6 +121,19 @@ describe("an agent as a model", () => {
     const ask = (id: string) => read(open(driver, aTurn([user("hi")], { model: { id, effort: undefined } })));
     expect((await ask("acp:broken")).error).toBe(broken);
     expect((await ask("acp:nobody")).error).toMatchObject({ kind: "model-not-found", field: "model" });
+  });
+});
+
+describe("whom agents work for", () => {
+  it("is decided before anything is started, and nobody else sees them", async () => {
+    const { ask, notes, driver } = setUpAgent();
+    const stranger = { id: "stranger", token: undefined };
+    expect((await ask("say hi", { principal: stranger })).error).toMatchObject({ kind: "forbidden" });
+    expect(await driver.listModels(stranger, new AbortController().signal)).toEqual([]);
+    expect(await driver.listModels({ id: "p1", token: undefined }, new AbortController().signal)).toMatchObject([
+      { id: "acp:test", displayName: "Test" },
+    ]);
+    expect(notes()).toEqual([]);
   });
 });
 

@@ -55,6 +55,7 @@ export function setUpAgent({ flags = [], settings = {}, limits = {} }: StageOpti
   };
   const driver = createAcpDriver({
     agents: new Map([["test", agent]]),
+    isAllowed: ({ id }) => id !== "stranger",
     watchdog: createWatchdog(),
     environment: { PATH: process.env["PATH"], HOME: folder, CANARY: "secret" },
     limits,

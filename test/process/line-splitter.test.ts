@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { LineSplitter } from "../../src/tools/line-splitter.ts";
+import { LineSplitter } from "../../src/process/line-splitter.ts";
 
 it("any cut of the bytes gives the same lines (FUZ-12)", () => {
   fc.assert(
