@@ -5,9 +5,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { GatheredText } from "../../core/gathered-text.ts";
-import { historyKeys } from "../../core/history-key.ts";
-import type { AssistantPart, Message, ToolMessage, Turn } from "../../core/turn.ts";
+import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,
@@ -23,16 +21,17 @@ import type { RunEnd } from "../../wire/run-stream.ts";
 import { answerExec } from "./answer-exec.ts";
 import { answerKv } from "./answer-kv.ts";
 import { answerQuery } from "./answer-query.ts";
+import { Attempts } from "./attempts.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { EncodingKind, ModelCredential, ModelEncoding, ResolvedModel } from "./models/model.ts";
+import type { EncodingKind, ModelCredential, ResolvedModel } from "./models/model.ts";
 import { Offer } from "./offer.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
 import { ResumeWatch } from "./resume-watch.ts";
-import { nextAttempt, pauseMs } from "./retry.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 import { encodeRunRequest } from "./run-request.ts";
+import { Shown } from "./shown.ts";
 import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
 import type { UnknownTally } from "./unknown.ts";
@@ -82,25 +81,15 @@ export class CursorRun implements Run {
   readonly #streamed = new StreamedArgs();
   readonly #watch = new ResumeWatch();
   readonly #runId = randomUUID();
-  readonly #tried = new Set<NonNullable<ReturnType<typeof nextAttempt>>>();
+  readonly #shown = new Shown();
   #plan: RunPlan | undefined;
   #prompt: Prompt | undefined;
-  #encoding: ModelEncoding | undefined;
+  #attempts: Attempts | undefined;
   #stream: AgentStream | undefined;
   #state: ConversationStateStructure | undefined;
-  /** The conversation as the client has it, up to what is being answered. */
-  #history: readonly Message[] = [];
-  readonly #answer: AssistantPart[] = [];
-  /** What the model said since the last call. */
-  readonly #text = new GatheredText();
-  #hasShown = false;
-  #hasShownSinceCheckpoint = false;
   /** The backend has sent something: it has begun, whether or not it shows. */
   #hasBegun = false;
   #countedTokens = 0;
-  #openedAt = 0;
-  #resumes = 0;
-  #firstRequestId: string | undefined;
   #phase: "running" | "waiting" | "finished" | "over" = "running";
   #timer: NodeJS.Timeout | undefined;
 
@@ -125,13 +114,12 @@ export class CursorRun implements Run {
     if (this.#phase !== "waiting") return false;
     const messages = this.#calls.answer(results);
     if (this.#calls.size > 0) return false;
-    this.#history = history;
-    this.#answer.length = 0;
+    this.#shown.begin(history);
     clearInterval(this.#timer);
     this.#watch.start((error) => this.#fail(error));
     this.#phase = "running";
     // To resume from a checkpoint that does not know these results would lose them, or ask the client again.
-    this.#hasShownSinceCheckpoint = true;
+    this.#shown.uncover();
     this.#queue.reopen();
     for (const message of messages) this.#send(message);
     return true;
@@ -146,9 +134,9 @@ export class CursorRun implements Run {
   async #start(): Promise<void> {
     try {
       this.#plan = await this.#parts.plan();
-      this.#history = this.#plan.turn.messages;
+      this.#shown.begin(this.#plan.turn.messages);
       this.#prompt = preparePrompt(this.#plan.turn, this.#plan.owner, this.#parts.checkpoints);
-      this.#encoding = this.#plan.model.encodings[0];
+      this.#attempts = new Attempts(this.#plan.model);
       this.#open();
     } catch (error) {
       this.#fail(ExcursorError.from(error));
@@ -157,17 +145,9 @@ export class CursorRun implements Run {
 
   /** One attempt, from the state at hand. */
   #open(): void {
-    const [plan, prompt, model] = [this.#plan, this.#prompt, this.#encoding];
-    if (!plan || !prompt || !model || this.#phase === "over") return;
-    this.#openedAt = performance.now();
-    const requestId = randomUUID();
-    const caller = {
-      ...plan.caller,
-      ghostMode: plan.endpoint.ghostMode,
-      requestId,
-      ...(this.#firstRequestId === undefined ? {} : { originalRequestId: this.#firstRequestId }),
-    };
-    this.#firstRequestId ??= requestId;
+    const [plan, prompt, attempts] = [this.#plan, this.#prompt, this.#attempts];
+    if (!plan || !prompt || !attempts || this.#phase === "over") return;
+    const caller = { ...plan.caller, ghostMode: plan.endpoint.ghostMode, ...attempts.open() };
     this.#stream = new AgentStream(this.#parts.transports, plan.endpoint, caller, {
       message: (payload) => this.#receive(payload),
       done: (error, end) => this.#onDone(error, end),
@@ -180,7 +160,7 @@ export class CursorRun implements Run {
         action: isResumed ? { type: "resume" } : action,
         conversationId,
         runId: this.#runId,
-        model,
+        model: attempts.encoding,
         offer: this.#offer,
       }),
     );
@@ -208,7 +188,7 @@ export class CursorRun implements Run {
         break;
       case "conversationCheckpointUpdate":
         this.#state = message.value;
-        if (this.#calls.isSettled) this.#hasShownSinceCheckpoint = false;
+        if (this.#calls.isSettled) this.#shown.cover();
         if (this.#phase === "finished") this.#conclude();
         else this.#calls.complete();
         break;
@@ -272,7 +252,7 @@ export class CursorRun implements Run {
 
   #show(event: Extract<TurnEvent, { type: "text" | "thinking" }>): void {
     this.#markShown();
-    if (event.type === "text") this.#text.add(event.text);
+    if (event.type === "text") this.#shown.text(event.text);
     this.#queue.push(event);
   }
 
@@ -290,13 +270,7 @@ export class CursorRun implements Run {
 
   #markShown(): void {
     this.#calls.settle();
-    this.#hasShown = true;
-    this.#hasShownSinceCheckpoint = true;
-  }
-
-  #takeText(): void {
-    const text = this.#text.take();
-    if (text !== "") this.#answer.push({ type: "text", text });
+    this.#shown.mark();
   }
 
   #onExec(exec: ExecServerMessage): void {
@@ -308,8 +282,7 @@ export class CursorRun implements Run {
     }
     const { id, name, args } = outcome.call;
     this.#markShown();
-    this.#takeText();
-    this.#answer.push({ type: "tool-call", id, name, args });
+    this.#shown.call({ type: "tool-call", id, name, args });
     this.#queue.push({ type: "tool-call", id, name, args });
     this.#calls.add(outcome.call);
   }
@@ -335,8 +308,8 @@ export class CursorRun implements Run {
   #finish(): void {
     if (this.#phase !== "running") return;
     this.#phase = "finished";
-    if (this.#plan && this.#encoding && this.#tried.has("other-encoding")) {
-      this.#parts.onEncoding(this.#plan.model.baseId, this.#encoding.kind);
+    if (this.#plan && this.#attempts?.isOtherEncoding) {
+      this.#parts.onEncoding(this.#plan.model.baseId, this.#attempts.encoding.kind);
     }
     this.#queue.push({ type: "done", reason: "stop" });
     this.#queue.close();
@@ -348,11 +321,9 @@ export class CursorRun implements Run {
     const { checkpoints } = this.#parts;
     const [plan, state, prompt] = [this.#plan, this.#state, this.#prompt];
     this.#end();
-    this.#takeText();
     if (!plan || !state || !prompt) return;
     const { blobs, conversationId } = prompt;
-    const key = historyKeys([...this.#history, { role: "assistant", content: this.#answer }]).at(-1) ?? "";
-    checkpoints.put(plan.owner, key, {
+    checkpoints.put(plan.owner, this.#shown.historyKey(), {
       conversationId,
       state: toBinary(ConversationStateStructureSchema, state),
       blobs: blobs.pick(reachableIds(state, blobs)),
@@ -376,38 +347,27 @@ export class CursorRun implements Run {
   }
 
   #recover(error: ExcursorError, { reached }: RunEnd): void {
-    const plan = this.#plan;
-    const other = plan?.model.encodings.find(
-      (encoding) => encoding !== undefined && encoding.kind !== this.#encoding?.kind,
-    );
-    const next = nextAttempt({
-      error,
-      wasReached: reached,
-      hasShown: this.#hasShown,
-      hasShownSinceCheckpoint: this.#hasShownSinceCheckpoint,
-      hasCheckpoint: this.#state !== undefined,
-      isContinued: this.#prompt?.isContinued ?? false,
-      hasOtherEncoding: other !== undefined,
-      hasMaxMode: plan?.model.maxModeContextTokens !== undefined,
-      tried: this.#tried,
-      resumes: this.#resumes,
-      ageMs: performance.now() - this.#openedAt,
-    });
-    const isGranted = next !== "again" || this.#parts.retries.spend();
-    if (next === undefined || !isGranted || this.#phase === "waiting" || this.#parts.context.signal.aborted) {
+    const isWanted = this.#phase === "running" && !this.#parts.context.signal.aborted;
+    const next = isWanted
+      ? this.#attempts?.next({
+          error,
+          wasReached: reached,
+          hasShown: this.#shown.hasAny,
+          hasShownSinceCheckpoint: this.#shown.hasUncovered,
+          hasCheckpoint: this.#state !== undefined,
+          isContinued: this.#prompt?.isContinued ?? false,
+        })
+      : undefined;
+    if (!next || (next.type === "again" && !this.#parts.retries.spend())) {
       this.#fail(error);
       return;
     }
-    this.#tried.add(next);
-    if (next === "renew") {
+    if (next.type === "renew") {
       void this.#renew(error);
       return;
     }
-    if (next === "resume") this.#resumes++;
-    if (next === "rebuild" && plan) this.#prompt = rebuildPrompt(plan.turn);
-    if (next === "other-encoding" && other) this.#encoding = other;
-    if (next === "max-mode" && this.#encoding) this.#encoding = { ...this.#encoding, maxMode: true };
-    this.#timer = setTimeout(() => this.#open(), pauseMs(next, this.#resumes));
+    if (next.type === "rebuild" && this.#plan) this.#prompt = rebuildPrompt(this.#plan.turn);
+    this.#timer = setTimeout(() => this.#open(), next.pauseMs);
   }
 
   async #renew(refusal: ExcursorError): Promise<void> {
