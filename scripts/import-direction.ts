@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ide: ["core"],
   process: ["core"],
   tools: ["core", "config", "process"],
+  connect: ["core"],
   server: ["core", "config", "faces", "media", "observe"],
   sim: ["core", "gen", "wire"],
   cli: [
