@@ -25,6 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: [
     "core",
     "config",
+    "connect",
     "credentials",
     "drivers",
     "faces",
