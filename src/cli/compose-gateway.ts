@@ -32,10 +32,12 @@ import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
 import { createAgentTable } from "./agent-table.ts";
+import { composeHub } from "./compose-hub.ts";
 import { createDialects } from "./create-dialects.ts";
 import { createKeyLedger } from "./key-ledger.ts";
 import { routeModels } from "./route-models.ts";
 import { withAliases } from "./with-aliases.ts";
+import { withToolSource } from "./with-tool-source.ts";
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -55,6 +57,8 @@ export interface ComposeOptions {
   readonly access: AccessTokens;
   /** Told of every secret that the settings lead to. */
   readonly onSecret: (secret: Secret) => void;
+  /** The name of the key that a principal came with. */
+  readonly keyName: (principalId: string) => string | undefined;
   /** Instead of the settings' backend. */
   readonly origin?: string;
   /** Nothing of the simulator's is kept. */
@@ -78,21 +82,24 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const state = await openState(options, origin);
   const cursor = await createDriver(options, origin, state, transports);
   const agents = createAgents(options);
+  const hub = await composeHub({ ...options, isEager: config.tools === "hub" });
   const engine = createEngine({
     drivers: new Map([[config.driver, cursor], ["acp", agents], ...routing.drivers]),
     route: (model) => routing.route(model) ?? (isAgentModel(model) ? "acp" : config.driver),
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
+    hub,
   });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: withAliases(engine, routing.aliases),
+    engine: withToolSource(withAliases(engine, routing.aliases), config.tools),
     dialects: createDialects({ state, images, limits: config.limits }),
     images,
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();
       await agents.close();
+      await hub?.close();
       transports.h2.destroy();
       transports.h1.destroy();
       state.close();

@@ -53,7 +53,9 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
   const isNeeded = config.account !== undefined || !(allowsTokens || hasOtherUpstreams(config));
   const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
   const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
-  const parts = await composeGateway({ config, home, log, access, onSecret, ...upstream });
+  const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
+  const keyName = (principalId: string) => keys.withId(principalId)?.name;
+  const parts = await composeGateway({ config, home, log, access, onSecret, keyName, ...upstream });
   const close = async () => {
     await parts.close();
     accounts.close();
@@ -65,7 +67,7 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
       ...parts,
       key,
       allowsTokens,
-      issued: { keys: new KnownKeys(keysPath(home), (text) => log.warn({}, text)), ledger: parts.ledger },
+      issued: { keys, ledger: parts.ledger },
       log,
       redactor,
     });

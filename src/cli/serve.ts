@@ -23,6 +23,12 @@ export const serveCommand = () =>
     .addOption(
       new Option("--context <policy>", "what to do when a conversation is too long").choices(["refuse", "trim"]),
     )
+    .addOption(
+      new Option("--tools <source>", "hub offers every model the tools of your MCP servers, and runs them").choices([
+        "client",
+        "hub",
+      ]),
+    )
     .addOption(new Option("--images <source>", "where images may come from").choices(["data", "fetch"]))
     .addOption(
       new Option("--log-level <level>", "how much to log on stderr").choices([

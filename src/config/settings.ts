@@ -70,6 +70,10 @@ const SETTINGS = {
     "a version like cli-2026.01.09-231024f",
     (value) => /^[\w.+-]{1,64}$/.test(value),
   ),
+  tools: choice(
+    ["client", "hub"],
+    "Whose tools models are offered; hub adds those of the MCP servers in mcp.json, which are run here.",
+  ),
   context: choice(["refuse", "trim"], "What to do when a conversation is longer than the model's window."),
   images: choice(
     ["auto", "data", "fetch"],

@@ -1,4 +1,5 @@
 import type { TurnEvent } from "./events.ts";
+import type { Elicit } from "./tool-hub.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /** One upstream. It knows turns and events and its own wire, and no face. */
@@ -11,11 +12,18 @@ export interface Driver {
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
 }
 
+/** `hub`: tools of ours, too; `client`: the client's own and no others. */
+export type ToolSource = "hub" | "client";
+
 export interface RunContext {
   /** Of the client's request; goes into logs. */
   readonly requestId: string;
   /** Aborted when the client is gone: the upstream is told at once. */
   readonly signal: AbortSignal;
+  /** Whose tools the model may use beside the client's own; unset leaves it to the settings. */
+  readonly tools?: ToolSource | undefined;
+  /** Who answers the questions of tools that we run; without it they are declined. */
+  readonly elicit?: Elicit | undefined;
   /** Called when the run has ended although it waits for tool results: nobody reads it who would notice. */
   readonly onLost?: () => void;
 }

@@ -4,11 +4,13 @@ import type { Driver, ModelInfo, RunContext } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { answerWithCall, mustCall } from "./forced-call.ts";
+import { hubRun } from "./hub-run.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
 import { LiveRun } from "./live-run.ts";
 import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
 import { answerInJson } from "./structured-output.ts";
+import type { ToolHub } from "./tool-hub.ts";
 import type { Principal, Turn } from "./turn.ts";
 import { UsageEstimate } from "./usage-estimate.ts";
 
@@ -33,9 +35,16 @@ export interface EngineOptions {
   readonly parking?: ParkingLimits;
   /** Told of everything that happens to a tool call. */
   readonly ledger?: CallLedger;
+  /** Tools that we run ourselves, for turns that want them. */
+  readonly hub?: ToolHub | undefined;
+  /** How many times in one answer a model may ask for those. */
+  readonly maxHubSteps?: number;
 }
 
-export function createEngine({ drivers, route, parking: limits, ledger }: EngineOptions): Engine {
+const MAX_HUB_STEPS = 50;
+
+export function createEngine(options: EngineOptions): Engine {
+  const { drivers, route, parking: limits, ledger, hub, maxHubSteps = MAX_HUB_STEPS } = options;
   const parking = new Parking(limits, ledger);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
@@ -58,7 +67,19 @@ export function createEngine({ drivers, route, parking: limits, ledger }: Engine
       resume: () => resume(turn, context),
       start: () =>
         new LiveRun((own) => {
-          const run = driverFor(asked.model.id).open(asked, { requestId: context.requestId, ...own });
+          const driver = driverFor(asked.model.id);
+          const inside = { ...context, ...own };
+          // Who must call, or must not, is to call the client's.
+          const isHubs = hub && context.tools === "hub" && asked.toolChoice.type === "auto";
+          const run = isHubs
+            ? hubRun({
+                hub,
+                turn: asked,
+                context: inside,
+                open: (...asking) => driver.open(...asking),
+                maxSteps: maxHubSteps,
+              })
+            : driver.open(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
         }),
       onStalled: () => parking.replay(turn, context, "stalled"),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonValue, Message } from "./turn.ts";
+import type { AssistantMessage, JsonValue, Message } from "./turn.ts";
 
 /**
  * A key for every prefix of a conversation: `keys[n]` stands for the first n messages. It is a hash chain, so the keys
@@ -7,16 +7,36 @@ import type { JsonValue, Message } from "./turn.ts";
  *
  * Histories are compared canonically: role, text, images, parsed arguments, tool ids. Reasoning, names, cache marks,
  * how text is cut into parts, key order and empty content do not count, since clients change those on the way back.
+ * Nor does what the hub did: the client has never heard of it, and has what came before and after as one answer.
  */
 export function historyKeys(messages: readonly Message[]): readonly string[] {
   const keys = ["root"];
+  /** An answer that goes on in the next message, and the key before it. */
+  let open: { readonly answer: AssistantMessage; readonly before: string } | undefined;
   for (const message of messages) {
-    const hash = createHash("sha256").update(keys[keys.length - 1] ?? "");
-    hash.update(JSON.stringify(canonical(message)));
-    keys.push(hash.digest("base64url"));
+    const key = keys[keys.length - 1] ?? "";
+    if (message.role === "tool" && message.isHubs) {
+      keys.push(key);
+      continue;
+    }
+    const isMore = message.role === "assistant" && open !== undefined && keepsOn(open.answer);
+    const whole = isMore && open ? { ...message, content: [...open.answer.content, ...message.content] } : message;
+    const before = isMore && open ? open.before : key;
+    open = whole.role === "assistant" ? { answer: whole, before } : undefined;
+    keys.push(
+      createHash("sha256")
+        .update(before)
+        .update(JSON.stringify(canonical(whole)))
+        .digest("base64url"),
+    );
   }
   return keys;
 }
+
+/** All that it called was ours: the client sees no end there. */
+const keepsOn = ({ content }: AssistantMessage): boolean =>
+  content.some((part) => part.type === "tool-call") &&
+  content.every((part) => part.type !== "tool-call" || part.isHubs);
 
 function canonical(message: Message): JsonValue {
   switch (message.role) {
@@ -24,7 +44,7 @@ function canonical(message: Message): JsonValue {
       return ["user", joinText(message.content), digests(message.content), files(message.content)];
     case "assistant": {
       const calls = message.content.flatMap((part) =>
-        part.type === "tool-call" ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
+        part.type === "tool-call" && !part.isHubs ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
       );
       return ["assistant", joinText(message.content), calls];
     }

@@ -93,6 +93,8 @@ export interface ToolCallPart {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
+  /** A tool of the hub's: the client was not told of it. */
+  readonly isHubs?: true;
 }
 
 /** The result of one tool call. */
@@ -101,6 +103,8 @@ export interface ToolMessage {
   readonly callId: string;
   readonly content: readonly (TextPart | ImagePart)[];
   readonly isError: boolean;
+  /** Of a tool of the hub's. */
+  readonly isHubs?: true;
 }
 
 export interface ToolDefinition {

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
-import type { RunContext } from "../core/driver.ts";
+import type { RunContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import type { Turn } from "../core/turn.ts";
@@ -40,7 +41,8 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
       const parsed = await face.parse(body, { principal, requestId, images });
       exchange.notes.model = parsed.turn.model.id;
       signal.throwIfAborted();
-      const batches = () => observe(engine.answer(parsed.turn, { requestId, signal }), exchange, log);
+      const context = { requestId, signal, tools: toolSource(request) };
+      const batches = () => observe(engine.answer(parsed.turn, context), exchange, log);
       if (!parsed.isStream) {
         await answerWhole(exchange, parsed, batches());
         return;
@@ -55,6 +57,15 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
   };
 }
 
+const TOOLS_HEADER = "x-excursor-tools";
+
+/** Whose tools the request wants the model to have. */
+function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
+  const given = headers[TOOLS_HEADER];
+  if (given === undefined || given === "hub" || given === "client") return given;
+  throw new ExcursorError("invalid-request", `${TOOLS_HEADER}: expected hub or client.`, { field: TOOLS_HEADER });
+}
+
 async function answerStream(
   exchange: Exchange,
   parsed: ParsedRequest,
@@ -66,7 +77,7 @@ async function answerStream(
   try {
     for await (const events of batches.source) {
       batches.see(events);
-      const text = renderer.step(events);
+      const text = commentOf(events) + renderer.step(events);
       if (text !== "" && !stream.write(text)) await stream.drained();
       if (exchange.signal.aborted) break;
     }
@@ -79,6 +90,12 @@ async function answerStream(
     exchange.notes.error = error;
     stream.end(exchange.redact(renderer.fail(error, exchange.id)));
   }
+}
+
+/** How far a tool of ours is, for whoever looks: every dialect's clients pass over comments. */
+function commentOf(events: readonly TurnEvent[]): string {
+  const [event] = events;
+  return event?.type === "notice" && event.code === "tool_progress" ? `: ${event.text.replace(/\s+/g, " ")}\n\n` : "";
 }
 
 async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: Batches): Promise<void> {

@@ -134,7 +134,8 @@ export class Connection {
     const { name } = this;
     if (this.#isClosed) return Promise.reject(new ExcursorError("canceled", `The MCP server "${name}" was stopped.`));
     const waitMs = this.#retryAt - performance.now();
-    if (!this.#opening && this.#error && waitMs > 0) return Promise.reject(this.#error);
+    // One that was lost is started again for whoever needs it; one that could not be started is not, time and again.
+    if (!this.#opening && this.#error && this.#failures > 1 && waitMs > 0) return Promise.reject(this.#error);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
     });

@@ -21,12 +21,14 @@ interface GatewayProcess {
   readonly client: OpenAI;
   readonly log: () => string;
   /** Stops it as an operator would; the next one finds what it kept. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  stop(): Promise<number | null>;
 }
 
 export interface Stage {
   readonly trace: TraceEntry[];
   readonly simUrl: string;
+  /** Where the gateways keep what they keep. */
+  readonly home: string;
   /** A gateway process in front of the backend; those of one stage share their state. */
   start(...flags: string[]): Promise<GatewayProcess>;
 }
@@ -49,6 +51,7 @@ export async function setUpGateway(
   defer(() => backend.close());
   return {
     trace,
+    home,
     simUrl: backend.url,
     start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags, defer),
   };
@@ -73,8 +76,8 @@ async function startProcess(
     log += chunk;
   });
   const exited = once(child, "close").then(([code]) => code as number | null);
-  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
-    child.kill(signal);
+  const stop = async () => {
+    child.kill("SIGTERM");
     return exited;
   };
   defer(stop);

@@ -1,0 +1,55 @@
+import { homedir } from "node:os";
+import type { Secret } from "../core/secret.ts";
+import type { Log } from "../observe/log.ts";
+import type { Hub } from "../tools/hub.ts";
+import { findServers } from "../tools/server-files.ts";
+
+export interface ComposeHubOptions {
+  readonly home: string;
+  readonly log: Log;
+  readonly onSecret: (secret: Secret) => void;
+  /** The name of the key that a principal came with. */
+  readonly keyName: (principalId: string) => string | undefined;
+  /** Starts the servers now, not with the first turn that wants them. */
+  readonly isEager: boolean;
+}
+
+/** The hub of the gateway, if the user has set up any server. What is wrong with one is told, and costs only that one. */
+export async function composeHub({
+  home,
+  log,
+  onSecret,
+  keyName,
+  isEager,
+}: ComposeHubOptions): Promise<Hub | undefined> {
+  const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
+  const { servers, keys, problems, unapproved } = findServers(places);
+  for (const { text } of problems) log.warn({}, text);
+  for (const { server } of unapproved) {
+    log.warn({ server: server.name }, "this folder asks for an MCP server that is not approved: excursor mcp approve");
+  }
+  if (servers.length === 0) return undefined;
+  for (const server of servers) {
+    for (const secret of Object.values(server.type === "stdio" ? server.env : server.headers)) {
+      // Short ones are words, and would be struck out of every line.
+      if (secret.reveal().length >= MIN_SECRET_CHARS) onSecret(secret);
+    }
+  }
+  // Only loaded where it is wanted: the SDK behind it is large.
+  const { createHub } = await import("../tools/hub.ts");
+  const hub = createHub({
+    servers,
+    keys,
+    keyName,
+    environment: process.env,
+    onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
+    onTools: (connection) => {
+      log.info({ server: connection.name, tools: connection.tools.length }, "the MCP server is ready");
+      for (const problem of connection.problems) log.warn({ server: connection.name }, problem);
+    },
+  });
+  if (isEager) void hub.connect();
+  return hub;
+}
+
+const MIN_SECRET_CHARS = 8;

@@ -1,0 +1,18 @@
+import type { ToolSource } from "../core/driver.ts";
+import type { Engine } from "../core/engine.ts";
+
+/** At the end of a model's name: this one with the tools of the hub. */
+const SUFFIX = ":hub";
+
+/** The engine, told whose tools a model may use: by the request, by the model's name, by the settings, in this order. */
+export function withToolSource(engine: Engine, usual: ToolSource): Engine {
+  return {
+    ...engine,
+    answer: (turn, context) => {
+      const { id } = turn.model;
+      if (!id.endsWith(SUFFIX)) return engine.answer(turn, { ...context, tools: context.tools ?? usual });
+      const model = { ...turn.model, id: id.slice(0, -SUFFIX.length) };
+      return engine.answer({ ...turn, model }, { ...context, tools: context.tools ?? "hub" });
+    },
+  };
+}

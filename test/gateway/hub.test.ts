@@ -1,0 +1,122 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { excursor } from "../cli/support/excursor.ts";
+import { isAlive, untilGone } from "../process/support/alive.ts";
+import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { answersTo, callsOf, type Messages, TOOLS } from "./support/tool-client.ts";
+
+const SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
+
+/** A gateway whose user has set up one server, which is called `srv`. */
+async function setUp(flags: readonly string[] = [], file: object = {}) {
+  const stage = await setUpGateway();
+  const mcpServers = { srv: { command: process.execPath, args: [SERVER] }, broken: { command: "no-such-program" } };
+  writeFileSync(join(stage.home, "mcp.json"), JSON.stringify({ mcpServers, ...file }), { mode: 0o600 });
+  const gateway = await stage.start(...flags);
+  return { ...stage, ...gateway };
+}
+
+const ask = (
+  client: OpenAI,
+  messages: Messages | string,
+  options: { model?: string; tools?: typeof TOOLS; headers?: Record<string, string> } = {},
+) => {
+  const { model = "gpt-5.5", headers = {}, tools } = options;
+  const conversation: Messages = typeof messages === "string" ? [{ role: "user", content: messages }] : messages;
+  return client.chat.completions
+    .create({ model, messages: conversation, ...(tools && { tools }) }, { headers })
+    .then(({ choices }) => choices[0]?.message as OpenAI.ChatCompletionMessage);
+};
+
+const PROMPT = '@sim say so: ;; call srv__echo {"a":1} ;; say it said {{result}} on the same {{reused}}';
+
+describe("tools that the gateway runs", () => {
+  it("answer with their results on the same upstream stream, and the next turn knows of them", async () => {
+    const { client, trace } = await setUp(["--tools", "hub"]);
+    const answer = await ask(client, PROMPT);
+    expect(answer.content).toBe('so:it said {"a":1} on the same stream');
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    const next = await ask(client, [
+      { role: "user", content: PROMPT },
+      answer,
+      { role: "user", content: "@sim say {{reused}}" },
+    ]);
+    expect(next.content).toBe("checkpoint");
+  });
+
+  it("are there for those that want them: by settings, by model, by header", async () => {
+    const { client } = await setUp();
+    const prompt = "@sim call srv__echo {} ;; say got {{result}}";
+    expect((await ask(client, prompt)).content).not.toContain("got {}");
+    expect((await ask(client, prompt, { model: "gpt-5.5:hub" })).content).toBe("got {}");
+    const headers = { "x-excursor-tools": "hub" };
+    expect((await ask(client, prompt, { headers })).content).toBe("got {}");
+    expect(
+      (await ask(client, prompt, { model: "gpt-5.5:hub", headers: { "x-excursor-tools": "client" } })).content,
+    ).not.toContain("got {}");
+    await expect(ask(client, prompt, { headers: { "x-excursor-tools": "all" } })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("x-excursor-tools: expected hub or client."),
+    });
+  });
+
+  it("mix with the client's own in one turn", async () => {
+    const { client, trace } = await setUp(["--tools", "hub"]);
+    const messages: Messages = [
+      {
+        role: "user",
+        content:
+          '@sim call srv__echo {"n":1} ;; wait ;; call look {"at":"x"} ;; call srv__echo {"n":2} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}',
+      },
+    ];
+    const first = await ask(client, messages, { tools: TOOLS });
+    expect(callsOf(first)).toEqual([{ id: expect.stringMatching(/^sess_/), at: "x" }]);
+    const second = await ask(client, [...messages, first, ...answersTo(first)], { tools: TOOLS });
+    expect(second.content).toBe('{"n":1} saw x {"n":2} stream');
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+  });
+
+  it("fail as results, and their progress is seen", async () => {
+    const { client, url } = await setUp(["--tools", "hub"]);
+    expect((await ask(client, "@sim call srv__fail {} ;; say {{result}}")).content).toContain("it went wrong");
+    expect((await ask(client, "@sim call srv__exit {} ;; say {{result}}")).content).toContain("exited with code 3");
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "gpt-5.5",
+        stream: true,
+        messages: [{ role: "user", content: "@sim call srv__slow {} ;; say {{result}}" }],
+      }),
+    });
+    const body = await response.text();
+    expect(body).toMatch(/^: srv__slow: \d\/3 step \d$/m);
+    expect(body).toContain("done");
+  });
+
+  it("a key that was given out may use what it is allowed (SEC-40)", async () => {
+    const { home, url } = await setUp(["--tools", "hub"], { keys: { laptop: ["srv/echo"] } });
+    const environment = { EXCURSOR_HOME: home };
+    const [laptop, phone] = await Promise.all(
+      ["laptop", "phone"].map(async (name) => {
+        const { stdout } = await excursor(["keys", "add", name], { environment }).exited;
+        return new OpenAI({ baseURL: `${url}/v1`, apiKey: stdout.trim(), maxRetries: 0 });
+      }),
+    );
+    const prompt = "@sim call srv__echo {} ;; call srv__environment {} ;; say got {{result}}";
+    expect((await ask(laptop as OpenAI, prompt)).content).toBe("got {}");
+    expect((await ask(phone as OpenAI, prompt)).content).not.toContain("got {}");
+  });
+
+  it("servers end with the gateway", async () => {
+    const { client, stop } = await setUp(["--tools", "hub"]);
+    const { content } = await ask(client, "@sim call srv__fork {} ;; say {{result}}");
+    const pids: number[] = JSON.parse(content ?? "");
+    expect(pids.every(isAlive)).toBe(true);
+    await stop();
+    await untilGone(...pids);
+  });
+});
