@@ -32,6 +32,8 @@ export async function readConversation(
   // Images are loaded when all else is known to be right.
   const messages: (() => Message | Promise<Message>)[] = [];
   let said: AssistantPart[] | undefined;
+  // Of one answer.
+  const calls = new Set<string>();
   for (const { item, field } of asked) {
     if (item.type === "message" && isInstruction(item)) {
       system.push(textsOf(item.content).join(""));
@@ -39,7 +41,14 @@ export async function readConversation(
     }
     const parts = assistantParts(item, context);
     if (parts) {
-      for (const part of parts) if (part.type === "tool-call") results.call(part.id);
+      for (const part of parts) {
+        if (part.type !== "tool-call") continue;
+        if (calls.has(part.id)) {
+          throw invalid(`${field}.call_id`, "there is a tool call with this id before it in the same answer");
+        }
+        calls.add(part.id);
+        results.call(part.id);
+      }
       if (said) {
         said.push(...parts);
         continue;
@@ -53,6 +62,7 @@ export async function readConversation(
     if (!message) continue;
     messages.push(message);
     said = undefined;
+    calls.clear();
   }
   if (messages.length === 0) throw invalid("input", "expected a message: there is nothing to answer");
   if (said) throw invalid(asked.at(-1)?.field ?? "input", "the last item must be a user's message or a tool's output");

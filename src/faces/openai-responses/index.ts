@@ -6,6 +6,8 @@ import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
 import { ResponseCollector } from "./collect.ts";
+import type { PlacedItem } from "./conversation.ts";
+import { isPassedOver } from "./item-schema.ts";
 import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
 import { type Body, ignoredFields, includesReasoning } from "./refusals.ts";
@@ -57,7 +59,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       return {
         turn,
         isStream: request.stream ?? false,
-        ignored: ignoredFields(fields, toolbox.hostedTypes),
+        ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
         stream: () => new ResponseRenderer(head, render()),
         collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
       };
@@ -72,6 +74,10 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
   };
   return face;
 }
+
+const passedOver = (items: readonly PlacedItem[]): readonly string[] => [
+  ...new Set(items.flatMap(({ item }) => (isPassedOver(item) ? [item.type] : []))),
+];
 
 function keep(
   store: ResponseStore,

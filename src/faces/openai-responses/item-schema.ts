@@ -24,6 +24,39 @@ const content = z.union([z.string(), z.array(part)]);
 const callId = z.string().min(1).max(256);
 const toolName = z.string().min(1).max(256);
 
+/** What tools of OpenAI's own servers left behind, and the like: nothing of it can be told to the model. */
+const PASSED_OVER = [
+  "agent_message",
+  "apply_patch_call",
+  "apply_patch_call_output",
+  "code_interpreter_call",
+  "compaction",
+  "compaction_summary",
+  "compaction_trigger",
+  "computer_call",
+  "computer_call_output",
+  "configuration_update",
+  "context_compaction",
+  "file_search_call",
+  "ghost_snapshot",
+  "image_generation_call",
+  "local_shell_call",
+  "local_shell_call_output",
+  "mcp_approval_request",
+  "mcp_approval_response",
+  "mcp_call",
+  "mcp_list_tools",
+  "program",
+  "program_output",
+  "shell_call",
+  "shell_call_output",
+  "web_search_call",
+] as const;
+
+const PASSED_OVER_TYPES: ReadonlySet<string> = new Set(PASSED_OVER);
+
+export const isPassedOver = ({ type }: InputItem): boolean => PASSED_OVER_TYPES.has(type);
+
 const item = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("message"),
@@ -55,32 +88,7 @@ const item = z.discriminatedUnion("type", [
   z.object({ type: z.literal("tool_search_output"), call_id: callId.nullish(), tools: z.array(tool) }),
   z.object({ type: z.literal("additional_tools"), tools: z.array(tool) }),
   z.object({ type: z.literal("item_reference"), id: z.string().min(1).max(256) }),
-  /** What tools of OpenAI's own servers left behind, and the like: nothing of it can be told to the model. */
-  z.object({
-    type: z.enum([
-      "apply_patch_call",
-      "apply_patch_call_output",
-      "code_interpreter_call",
-      "compaction",
-      "compaction_trigger",
-      "computer_call",
-      "computer_call_output",
-      "configuration_update",
-      "file_search_call",
-      "image_generation_call",
-      "local_shell_call",
-      "local_shell_call_output",
-      "mcp_approval_request",
-      "mcp_approval_response",
-      "mcp_call",
-      "mcp_list_tools",
-      "program",
-      "program_output",
-      "shell_call",
-      "shell_call_output",
-      "web_search_call",
-    ]),
-  }),
+  z.object({ type: z.enum(PASSED_OVER) }),
 ]);
 
 /** The type may be left out where it shows. */

@@ -28,7 +28,13 @@ export function refuseUnsupported(body: Body): void {
   }
 }
 
-export function ignoredFields(body: Body, hostedTools: readonly string[]): readonly string[] {
+export interface LeftOut {
+  /** Types of tools, and of items. */
+  readonly tools: readonly string[];
+  readonly items: readonly string[];
+}
+
+export function ignoredFields(body: Body, leftOut: LeftOut): readonly string[] {
   const text = valueIn(body, "text") as Body | undefined;
   const include = (valueIn(body, "include") ?? []) as readonly string[];
   return [
@@ -36,7 +42,8 @@ export function ignoredFields(body: Body, hostedTools: readonly string[]): reado
     ...Object.keys(IS_WISH).filter((field) => IS_WISH[field]?.(valueIn(body, field))),
     ...(text && valueIn(text, "verbosity") !== undefined ? ["text.verbosity"] : []),
     ...include.filter((name) => name !== HONOURED).map((name) => `include.${name.slice(0, 64)}`),
-    ...hostedTools.map((type) => `tools.${type.slice(0, 64)}`),
+    ...leftOut.items.map((type) => `input.${type}`),
+    ...leftOut.tools.map((type) => `tools.${type.slice(0, 64)}`),
   ];
 }
 

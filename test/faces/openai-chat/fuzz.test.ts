@@ -62,7 +62,7 @@ const body = withMore(
   ),
 );
 
-it("is a turn that others can work with, or a refusal that names its place; and changes no prototype", async () => {
+it("is a turn that others can work with, or a refusal that names its place; and changes no prototype (FUZ-05)", async () => {
   await expectSoundParsing(face, context, body);
 });
 

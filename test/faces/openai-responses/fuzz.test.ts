@@ -68,7 +68,7 @@ const body = withMore(
   ),
 );
 
-it("is a turn that others can work with, or a refusal that names its place; and changes no prototype", async () => {
+it("is a turn that others can work with, or a refusal that names its place; and changes no prototype (FUZ-05)", async () => {
   await expectSoundParsing(face, context, body, ({ turn, stream }) => {
     expect(new Set(turn.tools.map(({ name }) => name)).size).toBe(turn.tools.length);
     stream().step([

@@ -101,6 +101,7 @@ describe("a plain request", () => {
       text: { verbosity: "low" },
       include: ["reasoning.encrypted_content", "web_search_call.results"],
       tools: [functionTool("t"), { type: "web_search" }, { type: "local_shell" }, { type: "tool_of_tomorrow" }],
+      input: [{ type: "web_search_call", id: "ws_1" }, { type: "web_search_call", id: "ws_2" }, ask],
     });
     expect(ignored).toEqual([
       "temperature",
@@ -109,6 +110,7 @@ describe("a plain request", () => {
       "truncation",
       "text.verbosity",
       "include.web_search_call.results",
+      "input.web_search_call",
       "tools.web_search",
       "tools.local_shell",
       "tools.tool_of_tomorrow",
@@ -377,6 +379,12 @@ describe("bad input names its place", () => {
       { input: [{ role: "user", content: [{ type: "input_file", file_data: "data:application/pdf;base64,AA" }] }] },
       "input[0].content[0].file_data",
       /text file/,
+    ],
+    [
+      "a call twice",
+      { input: [call("1"), call("1"), output("1")] },
+      "input[1].call_id",
+      /before it in the same answer/,
     ],
     ["an orphan result", { input: [ask, output("9")] }, "input[1].call_id", /no tool call with this id/],
     ["a result too much", { input: [call("1"), output("1"), output("1")] }, "input[2].call_id", /has a result already/],
