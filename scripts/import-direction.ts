@@ -37,6 +37,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "tools",
     "wire",
   ],
+  // Loaded by another program, in another runtime: it starts ours as a process.
+  opencode: [],
   "main.ts": ["cli"],
 };
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { loadConfig } from "../config/load-config.ts";
 import type { Log } from "../observe/log.ts";
 import { openGateway, type RunningGateway } from "./open-gateway.ts";
@@ -6,6 +7,8 @@ import { nextSignal } from "./shutdown.ts";
 export interface ServeFlags {
   readonly demo: boolean;
   readonly json: boolean;
+  /** Whoever started us holds our stdin: when they are gone, however they went, so are we. */
+  readonly untilStdinEnds: boolean;
   /** The rest are settings under their own names. */
   readonly [setting: string]: string | number | boolean | undefined;
 }
@@ -14,7 +17,7 @@ export interface ServeFlags {
 const CRASH_DRAIN_MS = 5000;
 
 /** Starts the gateway, says where it listens, and runs until it is told to stop. */
-export async function runServe({ demo, json, ...settings }: ServeFlags): Promise<never> {
+export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
   const signal = nextSignal();
   const loaded = loadConfig({ flags: settings, environment: process.env });
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
@@ -32,7 +35,7 @@ export async function runServe({ demo, json, ...settings }: ServeFlags): Promise
     log.warn({}, "No Cursor account is signed in: only requests that bring a Cursor token are answered.");
   if (!json) process.stderr.write(nextSteps(url, demo) + (gateway.isSignedIn ? "" : signInFirst));
 
-  await signal;
+  await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
   log.info({}, "stopping");
   await gateway.close();
   log.flush();

@@ -42,6 +42,7 @@ export const serveCommand = () =>
       ]),
     )
     .option("--json", "print the ready line as JSON", false)
+    .addOption(new Option("--until-stdin-ends", "stop when whoever started it is gone").default(false).hideHelp())
     .addHelpText(
       "after",
       `
