@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { AgentProcess, type ProcessOptions } from "./agent-process.ts";
+import type { AgentProcess, ProcessOptions } from "./agent-process.ts";
 
 /** A process that is in use; it is not stopped before it is let go. */
 export interface Lease {
@@ -97,6 +97,8 @@ export class Agent {
 
   async #start(): Promise<AgentProcess> {
     try {
+      // With the first agent, and not before: most gateways never start one.
+      const { AgentProcess } = await import("./agent-process.ts");
       const process = await AgentProcess.start(this.#options);
       this.#process = process;
       this.#failures = 0;
