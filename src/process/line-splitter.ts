@@ -35,4 +35,8 @@ export class LineSplitter {
   }
 }
 
-export class LineTooLong extends Error {}
+export class LineTooLong extends Error {
+  constructor() {
+    super("The line is too long.");
+  }
+}
