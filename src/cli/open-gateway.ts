@@ -6,13 +6,14 @@ import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
-import { createRedactor } from "../observe/redactor.ts";
-import { startGateway } from "../server/gateway.ts";
+import { createRedactor, type Redactor } from "../observe/redactor.ts";
+import { startBridge } from "../server/bridge.ts";
+import { type Gateway, startGateway } from "../server/gateway.ts";
 import { keysPath } from "../server/gateway-keys.ts";
 import { KnownKeys } from "../server/known-keys.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import type { Simulator } from "../sim/server.ts";
-import { composeGateway } from "./compose-gateway.ts";
+import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { givenSecrets } from "./given-secrets.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
 
@@ -24,6 +25,8 @@ export interface OpenOptions {
 
 export interface RunningGateway {
   readonly url: string;
+  /** Of the bridge for the IDE, if it listens. */
+  readonly bridgeUrl: string | undefined;
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
@@ -71,20 +74,40 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
       log,
       redactor,
     });
+    const bridge = config.bridge ? await openBridge(config, home, parts, log, redactor) : undefined;
     return {
+      bridgeUrl: bridge?.url,
       url: gateway.url,
       port: gateway.port,
       key,
       log,
       isSignedIn,
       async close(graceMs) {
-        await gateway.close(graceMs);
+        await Promise.all([gateway.close(graceMs), bridge?.close(graceMs)]);
         await close();
       },
     };
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** One that is there already, of another gateway or of none of ours, leaves this gateway without. */
+async function openBridge(
+  { bridgePort: port, limits }: Config,
+  home: string,
+  parts: GatewayParts,
+  log: Log,
+  redactor: Redactor,
+): Promise<Gateway | undefined> {
+  const key = keyOf(home, "bridge-key");
+  redactor.add(key.reveal());
+  try {
+    return await startBridge({ ...parts, port, key, limits, log, redactor });
+  } catch (error) {
+    log.warn({ port }, `No bridge for the IDE: ${ExcursorError.from(error).message}`);
+    return undefined;
   }
 }
 

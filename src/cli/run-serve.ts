@@ -21,7 +21,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const signal = nextSignal();
   const loaded = loadConfig({ flags: settings, environment: process.env });
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
-  const { url, port, log } = gateway;
+  const { url, port, log, bridgeUrl } = gateway;
   exitOnBug(gateway, log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
@@ -29,7 +29,9 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   }
 
   process.stdout.write(
-    json ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo })}\n` : `ready ${url}\n`,
+    json
+      ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo, ...(bridgeUrl && { bridgeUrl }) })}\n`
+      : `ready ${url}\n`,
   );
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in: only requests that bring a Cursor token are answered.");

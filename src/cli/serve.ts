@@ -41,6 +41,7 @@ export const serveCommand = () =>
         "silent",
       ]),
     )
+    .option("--bridge", "also listen for agents inside the Cursor IDE (see docs/acp.md)")
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when whoever started it is gone").default(false).hideHelp())
     .addHelpText(

@@ -5,9 +5,9 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { checkPrivate, openHome } from "./home.ts";
 
-/** The key that is kept in the home folder; made on the first call. */
-export function keyOf(home: string): Secret {
-  const path = join(home, "key");
+/** A key that is kept in the home folder, the gateway's or the bridge's; made on the first call. */
+export function keyOf(home: string, name: "key" | "bridge-key" = "key"): Secret {
+  const path = join(home, name);
   openHome(home);
   const known = readKey(path);
   if (known) return known;

@@ -89,6 +89,8 @@ const SETTINGS = {
     baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
   },
   agents: entries("Agents that speak ACP, by name: command, args, env, passEnv, cwd, permissions, allow."),
+  bridge: optionalBoolean("Whether the bridge for agents inside the Cursor IDE listens. Without it: no."),
+  bridgePort: wholeNumber(37_842, "The bridge's port, on loopback; 0 picks a free one.", [0, 65_535]),
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {
     bodyBytes: wholeNumber(32 * MIB, "Largest request body."),

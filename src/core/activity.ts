@@ -23,7 +23,7 @@ interface PlanActivity {
 }
 
 /** It wants to be allowed something, and waits. */
-interface Question {
+export interface Question {
   readonly type: "question";
   readonly id: string;
   readonly title: string;

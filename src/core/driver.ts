@@ -10,6 +10,14 @@ export interface Driver {
   open(turn: Turn, context: RunContext): Run;
   /** What the principal may ask for by name. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** What a model can be told by a slash, where it has such commands. */
+  listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+}
+
+export interface SlashCommand {
+  /** Without the slash. */
+  readonly name: string;
+  readonly description: string;
 }
 
 /** `hub`: tools of ours, too; `client`: the client's own and no others. */

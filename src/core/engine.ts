@@ -1,6 +1,6 @@
 import { AnswerStream, type Stage } from "./answer-stream.ts";
 import type { CallLedger } from "./call-ledger.ts";
-import type { Driver, ModelInfo, RunContext } from "./driver.ts";
+import type { Driver, ModelInfo, RunContext, SlashCommand } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { answerWithCall, mustCall } from "./forced-call.ts";
@@ -23,6 +23,8 @@ export interface Engine {
   answer(turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]>;
   /** What the principal may ask for, of all drivers. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** What a model can be told by a slash. */
+  listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
   /** Gives up the runs that wait for tool results. */
   close(): void;
 }
@@ -105,6 +107,7 @@ export function createEngine(options: EngineOptions): Engine {
       if (told.length === 0) await Promise.all(lists);
       return told.flat();
     },
+    listCommands: async (model, principal) => (await driverFor(model).listCommands?.(model, principal)) ?? [],
     close: () => parking.close(),
   };
 }

@@ -29,13 +29,19 @@ export interface ParsedRequest {
   readonly isStream: boolean;
   /** Fields that were understood and cannot be honoured; listed to the client in a response header. */
   readonly ignored: readonly string[];
+  /** Aborted when the client takes the request back by another one. */
+  readonly signal?: AbortSignal;
+  /** Called once when the answer is over, however it came to that. */
+  readonly end?: () => void;
   /** How to write the answer, one of the two. */
   stream(): StreamRenderer;
   collect(): AnswerCollector;
 }
 
-/** Writes a streamed answer as server-sent events, piece by piece. */
+/** Writes a streamed answer piece by piece. */
 export interface StreamRenderer {
+  /** What the pieces are. Absent: server-sent events. */
+  readonly contentType?: string;
   /** What is sent after a silence, if the dialect has something of its own for that. Else a comment is. */
   readonly keepAlive?: string;
   /** The text for these events; may be empty. After `done` it holds all that ends the stream properly. */

@@ -40,18 +40,26 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
       const body = await readJson(request, response, limits);
       const parsed = await face.parse(body, { principal, requestId, images });
       exchange.notes.model = parsed.turn.model.id;
-      signal.throwIfAborted();
-      const context = { requestId, signal, tools: toolSource(request) };
-      const batches = () => observe(engine.answer(parsed.turn, context), exchange, log);
-      if (!parsed.isStream) {
-        await answerWhole(exchange, parsed, batches());
-        return;
-      }
-      const leave = streams.take(principal.id);
       try {
-        await answerStream(exchange, parsed, batches(), limits);
+        signal.throwIfAborted();
+        const context = {
+          requestId,
+          signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
+          tools: toolSource(request),
+        };
+        const batches = () => observe(engine.answer(parsed.turn, context), exchange, log);
+        if (!parsed.isStream) {
+          await answerWhole(exchange, parsed, batches());
+          return;
+        }
+        const leave = streams.take(principal.id);
+        try {
+          await answerStream(exchange, parsed, batches(), limits);
+        } finally {
+          leave();
+        }
       } finally {
-        leave();
+        parsed.end?.();
       }
     },
   };
@@ -73,7 +81,7 @@ async function answerStream(
   limits: Limits,
 ): Promise<void> {
   const renderer = parsed.stream();
-  const stream = new EventStream(exchange, limits, ignoredHeader(parsed), renderer.keepAlive);
+  const stream = new EventStream(exchange, limits, ignoredHeader(parsed), renderer);
   try {
     for await (const events of batches.source) {
       batches.see(events);

@@ -1,5 +1,8 @@
 import type { Limits } from "../config/settings.ts";
+import type { StreamRenderer } from "../faces/face.ts";
 import type { Exchange } from "./exchange.ts";
+
+type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
 
 /** A line that clients of server-sent events pass over. */
 const COMMENT = ": keep-alive\n\n";
@@ -15,10 +18,15 @@ export class EventStream {
   readonly #keepAlive: string;
   readonly #silence: NodeJS.Timeout;
 
-  constructor(exchange: Exchange, limits: Limits, headers: Readonly<Record<string, string>>, keepAlive = COMMENT) {
+  constructor(
+    exchange: Exchange,
+    limits: Limits,
+    headers: Readonly<Record<string, string>>,
+    { keepAlive = COMMENT, contentType = "text/event-stream; charset=utf-8" }: StreamForm = {},
+  ) {
     this.#exchange = exchange;
     this.#limits = limits;
-    this.#headers = headers;
+    this.#headers = { "content-type": contentType, ...headers };
     this.#keepAlive = keepAlive;
     this.#silence = setInterval(() => this.#stayAlive(), limits.keepAliveMs);
     exchange.response.once("close", () => clearInterval(this.#silence));
@@ -75,7 +83,6 @@ export class EventStream {
 
   #begin(): void {
     this.#exchange.response.writeHead(200, {
-      "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
       ...this.#exchange.commonHeaders(),

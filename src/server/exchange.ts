@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
-import type { JsonObject, Principal } from "../core/turn.ts";
+import type { JsonValue, Principal } from "../core/turn.ts";
 import type { Face } from "../faces/face.ts";
 import { Refusal } from "./refusal.ts";
 import { watchClient } from "./watch-client.ts";
@@ -77,7 +77,7 @@ export class Exchange {
     return reason instanceof ExcursorError ? reason : ExcursorError.from(thrown);
   }
 
-  reply(status: number, body: JsonObject, headers: Readonly<Record<string, string>> = {}): void {
+  reply(status: number, body: JsonValue, headers: Readonly<Record<string, string>> = {}): void {
     this.#send(status, JSON.stringify(body), headers);
   }
 

@@ -6,6 +6,7 @@ import { createIdentify } from "./credentials.ts";
 import { checkHost, createHostList } from "./host-list.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
+import { checkPage, type PageAccess } from "./page-access.ts";
 import { Refusal } from "./refusal.ts";
 import { missingKey, WrongKeys } from "./wrong-keys.ts";
 
@@ -19,6 +20,8 @@ export interface GateOptions {
   /** Further names and web origins. */
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
+  /** The listener is for one page, and for programs of the same user. */
+  readonly page?: PageAccess | undefined;
   readonly limits: Limits;
   readonly now?: (() => number) | undefined;
 }
@@ -30,14 +33,16 @@ export interface GateOptions {
 export type Gate = (request: IncomingMessage, isOpen: boolean) => Principal | undefined;
 
 export function createGate(options: GateOptions): Gate {
+  const { page } = options;
   const hosts = createHostList(options.host, options.port, options.hosts);
-  const origins = createOriginList(hosts, options.port, options.origins);
+  const origins = createOriginList(hosts, options.port, [...options.origins, ...(page ? [page.origin] : [])]);
   const identify = createIdentify(options);
   const wrongKeys = new WrongKeys(options.limits.wrongKeysPerMinute, options.now);
   return (request, isOpen) => {
     checkForm(request, options.limits);
     checkHost(request, hosts);
     checkOrigin(request, origins);
+    if (page) checkPage(request, page);
     const identity = identify(request);
     if (identity.type === "wrong" && !isOpen) {
       throw wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);

@@ -15,6 +15,7 @@ import { isIssued, type KnownKeys } from "./known-keys.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import type { ModelLister } from "./models-routes.ts";
+import { allowReading, answerPreflight, type PageAccess } from "./page-access.ts";
 import { checkBind } from "./public-bind.ts";
 import { Refusal } from "./refusal.ts";
 import { createRouter, type Route } from "./route.ts";
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   readonly issued?: IssuedKeys | undefined;
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
+  /** The listener is for one page, and for programs of the same user. */
+  readonly page?: PageAccess | undefined;
   readonly limits: Limits;
   readonly engine: Answerer & ModelLister;
   readonly dialects: Dialects;
@@ -57,7 +60,7 @@ const REVOCATION_MS = 1000;
 
 /** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, dialects, images, log, redactor, issued } = options;
+  const { host, limits, engine, dialects, images, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
@@ -86,6 +89,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (active.size === 0) onIdle();
     });
     try {
+      if (page) allowReading(request, response, page);
+      if (page && request.method === "OPTIONS") {
+        gate(request, true);
+        answerPreflight(request, response, page);
+        return;
+      }
       const isOpen = match.type === "found" && match.route.isOpen === true;
       const principal = gate(request, isOpen);
       exchange.principal = principal;

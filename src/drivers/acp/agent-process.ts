@@ -1,6 +1,5 @@
 import {
   type AgentCapabilities,
-  type AvailableCommand,
   type ClientConnection,
   type ContentBlock,
   client,
@@ -11,6 +10,7 @@ import {
   type RequestPermissionResponse,
   type StopReason,
 } from "@agentclientprotocol/sdk";
+import type { SlashCommand } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { minimalEnvironment } from "../../process/minimal-environment.ts";
 import { type ProcessGroup, startGroup } from "../../process/process-group.ts";
@@ -41,12 +41,13 @@ export class AgentProcess {
   readonly over: Promise<ExcursorError>;
   readonly pipe: AgentPipe;
   capabilities: AgentCapabilities = {};
-  /** What it said last that it can be told by a slash. */
-  commands: readonly AvailableCommand[] | undefined;
   readonly #options: ProcessOptions;
   readonly #group: ProcessGroup;
   readonly #connection: ClientConnection;
   readonly #listeners = new Map<string, SessionListener>();
+  /** What it said last that it can be told by a slash. */
+  #commands: readonly SlashCommand[] | undefined;
+  #onCommands = () => {};
   #stderr = "";
   #failure: ExcursorError | undefined;
 
@@ -151,6 +152,18 @@ export class AgentProcess {
     }
   }
 
+  /** Agents tell them a moment after a session has begun, if at all. */
+  async listCommands(): Promise<readonly SlashCommand[]> {
+    if (this.#commands) return this.#commands;
+    const { sessionId } = await this.newSession();
+    await new Promise<void>((resolve) => {
+      this.#onCommands = resolve;
+      setTimeout(resolve, COMMANDS_MS);
+    });
+    this.closeSession(sessionId);
+    return this.#commands ?? [];
+  }
+
   setConfigOption(sessionId: string, configId: string, value: string): Promise<unknown> {
     return this.#soon("changed no setting", (agent) =>
       agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value }),
@@ -216,7 +229,10 @@ export class AgentProcess {
   #onUpdate(notification: ReturnType<typeof readUpdate>): void {
     if (!notification) return;
     const { sessionId, update } = notification;
-    if (update.sessionUpdate === "available_commands_update") this.commands = update.availableCommands;
+    if (update.sessionUpdate === "available_commands_update") {
+      this.#commands = update.availableCommands.map(({ name, description }) => ({ name, description }));
+      this.#onCommands();
+    }
     this.#listeners.get(sessionId)?.update(update);
   }
 
@@ -227,6 +243,7 @@ export class AgentProcess {
 }
 
 const CLOSING_MS = 200;
+const COMMANDS_MS = 500;
 
 const otherVersion = (name: string, version: number): ExcursorError =>
   new ExcursorError("upstream-protocol", `The agent "${name}" speaks version ${version} of the protocol only.`, {

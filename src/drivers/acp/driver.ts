@@ -1,7 +1,7 @@
 import type { Driver, ModelInfo, Run } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import type { Principal, Turn } from "../../core/turn.ts";
+import type { Principal } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent.ts";
@@ -53,7 +53,7 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
     open(turn, context) {
       try {
         if (!isAllowed(turn.principal)) throw notForThem();
-        const [settings, model] = find(agents, turn);
+        const [settings, model] = find(agents, turn.model.id);
         return new AcpRun({ turn, context, agent: agentFor(settings), settings, model, sessions, limits: allLimits });
       } catch (error) {
         return failedRun(error);
@@ -63,14 +63,24 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
       if (!isAllowed(principal)) return [];
       return [...agents.values()].flatMap((agent) => (agent instanceof ExcursorError ? [] : [describe(agent)]));
     },
+    async listCommands(model, principal) {
+      if (!isAllowed(principal)) throw notForThem();
+      const [settings] = find(agents, model);
+      const lease = await agentFor(settings).lease();
+      try {
+        return await lease.process.listCommands();
+      } finally {
+        lease.release();
+      }
+    },
     async close() {
       await Promise.all([...running.values()].map((agent) => agent.close()));
     },
   };
 }
 
-function find(agents: AgentTable, { model }: Turn): readonly [AgentSettings, string | undefined] {
-  const [name = "", ...rest] = model.id.slice(PREFIX.length).split("/");
+function find(agents: AgentTable, model: string): readonly [AgentSettings, string | undefined] {
+  const [name = "", ...rest] = model.slice(PREFIX.length).split("/");
   const settings = agents.get(name);
   if (settings instanceof ExcursorError) throw settings;
   if (settings) return [settings, rest.length === 0 ? undefined : rest.join("/")];

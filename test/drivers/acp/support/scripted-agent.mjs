@@ -44,11 +44,6 @@ const steps = {
   environment: (turn) => steps.say(turn, Object.keys(process.env).sort().join(",")),
   arguments: (turn) => steps.say(turn, JSON.stringify(process.argv.slice(2))),
   cwd: (turn) => steps.say(turn, turn.session.cwd),
-  commands: (turn) =>
-    turn.update({
-      sessionUpdate: "available_commands_update",
-      availableCommands: [{ name: "review", description: "Look at it" }],
-    }),
   plan: (turn, content) =>
     turn.update({ sessionUpdate: "plan", entries: [{ content, priority: "high", status: "pending" }] }),
   async tool(turn, title) {
@@ -141,10 +136,13 @@ agent({ name: "scripted" })
       },
     };
   })
-  .onRequest("session/new", ({ params }) => {
+  .onRequest("session/new", ({ params, client }) => {
     const sessionId = `session-${process.pid}-${sessions.size + 1}`;
     sessions.set(sessionId, { cwd: params.cwd, model: "small" });
     note(`new ${sessionId}`);
+    const availableCommands = [{ name: "review", description: "Look at it", input: null }];
+    const update = { sessionUpdate: "available_commands_update", availableCommands };
+    setTimeout(() => client.notify("session/update", { sessionId, update }), 10);
     return { sessionId, configOptions: [modelOption("small")] };
   })
   .onRequest("session/resume", ({ params }) => {

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import type { Question } from "../../core/activity.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { AssistantMessage, Message, Principal, UserMessage } from "../../core/turn.ts";
+
+/** A conversation of the IDE. Its client sends the newest message only: what went before is kept here. */
+interface Composer {
+  readonly sessionId: string;
+  readonly messages: Message[];
+  current: { readonly turn: ComposerTurn; readonly abort: AbortController } | undefined;
+}
+
+/** One turn that is under way in a composer. */
+export interface ComposerTurn {
+  /** With the newest message. */
+  readonly messages: readonly Message[];
+  /** Aborted when it is taken back by another request. */
+  readonly signal: AbortSignal;
+  /** A question was shown to the user. */
+  ask(question: Question): void;
+  /** What the agent says. */
+  say(text: string): void;
+  /** It is over, whole or not: what was said becomes history. */
+  end(): void;
+}
+
+/** How many conversations are remembered, and how much of them. */
+const COMPOSERS = 256;
+const MESSAGES = 2000;
+
+export class Composers {
+  readonly #composers = new Map<string, Composer>();
+  readonly #questions = new Map<string, Question>();
+
+  /** The conversation's own id; it begins with the first call. */
+  sessionOf(principal: Principal, composerId: string): string {
+    return this.#get(principal, composerId).sessionId;
+  }
+
+  begin(principal: Principal, composerId: string, asked: UserMessage): ComposerTurn {
+    const composer = this.#get(principal, composerId);
+    if (composer.current) {
+      throw new ExcursorError("busy", "composerId: the answer before is still under way.", {
+        code: "composer_busy",
+        field: "composerId",
+        hint: "Wait for it, or cancel it.",
+      });
+    }
+    const abort = new AbortController();
+    const questions = new Set<string>();
+    let said = "";
+    const turn: ComposerTurn = {
+      messages: [...composer.messages, asked],
+      signal: abort.signal,
+      ask: (question) => {
+        const key = keyOf(principal, question.id);
+        questions.add(key);
+        this.#questions.set(key, question);
+      },
+      say: (text) => {
+        said += text;
+      },
+      end: () => {
+        if (composer.current?.turn !== turn) return;
+        composer.current = undefined;
+        for (const key of questions) this.#questions.delete(key);
+        const answer: AssistantMessage = { role: "assistant", content: [{ type: "text", text: said }] };
+        composer.messages.push(asked, ...(said === "" ? [] : [answer]));
+        composer.messages.splice(0, composer.messages.length - MESSAGES);
+      },
+    };
+    composer.current = { turn, abort };
+    return turn;
+  }
+
+  /** False if there is nothing to cancel. */
+  cancel(principal: Principal, composerId: string): boolean {
+    const current = this.#composers.get(keyOf(principal, composerId))?.current;
+    current?.abort.abort(new ExcursorError("canceled", "The answer was cancelled."));
+    current?.turn.end();
+    return current !== undefined;
+  }
+
+  /** False if nobody asked that, or not any more. */
+  answer(principal: Principal, questionId: string, optionId: string | undefined): boolean {
+    const key = keyOf(principal, questionId);
+    const question = this.#questions.get(key);
+    this.#questions.delete(key);
+    question?.answer(optionId);
+    return question !== undefined;
+  }
+
+  forget(principal: Principal, composerId: string): boolean {
+    this.cancel(principal, composerId);
+    return this.#composers.delete(keyOf(principal, composerId));
+  }
+
+  #get(principal: Principal, composerId: string): Composer {
+    const key = keyOf(principal, composerId);
+    const composer = this.#composers.get(key) ?? { sessionId: randomUUID(), messages: [], current: undefined };
+    // The one that was used last comes last.
+    this.#composers.delete(key);
+    this.#composers.set(key, composer);
+    for (const [oldest, { current }] of this.#composers) {
+      if (this.#composers.size <= COMPOSERS) break;
+      if (!current) this.#composers.delete(oldest);
+    }
+    return composer;
+  }
+}
+
+const keyOf = ({ id }: Principal, name: string): string => JSON.stringify([id, name]);

@@ -1,0 +1,95 @@
+import type { Activity } from "../../core/activity.ts";
+import type { ExcursorError } from "../../core/errors.ts";
+import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import { errorMessage } from "../error-message.ts";
+import type { StreamRenderer } from "../face.ts";
+import type { ComposerTurn } from "./composers.ts";
+
+const STOP_REASONS: Readonly<Record<DoneReason, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  "tool-calls": "end_turn",
+  "content-filter": "refusal",
+};
+
+/** The answer as lines of JSON. What a client does not know of them it passes over. */
+export class LineRenderer implements StreamRenderer {
+  readonly contentType = "application/x-ndjson; charset=utf-8";
+  readonly keepAlive = '{"type":"heartbeat"}\n';
+  readonly #turn: ComposerTurn;
+  #seq = 0;
+  #usage: Usage | undefined;
+
+  constructor(turn: ComposerTurn) {
+    this.#turn = turn;
+  }
+
+  step(events: readonly TurnEvent[]): string {
+    let out = "";
+    for (const event of events) out += this.#render(event);
+    return out;
+  }
+
+  fail(error: ExcursorError, requestId: string): string {
+    if (error.kind === "canceled") return this.#line({ type: "done", stopReason: "cancelled" });
+    return this.#line({ type: "error", code: error.code, message: errorMessage(error, requestId) });
+  }
+
+  #render(event: TurnEvent): string {
+    switch (event.type) {
+      case "text":
+        this.#turn.say(event.text);
+        return this.#line({ type: "text", content: event.text });
+      case "thinking":
+        return this.#line({ type: "thought", content: event.text });
+      case "thinking-done":
+        return this.#line({ type: "thought", content: "", durationMs: event.durationMs });
+      case "activity":
+        return this.#line(this.#show(event.activity));
+      case "notice":
+        return this.#line({ type: "notice", code: event.code, message: event.text });
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "done":
+        return this.#line({
+          type: "done",
+          stopReason: STOP_REASONS[event.reason],
+          ...(this.#usage && { usage: { ...this.#usage } }),
+        });
+      case "tool-call-start":
+      case "tool-call-delta":
+      case "tool-call":
+        return "";
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #show(activity: Activity): JsonObject {
+    switch (activity.type) {
+      case "tool":
+        return { ...activity.detail, type: "tool" };
+      case "plan":
+        return { type: "plan", entries: activity.entries };
+      case "question": {
+        this.#turn.ask(activity);
+        const { id, title, options, detail } = activity;
+        return {
+          type: "permission",
+          requestId: id,
+          title,
+          options: options.map((option) => ({ ...option })),
+          toolCall: detail,
+        };
+      }
+      default:
+        return activity satisfies never;
+    }
+  }
+
+  #line(line: JsonObject): string {
+    return `${JSON.stringify({ ...line, seq: this.#seq++ })}\n`;
+  }
+}

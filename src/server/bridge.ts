@@ -1,0 +1,21 @@
+import { type BridgeEngine, createBridgeDialect } from "./bridge-routes.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "./gateway.ts";
+
+export type BridgeOptions = Pick<GatewayOptions, "port" | "key" | "limits" | "images" | "log" | "redactor"> & {
+  readonly engine: GatewayOptions["engine"] & BridgeEngine;
+};
+
+/** Where the pages of the IDE come from. */
+const IDE_ORIGIN = "vscode-file://vscode-app";
+
+/** The listener for the Cursor IDE: the gateway's own, on loopback, with another key and nothing but agents. */
+export const startBridge = (options: BridgeOptions): Promise<Gateway> =>
+  startGateway({
+    ...options,
+    host: "127.0.0.1",
+    allowsTokens: false,
+    hosts: [],
+    origins: [],
+    page: { origin: IDE_ORIGIN, header: "x-excursor-bridge" },
+    dialects: [createBridgeDialect(options)],
+  });
