@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { issueTokens } from "../../src/sim/accounts.ts";
 import { startSim } from "../../src/sim/server.ts";
 import { excursor, type RunOptions } from "./support/excursor.ts";
 
@@ -107,6 +108,27 @@ describe("excursor serve", () => {
     const state = readdirSync(home).filter((name) => name.startsWith("state-"));
     expect(state.length).toBeGreaterThan(0);
     for (const name of state) expect(statSync(join(home, name)).mode & 0o077).toBe(0);
+  });
+
+  it("starts without an account on loopback: tells how to sign in, takes tokens, and knows a login as it comes", async () => {
+    const sim = await startSim();
+    const environment = { EXCURSOR_UPSTREAM: sim.url, EXCURSOR_KEY: KEY };
+    const { child, firstLine, exited } = run(["serve", "--port", "0"], { environment });
+    const url = (await firstLine()).slice("ready ".length);
+    const refused = await ask(url, "@sim say hello");
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { error: { code: "not_signed_in", message: expect.stringContaining("excursor login") } },
+    ]);
+    const { accessToken } = issueTokens("auth0|user_x", 3600);
+    expect((await ask(url, "@sim say hello", { key: `user_x::${accessToken}` })).status).toBe(200);
+    expect((await run(["login", "--api-key", "some-key"], { environment }).exited).code).toBe(0);
+    expect((await ask(url, "@sim say hello")).status).toBe(200);
+    expect((await run(["logout"], { environment }).exited).code).toBe(0);
+    expect((await ask(url, "@sim say hello")).status).toBe(401);
+    child.kill("SIGTERM");
+    expect((await exited).stderr).toContain("No Cursor account is signed in yet. In another terminal");
+    await sim.close();
   });
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
