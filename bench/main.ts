@@ -4,6 +4,7 @@ import { measureDialects } from "./dialects.ts";
 import { measureDisconnect } from "./disconnect.ts";
 import { measureFirstToken } from "./first-token.ts";
 import { measureFrameParser } from "./frame-parser.ts";
+import { measureIdePatch } from "./ide-patch.ts";
 import { measureIdleStreams } from "./idle-streams.ts";
 import { type BenchResult, holds } from "./measure.ts";
 import { measurePacedStreams } from "./paced-streams.ts";
@@ -13,6 +14,7 @@ import { measureShortRequests } from "./short-requests.ts";
 import { measureStalledReader } from "./stalled-reader.ts";
 import { openTestbed, type Testbed } from "./testbed.ts";
 import { measureTextDelta } from "./text-delta.ts";
+import { measureThinkSplitter } from "./think-splitter.ts";
 import { measureToolTask } from "./tool-task.ts";
 
 /** Every figure we claim, measured; exit code 1 if one of them does not hold here. */
@@ -31,6 +33,8 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   resume: measureResume,
   "stalled-reader": measureStalledReader,
   "cold-start": measureColdStart,
+  "ide-patch": measureIdePatch,
+  "think-splitter": measureThinkSplitter,
 };
 
 const NAME_WIDTH = 56;

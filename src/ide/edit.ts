@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { INJECTED_SOURCE } from "./injected-source.ts";
 import type { ClassSite } from "./locate.ts";
-import { CLOSE_MARK, openMark } from "./marks.ts";
+import { CLOSE_MARK, HELPER, openMark } from "./marks.ts";
 import { findPrologue } from "./prologue.ts";
 
 /** Text that goes into a bundle in front of a byte. Nothing is ever taken out. */
@@ -12,7 +12,6 @@ export interface Insertion {
   readonly what: string;
 }
 
-const HELPER = "__excursorThink";
 /** A method's own statements follow each of these unchanged. */
 const GUARDS = {
   handleTextDelta: `if(${HELPER}.text(this,arguments))return;`,

@@ -1,6 +1,6 @@
 import type { MethodDefinition } from "acorn";
 import { findEnclosingClass, isWholeWord, type ParsedClass } from "./enclosing-class.ts";
-import { FOREIGN_MARKS, findMarks, patchIdIn } from "./marks.ts";
+import { type Marks, readClassMarks, readMarks } from "./marks.ts";
 import { type Dialect, readDialect } from "./read-dialect.ts";
 
 /** Where the IDE's class takes our guards; all places in bytes of the bundle. */
@@ -19,45 +19,68 @@ export interface ClassSite {
 export type Finding =
   | { readonly type: "absent" }
   | { readonly type: "found"; readonly site: ClassSite }
-  | { readonly type: "patched"; readonly patchId: string }
-  | { readonly type: "foreign"; readonly marks: readonly string[] }
+  | Exclude<Marks, { readonly type: "none" }>
   | { readonly type: "unknown"; readonly reason: string };
 
-const ANCHOR = "handleTextDelta";
-/** The class has these too; whoever has none of them is another one that happens to have a method of that name. */
-const SIBLINGS = ["handleThinkingDelta", "handleThinkingCompleted"] as const;
+/** The class has all of these; whoever has only one is another that happens to have a method of that name. */
+const METHODS = ["handleThinkingCompleted", "handleThinkingDelta", "handleTextDelta"] as const;
+/** A name that is not more frequent is good enough to go by. */
+const FEW = 32;
 
 /**
  * Finds the class that writes answers into the chat, by what it is and not by how a version spells it: parameter names
  * and statements are free, the methods and their kind are not. Exactly one, or nothing is touched.
  */
 export function locate(bundle: Buffer): Finding {
-  const patchId = patchIdIn(bundle);
-  if (patchId !== undefined) return { type: "patched", patchId };
-  const marks = findMarks(bundle, FOREIGN_MARKS);
-  if (marks.length > 0) return { type: "foreign", marks };
+  const marks = readMarks(bundle);
+  if (marks.type !== "none") return marks;
   const owners = findOwners(bundle);
   const [owner, second] = owners;
   if (!owner) return { type: "absent" };
+  for (const { text, tree } of owners) {
+    const found = readClassMarks(text.slice(0, tree.end));
+    if (found.type !== "none") return found;
+  }
   if (second) return { type: "unknown", reason: `${owners.length} classes look like the one that shows answers` };
   return readSite(bundle, owner);
 }
 
 function findOwners(bundle: Buffer): readonly ParsedClass[] {
+  const rarest = findRarest(bundle);
   const owners = new Map<number, ParsedClass>();
-  const pattern = Buffer.from(`${ANCHOR}(`);
-  for (let at = bundle.indexOf(pattern); at !== -1; at = bundle.indexOf(pattern, at + 1)) {
-    if (!isWholeWord(bundle, at)) continue;
+  for (const at of rarest?.hits ?? []) {
     const owner = findEnclosingClass(bundle, at);
-    if (!owner || !methodsNamed(owner, ANCHOR).some((method) => byteAt(owner, method.key.start) === at)) continue;
-    if (SIBLINGS.some((name) => methodsNamed(owner, name).length > 0)) owners.set(owner.start, owner);
+    if (!owner || !methodsNamed(owner, rarest?.name ?? "").some(({ key }) => byteAt(owner, key.start) === at)) continue;
+    const known = METHODS.filter((name) => methodsNamed(owner, name).length > 0);
+    if (known.length > 1) owners.set(owner.start, owner);
   }
   return [...owners.values()];
 }
 
+/** The name with the fewest classes to parse: each search goes through up to 60 MB. */
+function findRarest(bundle: Buffer): { readonly name: string; readonly hits: readonly number[] } | undefined {
+  let rarest: { readonly name: string; readonly hits: readonly number[] } | undefined;
+  for (const name of METHODS) {
+    const hits = definitionsOf(bundle, name);
+    if (hits.length > 0 && (!rarest || hits.length < rarest.hits.length)) rarest = { name, hits };
+    if (rarest && rarest.hits.length <= FEW) break;
+  }
+  return rarest;
+}
+
+/** Where the name stands like that of a method, and not like a call of one. */
+function definitionsOf(bundle: Buffer, name: string): readonly number[] {
+  const pattern = Buffer.from(`${name}(`);
+  const hits: number[] = [];
+  for (let at = bundle.indexOf(pattern); at !== -1; at = bundle.indexOf(pattern, at + 1)) {
+    if (isWholeWord(bundle, at)) hits.push(at);
+  }
+  return hits;
+}
+
 function readSite(bundle: Buffer, owner: ParsedClass): Finding {
   const unknown = (reason: string): Finding => ({ type: "unknown", reason });
-  for (const name of [ANCHOR, ...SIBLINGS]) {
+  for (const name of METHODS) {
     const problem = problemOf(owner, name);
     if (problem !== undefined) return unknown(problem);
   }
@@ -67,8 +90,8 @@ function readSite(bundle: Buffer, owner: ParsedClass): Finding {
   for (const name of ["sendUpdate", "dispose"]) {
     if (methodsNamed(owner, name).length > 1) return unknown(`the class has ${name} twice`);
   }
-  const handleTextDelta = bodyOf(owner, ANCHOR);
-  if (handleTextDelta === undefined) return unknown(`${ANCHOR} has no body`);
+  const handleTextDelta = bodyOf(owner, "handleTextDelta");
+  if (handleTextDelta === undefined) return unknown("handleTextDelta has no body");
   // Offsets are exact only if decoding has lost nothing.
   const end = byteAt(owner, owner.tree.end);
   if (!Buffer.from(owner.text.slice(0, owner.tree.end)).equals(bundle.subarray(owner.start, end))) {

@@ -1,27 +1,31 @@
+/** The name of our helper inside the IDE; every patch of ours has it. */
+export const HELPER = "__excursorThink";
 /** Stands around what we insert, with the id of the patch. */
-const OUR_MARK = "/*excursor-think ";
-const ID = /^[0-9a-f]{12}/;
+const OPEN_MARK = "/*excursor-think ";
+const ID = /\/\*excursor-think ([0-9a-f]{12})\*\/;var $/;
 
-/** What other patchers leave in the same files. */
-export const FOREIGN_MARKS = [
-  "__thinkTagState",
-  "_origHandleTextDelta",
-  "_appendThinkContent",
-  "acpExtensionBridge",
-  "_acpRegisterProvider",
-  "__excursorThink",
-] as const;
+/** What other patchers leave anywhere in the bundle, and what they leave in the class. */
+const MARKS_ANYWHERE = ["acpExtensionBridge"];
+const MARKS_IN_CLASS = ["__thinkTagState", "_origHandleTextDelta", "_appendThinkContent"];
 
-export const openMark = (patchId: string): string => `${OUR_MARK}${patchId}*/`;
+export const openMark = (patchId: string): string => `${OPEN_MARK}${patchId}*/`;
 export const CLOSE_MARK = "/*excursor-think*/";
 
-/** Which patch of ours the bundle has. */
-export function patchIdIn(bundle: Buffer): string | undefined {
-  const at = bundle.indexOf(OUR_MARK);
-  if (at === -1) return undefined;
-  const [id] = ID.exec(bundle.toString("latin1", at + OUR_MARK.length, at + OUR_MARK.length + 12)) ?? [];
-  return id;
+/** Whose marks a bundle has: a patch of ours by its id, or those of somebody else. */
+export type Marks =
+  | { readonly type: "none" }
+  | { readonly type: "patched"; readonly patchId: string }
+  | { readonly type: "foreign"; readonly marks: readonly string[] };
+
+export function readMarks(bundle: Buffer): Marks {
+  const at = bundle.indexOf(HELPER);
+  const [, patchId] = ID.exec(bundle.toString("latin1", Math.max(0, at - 64), Math.max(0, at))) ?? [];
+  if (patchId !== undefined) return { type: "patched", patchId };
+  const marks = MARKS_ANYWHERE.filter((mark) => bundle.includes(mark));
+  // The name without the mark is what is left of a patch that somebody has taken apart.
+  return foreign(at === -1 ? marks : [HELPER, ...marks]);
 }
 
-export const findMarks = (bundle: Buffer, marks: readonly string[]): readonly string[] =>
-  marks.filter((mark) => bundle.includes(mark));
+export const readClassMarks = (text: string): Marks => foreign(MARKS_IN_CLASS.filter((mark) => text.includes(mark)));
+
+const foreign = (marks: readonly string[]): Marks => (marks.length > 0 ? { type: "foreign", marks } : { type: "none" });

@@ -21,7 +21,7 @@ export interface PatchPlan {
   readonly checksums: readonly { readonly key: string; readonly before: string; readonly after: string }[];
   readonly replacements: readonly Replacement[];
   /** The files as they came, to be kept. */
-  readonly originals: readonly Buffer[];
+  readonly originals: readonly KnownFile[];
   readonly record: PatchRecord;
 }
 
@@ -99,7 +99,7 @@ function plan(app: App, targets: readonly Target[], scheme: ChecksumScheme | und
     checksums,
     // An app that checks nothing keeps its product.json as it is; it is still ours to watch.
     replacements: all.filter(({ before, after }) => before !== after),
-    originals: [...targets.map(({ bundle }) => bundle.bytes), productFile.bytes],
+    originals: [...targets.map(({ bundle }) => bundle), productFile],
     record: {
       format: 1,
       root,

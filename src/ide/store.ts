@@ -73,9 +73,8 @@ export class Store {
     syncFolder(this.#files, this.#folder);
   }
 
-  /** Keeps a file as it is, verified on the disk when this returns. */
-  keep(set: string, bytes: Buffer): void {
-    const digest = digestOf([bytes]);
+  /** Keeps a file as it is, verified on the disk when this returns. `digest` is that of the bytes. */
+  keep(set: string, { bytes, digest }: { readonly bytes: Buffer; readonly digest: Digest }): void {
     const folder = join(this.#folder, "backups", set);
     const path = join(folder, digest);
     this.#files.mkdirSync(folder, { recursive: true, mode: 0o700 });
