@@ -87,7 +87,7 @@ it("whatever happens in whatever order, no run is left and each result comes onc
     }),
     { numRuns: 300 },
   );
-});
+}, 60_000);
 
 const TOOL = { name: "look", description: "", schema: { type: "object" } } as const;
 

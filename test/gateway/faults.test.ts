@@ -13,5 +13,5 @@ describe.each(["h2", "h1"] as const)("a task of five tools over %s", (hostConfig
     }
     expect(wrongs).toEqual([]);
     await expectOrder();
-  });
+  }, 120_000);
 });
