@@ -19,11 +19,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ide: ["core"],
   process: ["core"],
   tools: ["core", "config", "process"],
+  connect: ["core"],
   server: ["core", "config", "faces", "media", "observe"],
   sim: ["core", "gen", "wire"],
   cli: [
     "core",
     "config",
+    "connect",
     "credentials",
     "drivers",
     "faces",

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
  */
 const CLIENTS: Readonly<Record<string, { readonly version: string; readonly setUp?: string }>> = {
   "@anthropic-ai/claude-code": { version: "2.1.325" },
+  "@continuedev/cli": { version: "1.5.47" },
   "@cursor/sdk": { version: "1.0.32" },
   "@langchain/core": { version: "1.2.13" },
   "@langchain/openai": { version: "1.6.0" },

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
+import { connectCommand } from "./cli/connect.ts";
+import { disconnectCommand } from "./cli/disconnect.ts";
 import { doctorCommand } from "./cli/doctor.ts";
 import { envCommand } from "./cli/env.ts";
 import { ideCommand } from "./cli/ide.ts";
@@ -22,6 +24,8 @@ const COMMANDS = [
   serveCommand,
   chatCommand,
   modelsCommand,
+  connectCommand,
+  disconnectCommand,
   whoamiCommand,
   logoutCommand,
   keyCommand,

@@ -1,7 +1,10 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** The JSON of each server-sent event, up to `[DONE]`. A stream that stops without it was cut off. */
-export async function* readEvents(response: Response): AsyncGenerator<unknown> {
+/** The JSON of each server-sent event, up to `[DONE]` or the last one. A stream that stops without either was cut off. */
+export async function* readEvents(
+  response: Response,
+  isLast: (event: unknown) => boolean = () => false,
+): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let waiting = "";
   for await (const bytes of response.body ?? []) {
@@ -12,7 +15,9 @@ export async function* readEvents(response: Response): AsyncGenerator<unknown> {
       if (!line.startsWith("data: ")) continue;
       const data = line.slice("data: ".length);
       if (data === "[DONE]") return;
-      yield JSON.parse(data);
+      const event: unknown = JSON.parse(data);
+      yield event;
+      if (isLast(event)) return;
     }
   }
   throw new ExcursorError("upstream-failed", "The answer broke off.", { code: "answer_broke_off" });

@@ -78,9 +78,12 @@ function setAt(tree: Record<string, unknown>, key: string, value: unknown): void
 const isSecretIn = (values: ReadonlyMap<string, unknown>): boolean =>
   PLACED_SETTINGS.some(({ key, setting }) => setting.isSecret && values.has(key));
 
+/** Named by other programs: Zed reads the key of a provider called Excursor from it. */
+const FOREIGN = ["EXCURSOR_API_KEY"];
+
 /** Only told: variables of a newer version, or of somebody's scripts, should not keep us from starting. */
 function unknownVariables(environment: ConfigSources["environment"]): string[] {
-  const known = [...PLACED_SETTINGS.map(({ variable }) => variable), "EXCURSOR_HOME"];
+  const known = [...PLACED_SETTINGS.map(({ variable }) => variable), "EXCURSOR_HOME", ...FOREIGN];
   return Object.keys(environment)
     .filter((name) => name.startsWith("EXCURSOR_") && !known.includes(name))
     .map((name) => `In the environment ${unknownKey(name, known)}`);

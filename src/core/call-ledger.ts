@@ -24,6 +24,8 @@ export type LossReason =
   | "unheard"
   /** The follow-up tells another history. */
   | "edited"
+  /** It offers tools that the run was never told of, such as those that a search of the client's has found. */
+  | "retooled"
   /** It asks something new right after the results. */
   | "steered"
   /** It has not exactly the results that were asked for. */

@@ -98,6 +98,21 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", `lost ${reason}`]);
   });
 
+  it("are given up for tools that they do not know, and not for those that are gone", () => {
+    const tool = (name: string) => ({ name, description: "", schema: { type: "object" } });
+    const taken = (before: readonly string[], after: readonly string[]) => {
+      const { parking } = setUp();
+      const { live, answer, results, cancelled } = waiting();
+      parking.park(live, { ...turnOf([asked]), tools: before.map(tool) }, answer, requestOf());
+      const follow = { ...turnOf([asked, answer, ...results]), tools: after.map(tool) };
+      const found = parking.take(follow, requestOf());
+      return [found?.type === "gone" ? found.reason : found?.type, cancelled()];
+    };
+    expect(taken(["a", "b"], ["b", "a"])).toEqual(["run", 0]);
+    expect(taken(["a", "b"], ["a"])).toEqual(["run", 0]);
+    expect(taken(["search"], ["search", "found"])).toEqual(["retooled", 1]);
+  });
+
   it("are given up when their upstream ends, and when their client has not heard of the calls", () => {
     const { parking, told } = setUp();
     const [dying, unheard, late] = [waiting(), waiting(), waiting()];

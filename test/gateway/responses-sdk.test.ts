@@ -264,6 +264,25 @@ describe("tools and formats", () => {
     ]);
   });
 
+  it("tools that the client's own search finds can be called right away", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const search: OpenAI.Responses.ToolSearchTool = { type: "tool_search", execution: "client", parameters: {} };
+    const input: Item[] = [
+      {
+        role: "user",
+        content: '@sim call tool_search {"query":"eyes"} ;; wait ;; call look {"at":"x"} ;; say {{tools}}',
+      },
+    ];
+    const ask = () => client.responses.create({ model: MODEL, input, tools: [search], store: false });
+    const [searched] = (await ask()).output;
+    if (searched?.type !== "tool_search_call") throw new Error("no search");
+    expect(searched.arguments).toEqual({ query: "eyes" });
+    const { call_id } = searched;
+    input.push(searched, { type: "tool_search_output", call_id, execution: "client", tools: [look] });
+    expect((await ask()).output).toMatchObject([{ type: "function_call", name: "look", arguments: '{"at":"x"}' }]);
+  });
+
   it("parses structured output, stops at max_output_tokens, and lists what it cannot honour", async () => {
     const { start } = await setUpGateway();
     const { client } = await start();

@@ -1,4 +1,4 @@
-import { RequestError } from "@agentclientprotocol/sdk";
+import type { RequestError } from "@agentclientprotocol/sdk";
 import { ExcursorError } from "../../core/errors.ts";
 import { LineTooLong } from "../../process/line-splitter.ts";
 import type { AgentSettings } from "./agent-settings.ts";
@@ -16,7 +16,7 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
       cause: thrown,
     });
   }
-  if (!(thrown instanceof RequestError)) {
+  if (!isRequestError(thrown)) {
     return new ExcursorError("upstream-protocol", `The agent "${name}" cannot be understood.`, {
       code: "agent_protocol",
       cause: thrown,
@@ -36,6 +36,10 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
     cause: thrown,
   });
 }
+
+/** By its shape: the SDK is loaded with the first agent, and not before. */
+const isRequestError = (thrown: unknown): thrown is RequestError =>
+  thrown instanceof Error && "code" in thrown && typeof thrown.code === "number";
 
 /** Many agents say "Internal error" and put the reason beside it. */
 function wordsOf({ message, data }: RequestError): string {

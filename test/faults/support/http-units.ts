@@ -3,6 +3,8 @@ interface Unit {
   readonly bytes: Buffer;
   /** Whether it carries anything; connections are also talked about. */
   readonly counts: boolean;
+  /** Of HTTP/2. */
+  readonly stream?: number;
 }
 
 /** Cuts one direction of a connection into units; what is incomplete waits. */
@@ -28,11 +30,11 @@ function http2Splitter(hasPreface: boolean): UnitSplitter {
     if (end > bytes.length) return undefined;
     const type = bytes[at + 3] ?? 0;
     const frame = bytes.subarray(at, end);
-    if (type !== DATA) return { end, units: [{ bytes: frame, counts: type === HEADERS }] };
     const id = frame.readUInt32BE(5);
+    if (type !== DATA) return { end, units: [{ bytes: frame, counts: type === HEADERS, stream: id }] };
     const cutter = streams.get(id) ?? new EnvelopeCutter();
     streams.set(id, cutter);
-    return { end, units: cutData(frame, cutter) };
+    return { end, units: cutData(frame, cutter).map((unit) => ({ ...unit, stream: id })) };
   };
   let isOpening = hasPreface;
   return gather((bytes, at) => {

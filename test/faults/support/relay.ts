@@ -9,6 +9,8 @@ export interface Relay {
   arm(n: number, fault: Fault): void;
   /** Breaks all connections, both sides, with a TCP reset. New ones are taken at once, as after a restart. */
   breakAll(): void;
+  /** Lets nothing more through on the HTTP/2 streams that there are by now; the connection and new streams live. */
+  stallStreams(): void;
   /** Closes them in order, wherever they are. */
   closeAll(): void;
   close(): Promise<void>;
@@ -18,6 +20,8 @@ export interface Relay {
 export async function startRelay(target: () => string): Promise<Relay> {
   const sockets = new Set<Socket>();
   let count = 0;
+  let newestStream = 0;
+  let stalledStream = 0;
   let armed: { readonly n: number; readonly fault: Fault } | undefined;
   const dropAll = (drop: (socket: Socket) => void) => () => {
     for (const socket of sockets) drop(socket);
@@ -25,7 +29,9 @@ export async function startRelay(target: () => string): Promise<Relay> {
   };
   const breakAll = dropAll((socket) => socket.resetAndDestroy());
   const pass = (from: Socket, to: Socket, split: UnitSplitter) => (chunk: Buffer) => {
-    for (const { bytes, counts } of split(chunk)) {
+    for (const { bytes, counts, stream = 0 } of split(chunk)) {
+      newestStream = Math.max(newestStream, stream);
+      if (counts && stream > 0 && stream <= stalledStream) continue;
       if (counts && ++count === armed?.n) armed.fault();
       // The fault may have been the end of this connection.
       if (from.destroyed) return;
@@ -62,6 +68,9 @@ export async function startRelay(target: () => string): Promise<Relay> {
       armed = { n, fault };
     },
     breakAll,
+    stallStreams() {
+      stalledStream = newestStream;
+    },
     closeAll: dropAll((socket) => socket.destroy()),
     close: () =>
       new Promise((resolve) => {

@@ -21,7 +21,7 @@ interface GatewayProcess {
   readonly client: OpenAI;
   readonly log: () => string;
   /** Stops it as an operator would; the next one finds what it kept. */
-  stop(): Promise<number | null>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export interface Stage {
@@ -76,8 +76,8 @@ async function startProcess(
     log += chunk;
   });
   const exited = once(child, "close").then(([code]) => code as number | null);
-  const stop = async () => {
-    child.kill("SIGTERM");
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    child.kill(signal);
     return exited;
   };
   defer(stop);

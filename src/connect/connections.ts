@@ -1,0 +1,147 @@
+import { hash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ExcursorError } from "../core/errors.ts";
+import { replaceFile } from "./replace-file.ts";
+
+/** What is known of a client's configuration as it was before. */
+interface Backup {
+  readonly file: string;
+  /** In base64; absent if there was none. */
+  readonly before?: string;
+  readonly mode?: number;
+  /** What was written in its place, as a digest: nobody else's change is ever undone by mistake. */
+  readonly after: string;
+  /** Folders that were made for it, the inner ones first. */
+  readonly folders: readonly string[];
+}
+
+export interface Connection {
+  readonly id: string;
+  readonly file: string;
+  /** Somebody has changed the file since. */
+  readonly isChanged: boolean;
+}
+
+/** It holds a key, so it is for its owner alone while it does. */
+const PRIVATE = 0o600;
+
+/**
+ * Which clients are connected, with their configurations as they were, each in a file of its own in a folder of ours. A
+ * configuration is written only after what was there is safe.
+ */
+export class Connections {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  list(): readonly Connection[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder)
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => name.slice(0, -".json".length))
+      .flatMap((id) => this.find(id) ?? []);
+  }
+
+  find(id: string): Connection | undefined {
+    const backup = this.#read(id);
+    if (!backup) return undefined;
+    const { file, before, after } = backup;
+    // As it was before is fine, too: then somebody was interrupted, or has put it back by hand.
+    const original = digestOf(before === undefined ? undefined : Buffer.from(before, "base64"));
+    return { id, file, isChanged: ![after, original].includes(digestOf(readBytes(file))) };
+  }
+
+  /** Changes a client's configuration. Once more, it begins from what was there before the first time. */
+  connect(id: string, path: string, edit: (text: string) => string): void {
+    const known = this.#read(id);
+    const connection = this.find(id);
+    if (connection?.isChanged) throw changed(connection);
+    if (known && known.file !== realPath(path)) this.disconnect(id);
+    const kept = known?.file === realPath(path) ? known : takeBackup(realPath(path));
+    const before = Buffer.from(kept.before ?? "", "base64");
+    const after = Buffer.from(edit(before.toString("utf8")));
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const backup: Backup = { ...kept, after: digestOf(after) };
+    replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(backup)}\n`), PRIVATE);
+    mkdirSync(dirname(kept.file), { recursive: true });
+    replaceFile(kept.file, after, PRIVATE);
+  }
+
+  /** Puts back what was there, byte for byte, or nothing if there was nothing. With force, over any change since. */
+  disconnect(id: string, { force = false }: { readonly force?: boolean } = {}): Connection | undefined {
+    const backup = this.#read(id);
+    const connection = this.find(id);
+    if (!backup || !connection) return undefined;
+    if (connection.isChanged && !force) throw changed(connection);
+    const { file, before, mode, folders } = backup;
+    if (connection.isChanged) keepAside(file);
+    if (before === undefined) rmSync(file, { force: true });
+    else replaceFile(file, Buffer.from(before, "base64"), mode ?? PRIVATE);
+    for (const folder of folders) removeIfEmpty(folder);
+    rmSync(this.#pathOf(id), { force: true });
+    return connection;
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#folder, `${id}.json`);
+  }
+
+  #read(id: string): Backup | undefined {
+    const bytes = readBytes(this.#pathOf(id));
+    return bytes && (JSON.parse(bytes.toString("utf8")) as Backup);
+  }
+}
+
+function takeBackup(file: string): Omit<Backup, "after"> {
+  const bytes = readBytes(file);
+  if (!bytes) return { file, folders: missingFolders(dirname(file)) };
+  return { file, before: bytes.toString("base64"), mode: statSync(file).mode & 0o777, folders: [] };
+}
+
+/** Configurations are often links into a folder that somebody keeps under version control: the link stays. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function missingFolders(folder: string): readonly string[] {
+  return existsSync(folder) ? [] : [folder, ...missingFolders(dirname(folder))];
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // The client has put something of its own there.
+  }
+}
+
+function keepAside(file: string): void {
+  const bytes = readBytes(file);
+  if (bytes) replaceFile(`${file}.before-disconnect`, bytes, PRIVATE);
+}
+
+function readBytes(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new ExcursorError("forbidden", `Cannot read ${file} (${(error as NodeJS.ErrnoException).code}).`, {
+      cause: error,
+    });
+  }
+}
+
+const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
+
+const changed = ({ id, file }: Connection): ExcursorError =>
+  new ExcursorError("config", `${file} has changed since ${id} was connected.`, {
+    code: "client_config_changed",
+    hint: `\`excursor disconnect ${id} --force\` puts back what was there before, and keeps the changed one beside it.`,
+  });

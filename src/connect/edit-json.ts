@@ -1,0 +1,28 @@
+import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import type { JsonValue } from "../core/turn.ts";
+import { unreadable } from "./unreadable.ts";
+
+/** A value and where it belongs. */
+export type JsonChange = readonly [path: readonly string[], value: JsonValue];
+
+/** Sets values in JSON that may have comments and trailing commas; those stay, and so does the order. */
+export function editJson(text: string, changes: readonly JsonChange[]): string {
+  const isEmpty = text.trim() === "";
+  const whole = isEmpty ? "{}\n" : text;
+  checkObject(whole);
+  const formattingOptions = { insertSpaces: true, tabSize: indentOf(whole) };
+  return changes.reduce(
+    (edited, [path, value]) => applyEdits(edited, modify(edited, [...path], value, { formattingOptions })),
+    whole,
+  );
+}
+
+function checkObject(text: string): void {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first) throw unreadable(`${printParseErrorCode(first.error)} at position ${first.offset}`);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unreadable("it is not a JSON object");
+}
+
+const indentOf = (text: string): number => /^( +)"/m.exec(text)?.[1]?.length ?? 2;

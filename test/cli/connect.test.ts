@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RECIPES } from "../../src/connect/recipes/index.ts";
+import { setUpGateway } from "../gateway/support/gateway-process.ts";
+import { excursor } from "./support/excursor.ts";
+
+const KEY = "exc_a-key-for-tests-only-0123456789";
+const cleanups: (() => unknown)[] = [];
+let url = "";
+let folder = "";
+
+beforeAll(async () => {
+  const { start } = await setUpGateway({}, {}, (cleanup) => cleanups.push(cleanup));
+  ({ url } = await start());
+});
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "excursor-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  excursor(args, {
+    environment: { EXCURSOR_HOME: join(folder, "excursor"), EXCURSOR_KEY: KEY, HOME: join(folder, "user"), ...more },
+  }).exited;
+
+describe("excursor connect and disconnect", () => {
+  it.each(RECIPES)("$id: is written, tried, shown, and put back", async ({ id, title }) => {
+    const connected = await run(["connect", id, "--url", url]);
+    expect([connected.code, connected.stderr]).toEqual([0, ""]);
+    expect(connected.stdout).toContain(`${title} is connected.`);
+    expect(connected.stdout.match(/^ok {2}/gm)).toHaveLength(3);
+    const state = JSON.parse((await run(["connect", "--json"])).stdout) as { client: string; file: string | null }[];
+    const file = state.find(({ client }) => client === id)?.file ?? "";
+    expect(readFileSync(file, "utf8")).toContain(url);
+    const restored = await run(["disconnect"]);
+    expect([restored.code, restored.stdout]).toEqual([0, `${id}: ${file} is as it was.\n`]);
+    expect(existsSync(join(folder, "user"))).toBe(false);
+  });
+
+  it("what was there comes back byte for byte", async () => {
+    const file = join(folder, "user", ".claude", "settings.json");
+    mkdirSync(join(folder, "user", ".claude"), { recursive: true });
+    const before = '{"env":{"A":"1"},   "hooks": {}}\r\n';
+    writeFileSync(file, before);
+    const { stdout } = await run(["connect", "claude-code", "--url", url, "-m", "claude-sonnet-5", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ client: "claude-code", file, passed: [{}, {}, {}] });
+    expect(JSON.parse(readFileSync(file, "utf8")).env).toMatchObject({ A: "1", ANTHROPIC_MODEL: "claude-sonnet-5" });
+    await run(["disconnect", "claude-code"]);
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
+    ["a client that nobody knows", ["connect", "emacs"], {}, 65, /claude-code, opencode/],
+    ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:1"], {}, 69, /No gateway answers/],
+    ["a wrong key", ["connect", "aider", "--url", "URL"], { EXCURSOR_KEY: "a-wrong-key" }, 77, /API key/],
+    ["a model that is none", ["connect", "aider", "--url", "URL", "-m", "gpt-9"], {}, 65, /gpt-9/],
+    ["a port that nobody knows", ["connect", "aider"], { EXCURSOR_PORT: "0" }, 78, /The port is 0/],
+    ["what is not connected", ["disconnect", "aider"], {}, 65, /not connected/],
+  ])("%s: nothing is changed", async (_, args, environment, code, message) => {
+    const outcome = await run(
+      args.map((arg) => (arg === "URL" ? url : arg)),
+      environment,
+    );
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringMatching(message)]);
+    expect(existsSync(join(folder, "user"))).toBe(false);
+    expect(JSON.parse((await run(["connect", "--json"])).stdout)).not.toContainEqual(
+      expect.objectContaining({ file: expect.any(String) }),
+    );
+  });
+
+  it("a configuration that cannot be read is left alone", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    mkdirSync(join(folder, "user"));
+    writeFileSync(file, "a: [");
+    const { code, stderr } = await run(["connect", "aider", "--url", url]);
+    expect([code, stderr]).toEqual([78, expect.stringContaining("Nothing was changed")]);
+    expect(readFileSync(file, "utf8")).toBe("a: [");
+  });
+
+  it("one that has changed since needs force", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    await run(["connect", "aider", "--url", url]);
+    writeFileSync(file, "mine: 1\n");
+    expect((await run(["disconnect"])).stderr).toContain("--force");
+    expect((await run(["disconnect", "--force"])).code).toBe(0);
+    expect([existsSync(file), readFileSync(`${file}.before-disconnect`, "utf8")]).toEqual([false, "mine: 1\n"]);
+  });
+});

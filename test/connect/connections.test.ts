@@ -1,0 +1,131 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Connections } from "../../src/connect/connections.ts";
+
+let folder = "";
+let connections: Connections;
+let file = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "excursor-connect-"));
+  connections = new Connections(join(folder, "home", "connections"));
+  file = join(folder, "config.txt");
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const connect = (path = file) => connections.connect("client", path, (text) => `${text}with the key`);
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+it("any bytes come back as they were", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
+      writeFileSync(file, bytes);
+      connect();
+      expect(readFileSync(file, "utf8")).toContain("with the key");
+      connections.disconnect("client");
+      expect(readFileSync(file)).toEqual(Buffer.from(bytes));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it("the mode comes back, and meanwhile nobody else can read the key", () => {
+  writeFileSync(file, "x");
+  chmodSync(file, 0o644);
+  connect();
+  expect([
+    modeOf(file),
+    modeOf(join(folder, "home", "connections")),
+    modeOf(join(folder, "home", "connections", "client.json")),
+  ]).toEqual([0o600, 0o700, 0o600]);
+  connections.disconnect("client");
+  expect(modeOf(file)).toBe(0o644);
+});
+
+it("what was not there is gone again, with the folders that were made for it, but for what others put there", () => {
+  const inside = join(folder, "a", "b", "config.txt");
+  connect(inside);
+  expect(readFileSync(inside, "utf8")).toBe("with the key");
+  connections.disconnect("client");
+  expect(existsSync(join(folder, "a"))).toBe(false);
+  connect(inside);
+  writeFileSync(join(folder, "a", "theirs"), "");
+  connections.disconnect("client");
+  expect([existsSync(join(folder, "a", "b")), existsSync(join(folder, "a", "theirs"))]).toEqual([false, true]);
+});
+
+it("a link stays a link, and what it leads to is changed and restored", () => {
+  mkdirSync(join(folder, "dotfiles"));
+  const real = join(folder, "dotfiles", "config.txt");
+  writeFileSync(real, "mine ");
+  symlinkSync(real, file);
+  connect();
+  expect([lstatSync(file).isSymbolicLink(), readFileSync(real, "utf8")]).toEqual([true, "mine with the key"]);
+  connections.disconnect("client");
+  expect([lstatSync(file).isSymbolicLink(), readFileSync(real, "utf8")]).toEqual([true, "mine "]);
+});
+
+it("connecting again begins from what was there before the first time", () => {
+  writeFileSync(file, "mine ");
+  connect();
+  connect();
+  expect(readFileSync(file, "utf8")).toBe("mine with the key");
+  connections.disconnect("client");
+  expect(readFileSync(file, "utf8")).toBe("mine ");
+});
+
+it("another file of the same client: the first one is restored", () => {
+  writeFileSync(file, "mine ");
+  connect();
+  connect(join(folder, "other.txt"));
+  expect([readFileSync(file, "utf8"), readFileSync(join(folder, "other.txt"), "utf8")]).toEqual([
+    "mine ",
+    "with the key",
+  ]);
+});
+
+it("a file that somebody has changed since is left alone, unless it is forced; then the change is kept beside it", () => {
+  writeFileSync(file, "mine ");
+  connect();
+  writeFileSync(file, "changed");
+  expect(connections.list()).toEqual([{ id: "client", file, isChanged: true }]);
+  expect(() => connections.disconnect("client")).toThrow(/has changed since/);
+  expect(() => connect()).toThrow(/has changed since/);
+  expect(readFileSync(file, "utf8")).toBe("changed");
+  connections.disconnect("client", { force: true });
+  expect([readFileSync(file, "utf8"), readFileSync(`${file}.before-disconnect`, "utf8")]).toEqual(["mine ", "changed"]);
+  expect(connections.list()).toEqual([]);
+});
+
+it("one that was put back by hand, or never written, is no change", () => {
+  writeFileSync(file, "mine ");
+  connect();
+  writeFileSync(file, "mine ");
+  expect(connections.find("client")?.isChanged).toBe(false);
+  connections.disconnect("client");
+  expect(readFileSync(file, "utf8")).toBe("mine ");
+});
+
+it("an edit that fails changes nothing", () => {
+  writeFileSync(file, "mine ");
+  const fail = () => {
+    throw new Error("cannot");
+  };
+  expect(() => connections.connect("client", file, fail)).toThrow("cannot");
+  expect([readFileSync(file, "utf8"), connections.list()]).toEqual(["mine ", []]);
+});

@@ -1,0 +1,126 @@
+import { parse as parseJson } from "jsonc-parser";
+import { describe, expect, it } from "vitest";
+import { parse as parseYaml } from "yaml";
+import type { Machine, OfferedGateway } from "../../src/connect/client-recipe.ts";
+import { RECIPES } from "../../src/connect/recipes/index.ts";
+import { Secret } from "../../src/core/secret.ts";
+
+const gateway: OfferedGateway = {
+  url: "http://127.0.0.1:8787",
+  key: new Secret("the-key"),
+  model: "auto",
+  models: [
+    { id: "auto", name: "Auto", window: 200_000, isThinking: false, supportsImages: true },
+    { id: "claude-opus-4-8", name: "Opus", window: 300_000, isThinking: true, supportsImages: false },
+  ],
+};
+
+const machine = (over: Partial<Machine> = {}): Machine => ({
+  home: "/h",
+  platform: "linux",
+  environment: {},
+  exists: () => false,
+  ...over,
+});
+
+const recipe = (id: string) => {
+  const found = RECIPES.find((one) => one.id === id);
+  if (!found) throw new Error(`no recipe ${id}`);
+  return found;
+};
+
+describe("where the configuration is", () => {
+  it.each<[string, Partial<Machine>, string]>([
+    ["claude-code", {}, "/h/.claude/settings.json"],
+    ["claude-code", { environment: { CLAUDE_CONFIG_DIR: "/c" } }, "/c/settings.json"],
+    ["opencode", {}, "/h/.config/opencode/opencode.json"],
+    ["opencode", { environment: { XDG_CONFIG_HOME: "/x" } }, "/x/opencode/opencode.json"],
+    ["opencode", { exists: (path) => path.endsWith(".jsonc") }, "/h/.config/opencode/opencode.jsonc"],
+    ["codex", {}, "/h/.codex/config.toml"],
+    ["codex", { environment: { CODEX_HOME: "/c" } }, "/c/config.toml"],
+    ["continue", {}, "/h/.continue/config.yaml"],
+    ["zed", {}, "/h/.config/zed/settings.json"],
+    ["zed", { platform: "darwin", environment: { XDG_CONFIG_HOME: "/x" } }, "/h/.config/zed/settings.json"],
+    ["aider", {}, "/h/.aider.conf.yml"],
+  ])("%s, %j", (id, over, path) => {
+    expect(recipe(id).file(machine(over))).toBe(path);
+  });
+});
+
+describe("what stands in it", () => {
+  it("Claude Code", () => {
+    const edited = recipe("claude-code").edit('{"env":{"MINE":"1"},"theme":"dark"}', gateway);
+    expect(parseJson(edited)).toMatchObject({
+      theme: "dark",
+      env: {
+        MINE: "1",
+        ANTHROPIC_BASE_URL: "http://127.0.0.1:8787",
+        ANTHROPIC_AUTH_TOKEN: "the-key",
+        ANTHROPIC_MODEL: "auto",
+        ANTHROPIC_DEFAULT_OPUS_MODEL: "claude-opus-4-8",
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: "auto",
+        CLAUDE_CODE_MAX_CONTEXT_TOKENS: "200000",
+      },
+    });
+  });
+
+  it("OpenCode, with a model that is in no list", () => {
+    const edited = recipe("opencode").edit("", { ...gateway, model: "opus-high" });
+    const { provider, model } = parseJson(edited);
+    expect(model).toBe("excursor/opus-high");
+    expect(provider.excursor.options).toEqual({ baseURL: "http://127.0.0.1:8787/v1", apiKey: "the-key" });
+    expect(Object.keys(provider.excursor.models)).toEqual(["opus-high", "auto", "claude-opus-4-8"]);
+    expect(provider.excursor.models["claude-opus-4-8"]).toMatchObject({ reasoning: true, limit: { context: 300_000 } });
+  });
+
+  it("Codex", () => {
+    expect(recipe("codex").edit('approval_policy = "never"\n', gateway)).toBe(
+      [
+        'model = "auto"',
+        'model_provider = "excursor"',
+        "model_context_window = 200000",
+        'approval_policy = "never"',
+        "",
+        "[model_providers.excursor]",
+        'name = "Excursor"',
+        'base_url = "http://127.0.0.1:8787/v1"',
+        'wire_api = "responses"',
+        'experimental_bearer_token = "the-key"',
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("Continue: ours first, theirs after it, and never twice", () => {
+    const theirs = "name: mine\nmodels:\n  - name: Theirs # keep\n    provider: ollama\n";
+    const once = recipe("continue").edit(theirs, gateway);
+    expect(once).toContain("# keep");
+    expect(parseYaml(recipe("continue").edit(once, gateway))).toMatchObject({
+      name: "mine",
+      schema: "v1",
+      models: [
+        { name: "Excursor", apiBase: "http://127.0.0.1:8787/v1", apiKey: "the-key", model: "auto" },
+        { name: "Theirs" },
+      ],
+    });
+    expect(() => recipe("continue").edit("models: none\n", gateway)).toThrow(/not a list/);
+  });
+
+  it("Zed, which keeps no key in a file", () => {
+    const edited = recipe("zed").edit("// Zed settings\n{\n}\n", gateway);
+    expect(edited).not.toContain("the-key");
+    expect(parseJson(edited)).toMatchObject({
+      language_models: { openai_compatible: { Excursor: { api_url: "http://127.0.0.1:8787/v1" } } },
+      agent: { default_model: { provider: "Excursor", model: "auto" } },
+    });
+  });
+
+  it("Aider", () => {
+    expect(parseYaml(recipe("aider").edit("dark-mode: true\n", gateway))).toMatchObject({
+      "dark-mode": true,
+      model: "openai/auto",
+      "openai-api-base": "http://127.0.0.1:8787/v1",
+      "openai-api-key": "the-key",
+    });
+  });
+});
