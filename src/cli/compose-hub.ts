@@ -43,10 +43,10 @@ export async function composeHub({
     keyName,
     environment: process.env,
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
-    onTools: (connection) => {
-      log.info({ server: connection.name, tools: connection.tools.length }, "the MCP server is ready");
-      for (const problem of connection.problems) log.warn({ server: connection.name }, problem);
-    },
+  });
+  hub.onTools(({ name, tools, problems: wrong }) => {
+    log.info({ server: name, tools: tools.length }, "the MCP server is ready");
+    for (const problem of wrong) log.warn({ server: name }, problem);
   });
   if (isEager) void hub.connect();
   return hub;

@@ -1,4 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
+import { portNumber } from "./option-values.ts";
 
 const listCommand = () =>
   new Command("list")
@@ -81,7 +82,32 @@ const callCommand = () =>
       await runMcpCall(tool, args, flags);
     });
 
-const SUBCOMMANDS = [listCommand, addCommand, removeCommand, importCommand, approveCommand, testCommand, callCommand];
+const serveCommand = () =>
+  new Command("serve")
+    .description("Be one MCP server with the tools of all of them: on stdio, or over HTTP.")
+    .option("--port <n>", "over HTTP, on this port, at /mcp; 0 picks a free one", portNumber)
+    .option("--host <address>", "address to listen on; beyond loopback the key must be strong")
+    .option("--json", "print the ready line as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Over HTTP the key of the gateway is needed (excursor key), or one that was given out (excursor keys).`,
+    )
+    .action(async (flags) => {
+      const { runMcpServe } = await import("./run-mcp-serve.ts");
+      await runMcpServe(flags);
+    });
+
+const SUBCOMMANDS = [
+  listCommand,
+  addCommand,
+  removeCommand,
+  importCommand,
+  approveCommand,
+  testCommand,
+  callCommand,
+  serveCommand,
+];
 
 export const mcpCommand = () => {
   const command = new Command("mcp").description("The MCP servers whose tools Excursor runs for a model.").addHelpText(

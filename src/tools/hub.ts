@@ -23,14 +23,14 @@ export interface HubOptions {
   /** How long a turn waits for servers that are just being started. */
   readonly patienceMs?: number;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
-  /** The list of a server has changed. */
-  readonly onTools?: (connection: Connection) => void;
 }
 
 export interface Hub extends ToolHub {
   readonly connections: readonly Connection[];
   /** Connects all servers; resolves when each is there or has failed. */
   connect(): Promise<void>;
+  /** Told whenever the list of a server has changed. */
+  onTools(listener: (connection: Connection) => void): void;
   /** Every tool that a principal may use, by its name in the catalogue. */
   catalogueFor(principal: Principal): Catalogue;
   /** Runs one by that name. What goes wrong is a result; it rejects only if it was aborted. */
@@ -46,6 +46,7 @@ const OWNER = "owner";
 export function createHub(options: HubOptions): Hub {
   const { servers, environment, keys = {}, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
   const watchdog = createWatchdog();
+  const listeners: ((connection: Connection) => void)[] = [];
   const connections = servers
     .filter(({ isDisabled }) => !isDisabled)
     .map((server) => {
@@ -54,7 +55,9 @@ export function createHub(options: HubOptions): Hub {
         environment,
         watchdog,
         limits,
-        onTools: () => options.onTools?.(connection),
+        onTools: () => {
+          for (const listener of listeners) listener(connection);
+        },
         onTrouble: (error) => options.onTrouble?.(server.name, error),
       });
       return connection;
@@ -73,6 +76,7 @@ export function createHub(options: HubOptions): Hub {
   return {
     connections,
     connect,
+    onTools: (listener) => listeners.push(listener),
     catalogueFor,
     call: callTool,
     async open(principal, signal) {

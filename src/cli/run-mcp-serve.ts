@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { keyOf } from "../config/key-file.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import { createLog } from "../observe/log.ts";
+import { createRedactor } from "../observe/redactor.ts";
+import { keysPath } from "../server/gateway-keys.ts";
+import { KnownKeys } from "../server/known-keys.ts";
+import type { Hub } from "../tools/hub.ts";
+import { createHubServer } from "../tools/hub-server.ts";
+import { composeHub } from "./compose-hub.ts";
+import { serveHubOverHttp } from "./serve-hub-over-http.ts";
+import { nextSignal } from "./shutdown.ts";
+
+interface McpServeFlags {
+  readonly port?: number | undefined;
+  readonly host?: string | undefined;
+  readonly json: boolean;
+}
+
+const OWNER = { id: "owner", token: undefined };
+
+/** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is told to stop. */
+export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
+  const signal = nextSignal();
+  const { values: config, home } = loadConfig({ flags, environment: process.env });
+  const key = flags.port === undefined ? undefined : (config.key ?? keyOf(home));
+  const redactor = createRedactor();
+  const onSecret = (secret: Secret) => redactor.add(secret.reveal());
+  if (key) onSecret(key);
+  // Never to stdout: on stdio that is the protocol's.
+  const write = (text: string) => process.stderr.write(text);
+  const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
+  const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
+  const keyName = (principalId: string) => keys.withId(principalId)?.name;
+  const hub = await composeHub({ home, log, onSecret, keyName, isEager: true });
+  if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
+
+  if (key) {
+    const served = await serveHubOverHttp(hub, { ...config, key, keys });
+    process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
+    await signal;
+    await served.close();
+  } else await Promise.race([signal, serveOnStdio(hub)]);
+  await hub.close();
+  log.flush();
+  process.exit(0);
+}
+
+/** Resolves when the client has closed our stdin. */
+async function serveOnStdio(hub: Hub): Promise<void> {
+  const handle = serveStdio(() => {
+    const server = createHubServer(hub, OWNER);
+    hub.onTools(() => void server.sendToolListChanged().catch(() => {}));
+    return server;
+  });
+  await once(process.stdin, "close");
+  await handle.close();
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { Limits } from "../config/settings.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
+import { createGate } from "../server/gate.ts";
+import type { KnownKeys } from "../server/known-keys.ts";
+import { listen } from "../server/listener.ts";
+import { checkBind } from "../server/public-bind.ts";
+import { Refusal } from "../server/refusal.ts";
+import { answerByFetch } from "../tools/fetch-handler.ts";
+import type { Hub } from "../tools/hub.ts";
+import { createHubServer } from "../tools/hub-server.ts";
+
+export interface HubHttpOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly key: Secret;
+  readonly keys: KnownKeys;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly limits: Limits;
+}
+
+export interface ServedHub {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const PATH = "/mcp";
+
+/** The hub over HTTP, behind the same gate as the gateway: Host, Origin, key. Each key has the tools it may use. */
+export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
+  const { host, key, limits } = options;
+  checkBind(host, key);
+  const handler = createMcpHandler(({ authInfo }) => createHubServer(hub, principalOf(authInfo?.clientId)), {
+    maxRequestBodySize: limits.bodyBytes,
+  });
+  hub.onTools(() => handler.notify.toolsChanged());
+
+  const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
+    try {
+      const principal = gate(request, false);
+      if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
+      const authInfo = { token: "", clientId: principal?.id ?? "", scopes: [] };
+      await answerByFetch(request, response, (asked) => handler.fetch(asked, { authInfo }));
+    } catch (thrown) {
+      refuse(response, ExcursorError.from(thrown));
+    }
+  };
+  const listener = await listen({ host, port: options.port, limits, onRequest: (...pair) => void onRequest(...pair) });
+  const { port } = listener;
+  const gate = createGate({ ...options, port, allowsTokens: false });
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`,
+    async close() {
+      await handler.close();
+      await listener.close();
+    },
+  };
+}
+
+const principalOf = (id = ""): Principal => ({ id, token: undefined });
+
+/** JSON-RPC has no words for what HTTP refuses; its clients look at the status. */
+function refuse(response: ServerResponse, error: ExcursorError): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const [status, headers] = error instanceof Refusal ? [error.status, error.headers] : [error.outlets.status, {}];
+  response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
+  response.end(JSON.stringify({ error: { code: error.code, message: error.message } }));
+}
