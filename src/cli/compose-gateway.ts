@@ -93,7 +93,12 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: withToolSource(withAliases(engine, routing.aliases), config.tools),
-    dialects: createDialects({ state, images, limits: config.limits }),
+    dialects: createDialects({
+      state,
+      images,
+      limits: config.limits,
+      thinking: config.thinking === "auto" ? undefined : config.thinking,
+    }),
     images,
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {

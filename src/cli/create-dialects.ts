@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Limits } from "../config/settings.ts";
 import { Secret } from "../core/secret.ts";
+import { THINKING_STYLES, type ThinkingStyle } from "../core/thoughts.ts";
 import { createAnthropicMessagesFace } from "../faces/anthropic-messages/index.ts";
 import { modelObject, modelPage } from "../faces/anthropic-messages/models.ts";
 import type { ImageLoader } from "../faces/face.ts";
-import { createOpenAiChatFace } from "../faces/openai-chat/index.ts";
+import { createOpenAiChatFace, type OpenAiChatOptions } from "../faces/openai-chat/index.ts";
 import { modelEntry, modelList } from "../faces/openai-chat/models.ts";
 import { createResponseArchive } from "../faces/openai-responses/archive.ts";
 import { createOpenAiResponsesFace } from "../faces/openai-responses/index.ts";
@@ -17,24 +18,41 @@ import { responseRoutes } from "../server/response-routes.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createResponseStore } from "../state/response-store.ts";
 import type { StateDatabase } from "../state/state-database.ts";
+import { createThoughtStore } from "../state/thought-store.ts";
 
 export interface DialectOptions {
   readonly state: StateDatabase;
   readonly images: ImageLoader;
   readonly limits: Limits;
+  /** How Chat Completions writes thinking; unset: as each client seems to know it. */
+  readonly thinking?: ThinkingStyle | undefined;
 }
 
 /** Every dialect that the gateway speaks. */
 export function createDialects(options: DialectOptions): Dialects {
   const startedAt = new Date();
-  return [openAiChat(startedAt, options), openAiResponses(options), anthropicMessages(startedAt, options)];
+  const thoughts = createThoughtStore(options.state);
+  const { thinking } = options;
+  return [
+    openAiChat(startedAt, options, { thoughts, thinking }),
+    openAiResponses(options),
+    anthropicMessages(startedAt, options),
+    // By its base URL a client says itself how it wants to have thinking: `/tags/v1`.
+    ...THINKING_STYLES.map((style) => openAiChat(startedAt, options, { thoughts, thinking: style }, `/${style}`)),
+  ];
 }
 
-function openAiChat(startedAt: Date, { limits }: DialectOptions): Dialect {
+function openAiChat(
+  startedAt: Date,
+  { limits }: DialectOptions,
+  thinking: Pick<OpenAiChatOptions, "thinking" | "thoughts">,
+  prefix = "",
+): Dialect {
   const created = Math.floor(startedAt.getTime() / 1000);
   return {
-    face: createOpenAiChatFace({ limits: requestLimits(limits) }),
-    path: "/v1/chat/completions",
+    face: createOpenAiChatFace({ limits: requestLimits(limits), ...thinking }),
+    path: `${prefix}/v1/chat/completions`,
+    prefix,
     models: { list: (models) => modelList(models, created), one: (model) => modelEntry(model, created) },
   };
 }

@@ -1,3 +1,4 @@
+import { THINKING_STYLES } from "../core/thoughts.ts";
 import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
 import { modelNames } from "./model-names.ts";
 import {
@@ -50,6 +51,11 @@ const SETTINGS = {
     "origins like https://app.example",
     /^[a-z][a-z0-9+.-]*:\/\/[^/\s*]+$/,
   ),
+  pathSecret: secret(
+    "What paths must begin with when requests come through a tunnel.",
+    "16 to 128 letters, digits, - or _",
+    /^[\w-]{16,128}$/,
+  ),
   allowTokens: optionalBoolean("Whether a Cursor token may come as the API key. Without it: only on loopback."),
   upstream: optionalText("Another backend origin.", "an https origin, or an http one on loopback", isUpstream),
   token: secret("The token of the Cursor account.", "a token without spaces", /^[\x21-\x7e]{1,16384}$/),
@@ -91,6 +97,10 @@ const SETTINGS = {
   agents: entries("Agents that speak ACP, by name: command, args, env, passEnv, cwd, permissions, allow."),
   bridge: optionalBoolean("Whether the bridge for agents inside the Cursor IDE listens. Without it: no."),
   bridgePort: wholeNumber(37_842, "The bridge's port, on loopback; 0 picks a free one.", [0, 65_535]),
+  thinking: choice(
+    ["auto", ...THINKING_STYLES],
+    "How Chat Completions writes thinking: fields beside the text, tags in it, or not at all; auto looks who asks.",
+  ),
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {
     bodyBytes: wholeNumber(32 * MIB, "Largest request body."),

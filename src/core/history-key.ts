@@ -46,7 +46,8 @@ function canonical(message: Message): JsonValue {
       const calls = message.content.flatMap((part) =>
         part.type === "tool-call" && !part.isHubs ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
       );
-      return ["assistant", joinText(message.content), calls];
+      // Around thinking that was part of the text, line breaks get lost.
+      return ["assistant", joinText(message.content).trim(), calls];
     }
     case "tool":
       return ["tool", message.callId, joinText(message.content), digests(message.content), message.isError];

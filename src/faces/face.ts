@@ -17,6 +17,8 @@ export interface ParseContext {
   readonly principal: Principal;
   readonly requestId: string;
   readonly images: ImageLoader;
+  /** What the client says it is. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Where the bytes behind an image's URL come from: a data URL, or a guarded fetch. Checked and bounded. */

@@ -38,7 +38,7 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
       const { principal, request, response, id: requestId, signal } = exchange;
       if (!principal) throw new ExcursorError("internal", "A turn came from nobody.");
       const body = await readJson(request, response, limits);
-      const parsed = await face.parse(body, { principal, requestId, images });
+      const parsed = await face.parse(body, { principal, requestId, images, userAgent: request.headers["user-agent"] });
       exchange.notes.model = parsed.turn.model.id;
       try {
         signal.throwIfAborted();

@@ -11,6 +11,8 @@ export interface Dialect {
   readonly path: string;
   /** `GET /v1/models` in its words. */
   readonly models?: ModelRenderer;
+  /** What stands before that, if anything does. */
+  readonly prefix?: string;
   /** Tells its requests from others on a path that several dialects share, or that nobody has. Absent: nothing does. */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean;
   /** What it has beside turns and models. */
@@ -24,8 +26,9 @@ type Service = Omit<AnswerRouteOptions, "path" | "face" | "engine"> & {
   readonly engine: AnswerRouteOptions["engine"] & ModelLister;
 };
 
-export function dialectRoutes({ face, path, models, isSpokenBy, routes }: Dialect, service: Service): readonly Route[] {
-  const shared = models ? modelsRoutes("/v1/models", face, service.engine, models) : [];
+export function dialectRoutes(dialect: Dialect, service: Service): readonly Route[] {
+  const { face, path, models, prefix = "", isSpokenBy, routes } = dialect;
+  const shared = models ? modelsRoutes(`${prefix}/v1/models`, face, service.engine, models) : [];
   return [
     answerRoute({ ...service, path, face }),
     ...shared.map((route) => (isSpokenBy ? { ...route, isFor: isSpokenBy } : route)),

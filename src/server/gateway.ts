@@ -16,6 +16,7 @@ import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import type { ModelLister } from "./models-routes.ts";
 import { allowReading, answerPreflight, type PageAccess } from "./page-access.ts";
+import { createPathGuard } from "./path-secret.ts";
 import { checkBind } from "./public-bind.ts";
 import { Refusal } from "./refusal.ts";
 import { createRouter, type Route } from "./route.ts";
@@ -27,6 +28,8 @@ export interface GatewayOptions {
   readonly port: number;
   readonly key: Secret;
   readonly allowsTokens: boolean;
+  /** What comes through a tunnel must have this before its path. */
+  readonly pathSecret?: Secret | undefined;
   /** Keys that were given out beside the owner's, and what they may use. */
   readonly issued?: IssuedKeys | undefined;
   readonly hosts: readonly string[];
@@ -74,10 +77,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
 
   const findRoute = createRouter(routes);
+  const letIn = createPathGuard(options.pathSecret);
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange({ request, response, redact: (text) => redactor.redact(text) });
-    const match = findRoute(request);
+    const isLetIn = letIn(request);
+    const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
@@ -89,6 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (active.size === 0) onIdle();
     });
     try {
+      if (!isLetIn) throw noSuchRoute();
       if (page) allowReading(request, response, page);
       if (page && request.method === "OPTIONS") {
         gate(request, true);

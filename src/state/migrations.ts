@@ -87,4 +87,19 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM response_item WHERE response = OLD.key;
   END;
   `,
+  `
+  -- Thinking that clients refer to. principal: a digest. digest: of the text.
+  CREATE TABLE thought (
+    principal BLOB NOT NULL,
+    id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    text TEXT NOT NULL,
+    signature TEXT,
+    bytes INTEGER NOT NULL,
+    put_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, id)
+  ) WITHOUT ROWID;
+  CREATE INDEX thought_by_text ON thought (principal, digest);
+  CREATE INDEX thought_by_age ON thought (put_at, bytes);
+  `,
 ];

@@ -120,7 +120,7 @@ describe("which upstream answers for a model", () => {
     expect(listed.map(({ id, aliases }) => [id, ...aliases])).toEqual([
       ["gpt-5.5"],
       ["claude-sonnet-5", "sonnet"],
-      ["claude-sonnet-4-5"],
+      ["claude-older"],
       ["local/llama-4"],
       ["local/qwen"],
       ["mine"],

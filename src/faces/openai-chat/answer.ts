@@ -1,4 +1,7 @@
 import type { DoneReason } from "../../core/events.ts";
+import type { ThinkingStyle } from "../../core/thoughts.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { ThoughtKeeper } from "./thought-keeper.ts";
 
 /** What every part of one answer says about it. */
 export interface AnswerHead {
@@ -8,8 +11,12 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** The field that carries thinking; OpenAI's own API has none, and clients know different ones. */
-export type ReasoningField = "reasoning_content" | "reasoning";
+/** How an answer says what was thought. */
+export interface ThinkingOptions {
+  readonly style: ThinkingStyle;
+  /** For this answer alone. */
+  readonly keeper: ThoughtKeeper;
+}
 
 const FINISH_REASONS = {
   stop: "stop",
@@ -19,3 +26,9 @@ const FINISH_REASONS = {
 } as const satisfies Record<DoneReason, string>;
 
 export const finishReason = (reason: DoneReason) => FINISH_REASONS[reason];
+
+/** What a tool gets that takes free text: its only argument. */
+export const freeText = (args: JsonObject): string => {
+  const { input } = args;
+  return typeof input === "string" ? input : JSON.stringify(args);
+};

@@ -1,23 +1,27 @@
+import { readArguments } from "../../core/call-arguments.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../face.ts";
-import { type AnswerHead, finishReason, type ReasoningField } from "./answer.ts";
+import { type AnswerHead, finishReason, freeText, type ThinkingOptions } from "./answer.ts";
+import { ThinkingWriter } from "./thinking-writer.ts";
 import { usageObject } from "./usage.ts";
 
 /** The whole answer as one `chat.completion`. */
 export class CompletionCollector implements AnswerCollector {
   readonly #head: AnswerHead;
-  readonly #reasoningField: ReasoningField;
+  readonly #thinker: ThinkingWriter;
+  readonly #customTools: ReadonlySet<string>;
   readonly #calls = new Map<string, { readonly name: string; json: string }>();
   #text = "";
   #thinking = "";
   #usage: Usage | undefined;
   #reason: DoneReason | undefined;
 
-  constructor(head: AnswerHead, reasoningField: ReasoningField) {
+  constructor(head: AnswerHead, thinking: ThinkingOptions, customTools: ReadonlySet<string>) {
     this.#head = head;
-    this.#reasoningField = reasoningField;
+    this.#customTools = customTools;
+    this.#thinker = new ThinkingWriter(thinking);
   }
 
   step(events: readonly TurnEvent[]): void {
@@ -39,12 +43,14 @@ export class CompletionCollector implements AnswerCollector {
   }
 
   #take(event: TurnEvent): void {
+    this.#text += this.#thinker.textBefore(event);
     switch (event.type) {
       case "text":
         this.#text += event.text;
         return;
       case "thinking":
-        this.#thinking += event.text;
+        if (this.#thinker.place === "text") this.#text += event.text;
+        else if (this.#thinker.place === "fields") this.#thinking += event.text;
         return;
       case "tool-call-start":
         this.#calls.set(event.id, { name: event.name, json: "" });
@@ -73,16 +79,16 @@ export class CompletionCollector implements AnswerCollector {
   }
 
   #message(): JsonObject {
-    const calls = [...this.#calls].map(([id, { name, json }]) => ({
-      id,
-      type: "function",
-      function: { name, arguments: json },
-    }));
+    const calls = [...this.#calls].map(([id, { name, json }]) =>
+      this.#customTools.has(name)
+        ? { id, type: "custom", custom: { name, input: freeText(readArguments(json)) } }
+        : { id, type: "function", function: { name, arguments: json } },
+    );
     return {
       role: "assistant",
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
       refusal: null,
-      ...(this.#thinking !== "" && { [this.#reasoningField]: this.#thinking }),
+      ...(this.#thinking !== "" && { reasoning_content: this.#thinking, reasoning: this.#thinking }),
       ...(calls.length > 0 && { tool_calls: calls }),
     };
   }

@@ -1,15 +1,21 @@
+import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thoughts.ts";
 import type { Face } from "../face.ts";
 import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
-import type { AnswerHead, ReasoningField } from "./answer.ts";
+import type { AnswerHead } from "./answer.ts";
 import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
 import { ChunkRenderer } from "./render.ts";
+import { styleFor } from "./style-for.ts";
+import { ThoughtKeeper } from "./thought-keeper.ts";
 
 export interface OpenAiChatOptions {
   readonly limits?: Partial<RequestLimits>;
-  readonly reasoningField?: ReasoningField;
+  /** How thinking is written; unset: as the client seems to know it. */
+  readonly thinking?: ThinkingStyle | undefined;
+  /** Where thinking is kept that clients bring back changed, or by its id. */
+  readonly thoughts?: Thoughts;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -17,11 +23,14 @@ export interface OpenAiChatOptions {
 /** OpenAI's Chat Completions. */
 export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
   const limits = { ...REQUEST_LIMITS, ...options.limits };
-  const { reasoningField = "reasoning_content", now = Date.now } = options;
+  const { thoughts = NO_THOUGHTS, now = Date.now } = options;
   return {
     parse: async (body, context) => {
-      const request = readRequest(body, limits);
-      const turn = await toTurn(request, context);
+      const { request, customTools } = readRequest(body, limits);
+      const principalId = context.principal.id;
+      const style = options.thinking ?? styleFor(body, context.userAgent);
+      const turn = await toTurn(request, context, { style, thoughts, principalId });
+      const thinking = () => ({ style, keeper: new ThoughtKeeper(thoughts, principalId) });
       const created = Math.floor(now() / 1000);
       const head: AnswerHead = { id: `chatcmpl-${context.requestId}`, created, model: request.model };
       const includesUsage = request.stream_options?.include_usage ?? false;
@@ -29,8 +38,8 @@ export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
         turn,
         isStream: request.stream ?? false,
         ignored: ignoredFields(body as Readonly<Record<string, unknown>>),
-        stream: () => new ChunkRenderer(head, { includesUsage, reasoningField }),
-        collect: () => new CompletionCollector(head, reasoningField),
+        stream: () => new ChunkRenderer(head, { includesUsage, thinking: thinking(), customTools }),
+        collect: () => new CompletionCollector(head, thinking(), customTools),
       };
     },
     error: errorBody,

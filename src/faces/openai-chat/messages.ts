@@ -4,6 +4,7 @@ import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { type Content, loadParts } from "./parts.ts";
+import { type ReturnContext, readReturnedField, readReturnedText } from "./returned-thinking.ts";
 import type { ChatMessage } from "./schema.ts";
 
 export interface Conversation {
@@ -12,7 +13,11 @@ export interface Conversation {
 }
 
 /** The messages of a request, instructions apart from the conversation. */
-export async function readMessages(messages: readonly ChatMessage[], images: ImageLoader): Promise<Conversation> {
+export async function readMessages(
+  messages: readonly ChatMessage[],
+  images: ImageLoader,
+  returned: ReturnContext,
+): Promise<Conversation> {
   checkResults(messages);
   const asked = lastInstructionAsQuestion(messages);
   const last = asked.at(-1);
@@ -20,7 +25,7 @@ export async function readMessages(messages: readonly ChatMessage[], images: Ima
     throw invalid(`messages[${asked.length - 1}].role`, 'the last message must be from "user" or "tool"');
   }
   const system = asked.flatMap((message) => (isInstruction(message) ? [joinTexts(message.content)] : []));
-  const conversation = asked.map((message, index) => readMessage(message, `messages[${index}]`, images));
+  const conversation = asked.map((message, index) => readMessage(message, `messages[${index}]`, images, returned));
   return {
     system: system.filter((text) => text !== "").join("\n\n"),
     messages: (await Promise.all(conversation)).filter((message) => message !== undefined),
@@ -36,7 +41,12 @@ export function countImages(messages: readonly ChatMessage[]): number {
   return count;
 }
 
-async function readMessage(message: ChatMessage, field: string, images: ImageLoader): Promise<Message | undefined> {
+async function readMessage(
+  message: ChatMessage,
+  field: string,
+  images: ImageLoader,
+  returned: ReturnContext,
+): Promise<Message | undefined> {
   switch (message.role) {
     case "system":
     case "developer":
@@ -44,7 +54,7 @@ async function readMessage(message: ChatMessage, field: string, images: ImageLoa
     case "user":
       return { role: "user", content: await loadParts(message.content, `${field}.content`, images) };
     case "assistant":
-      return { role: "assistant", content: readAnswer(message) };
+      return { role: "assistant", content: readAnswer(message, returned) };
     case "tool": {
       const content = await loadParts(message.content ?? "", `${field}.content`, images);
       return { role: "tool", callId: message.tool_call_id, content, isError: false };
@@ -56,16 +66,26 @@ async function readMessage(message: ChatMessage, field: string, images: ImageLoa
 
 type AnswerMessage = Extract<ChatMessage, { role: "assistant" }>;
 
-function readAnswer({ content, refusal, reasoning_content, reasoning, tool_calls }: AnswerMessage): AssistantPart[] {
-  const thinking = reasoning_content || reasoning;
+function readAnswer(message: AnswerMessage, returned: ReturnContext): AssistantPart[] {
+  const { content, refusal, reasoning_content, reasoning, thinking_blocks: blocks, tool_calls } = message;
+  const thinking = blocks?.length ? undefined : reasoning_content || reasoning;
   const said = typeof content === "string" ? [content] : (content ?? []).map(textOfPart);
   const texts = [...said, refusal ?? ""].filter((text) => text !== "");
   return [
-    ...(thinking ? [{ type: "thinking", text: thinking, signature: undefined } as const] : []),
-    ...texts.map((text) => ({ type: "text", text }) as const),
+    ...(blocks ?? []).map(readBlock),
+    ...(thinking ? [readReturnedField(thinking, returned)] : []),
+    ...texts.flatMap((text) => readReturnedText(text, returned)),
     ...(tool_calls ?? []).map(readCall),
   ];
 }
+
+type ThinkingBlock = NonNullable<AnswerMessage["thinking_blocks"]>[number];
+
+const readBlock = ({ thinking, signature }: ThinkingBlock): AssistantPart => ({
+  type: "thinking",
+  text: thinking,
+  signature: signature || undefined,
+});
 
 const textOfPart = (part: Exclude<NonNullable<AnswerMessage["content"]>, string>[number]): string =>
   part.type === "text" ? part.text : part.refusal;

@@ -4,33 +4,50 @@ import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
 import { invalidRequest } from "../schema-issue.ts";
 import { countImages, readMessages } from "./messages.ts";
+import { straighten } from "./odd/straighten.ts";
 import { refuseUnsupported } from "./refusals.ts";
+import type { ReturnContext } from "./returned-thinking.ts";
 import { type ChatRequest, chatRequest } from "./schema.ts";
 import { readTools } from "./tools.ts";
 
+export interface ReadRequest {
+  readonly request: ChatRequest;
+  /** Tools that take free text, and whose calls bring free text. */
+  readonly customTools: ReadonlySet<string>;
+}
+
 /** A body as a request, or the first thing that is wrong with it. */
-export function readRequest(body: unknown, limits: RequestLimits): ChatRequest {
-  if (typeof body === "object" && body !== null) {
-    const fields = body as Readonly<Record<string, unknown>>;
-    checkCount("messages", fields["messages"], limits.maxMessages);
-    checkCount("tools", fields["tools"], limits.maxTools);
-    refuseUnsupported(fields);
-  }
+export function readRequest(given: unknown, limits: RequestLimits): ReadRequest {
+  checkCounts(given, limits);
+  const { body, customTools } = straighten(given);
+  checkCounts(body, limits);
+  if (typeof body === "object" && body !== null) refuseUnsupported(body as Readonly<Record<string, unknown>>);
   const result = chatRequest.safeParse(body);
   if (!result.success) throw invalidRequest(result.error, body);
   const images = countImages(result.data.messages);
   if (images > limits.maxImages)
     throw invalid("messages", `expected at most ${limits.maxImages} images, got ${images}`);
-  return result.data;
+  return { request: result.data, customTools };
 }
 
-export async function toTurn(request: ChatRequest, { principal, images }: ParseContext): Promise<Turn> {
+function checkCounts(body: unknown, limits: RequestLimits): void {
+  if (typeof body !== "object" || body === null) return;
+  const fields = body as Readonly<Record<string, unknown>>;
+  checkCount("messages", fields["messages"], limits.maxMessages);
+  checkCount("tools", fields["tools"], limits.maxTools);
+}
+
+export async function toTurn(
+  request: ChatRequest,
+  { principal, images }: ParseContext,
+  returned: ReturnContext,
+): Promise<Turn> {
   const { stop } = request;
   return {
     principal,
     model: { id: request.model, effort: request.reasoning_effort ?? undefined },
     ...readTools(request),
-    ...(await readMessages(request.messages, images)),
+    ...(await readMessages(request.messages, images, returned)),
     allowsParallelCalls: request.parallel_tool_calls ?? true,
     stop: (typeof stop === "string" ? [stop] : (stop ?? [])).filter((text) => text !== ""),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,

@@ -4,12 +4,15 @@ import type { JsonValue } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
 import { inOnePiece } from "../in-one-piece.ts";
 import { errorObject } from "../openai-errors.ts";
-import { type AnswerHead, finishReason, type ReasoningField } from "./answer.ts";
+import { type AnswerHead, finishReason, freeText, type ThinkingOptions } from "./answer.ts";
+import { ThinkingWriter } from "./thinking-writer.ts";
 import { usageObject } from "./usage.ts";
 
 export interface RenderOptions {
   readonly includesUsage: boolean;
-  readonly reasoningField: ReasoningField;
+  readonly thinking: ThinkingOptions;
+  /** Tools whose calls bring free text. */
+  readonly customTools: ReadonlySet<string>;
 }
 
 interface StartedCall {
@@ -27,22 +30,24 @@ export class ChunkRenderer implements StreamRenderer {
   readonly #includesUsage: boolean;
   readonly #beforeText: string;
   readonly #afterText: string;
-  readonly #beforeThinking: string;
+  readonly #thinker: ThinkingWriter;
+  readonly #customTools: ReadonlySet<string>;
   readonly #beforeDelta: string;
   readonly #afterDelta: string;
   readonly #calls = new Map<string, StartedCall>();
   #usage: Usage | undefined;
   #hasBegun = false;
 
-  constructor(head: AnswerHead, { includesUsage, reasoningField }: RenderOptions) {
+  constructor(head: AnswerHead, { includesUsage, thinking, customTools }: RenderOptions) {
     this.#head = head;
     this.#includesUsage = includesUsage;
+    this.#thinker = new ThinkingWriter(thinking);
+    this.#customTools = customTools;
     const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: "@", finish_reason: null }]));
     const at = chunk.lastIndexOf('"@"');
     this.#beforeDelta = inOnePiece(`data: ${chunk.slice(0, at)}`);
     this.#afterDelta = inOnePiece(`${chunk.slice(at + 3)}\n\n`);
     this.#beforeText = inOnePiece(`${this.#beforeDelta}{"content":`);
-    this.#beforeThinking = inOnePiece(`${this.#beforeDelta}{"${reasoningField}":`);
     this.#afterText = inOnePiece(`}${this.#afterDelta}`);
   }
 
@@ -55,20 +60,26 @@ export class ChunkRenderer implements StreamRenderer {
   }
 
   fail(error: ExcursorError, requestId: string): string {
-    return `data: ${JSON.stringify(errorObject(error, requestId))}\n\n`;
+    return `${this.#content(this.#thinker.close())}data: ${JSON.stringify(errorObject(error, requestId))}\n\n`;
   }
 
   #render(event: TurnEvent): string {
+    const before = this.#thinker.textBefore(event);
+    return before === "" ? this.#renderAlone(event) : this.#content(before) + this.#renderAlone(event);
+  }
+
+  #renderAlone(event: TurnEvent): string {
     switch (event.type) {
       case "text":
         return this.#beforeText + JSON.stringify(event.text) + this.#afterText;
       case "thinking":
-        return this.#beforeThinking + JSON.stringify(event.text) + this.#afterText;
+        return this.#renderThinking(event.text);
       case "tool-call-start":
-        return this.#startCall(event.id, event.name, "");
+        return this.#customTools.has(event.name) ? "" : this.#startCall(event.id, event.name, "");
       case "tool-call-delta":
         return this.#continueCall(event.id, event.json);
       case "tool-call":
+        if (this.#customTools.has(event.name)) return this.#customCall(event);
         return this.#completeCall(event.id, event.name, JSON.stringify(event.args));
       case "usage":
         this.#usage = event.usage;
@@ -82,6 +93,18 @@ export class ChunkRenderer implements StreamRenderer {
       default:
         return event satisfies never;
     }
+  }
+
+  #renderThinking(text: string): string {
+    if (this.#thinker.place === "nowhere") return "";
+    const json = JSON.stringify(text);
+    if (this.#thinker.place === "text") return this.#beforeText + json + this.#afterText;
+    // Some clients know the one field, some the other, and those that know both take one.
+    return `${this.#beforeDelta}{"reasoning_content":${json},"reasoning":${json}${this.#afterText}`;
+  }
+
+  #content(text: string): string {
+    return text === "" ? "" : this.#beforeText + JSON.stringify(text) + this.#afterText;
   }
 
   #startCall(id: string, name: string, json: string): string {
@@ -102,6 +125,13 @@ export class ChunkRenderer implements StreamRenderer {
     const call = this.#calls.get(id);
     if (!call) return this.#startCall(id, name, json);
     return call.hasStreamed ? "" : this.#continueCall(id, json);
+  }
+
+  /** Its text is inside of JSON, which is only whole at its end. */
+  #customCall({ id, name, args }: Extract<TurnEvent, { type: "tool-call" }>): string {
+    const index = this.#calls.size;
+    this.#calls.set(id, { index, hasStreamed: true });
+    return this.#delta({ tool_calls: [{ index, id, type: "custom", custom: { name, input: freeText(args) } }] });
   }
 
   #end(reason: DoneReason): string {

@@ -27,6 +27,12 @@ const toolCall = z.object({
   function: z.object({ name: z.string().min(1), arguments: z.string().nullish() }),
 });
 
+const thinkingBlock = z.object({
+  type: z.literal("thinking"),
+  thinking: z.string(),
+  signature: z.string().nullish(),
+});
+
 const message = z.discriminatedUnion("role", [
   z.object({ role: z.literal("system"), content: texts }),
   z.object({ role: z.literal("developer"), content: texts }),
@@ -40,6 +46,7 @@ const message = z.discriminatedUnion("role", [
     refusal: z.string().nullish(),
     reasoning_content: z.string().nullish().catch(undefined),
     reasoning: z.string().nullish().catch(undefined),
+    thinking_blocks: z.array(thinkingBlock).nullish().catch(undefined),
     tool_calls: z.array(toolCall).nullish(),
   }),
   z.object({

@@ -1,11 +1,11 @@
 import { readArguments } from "../../core/call-arguments.ts";
+import type { Thought } from "../../core/thoughts.ts";
 import type { AssistantPart, JsonObject, Message, Turn } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import type { InputItem } from "./item-schema.ts";
 import { loadParts, loadResult, partsOf, textsOf } from "./parts.ts";
-import type { Thought } from "./reasoning-seal.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
 
 /** An item with its place in the request, for complaints. */

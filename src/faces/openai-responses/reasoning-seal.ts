@@ -1,11 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
-
-/** One block of thinking. */
-export interface Thought {
-  readonly text: string;
-  readonly signature: string | undefined;
-}
+import type { Thought } from "../../core/thoughts.ts";
 
 /** What a client gets as `encrypted_content` and brings back: the thought as it was, which nobody else can read or make. */
 export interface ReasoningSeal {

@@ -1,6 +1,7 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { GatheredText } from "../../core/gathered-text.ts";
+import type { Thought } from "../../core/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
 import { inOnePiece } from "../in-one-piece.ts";
@@ -18,7 +19,6 @@ import {
   summaryPart,
   textPart,
 } from "./output-item.ts";
-import type { Thought } from "./reasoning-seal.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 export interface RenderOptions {

@@ -17,7 +17,7 @@ import { replyJson, replyStream } from "../support/api-server.ts";
 import { ask, driverOptions, failureOf, LOOK, openRun, timeless } from "../support/open-driver.ts";
 
 const ADAPTIVE = { id: "claude-sonnet-5", effort: undefined };
-const BUDGET = { id: "claude-sonnet-4-5", effort: "medium" };
+const BUDGET = { id: "claude-older", effort: "medium" };
 
 const thinkAndLook: Answer = {
   blocks: [
@@ -289,7 +289,7 @@ describe("the anthropic driver", () => {
     const models = await driver.listModels({ id: "p", token: undefined }, new AbortController().signal);
     expect(models.map(({ id, isThinking, efforts }) => [id, isThinking, efforts])).toEqual([
       ["claude-sonnet-5", true, ["low", "medium", "high"]],
-      ["claude-sonnet-4-5", true, ["low", "medium", "high"]],
+      ["claude-older", true, ["low", "medium", "high"]],
     ]);
   });
 });

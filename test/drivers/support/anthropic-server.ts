@@ -82,10 +82,10 @@ const model = (id: string, thinking: "adaptive" | "enabled") => ({
 });
 
 const MODELS = {
-  data: [model("claude-sonnet-5", "adaptive"), model("claude-sonnet-4-5", "enabled")],
+  data: [model("claude-sonnet-5", "adaptive"), model("claude-older", "enabled")],
   has_more: false,
   first_id: "claude-sonnet-5",
-  last_id: "claude-sonnet-4-5",
+  last_id: "claude-older",
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever was sent

@@ -266,7 +266,7 @@ describe("tools", () => {
   it.each<[string, object, string]>([
     ["two of one name", { tools: [tool("a"), tool("a")] }, "tools[1].function.name"],
     ["no name", { tools: [tool("")] }, "tools[0].function.name"],
-    ["another type", { tools: [{ type: "custom", custom: { name: "a" } }] }, "tools[0].type"],
+    ["another type", { tools: [{ type: "web_search" }] }, "tools[0].type"],
     ["a name with control characters", { tools: [tool("a\u0007")] }, "tools[0].function.name"],
     ["a name that is too long", { tools: [tool("a".repeat(257))] }, "tools[0].function.name"],
     ["more than can be offered", { tools: Array.from({ length: 513 }, (_, n) => tool(`t${n}`)) }, "tools"],

@@ -33,7 +33,11 @@ describe("the chunks", () => {
   it.each<[string, readonly TurnEvent[], readonly object[]]>([
     ["text", [text('a"\n\u2028'), text("b")], [role, chunk({ content: 'a"\n\u2028' }), chunk({ content: "b" })]],
     ["half a character", [text("\ud83d")], [role, chunk({ content: "\ud83d" })]],
-    ["thinking", [thinking("h"), { type: "thinking-done", durationMs: 1 }], [role, chunk({ reasoning_content: "h" })]],
+    [
+      "thinking",
+      [thinking("h"), { type: "thinking-done", durationMs: 1 }],
+      [role, chunk({ reasoning_content: "h", reasoning: "h" })],
+    ],
     ["nothing to show", [usage(), { type: "notice", code: "x", text: "y" }], []],
     ["a whole call", [{ type: "tool-call", id: "a", name: "t", args: { x: 1 } }], [role, call(0, whole)]],
     [
@@ -112,11 +116,6 @@ describe("the chunks", () => {
     const model = '"@"@\\"@",{}';
     const stream = await render({ model }, [text("a")]);
     expect(stream).toBe(written({ ...role, model }, { ...chunk({ content: "a" }), model }));
-  });
-
-  it("thinking goes under another name on request", async () => {
-    const renderer = (await parse({}, { reasoningField: "reasoning" })).stream();
-    expect(renderer.step([thinking("h")])).toBe(written(role, chunk({ reasoning: "h" })));
   });
 
   it("a failure is told as an error, without any sign of success", async () => {

@@ -1,0 +1,64 @@
+import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
+
+/**
+ * Messages that hold blocks of Anthropic's dialect or items of Responses, in this dialect's own words: calls and results
+ * stand beside the content, and images behind a URL. What is none of these stays as it is.
+ */
+export const straightMessages = (messages: unknown): unknown =>
+  Array.isArray(messages) ? messages.flatMap(straightMessage) : messages;
+
+function straightMessage(message: unknown): unknown[] {
+  if (!isFields(message)) return [message];
+  const straight = message["role"] === "assistant" ? { ...message, ...straightCalls(message) } : message;
+  const { content } = straight as Fields;
+  if (!Array.isArray(content)) return [straight];
+  if (message["role"] === "assistant") return [straightAnswer(straight, content)];
+  const results = content.filter((part) => isOfType(part, "tool_result"));
+  const shown = content.filter((part) => !isOfType(part, "tool_result")).map(straightPart);
+  if (results.length === 0) return [{ ...straight, content: shown }];
+  return [...results.map(resultMessage), ...(shown.length > 0 ? [{ ...straight, content: shown }] : [])];
+}
+
+function straightAnswer(message: Fields, content: readonly unknown[]): Fields {
+  const calls = content.filter((part) => isOfType(part, "tool_use")).map(callOf);
+  const thinking = content.filter((part) => isOfType(part, "thinking"));
+  const said = content.filter((part) => !isOfType(part, "tool_use", "thinking", "redacted_thinking"));
+  return {
+    ...message,
+    content: said.length === 0 ? null : said.map(straightPart),
+    ...(thinking.length > 0 && { thinking_blocks: thinking }),
+    ...(calls.length > 0 && { tool_calls: [...listOf(message["tool_calls"]), ...calls] }),
+  };
+}
+
+/** Calls of tools that take free text. */
+function straightCalls({ tool_calls: calls }: Fields): Fields {
+  if (!Array.isArray(calls)) return {};
+  return {
+    tool_calls: calls.map((call) => {
+      if (!isOfType(call, "custom") || !isFields(call["custom"])) return call;
+      const { name, input } = call["custom"];
+      return { id: call["id"], type: "function", function: { name, arguments: JSON.stringify({ input }) } };
+    }),
+  };
+}
+
+const callOf = ({ id, name, input }: Fields): Fields => ({
+  id,
+  type: "function",
+  function: { name, arguments: typeof input === "string" ? input : JSON.stringify(input ?? {}) },
+});
+
+const resultMessage = ({ tool_use_id, content }: Fields): Fields => ({
+  role: "tool",
+  tool_call_id: tool_use_id,
+  content: Array.isArray(content) ? content.map(straightPart) : content,
+});
+
+function straightPart(part: unknown): unknown {
+  if (isOfType(part, "input_text", "output_text")) return { type: "text", text: part["text"] };
+  if (isOfType(part, "input_image")) return { type: "image_url", image_url: part["image_url"] };
+  if (!isOfType(part, "image") || !isFields(part["source"])) return part;
+  const { type, media_type, data, url } = part["source"];
+  return { type: "image_url", image_url: { url: type === "base64" ? `data:${media_type};base64,${data}` : url } };
+}

@@ -1,0 +1,46 @@
+import { type Fields, isFields, isOfType } from "./fields.ts";
+
+/** A body of the Responses dialect that was sent here, as one of this dialect. */
+export function fromResponsesBody(body: Fields): Fields {
+  const { input, instructions, max_output_tokens, reasoning, ...rest } = body;
+  const items = Array.isArray(input) ? input : [{ role: "user", content: input }];
+  const system = typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
+  const effort = isFields(reasoning) ? reasoning["effort"] : undefined;
+  return {
+    max_tokens: max_output_tokens,
+    reasoning_effort: effort,
+    ...rest,
+    messages: joinCalls([...system, ...items.flatMap(messageOf)]),
+  };
+}
+
+function messageOf(item: unknown): unknown[] {
+  if (isOfType(item, "reasoning", "item_reference")) return [];
+  if (isOfType(item, "function_call", "custom_tool_call")) {
+    const { call_id: id, name, arguments: args, input } = item;
+    const json = item["type"] === "function_call" ? args : JSON.stringify({ input });
+    return [
+      { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name, arguments: json } }] },
+    ];
+  }
+  if (isOfType(item, "function_call_output", "custom_tool_call_output")) {
+    return [{ role: "tool", tool_call_id: item["call_id"], content: item["output"] }];
+  }
+  return [item];
+}
+
+/** Calls are items of their own there, and here part of the answer that makes them. */
+function joinCalls(messages: readonly unknown[]): unknown[] {
+  const joined: unknown[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    const isMore = isFields(last) && last["role"] === "assistant" && isFields(message) && message["content"] === null;
+    if (!isMore) {
+      joined.push(message);
+      continue;
+    }
+    const calls = [...((last["tool_calls"] as unknown[] | undefined) ?? []), ...(message["tool_calls"] as unknown[])];
+    joined[joined.length - 1] = { ...last, tool_calls: calls };
+  }
+  return joined;
+}

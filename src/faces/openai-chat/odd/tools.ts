@@ -1,0 +1,46 @@
+import { type Fields, isFields, listOf } from "./fields.ts";
+
+/** Tools in any of the frames that clients of this dialect use, in its own frame. What is none stays as it is. */
+export const straightTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(straightTool) : tools);
+
+/** The names of tools that take free text instead of JSON. */
+export const customNames = (tools: unknown): ReadonlySet<string> =>
+  new Set(listOf(tools).flatMap((tool) => (isCustom(tool) ? [String(customOf(tool)["name"])] : [])));
+
+function straightTool(tool: unknown): unknown {
+  if (!isFields(tool) || isFields(tool["function"])) return tool;
+  if (isCustom(tool)) {
+    const { name, description, format } = customOf(tool);
+    return frame({ name, description, parameters: freeText(format) });
+  }
+  if (typeof tool["name"] !== "string") return tool;
+  const { name, description, parameters, input_schema } = tool;
+  return frame({ name, description, parameters: parameters ?? input_schema });
+}
+
+const frame = (called: Fields): Fields => ({ type: "function", function: called });
+
+/** Anthropic's clients say `custom` as well, of tools with a schema. */
+const isCustom = (tool: unknown): tool is Fields =>
+  isFields(tool) && tool["type"] === "custom" && tool["input_schema"] === undefined;
+
+const customOf = (tool: Fields): Fields => (isFields(tool["custom"]) ? tool["custom"] : tool);
+
+/** Free text, in the only argument. No model here can be held to a grammar, but it can be told of it. */
+function freeText(format: unknown): Fields {
+  const given = isFields(format) ? format : {};
+  const { definition, syntax = "" } = isFields(given["grammar"]) ? given["grammar"] : given;
+  const grammar = definition ? ` It must match this ${syntax} grammar:\n${definition}` : "";
+  const description = `The whole input of the tool, as free text.${grammar}`;
+  return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
+}
+
+/** `{type: "any"}`, `{type: "tool", name}` and `{type: "function", name}` in this dialect's words. */
+export function straightChoice(choice: unknown): unknown {
+  if (!isFields(choice) || isFields(choice["function"])) return choice;
+  const { type, name } = choice;
+  if (type === "any") return "required";
+  if (type === "auto" || type === "none" || type === "required") return type;
+  if (!["tool", "function", "custom"].includes(String(type))) return choice;
+  return { type: "function", function: { name: isFields(choice["custom"]) ? choice["custom"]["name"] : name } };
+}

@@ -1,0 +1,95 @@
+import { ThinkSplitter } from "../../core/think-splitter.ts";
+import type { ThinkingStyle, Thoughts } from "../../core/thoughts.ts";
+import type { AssistantPart } from "../../core/turn.ts";
+
+/** What is known about whoever brings an answer back. */
+export interface ReturnContext {
+  readonly style: ThinkingStyle;
+  readonly thoughts: Thoughts;
+  readonly principalId: string;
+}
+
+/** Signs of blocks that we have written, whatever the style is now. */
+const OURS = /```plaintext:thinkId:|<!--thinkId:|<!--thinking-start:/;
+const MARKER = /(?:```plaintext:thinkId:([\w.]{1,128})```|<!--thinkId:([\w.]{1,128})-->)\n*/g;
+const CLOSERS = ["</think>", "</thinking>"];
+const NONCE_CLOSER = /<!--thinking-end:[0-9a-f]{8}-->$/;
+
+/**
+ * The text of an answer as a client has brought it back: blocks of thinking are cut out, also damaged ones, and those
+ * that we know are put in their place as they were thought. The others are dropped: nobody could sign them.
+ */
+export function readReturnedText(text: string, context: ReturnContext): readonly AssistantPart[] {
+  if (!mayHoldThinking(text, context.style)) return textParts(text);
+  const parts: AssistantPart[] = [];
+  let block: string | undefined;
+  const endBlock = () => {
+    if (block !== undefined) parts.push(...thoughtByText(block, context));
+    block = undefined;
+  };
+  const splitter = new ThinkSplitter();
+  for (const part of [...splitter.push(text), ...splitter.end()]) {
+    switch (part.type) {
+      case "thinking":
+        endBlock();
+        block = part.text;
+        break;
+      case "thinking-done":
+        break;
+      case "think-id":
+        block = undefined;
+        parts.push(...thoughtById(part.id, context));
+        break;
+      case "text":
+        endBlock();
+        parts.push(...withoutMarkers(part.text, context));
+        break;
+      default:
+        part satisfies never;
+    }
+  }
+  endBlock();
+  return parts;
+}
+
+/** Thinking that came back in a field of its own: as it was if we know it, else without a signature. */
+export function readReturnedField(text: string, { thoughts, principalId }: ReturnContext): AssistantPart {
+  return { type: "thinking", ...(thoughts.findByText(principalId, text) ?? { text, signature: undefined }) };
+}
+
+/** A style without tags has none to cut out, unless the conversation began in another one. */
+const mayHoldThinking = (text: string, style: ThinkingStyle): boolean =>
+  style === "tags" || style === "tags-nonce" ? /[<`]/.test(text) : OURS.test(text);
+
+/**
+ * Marks that stand alone: their block has lost its head, or was ended by what the model itself had said. One that means
+ * nothing to us is text.
+ */
+function withoutMarkers(text: string, context: ReturnContext): readonly AssistantPart[] {
+  const parts: AssistantPart[] = [];
+  let from = 0;
+  for (const { 0: marker, 1: plainId, 2: commentId, index } of text.matchAll(MARKER)) {
+    const before = text.slice(from, index);
+    const thought = thoughtById(plainId ?? commentId ?? "", context);
+    const isBehindTail = isTail(before.trimEnd());
+    if (thought.length === 0 && !isBehindTail) continue;
+    parts.push(...(isBehindTail ? [] : textParts(before)), ...thought);
+    from = index + marker.length;
+  }
+  parts.push(...textParts(text.slice(from)));
+  return parts;
+}
+
+const isTail = (text: string): boolean => CLOSERS.some((closer) => text.endsWith(closer)) || NONCE_CLOSER.test(text);
+
+function thoughtById(id: string, { thoughts, principalId }: ReturnContext): readonly AssistantPart[] {
+  const thought = thoughts.find(principalId, id);
+  return thought ? [{ type: "thinking", ...thought }] : [];
+}
+
+function thoughtByText(text: string, { thoughts, principalId }: ReturnContext): readonly AssistantPart[] {
+  const thought = thoughts.findByText(principalId, text);
+  return thought ? [{ type: "thinking", ...thought }] : [];
+}
+
+const textParts = (text: string): readonly AssistantPart[] => (text === "" ? [] : [{ type: "text", text }]);

@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { GatheredText } from "../../core/gathered-text.ts";
+import type { Thoughts } from "../../core/thoughts.ts";
+
+/** What is longer is shown and not kept: whoever gives it back has lost it. */
+const MAX_LENGTH = 1024 * 1024;
+
+/** Keeps the thinking of one answer, block by block, for when the client brings it back. */
+export class ThoughtKeeper {
+  readonly #thoughts: Thoughts;
+  readonly #principalId: string;
+  #text = new GatheredText();
+  #length = 0;
+
+  constructor(thoughts: Thoughts, principalId: string) {
+    this.#thoughts = thoughts;
+    this.#principalId = principalId;
+  }
+
+  take(text: string): void {
+    this.#length += text.length;
+    if (this.#length <= MAX_LENGTH) this.#text.add(text);
+    else this.#text.take();
+  }
+
+  /** The block is over, and nobody needs it. */
+  forget(): void {
+    this.#text = new GatheredText();
+    this.#length = 0;
+  }
+
+  /** The block is over. Gives the id under which it is found again, if it could be kept. */
+  end(signature: string | undefined): string {
+    const id = randomBytes(12).toString("hex");
+    if (this.#length <= MAX_LENGTH) {
+      this.#thoughts.keep(this.#principalId, id, { text: this.#text.take(), signature });
+    }
+    this.forget();
+    return id;
+  }
+}

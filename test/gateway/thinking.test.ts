@@ -1,0 +1,289 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import Anthropic from "@anthropic-ai/sdk";
+import { extractReasoningMiddleware, streamText, wrapLanguageModel } from "ai";
+import OpenAI from "openai";
+import { describe, expect, it } from "vitest";
+import { type Answer, signatureOf, startAnthropicServer } from "../drivers/support/anthropic-server.ts";
+import { startOpenAiServer } from "../drivers/support/openai-server.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { openOwnGateway } from "./support/own-gateway.ts";
+import { answersTo, type Messages, TOOLS } from "./support/tool-client.ts";
+
+const THOUGHT = "I should look, <b>there</b>.\n\nFirst: ☕ </thinking-about-it>";
+const MODEL = "claude-older";
+
+const looks: Answer = {
+  blocks: [
+    { type: "thinking", text: THOUGHT },
+    { type: "text", text: "\n\nLet me see." },
+    { type: "tool_use", id: "toolu_01A", name: "look", input: { at: "there" } },
+  ],
+};
+const answers: Answer = {
+  blocks: [
+    { type: "thinking", text: "Good." },
+    { type: "text", text: "Done." },
+  ],
+};
+const plain: Answer = { blocks: [{ type: "text", text: "Yes." }] };
+
+const SIGNED = { type: "thinking", thinking: THOUGHT, signature: signatureOf(THOUGHT) };
+
+async function setUp(replies: readonly Answer[], settings: object = {}) {
+  const upstream = await startAnthropicServer(...replies);
+  const gateway = await openOwnGateway({
+    anthropic: { key: "sk-ant-test", baseURL: upstream.url },
+    models: { "claude-*": { driver: "anthropic", effort: "medium" } },
+    ...settings,
+  });
+  const client = (prefix = "") => new OpenAI({ baseURL: `${gateway.url}${prefix}/v1`, apiKey: KEY, maxRetries: 0 });
+  return { upstream, gateway, client };
+}
+
+describe("thinking and tools over two turns, through OpenAI's client", () => {
+  const styles = ["fields", "tags", "tags-nonce", "none"];
+
+  it.each(styles)("the run goes on with what was thought: %s", async (style) => {
+    const { upstream, client } = await setUp([looks, answers], { thinking: style });
+    await converse(client());
+    const [first, second] = upstream.calls;
+    expect(first?.body.thinking).toEqual({ type: "enabled", budget_tokens: 8192 });
+    expect(second?.body.thinking).toEqual({ type: "enabled", budget_tokens: 8192 });
+    expect(second?.body.messages[1].content.map(({ type }: { type: string }) => type)).toEqual([
+      "thinking",
+      "text",
+      "tool_use",
+    ]);
+    expect(second?.body.messages[1].content[0]).toEqual(SIGNED);
+  });
+
+  it.each(["tags", "tags-nonce"])("after a restart it is found by its id, also if it was edited: %s", async (style) => {
+    const { upstream, client, gateway } = await setUp([looks, answers, plain], { thinking: style });
+    const messages = await converse(
+      client(),
+      async (answer) => {
+        await gateway.restart();
+        return { ...answer, content: (answer.content ?? "").replace("First", "Second") };
+      },
+      () => client(),
+    );
+    expect(upstream.calls[1]?.body.messages[1].content).toEqual([
+      SIGNED,
+      { type: "text", text: "Let me see." },
+      { type: "tool_use", id: expect.stringMatching(/^sess_/), name: "look", input: { at: "there" } },
+    ]);
+    expect(upstream.calls[1]?.body.thinking.type).toBe("enabled");
+    await client().chat.completions.create({
+      model: MODEL,
+      messages: [...messages, { role: "user", content: "sure?" }],
+      tools: TOOLS,
+    });
+    const third = upstream.calls[2]?.body.messages;
+    expect(third[1].content[0]).toEqual(SIGNED);
+    expect(third[3].content[0]).toEqual({ type: "thinking", thinking: "Good.", signature: signatureOf("Good.") });
+    expect(JSON.stringify(third)).not.toMatch(/thinkId|<think>|thinking-start/);
+  });
+
+  it("after a restart it is found by its text: fields", async () => {
+    const { upstream, client, gateway } = await setUp([looks, answers]);
+    await converse(
+      client(),
+      async (answer) => {
+        await gateway.restart();
+        return answer;
+      },
+      () => client(),
+      // The helper for streams knows no such field.
+      false,
+    );
+    expect(upstream.calls[1]?.body.messages[1].content[0]).toEqual(SIGNED);
+  });
+
+  it.each(["none", "tags"])(
+    "what nobody knows any more is left out, and the answer comes all the same: %s",
+    async (style) => {
+      const { upstream, client, gateway } = await setUp([looks, plain], { thinking: style });
+      const messages = await converse(
+        client(),
+        async (answer) => {
+          await gateway.restart();
+          return {
+            ...answer,
+            content: (answer.content ?? "").replace(/thinkId:\w+/, "thinkId:forgotten").replace("First", ""),
+          };
+        },
+        () => client(),
+      );
+      expect(messages.at(-1)).toMatchObject({ content: "Yes." });
+      expect(upstream.calls).toHaveLength(2);
+      expect(upstream.calls[1]?.body.thinking).toBeUndefined();
+      expect(JSON.stringify(upstream.calls[1]?.body)).not.toContain("signature");
+    },
+  );
+
+  async function converse(
+    client: OpenAI,
+    keep: (answer: OpenAI.ChatCompletionMessage) => Promise<OpenAI.ChatCompletionMessage> = async (answer) => answer,
+    nextClient = () => client,
+    isStream = true,
+  ): Promise<Messages> {
+    const messages: Messages = [{ role: "user", content: "look there" }];
+    const ask = { model: MODEL, messages, tools: TOOLS };
+    const first = isStream
+      ? await client.chat.completions.stream(ask).finalChatCompletion()
+      : await client.chat.completions.create(ask);
+    const given = first.choices[0]?.message;
+    if (!given) throw new Error("no answer");
+    const kept = await keep(given);
+    messages.push(kept, ...answersTo(kept));
+    const { choices } = await nextClient().chat.completions.create({ model: MODEL, messages, tools: TOOLS });
+    messages.push(choices[0]?.message ?? { role: "assistant" });
+    return messages;
+  }
+});
+
+describe("thinking through Anthropic's client", () => {
+  it("comes with its signature and goes back with it, also after a restart", async () => {
+    const { upstream, gateway } = await setUp([looks, answers]);
+    const client = () => new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 });
+    const ask = { model: MODEL, max_tokens: 20_000, thinking: { type: "enabled" as const, budget_tokens: 8192 } };
+    const tools: Anthropic.Tool[] = [
+      { name: "look", input_schema: { type: "object", properties: { at: { type: "string" } } } },
+    ];
+    const question: Anthropic.MessageParam = { role: "user", content: "look there" };
+    const first = await client()
+      .messages.stream({ ...ask, tools, messages: [question] })
+      .finalMessage();
+    expect(first.content[0]).toMatchObject(SIGNED);
+    await gateway.restart();
+    const call = first.content.find((block) => block.type === "tool_use");
+    const messages: Anthropic.MessageParam[] = [
+      question,
+      { role: "assistant", content: first.content as Anthropic.ContentBlockParam[] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: "seen" }] },
+    ];
+    const second = await client().messages.create({ ...ask, tools, messages });
+    expect(second.content.at(-1)).toMatchObject({ type: "text", text: "Done." });
+    expect(upstream.calls[1]?.body.messages[1].content[0]).toEqual(SIGNED);
+  });
+});
+
+describe("the AI SDK shows what was thought, once", () => {
+  const ask = async (url: string, tagName?: string) => {
+    const provider = createOpenAICompatible({ name: "excursor", baseURL: url, apiKey: KEY });
+    const model = provider(MODEL);
+    const wrapped = tagName ? wrapLanguageModel({ model, middleware: extractReasoningMiddleware({ tagName }) }) : model;
+    const stream = streamText({ model: wrapped, prompt: "x", maxRetries: 0 });
+    const parts: string[] = [];
+    for await (const { type } of stream.fullStream) if (/^(reasoning|text)-start$/.test(type)) parts.push(type);
+    return { parts, reasoning: await stream.reasoningText, text: await stream.text };
+  };
+
+  it("fields", async () => {
+    const { gateway } = await setUp([answers]);
+    const { parts, reasoning, text } = await ask(`${gateway.url}/v1`);
+    expect(parts).toEqual(["reasoning-start", "text-start"]);
+    expect([reasoning, text]).toEqual(["Good.", "Done."]);
+  });
+
+  it("tags, with the middleware that it has for them", async () => {
+    const { gateway } = await setUp([answers]);
+    const { parts, reasoning, text } = await ask(`${gateway.url}/tags/v1`, "think");
+    expect(parts).toEqual(["reasoning-start", "text-start"]);
+    expect(reasoning?.trim()).toBe("Good.");
+    expect(text).toMatch(/Done\.$/);
+  });
+
+  it("none", async () => {
+    const { gateway } = await setUp([answers]);
+    expect(await ask(`${gateway.url}/none/v1`)).toEqual({ parts: ["text-start"], reasoning: undefined, text: "Done." });
+  });
+
+  it("tags-nonce is text to it", async () => {
+    const { gateway } = await setUp([answers]);
+    const { parts, text } = await ask(`${gateway.url}/tags-nonce/v1`);
+    expect(parts).toEqual(["text-start"]);
+    expect(text).toMatch(
+      /^<!--thinking-start:\w{8}-->\nGood\.\n<!--thinking-end:\w{8}-->\n<!--thinkId:\w+-->\nDone\.$/,
+    );
+  });
+});
+
+describe("the style", () => {
+  it.each([
+    ["/v1", { thinking: "tags" }, {}, /^<think>/],
+    ["/fields/v1", { thinking: "tags" }, {}, /^Done/],
+    ["/tags/v1", { thinking: "none" }, {}, /^<think>/],
+    ["/v1", {}, { "user-agent": "Cursor/3.2.0" }, /^<think>/],
+    ["/v1", { thinking: "fields" }, { "user-agent": "Cursor/3.2.0" }, /^Done/],
+  ])("by path before setting before client: %s with %j and %j", async (path, settings, headers, expected) => {
+    const { gateway } = await setUp([answers], settings);
+    const response = await fetch(`${gateway.url}${path}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "x" }] }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: as a client reads it
+    expect(((await response.json()) as any).choices[0].message.content).toMatch(expected);
+  });
+});
+
+describe("what goes wrong", () => {
+  it("in the middle of thinking: the block is closed, and the error is the dialect's", async () => {
+    const error = { type: "overloaded_error", message: "Overloaded" };
+    const { client } = await setUp([{ blocks: [{ type: "thinking", text: "hm" }], error }]);
+    const stream = await client("/tags").chat.completions.create({
+      model: MODEL,
+      messages: [{ role: "user", content: "x" }],
+      stream: true,
+    });
+    let content = "";
+    const reading = (async () => {
+      for await (const { choices } of stream) content += choices[0]?.delta.content ?? "";
+    })();
+    await expect(reading).rejects.toThrow(/Overloaded/);
+    expect(content).toMatch(/^<think>\nhm\n<\/think>\n```plaintext:thinkId:\w+```\n$/);
+  });
+
+  it("a wrong key is a 401 that says whose, and the key is nowhere", async () => {
+    const upstream = await startAnthropicServer();
+    const gateway = await openOwnGateway({
+      anthropic: { key: "wrong", baseURL: upstream.url },
+      models: { "claude-*": "anthropic" },
+      logLevel: "debug",
+    });
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
+    const asking = client.chat.completions.create({ model: MODEL, messages: [{ role: "user", content: "x" }] });
+    await expect(asking).rejects.toMatchObject({
+      status: 401,
+      code: "upstream_key_refused",
+      message: expect.stringContaining("refuses the key"),
+    });
+    expect(gateway.log()).not.toContain("wrong");
+  });
+
+  it("a name that leads nowhere is a 4xx", async () => {
+    const { client } = await setUp([]);
+    const asking = client().chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content: "x" }] });
+    await expect(asking).rejects.toMatchObject({ status: expect.any(Number) });
+  });
+});
+
+it("a local model that writes tags thinks, in every style", async () => {
+  const upstream = await startOpenAiServer(
+    [{ content: "<think>\nhm" }, { content: "\n</think>\n\nok" }],
+    [{ content: "<think>hm</think>ok" }],
+  );
+  const gateway = await openOwnGateway({ models: { "local/*": { driver: "openai", baseURL: `${upstream.url}/v1` } } });
+  const client = (prefix: string) => new OpenAI({ baseURL: `${gateway.url}${prefix}/v1`, apiKey: KEY, maxRetries: 0 });
+  const ask = (prefix: string) =>
+    client(prefix).chat.completions.create({ model: "local/llama-4", messages: [{ role: "user", content: "x" }] });
+  expect((await ask("")).choices[0]?.message).toMatchObject({
+    content: "ok",
+    reasoning_content: "hm",
+    reasoning: "hm",
+  });
+  expect((await ask("/none")).choices[0]?.message.content).toBe("ok");
+  const { data } = await client("").models.list();
+  expect(data.map(({ id }) => id)).toEqual(["local/llama-4", "local/qwen"]);
+});
