@@ -50,9 +50,16 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
   const lock = createProcessLock(join(home, "accounts.lock"));
   const read = () => readAccounts(path, onNotice);
   const change = (keepsPrevious: boolean, edit: (accounts: Map<string, WrittenAccount>) => void) => {
-    const accounts = new Map(read());
+    let isDamaged = false;
+    const accounts = new Map(
+      readAccounts(path, (text) => {
+        isDamaged = true;
+        onNotice(text);
+      }),
+    );
     edit(accounts);
-    writeAccounts(path, accounts, keepsPrevious);
+    // What is damaged is no use as the one before.
+    writeAccounts(path, accounts, keepsPrevious && !isDamaged);
   };
   // Two homes may have accounts of the same name, and the system has one keychain.
   const entryOf = (name: string) => `${name} ${hash("sha256", home, "hex").slice(0, 16)}`;

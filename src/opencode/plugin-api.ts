@@ -27,9 +27,7 @@ export interface AuthHook {
 }
 
 /** What OpenCode keeps; other plugins for Cursor keep `refresh|apiKey` in it. */
-type StoredAuth =
-  | { readonly type: "oauth"; readonly refresh: string }
-  | { readonly type: "api"; readonly key: string };
+type StoredAuth = { readonly type: "oauth"; readonly refresh: string } | { readonly type: "api"; readonly key: string };
 
 interface BrowserMethod {
   readonly type: "oauth";

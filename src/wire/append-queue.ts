@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { ExcursorError } from "../core/errors.ts";
 import { BidiAppendRequestSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import type { HttpTransport } from "./http.ts";
-import { callHttp } from "./http-call.ts";
+import { callHttp, type HttpAnswer } from "./http-call.ts";
 import { fromFailedResponse } from "./http-errors.ts";
 import type { WireLimits } from "./limits.ts";
 
@@ -11,6 +11,8 @@ export interface AppendOptions {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Other headers after a 401, with a token that may be better; undefined if there are none. */
+  readonly renewHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
   readonly requestId: string;
   readonly limits: WireLimits;
   readonly maxInFlight: number;
@@ -31,12 +33,14 @@ export class AppendQueue {
   readonly #options: AppendOptions;
   readonly #waiting: Uint8Array[] = [];
   readonly #stopping = new AbortController();
+  #headers: Readonly<Record<string, string>>;
   #next = 0n;
   #inFlight = 0;
   #needsDrain = false;
 
   constructor(options: AppendOptions) {
     this.#options = options;
+    this.#headers = options.headers;
   }
 
   /** False when as many appends are under way as may be, and this one has to wait. */
@@ -66,17 +70,29 @@ export class AppendQueue {
     }
   }
 
+  /** A run may outlive its token. Whoever was refused for that was not heard, and may say it once more. */
   async #append(body: Uint8Array): Promise<void> {
-    const { transport, origin, path, headers, limits, timeoutMs, bytesPerSecond } = this.#options;
-    const answer = await callHttp({
+    let answer = await this.#call(body);
+    if (answer.head.status === 401) {
+      const renewed = await this.#options.renewHeaders?.();
+      if (renewed) {
+        this.#headers = renewed;
+        answer = await this.#call(body);
+      }
+    }
+    if (answer.head.status !== 200) throw fromFailedResponse(answer.head, answer.body);
+  }
+
+  #call(body: Uint8Array): Promise<HttpAnswer> {
+    const { transport, origin, path, limits, timeoutMs, bytesPerSecond } = this.#options;
+    return callHttp({
       transport,
-      request: { origin, path, headers },
+      request: { origin, path, headers: this.#headers },
       body,
       limits,
       timeoutMs: timeoutMs + (body.length / bytesPerSecond) * 1000,
       signal: this.#stopping.signal,
     });
-    if (answer.head.status !== 200) throw fromFailedResponse(answer.head, answer.body);
   }
 
   #landed(): void {

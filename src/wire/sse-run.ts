@@ -20,6 +20,8 @@ export interface SseRunOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** As {@link file://./headers.ts} makes them for `append`. */
   readonly appendHeaders: Readonly<Record<string, string>>;
+  /** Others, once an append was refused with 401; undefined if there are none. */
+  readonly renewAppendHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
   readonly listener: RunListener;
   readonly signal?: AbortSignal;
   readonly limits?: Partial<WireLimits>;
@@ -48,6 +50,7 @@ export function openSseRun(options: SseRunOptions): RunStream {
     origin,
     path: APPEND_PATH,
     headers: options.appendHeaders,
+    renewHeaders: options.renewAppendHeaders,
     requestId,
     limits,
     maxInFlight: options.maxAppendsInFlight ?? 16,

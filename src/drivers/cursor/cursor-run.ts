@@ -148,10 +148,11 @@ export class CursorRun implements Run {
     const [plan, prompt, attempts] = [this.#plan, this.#prompt, this.#attempts];
     if (!plan || !prompt || !attempts || this.#phase === "over") return;
     const caller = { ...plan.caller, ghostMode: plan.endpoint.ghostMode, ...attempts.open() };
-    this.#stream = new AgentStream(this.#parts.transports, plan.endpoint, caller, {
-      message: (payload) => this.#receive(payload),
-      done: (error, end) => this.#onDone(error, end),
-    });
+    const listener = {
+      message: (payload: Uint8Array) => this.#receive(payload),
+      done: (error: ExcursorError | undefined, end: RunEnd) => this.#onDone(error, end),
+    };
+    this.#stream = new AgentStream(this.#parts.transports, plan.endpoint, caller, listener, () => this.#renewToken());
     const { conversationId, state, action } = prompt;
     const isResumed = this.#state !== undefined;
     this.#send(
@@ -368,6 +369,14 @@ export class CursorRun implements Run {
     }
     if (next.type === "rebuild" && this.#plan) this.#prompt = rebuildPrompt(this.#plan.turn);
     this.#timer = setTimeout(() => this.#open(), next.pauseMs);
+  }
+
+  /** A run that has begun goes on with a new token where its transport sends one with every message. */
+  async #renewToken(): Promise<string | undefined> {
+    if (!this.#hasBegun || !this.#plan) return undefined;
+    const plan = await this.#parts.renew(this.#plan);
+    this.#plan = plan ?? this.#plan;
+    return plan?.caller.token;
   }
 
   async #renew(refusal: ExcursorError): Promise<void> {

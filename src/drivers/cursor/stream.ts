@@ -29,6 +29,8 @@ export class AgentStream {
     endpoint: Endpoint,
     caller: Caller & { readonly requestId: string },
     listener: RunListener,
+    /** Another token for what is still to be sent, once this one is refused; undefined if there is none. */
+    renewToken: () => Promise<string | undefined>,
   ) {
     const { requestId } = caller;
     const { origin, transport } = endpoint;
@@ -49,6 +51,10 @@ export class AgentStream {
             requestId,
             headers: callHeaders("run-sse", caller),
             appendHeaders: callHeaders("append", caller),
+            renewAppendHeaders: async () => {
+              const token = await renewToken();
+              return token === undefined ? undefined : callHeaders("append", { ...caller, token });
+            },
             listener: guarded,
           });
   }

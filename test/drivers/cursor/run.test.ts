@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AccessTokens } from "../../../src/core/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { issueTokens } from "../../../src/sim/accounts.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
@@ -128,6 +129,32 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     const refused = ["", "unauthenticated"];
     expect(outcomes).toEqual([["hello", undefined], refused, refused]);
     expect(renewals).toEqual(["invalid-first", "invalid-first", "invalid-first"]);
+  });
+
+  it("outlives its token: what is sent after it has expired goes with a new one (REL-22)", async () => {
+    const renewals: string[] = [];
+    const [first, second] = [3600, 36_000].map((ttlS) => issueTokens("auth0|user_x", ttlS).accessToken);
+    const access: AccessTokens = {
+      get: async () => ({ account: "a", token: new Secret(first ?? "") }),
+      renew: async (_, refused) => {
+        renewals.push(refused.reveal());
+        return { account: "a", token: new Secret(second ?? "") };
+      },
+    };
+    const { driver } = await setUpDriver(transport, { access });
+    const run = open(driver, aTurn([user("@sim call look {} ;; say {{result}} {{reused}}")], { tools: [look] }));
+    const { events } = await read(run);
+    const [call] = events.flatMap((event) => (event.type === "tool-call" ? [event] : []));
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now").mockReturnValue(now + 2 * 3_600_000);
+    run.answer(
+      [{ role: "tool", callId: call?.id ?? "", content: [{ type: "text", text: "seen" }], isError: false }],
+      [],
+    );
+    const { text, error } = await read(run);
+    clock.mockRestore();
+    expect([text, error]).toEqual(["seen stream", undefined]);
+    expect(new Set(renewals)).toEqual(new Set(transport === "h1" ? [first] : []));
   });
 
   it("tries the other encoding of the model once, at zero tokens, and remembers it", async () => {
