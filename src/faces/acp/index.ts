@@ -50,10 +50,7 @@ export function createAcpFace(composers: Composers): Face {
 
 function rememberingCollector(turn: ComposerTurn, model: string): AnswerCollector {
   const now = Date.now();
-  const collector = new CompletionCollector(
-    { id: `acp-${now}`, created: Math.floor(now / 1000), model },
-    "reasoning_content",
-  );
+  const collector = new CompletionCollector({ id: `acp-${now}`, created: Math.floor(now / 1000), model });
   return {
     step(events: readonly TurnEvent[]) {
       for (const event of events) if (event.type === "text") turn.say(event.text);

@@ -1,7 +1,7 @@
 import type { DoneReason } from "../../core/events.ts";
-import type { ThinkingStyle } from "../../core/thoughts.ts";
+import { NO_THOUGHTS, type ThinkingStyle } from "../../core/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { ThoughtKeeper } from "./thought-keeper.ts";
+import { ThoughtKeeper } from "./thought-keeper.ts";
 
 /** What every part of one answer says about it. */
 export interface AnswerHead {
@@ -17,6 +17,9 @@ export interface ThinkingOptions {
   /** For this answer alone. */
   readonly keeper: ThoughtKeeper;
 }
+
+/** Beside the text, and nobody brings it back. */
+export const inFields = (): ThinkingOptions => ({ style: "fields", keeper: new ThoughtKeeper(NO_THOUGHTS, "") });
 
 const FINISH_REASONS = {
   stop: "stop",

@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../face.ts";
-import { type AnswerHead, finishReason, freeText, type ThinkingOptions } from "./answer.ts";
+import { type AnswerHead, finishReason, freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 import { usageObject } from "./usage.ts";
 
@@ -18,7 +18,7 @@ export class CompletionCollector implements AnswerCollector {
   #usage: Usage | undefined;
   #reason: DoneReason | undefined;
 
-  constructor(head: AnswerHead, thinking: ThinkingOptions, customTools: ReadonlySet<string>) {
+  constructor(head: AnswerHead, thinking = inFields(), customTools: ReadonlySet<string> = new Set()) {
     this.#head = head;
     this.#customTools = customTools;
     this.#thinker = new ThinkingWriter(thinking);

@@ -4,7 +4,7 @@ import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { type Content, loadParts } from "./parts.ts";
-import { NOTHING_KNOWN, type ReturnContext, readReturnedField, readReturnedText } from "./returned-thinking.ts";
+import { type ReturnContext, readReturnedField, readReturnedText } from "./returned-thinking.ts";
 import type { ChatMessage } from "./schema.ts";
 
 export interface Conversation {
@@ -16,7 +16,7 @@ export interface Conversation {
 export async function readMessages(
   messages: readonly ChatMessage[],
   images: ImageLoader,
-  returned = NOTHING_KNOWN,
+  returned: ReturnContext,
 ): Promise<Conversation> {
   checkResults(messages);
   const asked = lastInstructionAsQuestion(messages);

@@ -1,5 +1,5 @@
 import { ThinkSplitter } from "../../core/think-splitter.ts";
-import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thoughts.ts";
+import type { ThinkingStyle, Thoughts } from "../../core/thoughts.ts";
 import type { AssistantPart } from "../../core/turn.ts";
 
 /** What is known about whoever brings an answer back. */
@@ -8,9 +8,6 @@ export interface ReturnContext {
   readonly thoughts: Thoughts;
   readonly principalId: string;
 }
-
-/** Of somebody who was never shown thinking as text. */
-export const NOTHING_KNOWN: ReturnContext = { style: "fields", thoughts: NO_THOUGHTS, principalId: "" };
 
 /** Signs of blocks that we have written, whatever the style is now. */
 const OURS = /```plaintext:thinkId:|<!--thinkId:|<!--thinking-start:/;
