@@ -10,6 +10,7 @@ import { type BenchResult, holds } from "./measure.ts";
 import { measurePacedStreams } from "./paced-streams.ts";
 import { measureParkedRuns, measureResume } from "./parked-runs.ts";
 import { isPinned } from "./processes.ts";
+import { measureRequestCost } from "./request-cost.ts";
 import { measureShortRequests } from "./short-requests.ts";
 import { measureStalledReader } from "./stalled-reader.ts";
 import { openTestbed, type Testbed } from "./testbed.ts";
@@ -23,6 +24,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "text-delta": measureTextDelta,
   "cpu-per-token": measureCpuPerToken,
   dialects: measureDialects,
+  "request-cost": measureRequestCost,
   "first-token": measureFirstToken,
   "short-requests": measureShortRequests,
   "paced-streams": measurePacedStreams,

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import type { AssistantMessage, JsonValue, Message } from "./turn.ts";
+import { hash } from "node:crypto";
+import { type AssistantMessage, type JsonValue, type Message, textOf } from "./turn.ts";
 
 /**
  * A key for every prefix of a conversation: `keys[n]` stands for the first n messages. It is a hash chain, so the keys
@@ -23,12 +23,7 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
     const whole = isMore && open ? { ...message, content: [...open.answer.content, ...message.content] } : message;
     const before = isMore && open ? open.before : key;
     open = whole.role === "assistant" ? { answer: whole, before } : undefined;
-    keys.push(
-      createHash("sha256")
-        .update(before)
-        .update(JSON.stringify(canonical(whole)))
-        .digest("base64url"),
-    );
+    keys.push(hash("sha256", before + JSON.stringify(canonical(whole)), "base64url"));
   }
   return keys;
 }
@@ -41,28 +36,23 @@ const keepsOn = ({ content }: AssistantMessage): boolean =>
 function canonical(message: Message): JsonValue {
   switch (message.role) {
     case "user":
-      return ["user", joinText(message.content), digests(message.content), files(message.content)];
+      return ["user", textOf(message.content), digests(message.content), files(message.content)];
     case "assistant": {
       const calls = message.content.flatMap((part) =>
         part.type === "tool-call" && !part.isHubs ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
       );
       // Around thinking that was part of the text, line breaks get lost.
-      return ["assistant", joinText(message.content).trim(), calls];
+      return ["assistant", textOf(message.content).trim(), calls];
     }
     case "tool":
-      return ["tool", message.callId, joinText(message.content), digests(message.content), message.isError];
+      return ["tool", message.callId, textOf(message.content), digests(message.content), message.isError];
   }
 }
 
 type AnyPart = Message["content"][number];
 
-const joinText = (content: readonly AnyPart[]): string =>
-  content.map((part) => (part.type === "text" ? part.text : "")).join("");
-
 const digests = (content: readonly AnyPart[]): JsonValue[] =>
-  content.flatMap((part) =>
-    part.type === "image" ? [createHash("sha256").update(part.data).digest("base64url")] : [],
-  );
+  content.flatMap((part) => (part.type === "image" ? [hash("sha256", part.data, "base64url")] : []));
 
 const files = (content: readonly AnyPart[]): JsonValue[] =>
   content.flatMap((part) => (part.type === "file" ? [[part.name, part.text]] : []));

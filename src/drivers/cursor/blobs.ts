@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * The blobs of one conversation, by the hex of their id. Never shared between conversations: clients of this protocol
@@ -14,9 +14,9 @@ export class Blobs {
   /** Keeps content of ours; its id is the sha256 of it. */
   add(content: Uint8Array | string): Uint8Array {
     const bytes = Buffer.from(content);
-    const id = createHash("sha256").update(bytes).digest();
-    this.#byId.set(id.toString("hex"), bytes);
-    return id;
+    const id = hash("sha256", bytes, "hex");
+    this.#byId.set(id, bytes);
+    return Buffer.from(id, "hex");
   }
 
   /** Keeps what the backend wants kept under an id of its own. */

@@ -1,17 +1,15 @@
-import { create, fromJson, toBinary, type JsonObject as WireJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { AssistantMessage, Message, ToolMessage } from "../../core/turn.ts";
 import {
+  AgentConversationTurnStructureSchema,
   ConversationStateStructureSchema,
   ConversationTurnStructureSchema,
 } from "../../gen/agent/v1/conversation_pb.ts";
-import { type ConversationStep, ConversationStepSchema } from "../../gen/agent/v1/tool_call_pb.ts";
+import { AssistantMessageSchema, ConversationStepSchema } from "../../gen/agent/v1/tool_call_pb.ts";
 import type { Blobs } from "./blobs.ts";
-import { bytesField, joinFields } from "./encode-fields.ts";
+import { bytesField, joinFields, textField } from "./encode-fields.ts";
 import { pairResults } from "./pair-results.ts";
 import { rootMessages } from "./root-messages.ts";
-import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
-import { wireToolResult } from "./tools.ts";
+import { encodeToolStep } from "./tool-step.ts";
 import { encodeUserMessage } from "./user-message.ts";
 
 /**
@@ -38,54 +36,24 @@ function turnsOf(messages: readonly Message[]): readonly Message[][] {
 }
 
 function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
+  const { userMessage, steps } = AgentConversationTurnStructureSchema.field;
   const [first] = messages;
-  const userMessage = first?.role === "user" ? { userMessage: blobs.add(encodeUserMessage(first)) } : {};
+  const asked = first?.role === "user" ? [bytesField(userMessage, blobs.add(encodeUserMessage(first)))] : [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );
-  const steps = messages.flatMap((message) => (message.role === "assistant" ? stepsOf(message, results) : []));
-  const turn = create(ConversationTurnStructureSchema, {
-    turn: {
-      case: "agentConversationTurn",
-      value: { ...userMessage, steps: steps.map((step) => blobs.add(toBinary(ConversationStepSchema, step))) },
-    },
-  });
-  return blobs.add(toBinary(ConversationTurnStructureSchema, turn));
+  const done = messages.flatMap((message) => (message.role === "assistant" ? encodeSteps(message, results) : []));
+  const turn = joinFields(...asked, ...done.map((step) => bytesField(steps, blobs.add(step))));
+  return blobs.add(bytesField(ConversationTurnStructureSchema.field.agentConversationTurn, turn));
 }
 
-function stepsOf({ content }: AssistantMessage, results: ReadonlyMap<string, ToolMessage>): ConversationStep[] {
+/** Each a serialized `ConversationStep`. */
+function encodeSteps({ content }: AssistantMessage, results: ReadonlyMap<string, ToolMessage>): Uint8Array[] {
   return content.flatMap((part) => {
     if (part.type === "text" && part.text !== "") {
-      return [create(ConversationStepSchema, { message: { case: "assistantMessage", value: { text: part.text } } })];
+      const said = textField(AssistantMessageSchema.field.text, part.text);
+      return [bytesField(ConversationStepSchema.field.assistantMessage, said)];
     }
-    if (part.type !== "tool-call") return [];
-    const { id, name, args } = part;
-    const result = results.get(id);
-    const success = result ? wireToolResult(result).result : undefined;
-    const values = Object.entries(args).map(([key, value]) => [key, fromJson(ValueSchema, value as WireJson)]);
-    const value = {
-      args: {
-        name: qualifiedToolName(name),
-        toolName: wireToolName(name),
-        providerIdentifier: PROVIDER,
-        toolCallId: id,
-        args: Object.fromEntries(values),
-      },
-      ...(success?.case === "success"
-        ? {
-            result: {
-              result: {
-                case: "success" as const,
-                value: { content: success.value.content, isError: success.value.isError },
-              },
-            },
-          }
-        : {}),
-    };
-    return [
-      create(ConversationStepSchema, {
-        message: { case: "toolCall", value: { toolCallId: id, tool: { case: "mcpToolCall", value } } },
-      }),
-    ];
+    return part.type === "tool-call" ? [encodeToolStep(part, results.get(part.id))] : [];
   });
 }

@@ -1,11 +1,11 @@
 import { type as osType, release } from "node:os";
-import { create, fromJson, toBinary, type JsonObject as WireJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { create, toBinary } from "@bufbuild/protobuf";
 import type { ToolDefinition } from "../../core/turn.ts";
 import type { McpArgs } from "../../gen/agent/v1/exec_mcp_pb.ts";
 import { McpToolDefinitionSchema, McpToolsSchema } from "../../gen/agent/v1/mcp_pb.ts";
 import { RequestContextSchema } from "../../gen/agent/v1/request_context_pb.ts";
 import { bytesField, joinFields, textField } from "./encode-fields.ts";
+import { encodeValue } from "./encode-value.ts";
 import { flattenSchema } from "./flatten-schema.ts";
 import { TIME_ZONE } from "./time-zone.ts";
 import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
@@ -62,12 +62,12 @@ export class Offer {
 }
 
 function encodeTool({ name, description, schema }: ToolDefinition): Uint8Array {
-  const tool = create(McpToolDefinitionSchema, {
-    name: qualifiedToolName(name),
-    toolName: wireToolName(name),
-    providerIdentifier: PROVIDER,
-    description,
-    inputSchema: fromJson(ValueSchema, flattenSchema(schema) as WireJson),
-  });
-  return toBinary(McpToolDefinitionSchema, tool);
+  const { field } = McpToolDefinitionSchema;
+  return joinFields(
+    textField(field.name, qualifiedToolName(name)),
+    textField(field.description, description),
+    bytesField(field.inputSchema, encodeValue(flattenSchema(schema))),
+    textField(field.providerIdentifier, PROVIDER),
+    textField(field.toolName, wireToolName(name)),
+  );
 }

@@ -1,0 +1,89 @@
+import { historyKeys } from "../src/core/history-key.ts";
+import { Secret } from "../src/core/secret.ts";
+import { Offer } from "../src/drivers/cursor/offer.ts";
+import { rebuildPrompt } from "../src/drivers/cursor/prompt.ts";
+import { encodeRunRequest } from "../src/drivers/cursor/run-request.ts";
+import { createAnthropicMessagesFace } from "../src/faces/anthropic-messages/index.ts";
+import type { Face } from "../src/faces/face.ts";
+import { createOpenAiChatFace } from "../src/faces/openai-chat/index.ts";
+import { createOpenAiResponsesFace } from "../src/faces/openai-responses/index.ts";
+import { createReasoningSeal } from "../src/faces/openai-responses/reasoning-seal.ts";
+import { isDeeperThan } from "../src/server/json-depth.ts";
+import { createResponseStore } from "../src/state/response-store.ts";
+import { openStateDatabase } from "../src/state/state-database.ts";
+import { LARGE_REQUESTS } from "./large-request.ts";
+import { type BenchResult, median, ROUNDS } from "./measure.ts";
+
+/** The two are measured in turn, so that what others do to the caches hits both. */
+const SLICES = 20;
+const REPEATS = 20;
+const BOUND = 20;
+
+const context = {
+  principal: { id: "p", token: undefined },
+  requestId: "r",
+  images: { load: () => Promise.reject(new Error("there are no images")) },
+};
+const model = {
+  kind: "variant",
+  modelId: "m",
+  displayModelId: "m",
+  displayName: "M",
+  parameters: [],
+  maxMode: false,
+} as const;
+
+/** What becomes of a large request before anything is sent: read, checked, hashed, encoded; against reading it alone. */
+export async function measureRequestCost(): Promise<BenchResult[]> {
+  const state = await openStateDatabase(":memory:");
+  const faces: Readonly<Record<keyof typeof LARGE_REQUESTS, Face>> = {
+    "Chat Completions": createOpenAiChatFace(),
+    Responses: createOpenAiResponsesFace({
+      store: createResponseStore(state),
+      seal: createReasoningSeal(new Secret("a secret of the bench alone")),
+    }),
+    Messages: createAnthropicMessagesFace(),
+  };
+  const results: BenchResult[] = [];
+  for (const name of Object.keys(LARGE_REQUESTS) as (keyof typeof LARGE_REQUESTS)[]) {
+    const body = Buffer.from(LARGE_REQUESTS[name]);
+    const ratios: number[] = [];
+    let us = 0;
+    // The first round does not count.
+    for (let round = 0; round <= ROUNDS; round++) {
+      let [readUs, allUs] = [0, 0];
+      for (let slice = 0; slice < SLICES; slice++) {
+        readUs += await cpuUs(() => JSON.parse(body.toString("utf8")));
+        allUs += await cpuUs(() => prepare(faces[name], body));
+      }
+      us = allUs / SLICES / REPEATS;
+      if (round > 0) ratios.push(allUs / readUs);
+    }
+    const spread = `${Math.min(...ratios).toFixed(1)}..${Math.max(...ratios).toFixed(1)}`;
+    results.push({
+      name: `${name}: a request of ${Math.round(body.length / 1024)} KiB / JSON.parse`,
+      value: median(ratios),
+      bound: BOUND,
+      note: `${spread}; ${us.toFixed(0)} µs`,
+    });
+  }
+  state.close();
+  return results;
+}
+
+async function prepare(face: Face, body: Buffer): Promise<number> {
+  if (isDeeperThan(body, 128)) throw new Error("too deep");
+  const { turn } = await face.parse(JSON.parse(body.toString("utf8")), context);
+  historyKeys(turn.messages);
+  const { state, action, conversationId } = rebuildPrompt(turn);
+  const offer = new Offer(turn.system, turn.tools);
+  return encodeRunRequest({ state, action, conversationId, runId: "r", model, offer }).length;
+}
+
+/** What this process has used meanwhile, in microseconds. */
+async function cpuUs(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  for (let n = 0; n < REPEATS; n++) await work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
