@@ -4,6 +4,7 @@ import { measureDialects } from "./dialects.ts";
 import { measureDisconnect } from "./disconnect.ts";
 import { measureFirstToken } from "./first-token.ts";
 import { measureFrameParser } from "./frame-parser.ts";
+import { measureHub } from "./hub.ts";
 import { measureIdePatch } from "./ide-patch.ts";
 import { measureIdleStreams } from "./idle-streams.ts";
 import { type BenchResult, holds } from "./measure.ts";
@@ -37,6 +38,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "cold-start": measureColdStart,
   "ide-patch": measureIdePatch,
   "think-splitter": measureThinkSplitter,
+  hub: measureHub,
 };
 
 const NAME_WIDTH = 56;

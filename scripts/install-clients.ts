@@ -2,11 +2,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+type Packages = Readonly<Record<string, { readonly version: string; readonly setUp?: string }>>;
+
 /**
  * Other people's clients, to be run as they are against the gateway or the simulated backend. Not dependencies: nothing
  * here needs them. No script of theirs is run on the way, but those that are named: they put a binary in its place.
  */
-const CLIENTS: Readonly<Record<string, { readonly version: string; readonly setUp?: string }>> = {
+const CLIENTS: Packages = {
   "@anthropic-ai/claude-code": { version: "2.1.325" },
   "@continuedev/cli": { version: "1.5.47" },
   "@cursor/sdk": { version: "1.0.32" },
@@ -21,11 +23,22 @@ const CLIENTS: Readonly<Record<string, { readonly version: string; readonly setU
   zod: { version: "4.6.7" },
 };
 
+/** Other people's MCP servers, for the hub, and the suite that judges clients. */
+const MCP_SERVERS: Packages = {
+  "@modelcontextprotocol/conformance": { version: "0.1.16" },
+  "@modelcontextprotocol/server-everything": { version: "2026.8.31" },
+  "@modelcontextprotocol/server-filesystem": { version: "2026.8.31" },
+  "@modelcontextprotocol/server-memory": { version: "2026.8.31" },
+};
+
 export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.url));
 
+export const installClients = (): void => install(CLIENTS);
+export const installMcpServers = (): void => install(MCP_SERVERS);
+
 /** Installs what is missing, in a folder of its own. */
-export function installClients(): void {
-  const missing = Object.entries(CLIENTS).filter(([name, { version }]) => installedVersion(name) !== version);
+function install(packages: Packages): void {
+  const missing = Object.entries(packages).filter(([name, { version }]) => installedVersion(name) !== version);
   if (missing.length === 0) return;
   const wanted = missing.map(([name, { version }]) => `${name}@${version}`);
   console.error(`Installing ${wanted.join(", ")} into .clients.`);
@@ -35,7 +48,7 @@ export function installClients(): void {
   const flags = ["--prefix", CLIENTS_FOLDER, "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund"];
   run("npm", ["install", ...flags, ...wanted]);
   // npm may have put anew what was there.
-  for (const [name, { setUp }] of Object.entries(CLIENTS)) {
+  for (const [name, { setUp }] of Object.entries(packages)) {
     if (setUp !== undefined) run(process.execPath, [`${CLIENTS_FOLDER}/node_modules/${name}/${setUp}`]);
   }
 }

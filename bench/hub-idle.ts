@@ -1,0 +1,24 @@
+import { createHub } from "../src/tools/hub.ts";
+import type { StdioServer } from "../src/tools/server-config.ts";
+
+/**
+ * A process with a hub of so many servers, which says what it holds, and the groups that it has started, and stays. The
+ * servers are shells that know their lines, each with a child of its own that does not want to die: what is measured is us.
+ */
+const LINES = `
+trap '' TERM
+sleep 1000 &
+read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}}'
+read -r line; read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}}'
+while :; do wait; done`;
+
+const servers = Array.from({ length: Number(process.argv[2]) }, (_, n): StdioServer => {
+  const shared = { origin: "bench", isDisabled: false, protocol: undefined, folder: undefined };
+  return { ...shared, type: "stdio", name: `server-${n}`, command: "/bin/sh", args: ["-c", LINES], env: {} };
+});
+const hub = createHub({ servers, environment: process.env });
+await hub.connect();
+if (hub.connections.some(({ state }) => state !== "ready")) throw new Error("not every server is there");
+for (let round = 0; round < 3; round++) globalThis.gc?.();
+process.stdout.write(`${JSON.stringify({ rss: process.memoryUsage.rss() })}\n`);
+setInterval(() => {}, 1e6);

@@ -1,0 +1,3 @@
+import { installMcpServers } from "../../../scripts/install-clients.ts";
+
+export const setup = installMcpServers;
