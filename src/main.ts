@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "@commander-js/extra-typings";
+import { acpCommand } from "./cli/acp.ts";
 import { chatCommand } from "./cli/chat.ts";
 import { configCommand } from "./cli/config.ts";
 import { connectCommand } from "./cli/connect.ts";
@@ -34,6 +35,7 @@ const COMMANDS = [
   envCommand,
   configCommand,
   ideCommand,
+  acpCommand,
   doctorCommand,
   simCommand,
 ];

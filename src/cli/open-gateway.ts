@@ -36,12 +36,21 @@ export interface RunningGateway {
   close(graceMs?: number): Promise<void>;
 }
 
-/** Starts a gateway in this process, by the settings. */
-export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: OpenOptions): Promise<RunningGateway> {
+/** What answers, without anything that listens. */
+export interface OpenEngine {
+  readonly parts: GatewayParts;
+  readonly keys: KnownKeys;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  readonly isSignedIn: boolean;
+  close(): Promise<void>;
+}
+
+/** Puts together what answers, by the settings. */
+export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: OpenOptions): Promise<OpenEngine> {
   const { values: config, home } = loaded;
-  const key = config.key ?? keyOf(home);
   const redactor = createRedactor();
-  for (const secret of [key.reveal(), config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
+  for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
@@ -50,26 +59,42 @@ export async function openGateway(loaded: LoadedConfig, { isDemo, writeLog }: Op
     onSecret,
     onNotice: (text) => log.warn({}, text),
   });
-  const allowsTokens = config.allowTokens ?? isLoopback(config.host);
   const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
   // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
-  const isNeeded = config.account !== undefined || !(allowsTokens || hasOtherUpstreams(config));
+  const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config));
   const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
   const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
   const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
   const keyName = (principalId: string) => keys.withId(principalId)?.name;
   const parts = await composeGateway({ config, home, log, access, onSecret, keyName, ...upstream });
-  const close = async () => {
-    await parts.close();
-    accounts.close();
-    await sim?.close();
+  return {
+    parts,
+    keys,
+    log,
+    redactor,
+    isSignedIn,
+    async close() {
+      await parts.close();
+      accounts.close();
+      await sim?.close();
+    },
   };
+}
+
+const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);
+
+/** Starts a gateway in this process, by the settings. */
+export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
+  const { values: config, home } = loaded;
+  const key = config.key ?? keyOf(home);
+  const { parts, keys, log, redactor, isSignedIn, close } = await openEngine(loaded, options);
+  redactor.add(key.reveal());
   try {
     const gateway = await startGateway({
       ...config,
       ...parts,
       key,
-      allowsTokens,
+      allowsTokens: allowsTokens(config),
       issued: { keys, ledger: parts.ledger },
       log,
       redactor,

@@ -7,7 +7,7 @@ import type { JsonObject } from "./turn.ts";
 export type Activity = ToolActivity | PlanActivity | Question;
 
 /** A tool that the upstream runs itself. Comes again, under the same id, whenever something about it has changed. */
-interface ToolActivity {
+export interface ToolActivity {
   readonly type: "tool";
   readonly id: string;
   readonly title: string;

@@ -21,7 +21,7 @@ export type Identity =
   | { readonly type: "wrong"; readonly digest: string };
 
 /** Whoever has the gateway's key: the same one through every change of the key. */
-const OWNER: Principal = { id: "owner", token: undefined };
+export const OWNER: Principal = { id: "owner", token: undefined };
 
 export const isOwner = ({ id }: Principal): boolean => id === OWNER.id;
 

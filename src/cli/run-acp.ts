@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { Readable, Writable } from "node:stream";
+import { ndJsonStream } from "@agentclientprotocol/sdk";
+import { loadConfig } from "../config/load-config.ts";
+import { createAcpAgent } from "../faces/acp-agent/index.ts";
+import { OWNER } from "../server/credentials.ts";
+import { openEngine } from "./open-gateway.ts";
+import { nextSignal } from "./shutdown.ts";
+
+export interface AcpFlags {
+  readonly model: string;
+  readonly demo: boolean;
+  readonly account?: string | undefined;
+}
+
+const MESSAGE_BYTES = 32 * 1024 * 1024;
+
+/** Speaks ACP on stdin and stdout until they close. */
+export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> {
+  const signal = nextSignal();
+  const loaded = loadConfig({ flags: { account }, environment: process.env });
+  const { parts, log, close } = await openEngine(loaded, {
+    isDemo: demo,
+    writeLog: (text) => process.stderr.write(text),
+  });
+  for (const warning of loaded.warnings) log.warn({}, warning);
+  const agent = createAcpAgent({ engine: parts.engine, principal: OWNER, model, version: version() });
+  const stream = ndJsonStream(
+    Writable.toWeb(process.stdout),
+    Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
+    { maxMessageBytes: MESSAGE_BYTES },
+  );
+  const connection = agent.connect(stream);
+  await Promise.race([connection.closed, signal]);
+  connection.close();
+  await close();
+  process.exit(0);
+}
+
+function version(): string {
+  const manifest: { version: string } = JSON.parse(
+    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+  );
+  return manifest.version;
+}

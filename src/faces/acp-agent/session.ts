@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { AgentContext, ClientCapabilities, ContentBlock, StopReason } from "@agentclientprotocol/sdk";
+import type { Engine } from "../../core/engine.ts";
+import type { DoneReason } from "../../core/events.ts";
+import type { Elicit } from "../../core/tool-hub.ts";
+import type { AssistantPart, Message, Principal, ToolCallPart, Turn } from "../../core/turn.ts";
+import { type Allowed, offeredTools, runEditorTool } from "./editor-tools.ts";
+import { promptMessage } from "./prompt-message.ts";
+import { EventView } from "./show-events.ts";
+
+export interface SessionOptions {
+  readonly engine: Pick<Engine, "answer">;
+  readonly principal: Principal;
+  readonly model: string;
+  readonly folder: string;
+  readonly capabilities: ClientCapabilities;
+}
+
+/** Rounds of tools in one turn; more is a model that runs in a circle. */
+const MAX_ROUNDS = 200;
+
+const STOP_REASONS: Readonly<Record<DoneReason, StopReason>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  "content-filter": "refusal",
+  "tool-calls": "end_turn",
+};
+
+/** One conversation in an editor: the model's answers, and the editor's files and terminals for its tools. */
+export class Session {
+  readonly id = randomUUID();
+  model: string;
+  readonly #options: SessionOptions;
+  readonly #messages: Message[] = [];
+  readonly #allowed: Allowed = new Set();
+  #current: AbortController | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.model = options.model;
+  }
+
+  get isBusy(): boolean {
+    return this.#current !== undefined;
+  }
+
+  cancel(): void {
+    this.#current?.abort();
+  }
+
+  /** One turn, with as many rounds of tools as the model wants. */
+  async prompt(blocks: readonly ContentBlock[], client: AgentContext): Promise<StopReason> {
+    const abort = new AbortController();
+    this.#current = abort;
+    const before = this.#messages.length;
+    this.#messages.push(promptMessage(blocks));
+    try {
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const { reason, calls } = await this.#ask(client, abort.signal);
+        if (reason !== "tool-calls") return STOP_REASONS[reason];
+        await this.#runTools(calls, client, abort.signal);
+        if (abort.signal.aborted) return "cancelled";
+      }
+      return "max_turn_requests";
+    } catch (error) {
+      if (abort.signal.aborted) return "cancelled";
+      // What failed may be asked again; a question that nobody answered would only be in its way.
+      if (this.#messages.length === before + 1) this.#messages.pop();
+      throw error;
+    } finally {
+      this.#current = undefined;
+    }
+  }
+
+  async #ask(
+    client: AgentContext,
+    signal: AbortSignal,
+  ): Promise<{ readonly reason: DoneReason; readonly calls: readonly ToolCallPart[] }> {
+    const { engine, capabilities } = this.#options;
+    const view = new EventView(client, this.id);
+    const calls: ToolCallPart[] = [];
+    let said = "";
+    let reason: DoneReason = "stop";
+    const elicit = capabilities.elicitation?.form ? this.#elicit(client) : undefined;
+    try {
+      for await (const events of engine.answer(this.#turn(), { requestId: randomUUID(), signal, elicit })) {
+        for (const event of events) {
+          if (event.type === "text") said += event.text;
+          else if (event.type === "tool-call") calls.push(event);
+          else if (event.type === "done") reason = event.reason;
+          await view.show(event);
+        }
+      }
+    } finally {
+      // Calls of an answer that broke off are never run: they are no part of it.
+      const isWhole = reason === "tool-calls";
+      const content: AssistantPart[] = [
+        ...(said === "" ? [] : [{ type: "text", text: said } as const]),
+        ...(isWhole ? calls : []),
+      ];
+      if (content.length > 0) this.#messages.push({ role: "assistant", content });
+    }
+    return { reason, calls };
+  }
+
+  #turn(): Turn {
+    const { principal, folder, capabilities } = this.#options;
+    return {
+      principal,
+      model: { id: this.model, effort: undefined },
+      system: `The user works in an editor; the project is in ${folder}. Paths are absolute.`,
+      messages: [...this.#messages],
+      tools: offeredTools(capabilities),
+      toolChoice: { type: "auto" },
+      allowsParallelCalls: true,
+      stop: [],
+      maxOutputTokens: undefined,
+      output: { type: "text" },
+      showsActivity: true,
+    };
+  }
+
+  /** One after the other: the user may be asked about each. After a cancel the rest is answered for. */
+  async #runTools(calls: readonly ToolCallPart[], client: AgentContext, signal: AbortSignal): Promise<void> {
+    const view = new EventView(client, this.id);
+    const { folder } = this.#options;
+    const site = {
+      client,
+      sessionId: this.id,
+      folder,
+      signal,
+      update: (update: Parameters<EventView["update"]>[0]) => view.update(update),
+    };
+    for (const call of calls) {
+      this.#messages.push(
+        signal.aborted
+          ? { role: "tool", callId: call.id, content: [{ type: "text", text: "Cancelled." }], isError: true }
+          : await runEditorTool(
+              { type: "tool-call", id: call.id, name: call.name, args: call.args },
+              site,
+              this.#allowed,
+            ),
+      );
+    }
+  }
+
+  /** Questions of tools that we run for the model go to the user. */
+  #elicit(client: AgentContext): Elicit {
+    return async ({ message, schema }) => {
+      const answer = await client.request("elicitation/create", {
+        sessionId: this.id,
+        mode: "form",
+        message,
+        requestedSchema: schema as never,
+      });
+      if (answer.action !== "accept") return { action: answer.action === "cancel" ? "cancel" : "decline" };
+      return { action: "accept", content: (answer["content"] ?? {}) as never };
+    };
+  }
+}

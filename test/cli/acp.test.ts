@@ -1,0 +1,222 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import {
+  type ClientConnection,
+  client,
+  ndJsonStream,
+  type RequestPermissionRequest,
+  type SessionUpdate,
+} from "@agentclientprotocol/sdk";
+import { afterEach, describe, expect, it } from "vitest";
+
+const EXCURSOR = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
+const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+interface Editor {
+  readonly folder: string;
+  readonly connection: ClientConnection;
+  readonly updates: SessionUpdate[];
+  readonly asked: RequestPermissionRequest[];
+  readonly commands: string[];
+  readonly exited: Promise<number | null>;
+  /** What the user chooses when asked. */
+  choice: string;
+  onCommand: () => void;
+  text(): string;
+}
+
+/** An editor: files that are its own, a terminal, and a user. */
+async function startEditor(config: object = {}): Promise<Editor> {
+  const folder = mkdtempSync(join(tmpdir(), "excursor-editor-"));
+  writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  const child = spawn(process.execPath, [EXCURSOR, "acp", "--demo"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { PATH: process.env["PATH"], HOME: folder, EXCURSOR_HOME: folder, EXCURSOR_LOG_LEVEL: "warn" },
+  });
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const editor: Omit<Editor, "connection"> = {
+    folder,
+    updates: [],
+    asked: [],
+    commands: [],
+    exited,
+    choice: "once",
+    onCommand: () => {},
+    text: () =>
+      editor.updates
+        .map((update) =>
+          update.sessionUpdate === "agent_message_chunk" && update.content.type === "text" ? update.content.text : "",
+        )
+        .join(""),
+  };
+  const killed = Promise.withResolvers<{ signal: string }>();
+  const connection = client({ name: "editor" })
+    .onNotification("session/update", ({ params }) => void editor.updates.push(params.update))
+    .onRequest("session/request_permission", ({ params }) => {
+      editor.asked.push(params);
+      return { outcome: { outcome: "selected", optionId: editor.choice } };
+    })
+    .onRequest("fs/read_text_file", ({ params }) => ({ content: readFileSync(params.path, "utf8") }))
+    .onRequest("fs/write_text_file", ({ params }) => writeFileSync(params.path, params.content))
+    .onRequest("terminal/create", ({ params }) => {
+      editor.commands.push([params.command, ...(params.args ?? [])].join(" "));
+      editor.onCommand();
+      return { terminalId: `t${editor.commands.length}` };
+    })
+    .onRequest("terminal/wait_for_exit", () =>
+      editor.commands.at(-1)?.includes("sleep") ? killed.promise : { exitCode: 3 },
+    )
+    .onRequest("terminal/output", () => ({ output: "out of the terminal", truncated: false }))
+    .onRequest("terminal/kill", () => killed.resolve({ signal: "SIGKILL" }))
+    .onRequest("terminal/release", () => {})
+    .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>));
+  cleanups.push(async () => {
+    child.stdin.end();
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await connection.agent.request("initialize", {
+    protocolVersion: 1,
+    clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true },
+  });
+  return Object.assign(editor, { connection });
+}
+
+async function newSession({ connection, folder }: Editor) {
+  return connection.agent.request("session/new", { cwd: folder, mcpServers: [] });
+}
+
+const prompt = ({ connection }: Editor, sessionId: string, text: string) =>
+  connection.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+
+describe("excursor acp", () => {
+  it("answers in an editor: text, thinking, models, a conversation", async () => {
+    const editor = await startEditor();
+    const { sessionId, configOptions } = await newSession(editor);
+    expect(configOptions).toMatchObject([{ id: "model", category: "model", currentValue: "auto" }]);
+    expect(await prompt(editor, sessionId, "@sim think hm ;; say hello")).toEqual({ stopReason: "end_turn" });
+    expect(editor.text()).toBe("hello");
+    expect(editor.updates).toContainEqual({
+      sessionUpdate: "agent_thought_chunk",
+      content: { type: "text", text: "hm" },
+    });
+    editor.updates.length = 0;
+    await prompt(editor, sessionId, "@sim say {{history}}");
+    expect(editor.text()).toContain("hello");
+    const set = { sessionId, configId: "model", value: "gpt-5.5" };
+    await editor.connection.agent.request("session/set_config_option", set);
+    editor.updates.length = 0;
+    await prompt(editor, sessionId, "@sim say {{model}}");
+    expect(editor.text()).toContain("gpt-5.5");
+    await expect(
+      editor.connection.agent.request("session/set_config_option", { ...set, value: "no-such-model" }),
+    ).rejects.toMatchObject({ code: -32_602 });
+  });
+
+  it("does the model's native reads and shell commands with the editor's files and terminal", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    const file = join(editor.folder, "notes.txt");
+    writeFileSync(file, "what it says\n");
+    await prompt(editor, sessionId, `@sim exec read {"path":${JSON.stringify(file)}} ;; say {{result}}`);
+    expect(editor.text()).toContain("what it says");
+    expect(editor.asked).toEqual([]);
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: "tool_call", kind: "read", locations: [{ path: file }] }),
+    );
+    editor.updates.length = 0;
+    await prompt(editor, sessionId, '@sim exec shell {"command":"make test"} ;; say {{result}}');
+    expect(editor.commands).toEqual(["/bin/sh -c make test"]);
+    expect(editor.asked).toMatchObject([{ toolCall: { kind: "execute", title: "make test" } }]);
+    expect(editor.text()).toContain("out of the terminal");
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ content: [{ type: "terminal", terminalId: "t1" }] }),
+    );
+  });
+
+  it("writes with the user's leave, shown as a change, and not without it", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    const file = join(editor.folder, "new.txt");
+    const script = `@sim call write_file {"path":${JSON.stringify(file)},"content":"new"} ;; say {{result}}`;
+    editor.choice = "no";
+    await prompt(editor, sessionId, script);
+    expect(editor.text()).toContain("did not allow");
+    expect(() => readFileSync(file)).toThrow();
+    editor.choice = "always";
+    await prompt(editor, sessionId, script);
+    expect(readFileSync(file, "utf8")).toBe("new");
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ content: [{ type: "diff", path: file, oldText: null, newText: "new" }] }),
+    );
+    await prompt(editor, sessionId, script);
+    expect(editor.asked).toHaveLength(2);
+  });
+
+  it("tells the model what went wrong", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    await prompt(editor, sessionId, '@sim call read_file {"path":"/no/such/file"} ;; say {{result}}');
+    expect(editor.updates).toContainEqual(expect.objectContaining({ status: "failed" }));
+    expect(editor.updates.at(-1)).toMatchObject({ sessionUpdate: "agent_message_chunk" });
+  });
+
+  it("stops when the user cancels, a command included", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    editor.onCommand = () => void editor.connection.agent.notify("session/cancel", { sessionId });
+    const answer = prompt(editor, sessionId, '@sim call terminal {"command":"sleep 1000"} ;; say never');
+    expect(await answer).toEqual({ stopReason: "cancelled" });
+    editor.updates.length = 0;
+    expect(await prompt(editor, sessionId, "@sim say back")).toEqual({ stopReason: "end_turn" });
+    expect(editor.text()).toMatch(/back$/);
+  });
+
+  it("refuses what cannot be, and says why an answer failed", async () => {
+    const editor = await startEditor();
+    await expect(prompt(editor, "no-such-session", "hi")).rejects.toMatchObject({ code: -32_002 });
+    await expect(
+      editor.connection.agent.request("session/new", { cwd: "relative", mcpServers: [] }),
+    ).rejects.toMatchObject({ code: -32_602 });
+    const { sessionId } = await newSession(editor);
+    await expect(
+      prompt(editor, sessionId, "@sim fail resource_exhausted ERROR_RATE_LIMITED slow"),
+    ).rejects.toMatchObject({ code: -32_603 });
+  });
+
+  it("passes on what an agent behind it does and asks", async () => {
+    const editor = await startEditor({ agents: { test: { command: process.execPath, args: [SCRIPTED_AGENT] } } });
+    const { sessionId } = await newSession(editor);
+    await editor.connection.agent.request("session/set_config_option", {
+      sessionId,
+      configId: "model",
+      value: "acp:test",
+    });
+    editor.choice = "yes";
+    await prompt(editor, sessionId, "plan Look ;;tool Read notes ;;permission edit");
+    expect(editor.text()).toBe("yes");
+    expect(editor.asked).toMatchObject([{ toolCall: { title: "May I edit?", kind: "edit" } }]);
+    expect(editor.updates).toContainEqual(expect.objectContaining({ sessionUpdate: "plan" }));
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: "tool_call", title: "Read notes", kind: "read" }),
+    );
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({ sessionUpdate: "tool_call_update", status: "completed" }),
+    );
+  });
+
+  it("ends with its stdin", async () => {
+    const editor = await startEditor();
+    cleanups.pop()?.();
+    expect(await editor.exited).toBe(0);
+  });
+});
