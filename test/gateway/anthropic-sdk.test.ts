@@ -225,6 +225,20 @@ describe("Anthropic's own client through the gateway", () => {
     await expect.poll(() => trace.some(({ kind }) => kind === "reset"), { timeout: 5000 }).toBe(true);
   });
 
+  it("a silence is filled with pings, which may come before anything else", async () => {
+    const { start } = await setUpGateway({}, { EXCURSOR_LIMITS_KEEP_ALIVE_MS: "100" });
+    const { url } = await start();
+    const client = new Anthropic({ baseURL: url, apiKey: KEY, maxRetries: 0 });
+    const message = await client.messages.stream(ask("@sim silent 600 ;; say at last")).finalMessage();
+    expect(textIn(message)).toBe("at last");
+    const raw = await client.messages
+      .create({ ...ask("@sim silent 600 ;; say at last"), stream: true })
+      .asResponse()
+      .then((response) => response.text());
+    expect(raw).toMatch(/^event: ping\ndata: {"type":"ping"}\n\n/);
+    expect(raw.split("event: message_start")[0]).not.toContain("content_block");
+  });
+
   it("a conversation that is too long is told in the words that make Claude Code shorten it", async () => {
     const { client, trace } = await setUp();
     const long = client.messages.create({ ...ask("x".repeat(150_000)), model: "gpt-5.4-mini" });
