@@ -3,6 +3,7 @@ import type { Secret } from "../core/secret.ts";
 import type { Log } from "../observe/log.ts";
 import type { Hub } from "../tools/hub.ts";
 import { findServers } from "../tools/server-files.ts";
+import { noteTools } from "../tools/tool-pins.ts";
 
 export interface ComposeHubOptions {
   readonly home: string;
@@ -46,7 +47,7 @@ export async function composeHub({
   });
   hub.onTools(({ name, tools, problems: wrong }) => {
     log.info({ server: name, tools: tools.length }, "the MCP server is ready");
-    for (const problem of wrong) log.warn({ server: name }, problem);
+    for (const text of [...wrong, ...noteTools(home, name, tools)]) log.warn({ server: name }, text);
   });
   if (isEager) void hub.connect();
   return hub;

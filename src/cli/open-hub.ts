@@ -2,6 +2,8 @@ import { homedir } from "node:os";
 import { homeFolder } from "../config/home.ts";
 import { createHub, type Hub } from "../tools/hub.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../tools/server-files.ts";
+import { noteTools } from "../tools/tool-pins.ts";
+import { printable } from "./printable.ts";
 
 export const serverPlaces = (): ServerPlaces => ({
   home: homeFolder(process.env),
@@ -15,8 +17,12 @@ export async function withHub<T>(
   choose: (found: FoundServers) => FoundServers["servers"],
   work: (hub: Hub, found: FoundServers, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const found = findServers(serverPlaces());
+  const places = serverPlaces();
+  const found = findServers(places);
   const hub = createHub({ servers: choose(found), keys: found.keys, environment: process.env });
+  hub.onTools(({ name, tools }) => {
+    for (const text of noteTools(places.home, name, tools)) process.stderr.write(`${printable(text)}\n`);
+  });
   const abort = new AbortController();
   const stop = () => abort.abort();
   process.once("SIGINT", stop).once("SIGTERM", stop);

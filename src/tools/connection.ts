@@ -2,6 +2,7 @@ import type { CallToolResult, ElicitRequest, ElicitResult, Progress } from "@mod
 import { ExcursorError } from "../core/errors.ts";
 import type { Elicit } from "../core/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
+import { abortable } from "./abortable.ts";
 import { CallClock } from "./call-clock.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { serverError } from "./server-errors.ts";
@@ -38,7 +39,7 @@ export class Connection {
   #readyAt = 0;
   #retryAt = 0;
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  readonly #life = new AbortController();
   /** Calls under way, each with who answers for its user. */
   readonly #calls = new Set<{ readonly clock: CallClock; readonly context: CallContext }>();
 
@@ -61,7 +62,7 @@ export class Connection {
   }
 
   get state(): ConnectionState {
-    if (this.#isClosed) return "closed";
+    if (this.#life.signal.aborted) return "closed";
     if (this.#opening) return "connecting";
     if (this.#link) return "ready";
     return this.#failures > 0 ? "waiting" : "idle";
@@ -122,7 +123,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#life.abort();
     clearTimeout(this.#timer);
     const link = this.#link ?? (await this.#opening?.catch(() => undefined));
     this.#link = undefined;
@@ -132,7 +133,8 @@ export class Connection {
   #ready(): Promise<Link> {
     if (this.#link) return Promise.resolve(this.#link);
     const { name } = this;
-    if (this.#isClosed) return Promise.reject(new ExcursorError("canceled", `The MCP server "${name}" was stopped.`));
+    if (this.#life.signal.aborted)
+      return Promise.reject(new ExcursorError("canceled", `The MCP server "${name}" was stopped.`));
     const waitMs = this.#retryAt - performance.now();
     // One that was lost is started again for whoever needs it; one that could not be started is not, time and again.
     if (!this.#opening && this.#error && this.#failures > 1 && waitMs > 0) return Promise.reject(this.#error);
@@ -159,18 +161,19 @@ export class Connection {
       link = await Link.open({
         ...this.#options,
         stderr: this.#stderr,
+        signal: this.#life.signal,
         onElicit: (params) => this.#elicit(params),
         onToolsChanged: () => void this.#refresh(),
         onLost: (lost) => this.#onLost(lost),
       });
-      this.#list = await listTools(link.client, limits);
+      this.#list = await abortable(listTools(link.client, limits), this.#life.signal);
     } catch (thrown) {
       const error = link?.failure ?? serverError(this.name, thrown, "the handshake");
       void link?.close();
       this.#onFailure(error);
       throw error;
     }
-    if (this.#isClosed) {
+    if (this.#life.signal.aborted) {
       await link.close();
       throw new ExcursorError("canceled", `The MCP server "${this.name}" was stopped.`);
     }
@@ -197,7 +200,7 @@ export class Connection {
     this.#failures++;
     this.#error = error;
     this.#retryAt = performance.now() + pauseMs;
-    if (this.#isClosed) return;
+    if (this.#life.signal.aborted) return;
     this.#options.onTrouble(error);
     // What the settings have wrong is not put right by waiting.
     if (error.kind === "config") return;
@@ -233,20 +236,5 @@ export class Connection {
     const answer = await entry.clock.pauseFor(elicit(question, limited).catch(() => undefined));
     if (answer?.action === "accept") return { action: "accept", content: { ...answer.content } };
     return { action: answer?.action ?? "cancel" };
-  }
-}
-
-/** Stops waiting when the signal says so; what is waited for goes on. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let onAbort: () => void = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

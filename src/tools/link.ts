@@ -12,6 +12,7 @@ import {
 import type { ExcursorError } from "../core/errors.ts";
 import type { JsonObject } from "../core/turn.ts";
 import type { Watchdog } from "../process/watchdog.ts";
+import { abortable } from "./abortable.ts";
 import { createLimitedFetch } from "./limited-fetch.ts";
 import type { HubLimits } from "./limits.ts";
 import type { HttpServer, ServerConfig } from "./server-config.ts";
@@ -24,6 +25,8 @@ export interface LinkOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watchdog: Watchdog;
   readonly limits: HubLimits;
+  /** Gives up on the handshake. */
+  readonly signal: AbortSignal;
   /** Gets what a program says on stderr. */
   readonly stderr: TailText;
   /** A question of the server's to the user. */
@@ -80,7 +83,7 @@ export class Link {
       options.onLost(made);
     };
     try {
-      await client.connect(transport, { timeout: limits.connectMs });
+      await abortable(client.connect(transport, { timeout: limits.connectMs }), options.signal);
     } catch (error) {
       const failure = made.failure ?? (transport instanceof StdioTransport ? transport.failure : undefined);
       await made.close();
