@@ -1,3 +1,4 @@
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,6 +92,25 @@ describe("excursor login", () => {
     });
     expect(polls()).toBeGreaterThan(1);
     expect(Object.keys(accounts())).toEqual(["work"]);
+  });
+
+  it.skipIf(spawnSync("which", ["script"]).status !== 0)("shows a QR code on a terminal", async () => {
+    const terminal = spawn(
+      "script",
+      ["-qec", `'${process.execPath}' bin/excursor.js login --no-browser`, "/dev/null"],
+      {
+        stdio: ["pipe", "pipe", "ignore"],
+        env: { ...process.env, EXCURSOR_HOME: join(home, "own"), EXCURSOR_KEYCHAIN: "off", EXCURSOR_UPSTREAM: sim.url },
+      },
+    );
+    let shown = "";
+    for await (const chunk of terminal.stdout.setEncoding("utf8")) {
+      shown += chunk;
+      if (shown.includes("Ctrl-C cancels")) break;
+    }
+    terminal.stdin.write("\u0003");
+    terminal.kill();
+    expect(shown).toMatch(/(?:^[█▀▄ ]{40,}\r?\n){20,}/mu);
   });
 
   it("is cancelled by Ctrl-C, and then nothing was changed", async () => {
