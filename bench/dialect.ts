@@ -17,6 +17,13 @@ export const CHAT: BenchDialect = {
   end: Buffer.from("data: [DONE]\n\n"),
 };
 
+/** Thinking is part of the text. */
+export const CHAT_TAGS: BenchDialect = {
+  ...CHAT,
+  name: "Chat Completions with tags",
+  path: "/tags/v1/chat/completions",
+};
+
 /** As Codex asks, and OpenCode: nothing is kept. */
 export const RESPONSES: BenchDialect = {
   name: "Responses",

@@ -12,7 +12,6 @@ export interface Address {
 const TOOL = { type: "function", function: { name: TOOL_NAME, parameters: { type: "object", properties: {} } } };
 const CALL_ID = /"id":"(sess_[\w-]{22}__call_\d+)"/;
 const EVENT_END = "\n\n";
-const QUOTE = 0x22;
 
 /** One connection of a client, on a bare socket: one request at a time. */
 export class Connection {
@@ -208,8 +207,10 @@ export class StreamedAnswer implements Answer {
     const { beforeToken, end } = this.#dialect;
     for (let at = events.indexOf(beforeToken); at !== -1; at = events.indexOf(beforeToken, at)) {
       at += beforeToken.length;
-      if (events[at] === QUOTE) continue;
-      this.#take(readNumber(events, NUMBER_DIGITS, at), now);
+      const number = readNumber(events, NUMBER_DIGITS, at);
+      // A text that is no token: an empty one, or a tag.
+      if (Number.isNaN(number)) continue;
+      this.#take(number, now);
       if (this.#isPaced) this.#latenciesUs?.push(now - readNumber(events, TIME_DIGITS, at + NUMBER_DIGITS));
     }
     if (this.#isCall) this.callId ??= CALL_ID.exec(events.toString("latin1"))?.[1];

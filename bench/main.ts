@@ -17,6 +17,7 @@ import { measureStalledReader } from "./stalled-reader.ts";
 import { openTestbed, type Testbed } from "./testbed.ts";
 import { measureTextDelta } from "./text-delta.ts";
 import { measureThinkSplitter } from "./think-splitter.ts";
+import { measureThinkingPath } from "./thinking-path.ts";
 import { measureToolTask } from "./tool-task.ts";
 
 /** Every figure we claim, measured; exit code 1 if one of them does not hold here. */
@@ -39,6 +40,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "ide-patch": measureIdePatch,
   "think-splitter": measureThinkSplitter,
   hub: measureHub,
+  "thinking-path": measureThinkingPath,
 };
 
 const NAME_WIDTH = 56;

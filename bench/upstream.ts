@@ -1,10 +1,13 @@
 import { createServer, type Socket } from "node:net";
 import { Http2Peer } from "./http2-peer.ts";
+import { MessagesPeer } from "./messages-peer.ts";
+import { findPlan } from "./plan.ts";
 
 /**
  * A bare backend in a process of its own: it costs next to nothing, so that what is measured is the gateway. The
  * prompt says what it does (see plan.ts). It answers `Run` at once, with one DATA frame per message, as a token stream
- * arrives; everything that comes over HTTP/1.1 is a unary call and gets an empty message.
+ * arrives; what comes over HTTP/1.1 is a request of Anthropic's API (messages-peer.ts), or a unary call that gets an
+ * empty message.
  */
 export interface UpstreamReport {
   /** Microseconds of the machine's monotonic clock at which the stream of that id was reset. */
@@ -14,6 +17,7 @@ export interface UpstreamReport {
 }
 
 const peers = new Set<Http2Peer>();
+const messages = new MessagesPeer();
 
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on("error", () => socket.destroy());
@@ -39,7 +43,14 @@ function answerUnary(socket: Socket, first: Buffer): void {
       if (head === -1) return;
       const bodyBytes = Number(/content-length: *(\d+)/i.exec(received.toString("latin1", 0, head))?.[1] ?? 0);
       if (received.length < head + 4 + bodyBytes) return;
-      received = received.subarray(head + 4 + bodyBytes);
+      const request = received.subarray(0, head + 4 + bodyBytes);
+      received = received.subarray(request.length);
+      const plan =
+        request.toString("latin1", 0, 5) === "POST " && request.includes("/v1/messages") && findPlan(request);
+      if (plan) {
+        void messages.answer(socket, plan);
+        continue;
+      }
       socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\ncontent-length: 0\r\n\r\n");
     }
   };

@@ -1,0 +1,38 @@
+import { tokenCost } from "./cpu-per-token.ts";
+import { CHAT, CHAT_TAGS } from "./dialect.ts";
+import { type BenchResult, median } from "./measure.ts";
+import { startGateway } from "./processes.ts";
+import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
+
+const LOAD = { streams: 16, tokens: 20_000 };
+
+/** What a token costs on the way from Anthropic's API to Chat Completions with tags, against the one from Cursor. */
+export async function measureThinkingPath(bed: Testbed): Promise<BenchResult[]> {
+  const { url } = bed.upstream;
+  const environment = { EXCURSOR_MODELS: "bench=anthropic", EXCURSOR_ANTHROPIC_BASE_URL: url };
+  const other = await startGateway(bed.upstream, environment);
+  try {
+    // The floor rests meanwhile: the other gateway has its place.
+    const rounds = await measureRounds({ ...bed, floor: other }, async (round) => {
+      if (round % 2 === 0) return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic: await tags() };
+      const anthropic = await tags();
+      return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic };
+    });
+    const ratios = rounds.map(({ cursor, anthropic }) => anthropic.cpuUs / cursor.cpuUs);
+    const spread = `${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}`;
+    const us = `${median(rounds.map(({ anthropic }) => anthropic.cpuUs)).toPrecision(3)} µs`;
+    return [
+      {
+        name: "anthropic to tags / cursor to chat: CPU per token",
+        value: median(ratios),
+        bound: 1.3,
+        note: `${spread}; ${us}${loadNote(rounds)}`,
+      },
+    ];
+  } finally {
+    await other.stop();
+  }
+  function tags() {
+    return tokenCost(other, LOAD, CHAT_TAGS);
+  }
+}
