@@ -4,14 +4,16 @@ import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { openHome } from "../config/home.ts";
 import { loadConfig } from "../config/load-config.ts";
-import type { ClientRecipe, Machine, OfferedGateway, OfferedModel } from "../connect/client-recipe.ts";
+import type { ClientRecipe, Machine, OfferedGateway } from "../connect/client-recipe.ts";
 import { Connections } from "../connect/connections.ts";
-import { RECIPES } from "../connect/recipes/index.ts";
+import { GUIDES, RECIPES } from "../connect/recipes/index.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { askInDialect, dialectTitle } from "./ask-in-dialect.ts";
 import { formatTable } from "./format-table.ts";
 import { checkPortIsKnown, gatewayAddress } from "./gateway-address.ts";
-import { createClient, type GatewayClient } from "./gateway-client.ts";
+import { createClient } from "./gateway-client.ts";
+import { offeredModels } from "./offered-models.ts";
+import { runGuide } from "./run-guide.ts";
 import { startSpinner } from "./spinner.ts";
 
 export interface ConnectFlags {
@@ -19,6 +21,7 @@ export interface ConnectFlags {
   readonly file?: string | undefined;
   readonly url?: string | undefined;
   readonly key?: string | undefined;
+  readonly tunnel?: string | undefined;
   readonly json: boolean;
 }
 
@@ -27,6 +30,11 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   const connections = openConnections();
   if (client === undefined) {
     process.stdout.write(formatState(connections, flags.json));
+    return;
+  }
+  const guide = GUIDES.find(({ id }) => id === client);
+  if (guide) {
+    await runGuide(guide, flags);
     return;
   }
   const recipe = findRecipe(client);
@@ -73,7 +81,7 @@ function findRecipe(client: string): ClientRecipe {
   if (recipe) return recipe;
   throw new ExcursorError("invalid-request", `There is no recipe for ${JSON.stringify(client)}.`, {
     code: "unknown_client",
-    hint: `There are: ${RECIPES.map(({ id }) => id).join(", ")}. Any other client takes the values of \`excursor env\`.`,
+    hint: `There are: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Any other client takes the values of \`excursor env\`.`,
   });
 }
 
@@ -83,25 +91,6 @@ const thisMachine = (): Machine => ({
   environment: process.env,
   exists: existsSync,
 });
-
-interface ModelEntry {
-  readonly id: string;
-  readonly name?: string;
-  readonly context_length?: number;
-  readonly reasoning?: boolean;
-  readonly architecture?: { readonly input_modalities?: readonly string[] };
-}
-
-async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {
-  const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly ModelEntry[] };
-  return data.map(({ id, name, context_length, reasoning, architecture }) => ({
-    id,
-    name: name ?? id,
-    window: context_length ?? 200_000,
-    isThinking: reasoning ?? false,
-    supportsImages: architecture?.input_modalities?.includes("image") ?? false,
-  }));
-}
 
 /** Says step by step what passed; as JSON, all at the end. */
 function createReport(isJson: boolean) {

@@ -17,6 +17,23 @@ export interface ClientRecipe {
   next(gateway: OfferedGateway): readonly string[];
 }
 
+/** A program that has to be connected by hand: what its user has to do. */
+export interface ClientGuide {
+  readonly id: string;
+  readonly title: string;
+  /** What the program calls. */
+  baseUrl(gateway: GuidedGateway): string;
+  /** One after the other; further lines of a step are to be copied. */
+  steps(gateway: GuidedGateway): readonly string[];
+}
+
+export interface GuidedGateway extends Pick<OfferedGateway, "url" | "models"> {
+  /** Where it can be reached from outside, without a slash at its end. */
+  readonly tunnel: string | undefined;
+  /** What stands before paths that come from there; not set yet, it is one that could be. */
+  readonly pathSecret: { readonly value: string; readonly isSet: boolean };
+}
+
 export interface Machine {
   readonly home: string;
   readonly platform: NodeJS.Platform;

@@ -54,6 +54,30 @@ describe("excursor connect and disconnect", () => {
     expect(readFileSync(file, "utf8")).toBe(before);
   });
 
+  it("cursor: says what to do by hand, with a secret in the path and names that Cursor leaves alone", async () => {
+    const { code, stdout } = await run(["connect", "cursor", "--url", url]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*refuse localhost/);
+    const secret = /"pathSecret": "([\w-]{24})"/.exec(stdout)?.[1];
+    expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags/v1\n`);
+    expect(stdout).toMatch(/"models": \{ "[^"]+": "claude-[^"]+"/);
+    expect(stdout.split("add each by its name:")[1]?.split("\n")[0]).not.toContain("claude-");
+  });
+
+  it("cursor: tries a tunnel that is open, and does not send the key in the clear", async () => {
+    const opened = await run(["connect", "cursor", "--url", url, "--tunnel", url, "--json"], {
+      EXCURSOR_PATH_SECRET: "a-path-secret-0123456789",
+    });
+    // This gateway has no secret, so nothing is there; the base URL is what would be asked.
+    expect(JSON.parse(opened.stdout)).toMatchObject({
+      client: "cursor",
+      baseURL: `${url}/a-path-secret-0123456789/tags/v1`,
+      isReached: false,
+    });
+    const plain = await run(["connect", "cursor", "--url", url, "--tunnel", "http://tunnel.example"]);
+    expect([plain.code, plain.stderr]).toEqual([65, expect.stringContaining("expected an https address")]);
+  });
+
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
     ["a client that nobody knows", ["connect", "emacs"], {}, 65, /claude-code, opencode/],
     ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:1"], {}, 69, /No gateway answers/],

@@ -1,0 +1,22 @@
+import type { OfferedModel } from "../connect/client-recipe.ts";
+import type { GatewayClient } from "./gateway-client.ts";
+
+interface ModelEntry {
+  readonly id: string;
+  readonly name?: string;
+  readonly context_length?: number;
+  readonly reasoning?: boolean;
+  readonly architecture?: { readonly input_modalities?: readonly string[] };
+}
+
+/** What the gateway has, as recipes need to know it. */
+export async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {
+  const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly ModelEntry[] };
+  return data.map(({ id, name, context_length, reasoning, architecture }) => ({
+    id,
+    name: name ?? id,
+    window: context_length ?? 200_000,
+    isThinking: reasoning ?? false,
+    supportsImages: architecture?.input_modalities?.includes("image") ?? false,
+  }));
+}
