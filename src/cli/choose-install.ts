@@ -13,8 +13,10 @@ export async function chooseInstall(installs: readonly Install[]): Promise<strin
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw severalInstalls(roots);
   const list = roots.map((root, index) => `  ${index + 1}  ${printable(root)}\n`).join("");
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const stop = new AbortController();
+  prompt.once("SIGINT", () => stop.abort());
   try {
-    const answer = await prompt.question(`There are several:\n${list}Which one? `);
+    const answer = await prompt.question(`There are several:\n${list}Which one? `, { signal: stop.signal });
     const root = roots[Number(answer) - 1];
     if (root === undefined) throw new ExcursorError("canceled", "None of them was chosen.");
     return root;

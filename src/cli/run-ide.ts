@@ -21,13 +21,17 @@ const RESTART = "Start Cursor again to see it.";
 
 export async function runStatus({ app, json }: IdeFlags): Promise<void> {
   const host = openHost();
-  const installs = app === undefined ? findInstalls(host.files, host.machine) : [{ root: openApp(host, app) }];
-  if (installs.length === 0) throw nothingFound();
-  const rows = installs.map(({ root, refused }) =>
-    refused ? { root, state: "refused", explanation: `It ${refused.why}. ${refused.remedy}` } : readStatus(host, root),
-  );
+  const rows = app === undefined ? statusOfAll(host) : [statusOf(host, openApp(host, app))];
   if (json) return printJson(rows);
   for (const row of rows) process.stdout.write(formatStatus(row));
+}
+
+function statusOfAll(host: IdeHost): readonly StatusRow[] {
+  const installs = findInstalls(host.files, host.machine);
+  if (installs.length === 0) throw nothingFound();
+  return installs.map(({ root, refused }) =>
+    refused ? { root, state: "refused", explanation: `It ${refused.why}. ${refused.remedy}` } : readStatus(host, root),
+  );
 }
 
 export async function runPatch(

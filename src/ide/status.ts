@@ -1,4 +1,5 @@
 import { readApp } from "./app.ts";
+import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { Store } from "./store.ts";
@@ -23,7 +24,15 @@ const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unk
 };
 
 /** Reads and changes nothing. */
-export function statusOf({ files, home }: IdeHost, root: string): AppStatus {
+export function statusOf(host: IdeHost, root: string): AppStatus {
+  try {
+    return readStatus(host, root);
+  } catch (error) {
+    throw explainFailure(error, { platform: host.machine.platform, verb: "patch", root });
+  }
+}
+
+function readStatus({ files, home }: IdeHost, root: string): AppStatus {
   const store = new Store(files, home);
   const app = readApp(files, root);
   const { version, commit } = app.product;

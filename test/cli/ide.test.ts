@@ -1,8 +1,11 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AppTree, bundlePath, DESKTOP, fillApp, isPure, makeApp, snapshot } from "../ide/support/app-tree.ts";
 import { excursor } from "./support/excursor.ts";
+
+// Each of these starts many processes.
+vi.setConfig({ testTimeout: 60_000 });
 
 let tree: AppTree;
 beforeEach(() => {

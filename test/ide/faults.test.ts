@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { patchApp, restoreApp } from "../../src/ide/change-app.ts";
 import type { IdeFiles } from "../../src/ide/ide-files.ts";
@@ -19,6 +19,9 @@ import { type Fault, faultyFiles } from "./support/faulty-files.ts";
 import { pretendOlder } from "./support/pretend-older.ts";
 
 /** REL-54, REL-55: whatever goes wrong, after the next start the app is as it came or fully patched. */
+
+// Hundreds of patches in each.
+vi.setConfig({ testTimeout: 120_000 });
 
 const trees: AppTree[] = [];
 afterAll(() => {

@@ -1,0 +1,3 @@
+import { installWorkbench } from "../../../scripts/install-workbench.ts";
+
+export const setup = (): void => installWorkbench();
