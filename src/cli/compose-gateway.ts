@@ -82,13 +82,18 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const state = await openState(options, origin);
   const cursor = await createDriver(options, origin, state, transports);
   const agents = createAgents(options);
-  const hub = await composeHub({ ...options, isEager: config.tools === "hub" });
+  const hub = await composeHub({
+    ...options,
+    searchAbove: config.limits.hubTools,
+    isEager: config.tools === "hub",
+  });
   const engine = createEngine({
     drivers: new Map([[config.driver, cursor], ["acp", agents], ...routing.drivers]),
     route: (model) => routing.route(model) ?? (isAgentModel(model) ? "acp" : config.driver),
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
     hub,
+    maxHubSteps: config.limits.hubSteps,
   });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {

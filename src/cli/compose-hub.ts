@@ -11,6 +11,8 @@ export interface ComposeHubOptions {
   readonly onSecret: (secret: Secret) => void;
   /** The name of the key that a principal came with. */
   readonly keyName: (principalId: string) => string | undefined;
+  /** With more tools than this, a search stands for them. */
+  readonly searchAbove?: number;
   /** Starts the servers now, not with the first turn that wants them. */
   readonly isEager: boolean;
 }
@@ -21,6 +23,7 @@ export async function composeHub({
   log,
   onSecret,
   keyName,
+  searchAbove,
   isEager,
 }: ComposeHubOptions): Promise<Hub | undefined> {
   const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
@@ -43,6 +46,7 @@ export async function composeHub({
     keys,
     keyName,
     environment: process.env,
+    ...(searchAbove !== undefined && { searchAbove }),
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
   });
   hub.onTools(({ name, tools, problems: wrong }) => {

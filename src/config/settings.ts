@@ -123,6 +123,12 @@ const SETTINGS = {
     parkedRunsPerKey: wholeNumber(64, "Those of one key.", FROM_NONE),
     parkedBytes: wholeNumber(128 * MIB, "What waiting runs may hold, by estimate.", FROM_NONE),
     parkedBytesPerKey: wholeNumber(64 * MIB, "What those of one key may hold.", FROM_NONE),
+    hubTools: wholeNumber(
+      40,
+      "Tools of MCP servers that a model is shown; if there are more, it gets a search.",
+      FROM_NONE,
+    ),
+    hubSteps: wholeNumber(50, "Rounds of calls of theirs in one answer."),
     imageBytes: wholeNumber(5 * MIB, "Largest image."),
     images: wholeNumber(20, "Images in a request.", FROM_NONE),
     messages: wholeNumber(10_000, "Messages in a request."),

@@ -72,6 +72,8 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
     if (!given) return run ?? begin();
     const { results, history } = given;
     given = undefined;
+    // What came before was told with the answer before.
+    spent = undefined;
     const own = await ours;
     transcript.addResults(own);
     transcript.follow(history);

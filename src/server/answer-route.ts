@@ -100,10 +100,13 @@ async function answerStream(
   }
 }
 
+/** The code of a notice that says how far a tool is. There may be many. */
+const PROGRESS = "tool_progress";
+
 /** How far a tool of ours is, for whoever looks: every dialect's clients pass over comments. */
 function commentOf(events: readonly TurnEvent[]): string {
   const [event] = events;
-  return event?.type === "notice" && event.code === "tool_progress" ? `: ${event.text.replace(/\s+/g, " ")}\n\n` : "";
+  return event?.type === "notice" && event.code === PROGRESS ? `: ${event.text.replace(/\s+/g, " ")}\n\n` : "";
 }
 
 async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: Batches): Promise<void> {
@@ -137,7 +140,8 @@ function observe(source: AsyncIterable<readonly TurnEvent[]>, exchange: Exchange
         if (event.type === "text") continue;
         if (event.type === "usage") notes.usage = event.usage;
         else if (event.type === "done") isDone = true;
-        else if (event.type === "notice") log.info({ requestId: exchange.id, code: event.code }, event.text);
+        else if (event.type === "notice" && event.code !== PROGRESS)
+          log.info({ requestId: exchange.id, code: event.code }, event.text);
       }
     },
     checkEnd() {

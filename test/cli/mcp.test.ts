@@ -36,21 +36,30 @@ describe("excursor mcp", () => {
       { name: "mine", state: "ready", tools: 13, origin: "mcp.json", problems: [] },
       { name: "gone", state: "failed", tools: 0, problems: [expect.stringContaining('"no-such-program-here"')] },
     ]);
-    expect((await mcp("test", "mine")).stdout).toMatch(/^echo +mine__echo +does echo$/m);
-    expect(await mcp("test", "gone")).toMatchObject({ code: 78, stderr: expect.stringContaining("command") });
-    expect(await mcp("call", "mine/echo", '{"a":1}')).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
-    expect(await mcp("call", "mine__fail")).toMatchObject({ code: 69, stdout: "it went wrong\n" });
-    expect(await mcp("call", "mine/nope")).toMatchObject({
-      code: 65,
-      stderr: expect.stringContaining("no tool mine/nope"),
-    });
-    expect(await mcp("call", "mine/echo", "[1]")).toMatchObject({
-      code: 65,
-      stderr: expect.stringContaining("JSON object"),
-    });
+    const [tested, missing, called, failed, unknown, bad] = await Promise.all([
+      mcp("test", "mine"),
+      mcp("test", "gone"),
+      mcp("call", "mine/echo", '{"a":1}'),
+      mcp("call", "mine__fail"),
+      mcp("call", "mine/nope"),
+      mcp("call", "mine/echo", "[1]"),
+    ]);
+    expect(tested.stdout).toMatch(/^echo +mine__echo +does echo$/m);
+    expect(missing).toMatchObject({ code: 78, stderr: expect.stringContaining("command") });
+    expect(called).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
+    expect(failed).toMatchObject({ code: 69, stdout: "it went wrong\n" });
+    expect(unknown).toMatchObject({ code: 65, stderr: expect.stringContaining("no tool mine/nope") });
+    expect(bad).toMatchObject({ code: 65, stderr: expect.stringContaining("JSON object") });
     expect((await mcp("remove", "gone")).code).toBe(0);
     expect(Object.keys(JSON.parse(readFileSync(join(root, "home/mcp.json"), "utf8")).mcpServers)).toEqual(["mine"]);
   }, 60_000);
+
+  it("shows what a server that does not start said on stderr", async () => {
+    await add("dying", '{"dies":true}');
+    const { code, stderr } = await mcp("test", "dying");
+    expect([code, stderr]).toEqual([69, expect.stringContaining("scripted server is up\n")]);
+    expect(stderr).toContain('The MCP server "dying" exited with code 7.');
+  });
 
   it("imports from Cursor, and offers to", async () => {
     writeFileSync(

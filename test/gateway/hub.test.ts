@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -111,12 +112,17 @@ describe("tools that the gateway runs", () => {
     expect((await ask(phone as OpenAI, prompt)).content).not.toContain("got {}");
   });
 
-  it("servers end with the gateway", async () => {
-    const { client, stop } = await setUp(["--tools", "hub"]);
-    const { content } = await ask(client, "@sim call srv__fork {} ;; say {{result}}");
-    const pids: number[] = JSON.parse(content ?? "");
-    expect(pids.every(isAlive)).toBe(true);
-    await stop();
-    await untilGone(...pids);
-  });
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "servers end with the gateway, and all that they have started: %s",
+    async (signal) => {
+      const { client, stop } = await setUp(["--tools", "hub"]);
+      const { content } = await ask(client, "@sim call srv__fork {} ;; say {{result}}");
+      const pids: number[] = JSON.parse(content ?? "");
+      expect(pids.every(isAlive)).toBe(true);
+      const gateway = spawnSync("ps", ["-o", "ppid=", "-p", String(pids[0])], { encoding: "utf8" }).stdout;
+      process.kill(Number(gateway), signal);
+      await untilGone(...pids);
+      await stop();
+    },
+  );
 });

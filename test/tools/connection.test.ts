@@ -166,6 +166,13 @@ describe("a server on stdio", () => {
     await never;
   });
 
+  it("each of many calls at once gets its own result (SEC-30)", async () => {
+    const { connection } = connectionTo(scripted());
+    const canaries = Array.from({ length: 200 }, (_, n) => ({ canary: `c${n}` }));
+    const results = await Promise.all(canaries.map((canary) => connection.call("echo", canary, context)));
+    expect(results.map((result) => JSON.parse(textOf(result)))).toEqual(canaries);
+  });
+
   it("a call that is aborted ends at once", async () => {
     const { connection } = connectionTo(scripted());
     await connection.connect();
