@@ -1,13 +1,6 @@
 import type { OfferedModel } from "../connect/client-recipe.ts";
 import type { GatewayClient } from "./gateway-client.ts";
-
-interface ModelEntry {
-  readonly id: string;
-  readonly name?: string;
-  readonly context_length?: number;
-  readonly reasoning?: boolean;
-  readonly architecture?: { readonly input_modalities?: readonly string[] };
-}
+import type { ModelEntry } from "./model-entry.ts";
 
 /** What the gateway has, as recipes need to know it. */
 export async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {

@@ -1,20 +1,18 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
-import { styleText } from "node:util";
-import { openHome } from "../config/home.ts";
-import { loadConfig } from "../config/load-config.ts";
+import { resolve } from "node:path";
 import type { ClientRecipe, Machine, OfferedGateway } from "../connect/client-recipe.ts";
-import { Connections } from "../connect/connections.ts";
+import type { Connections } from "../connect/connections.ts";
 import { GUIDES, RECIPES } from "../connect/recipes/index.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { askInDialect, dialectTitle } from "./ask-in-dialect.ts";
+import { createReport } from "./connect-report.ts";
 import { formatTable } from "./format-table.ts";
 import { checkPortIsKnown, gatewayAddress } from "./gateway-address.ts";
 import { createClient } from "./gateway-client.ts";
 import { offeredModels } from "./offered-models.ts";
+import { openConnections } from "./open-connections.ts";
 import { runGuide } from "./run-guide.ts";
-import { startSpinner } from "./spinner.ts";
 
 export interface ConnectFlags {
   readonly model: string;
@@ -45,14 +43,14 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   const report = createReport(flags.json);
-  const wasConnected = connections.find(recipe.id) !== undefined;
+  let undo = () => {};
   try {
     const models = await report.step("the gateway answers", () => offeredModels(gateway), `at ${address.url}`);
     const offered: OfferedGateway = { ...address, model: flags.model, models };
     await report.step(
       "the configuration is written",
       () => {
-        connections.connect(recipe.id, file, (text) => recipe.edit(text, offered));
+        undo = connections.connect(recipe.id, file, (text) => recipe.edit(text, offered));
       },
       file,
     );
@@ -63,17 +61,11 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
     );
     report.end(recipe, file, offered);
   } catch (error) {
-    if (!wasConnected) connections.disconnect(recipe.id);
+    undo();
     if (!interrupt.signal.aborted) throw error;
     process.stderr.write("Taken back: nothing was changed.\n");
     process.exitCode = 130;
   }
-}
-
-export function openConnections(): Connections {
-  const { home } = loadConfig({ flags: {}, environment: process.env });
-  openHome(home);
-  return new Connections(join(home, "connections"));
 }
 
 function findRecipe(client: string): ClientRecipe {
@@ -91,38 +83,6 @@ const thisMachine = (): Machine => ({
   environment: process.env,
   exists: existsSync,
 });
-
-/** Says step by step what passed; as JSON, all at the end. */
-function createReport(isJson: boolean) {
-  const passed: { readonly step: string; readonly detail: string; readonly ms: number }[] = [];
-  return {
-    async step<T>(step: string, work: () => T | Promise<T>, detail: string): Promise<T> {
-      const spinner = startSpinner();
-      const startedAt = performance.now();
-      try {
-        const result = await work();
-        passed.push({ step, detail, ms: Math.round(performance.now() - startedAt) });
-        spinner.stop();
-        if (!isJson)
-          process.stdout.write(`${styleText("green", "ok", { stream: process.stdout })}  ${step}: ${detail}\n`);
-        return result;
-      } finally {
-        spinner.stop();
-      }
-    },
-    end({ id, title, next }: ClientRecipe, file: string, gateway: OfferedGateway) {
-      const notes = next(gateway);
-      if (isJson) {
-        process.stdout.write(`${JSON.stringify({ client: id, file, passed, next: notes })}\n`);
-        return;
-      }
-      const lines = notes.map((note) => `  ${note}\n`).join("");
-      process.stdout.write(
-        `\n${title} is connected.\n\n${lines}\n\`excursor disconnect ${id}\` puts everything back.\n`,
-      );
-    },
-  };
-}
 
 function formatState(connections: Connections, isJson: boolean): string {
   const connected = new Map(connections.list().map((connection) => [connection.id, connection]));

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
-import { openConnections } from "./run-connect.ts";
+import { openConnections } from "./open-connections.ts";
 
 export interface DisconnectFlags {
   readonly force: boolean;

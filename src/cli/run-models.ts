@@ -1,16 +1,7 @@
 import { formatTable } from "./format-table.ts";
 import { type ClientFlags, withGateway } from "./gateway-client.ts";
+import type { ModelEntry } from "./model-entry.ts";
 import { printable } from "./printable.ts";
-
-interface ModelEntry {
-  readonly id: string;
-  readonly name?: string;
-  readonly aliases?: readonly string[];
-  readonly context_length?: number;
-  readonly reasoning?: boolean;
-  readonly reasoning_efforts?: readonly string[];
-  readonly architecture?: { readonly input_modalities?: readonly string[] };
-}
 
 export async function runModels({ json, ...flags }: ClientFlags & { readonly json: boolean }): Promise<void> {
   await withGateway(flags, async (gateway) => {

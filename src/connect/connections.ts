@@ -54,20 +54,32 @@ export class Connections {
     return { id, file, isChanged: ![after, original].includes(digestOf(readBytes(file))) };
   }
 
-  /** Changes a client's configuration. Once more, it begins from what was there before the first time. */
-  connect(id: string, path: string, edit: (text: string) => string): void {
+  /**
+   * Changes a client's configuration. Once more, it begins from what was there before the first time. Gives a way to take
+   * this very change back.
+   */
+  connect(id: string, path: string, edit: (text: string) => string): () => void {
     const known = this.#read(id);
     const connection = this.find(id);
     if (connection?.isChanged) throw changed(connection);
-    if (known && known.file !== realPath(path)) this.disconnect(id);
-    const kept = known?.file === realPath(path) ? known : takeBackup(realPath(path));
+    if (connection && connection.file !== realPath(path)) throw elsewhere(connection);
+    const kept = known ?? takeBackup(realPath(path));
     const before = Buffer.from(kept.before ?? "", "base64");
     const after = Buffer.from(edit(before.toString("utf8")));
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const backup: Backup = { ...kept, after: digestOf(after) };
     replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(backup)}\n`), PRIVATE);
     mkdirSync(dirname(kept.file), { recursive: true });
+    const written = readBytes(kept.file);
     replaceFile(kept.file, after, PRIVATE);
+    return () => {
+      if (!known || !written) {
+        this.disconnect(id);
+        return;
+      }
+      replaceFile(kept.file, written, PRIVATE);
+      replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(known)}\n`), PRIVATE);
+    };
   }
 
   /** Puts back what was there, byte for byte, or nothing if there was nothing. With force, over any change since. */
@@ -139,6 +151,12 @@ function readBytes(file: string): Buffer | undefined {
 }
 
 const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
+
+const elsewhere = ({ id, file }: Connection): ExcursorError =>
+  new ExcursorError("config", `${id} is connected already, by ${file}.`, {
+    code: "connected_elsewhere",
+    hint: `Run \`excursor disconnect ${id}\` first.`,
+  });
 
 const changed = ({ id, file }: Connection): ExcursorError =>
   new ExcursorError("config", `${file} has changed since ${id} was connected.`, {

@@ -97,6 +97,15 @@ describe("excursor connect and disconnect", () => {
     );
   });
 
+  it("a second try that fails leaves the first as it is", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    await run(["connect", "aider", "--url", url, "-m", "gpt-5.5"]);
+    const before = readFileSync(file, "utf8");
+    expect((await run(["connect", "aider", "--url", url, "-m", "gpt-9"])).code).toBe(65);
+    expect(readFileSync(file, "utf8")).toBe(before);
+    expect((await run(["disconnect"])).code).toBe(0);
+  });
+
   it("a configuration that cannot be read is left alone", async () => {
     const file = join(folder, "user", ".aider.conf.yml");
     mkdirSync(join(folder, "user"));

@@ -89,14 +89,21 @@ it("connecting again begins from what was there before the first time", () => {
   expect(readFileSync(file, "utf8")).toBe("mine ");
 });
 
-it("another file of the same client: the first one is restored", () => {
-  writeFileSync(file, "mine ");
+it("a second file of the same client is refused: one at a time", () => {
   connect();
-  connect(join(folder, "other.txt"));
-  expect([readFileSync(file, "utf8"), readFileSync(join(folder, "other.txt"), "utf8")]).toEqual([
-    "mine ",
-    "with the key",
-  ]);
+  expect(() => connect(join(folder, "other.txt"))).toThrow(/connected already/);
+  expect(existsSync(join(folder, "other.txt"))).toBe(false);
+});
+
+it("a change can be taken back, and what was connected before it stays so", () => {
+  writeFileSync(file, "mine ");
+  const first = connections.connect("client", file, (text) => `${text}first`);
+  const second = connections.connect("client", file, (text) => `${text}second`);
+  expect(readFileSync(file, "utf8")).toBe("mine second");
+  second();
+  expect([readFileSync(file, "utf8"), connections.find("client")?.isChanged]).toEqual(["mine first", false]);
+  first();
+  expect([readFileSync(file, "utf8"), connections.list()]).toEqual(["mine ", []]);
 });
 
 it("a file that somebody has changed since is left alone, unless it is forced; then the change is kept beside it", () => {

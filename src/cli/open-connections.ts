@@ -1,0 +1,11 @@
+import { join } from "node:path";
+import { openHome } from "../config/home.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { Connections } from "../connect/connections.ts";
+
+/** Which clients are connected: known in the home folder. */
+export function openConnections(): Connections {
+  const { home } = loadConfig({ flags: {}, environment: process.env });
+  openHome(home);
+  return new Connections(join(home, "connections"));
+}
