@@ -92,7 +92,8 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     this.#hasBegun = true;
     let events = live.rename(result.value);
     for (const stage of this.#parts.stages) events = stage.step(events);
-    if (this.#parts.mayWait) this.#remember(events);
+    // One that has called before may call again, whatever this request says of tools.
+    if (this.#parts.mayWait || this.#isResumed) this.#remember(events);
     const last = events.at(-1);
     if (last === undefined) return this.next();
     if (last.type === "done") {

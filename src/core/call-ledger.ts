@@ -24,7 +24,9 @@ export type LossReason =
   | "unheard"
   /** The follow-up tells another history. */
   | "edited"
-  /** It offers tools that the run was never told of, such as those that a search of the client's has found. */
+  /** It is for another model, or has other instructions. */
+  | "redirected"
+  /** It offers tools that the run was never told of, such as those that a search of the client's has found, or forbids some. */
   | "retooled"
   /** It asks something new right after the results. */
   | "steered"

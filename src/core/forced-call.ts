@@ -1,6 +1,7 @@
 import { Draft } from "./draft.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
+import { offeredTools } from "./run-terms.ts";
 import type { Message, Turn } from "./turn.ts";
 
 /** Whether the answer has to be a tool call. */
@@ -33,10 +34,10 @@ export async function* answerWithCall(
 
 function withInstruction(turn: Turn): Turn {
   const { toolChoice, system } = turn;
-  const tools = toolChoice.type === "tool" ? turn.tools.filter(({ name }) => name === toolChoice.name) : turn.tools;
   const which = toolChoice.type === "tool" ? `the tool ${JSON.stringify(toolChoice.name)}` : "one of the offered tools";
-  const rule = `Answer by calling ${which}, whatever else you would do. Write no other answer.`;
-  return { ...turn, tools, system: [system, rule].filter(Boolean).join("\n\n") };
+  // The run may go on with the results under another choice: what it was told must hold for the one call only.
+  const rule = `Answer by calling ${which}, whatever else you would do. Write no answer before that; once you have the result, go on as you see fit.`;
+  return { ...turn, tools: offeredTools(turn), system: [system, rule].filter(Boolean).join("\n\n") };
 }
 
 function reminded(turn: Turn, text: string): Turn {

@@ -1,6 +1,7 @@
 import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
 import { historyKeys } from "./history-key.ts";
 import { type LiveRun, sessionOf } from "./live-run.ts";
+import { type RunTerms, termsOf, whyNot } from "./run-terms.ts";
 import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "./turn.ts";
 import { turnBytes } from "./turn-bytes.ts";
 
@@ -31,8 +32,7 @@ interface ParkedRun {
   readonly requestId: string;
   /** Of the conversation up to the calls: a follow-up must bring exactly this one. */
   readonly historyKey: string;
-  /** Names of what the model was offered: a run cannot be told of more. */
-  readonly tools: ReadonlySet<string>;
+  readonly terms: RunTerms;
   /** The tool of each call, by its id. */
   readonly calls: ReadonlyMap<string, string>;
   readonly bytes: number;
@@ -79,7 +79,7 @@ export class Parking {
       principalId: turn.principal.id,
       requestId,
       historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
-      tools: new Set(turn.tools.map(({ name }) => name)),
+      terms: termsOf(turn),
       calls: toolsByCall([answer]),
       // Once as it came, once as the driver has made something of it.
       bytes: RUN_BYTES + 2 * turnBytes(turn),
@@ -96,11 +96,12 @@ export class Parking {
 
   /**
    * The run that the last messages of a turn answer, with those answers; undefined if they answer nothing. Only for whom
-   * it was parked, only with the history it was parked with, only if every call is answered, and only with tools that it
-   * knows: otherwise it is not this turn's. A run that was asked for by its owner in any other way will never be asked for properly, so it is given
-   * up.
+   * it was parked, only with the history it was parked with, only if every call is answered, and only on the terms it
+   * began with: otherwise it is not this turn's. A run that was asked for by its owner in any other way will never be
+   * asked for properly, so it is given up.
    */
-  take({ messages, principal, tools }: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
+  take(turn: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
+    const { messages, principal } = turn;
     const results = trailingResults(messages);
     const [first] = results;
     if (!first) return this.#passOver(messages, principal);
@@ -110,11 +111,10 @@ export class Parking {
       const fate = this.#fates.get(session);
       return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
     }
-    const { live, historyKey, calls } = parked;
+    const { live, historyKey, calls, terms } = parked;
     const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
     const key = historyKeys(messages.slice(0, -results.length)).at(-1);
-    const knowsTools = tools.every(({ name }) => parked.tools.has(name));
-    const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : knowsTools ? undefined : "retooled";
+    const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : whyNot(terms, turn);
     if (reason) {
       this.#lose(session, reason);
       return { type: "gone", reason };

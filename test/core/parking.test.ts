@@ -3,7 +3,7 @@ import type { CallEntry } from "../../src/core/call-ledger.ts";
 import type { Run } from "../../src/core/driver.ts";
 import { LiveRun, sessionOf } from "../../src/core/live-run.ts";
 import { Parking, type ParkingLimits } from "../../src/core/parking.ts";
-import type { AssistantMessage, Message, ToolMessage } from "../../src/core/turn.ts";
+import type { AssistantMessage, Message, ToolMessage, Turn } from "../../src/core/turn.ts";
 import { aTurn } from "./support/turns.ts";
 
 const KIB = 1024;
@@ -16,6 +16,9 @@ const LIMITS: ParkingLimits = {
 };
 const asked: Message = { role: "user", content: [{ type: "text", text: "go" }] };
 const turnOf = (messages: readonly Message[], id = "p1") => aTurn({ messages, principal: { id, token: undefined } });
+const tools = (...names: readonly string[]) =>
+  names.map((name) => ({ name, description: "", schema: { type: "object" } }));
+const theTool = (name: string) => ({ type: "tool", name }) as const;
 const requestOf = (requestId = "r") => ({ requestId, signal: new AbortController().signal });
 
 /** A run that waits for two results, and notes what becomes of it. */
@@ -98,19 +101,48 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", `lost ${reason}`]);
   });
 
-  it("are given up for tools that they do not know, and not for those that are gone", () => {
-    const tool = (name: string) => ({ name, description: "", schema: { type: "object" } });
-    const taken = (before: readonly string[], after: readonly string[]) => {
-      const { parking } = setUp();
-      const { live, answer, results, cancelled } = waiting();
-      parking.park(live, { ...turnOf([asked]), tools: before.map(tool) }, answer, requestOf());
-      const follow = { ...turnOf([asked, answer, ...results]), tools: after.map(tool) };
-      const found = parking.take(follow, requestOf());
-      return [found?.type === "gone" ? found.reason : found?.type, cancelled()];
-    };
-    expect(taken(["a", "b"], ["b", "a"])).toEqual(["run", 0]);
-    expect(taken(["a", "b"], ["a"])).toEqual(["run", 0]);
-    expect(taken(["search"], ["search", "found"])).toEqual(["retooled", 1]);
+  it.each<[string, Partial<Turn>, Partial<Turn>, "run" | "retooled" | "redirected"]>([
+    ["the same tools", { tools: tools("a", "b") }, { tools: tools("b", "a") }, "run"],
+    ["fewer tools", { tools: tools("a", "b") }, { tools: tools("a") }, "run"],
+    ["tools that they do not know", { tools: tools("search") }, { tools: tools("search", "found") }, "retooled"],
+    ["no tool any more", { tools: tools("a") }, { tools: tools("a"), toolChoice: { type: "none" } }, "retooled"],
+    [
+      "one of their tools",
+      { tools: tools("a", "b") },
+      { tools: tools("a", "b"), toolChoice: theTool("a") },
+      "retooled",
+    ],
+    [
+      "more than the one tool",
+      { tools: tools("a", "b"), toolChoice: theTool("a") },
+      { tools: tools("a", "b") },
+      "retooled",
+    ],
+    [
+      "that tool again",
+      { tools: tools("a", "b"), toolChoice: theTool("a") },
+      { tools: tools("a", "b"), toolChoice: theTool("a") },
+      "run",
+    ],
+    ["any tool at first", { tools: tools("a"), toolChoice: { type: "required" } }, { tools: tools("a") }, "run"],
+    ["one call at a time", {}, { allowsParallelCalls: false }, "retooled"],
+    ["several calls at once", { allowsParallelCalls: false }, {}, "run"],
+    ["another model", {}, { model: { id: "other", effort: undefined } }, "redirected"],
+    ["another effort", {}, { model: { id: "m", effort: "low" } }, "run"],
+    ["other instructions", { system: "Be brief." }, { system: "Be kind." }, "redirected"],
+    ["longer instructions", { system: "Be brief." }, { system: "Be brief. Be kind." }, "redirected"],
+    ["one more instruction", { system: "Be brief." }, { system: "Be brief.\n\nBe kind." }, "run"],
+    ["one less", { system: "Be brief.\n\nBe kind." }, { system: "Be brief." }, "run"],
+    ["none", { system: "Be brief." }, { system: "" }, "run"],
+  ])("asked to go on with %s", (_, before, after, outcome) => {
+    const { parking } = setUp();
+    const { live, answer, results, cancelled } = waiting();
+    parking.park(live, { ...turnOf([asked]), ...before }, answer, requestOf());
+    const found = parking.take({ ...turnOf([asked, answer, ...results]), ...after }, requestOf());
+    expect([found?.type === "gone" ? found.reason : found?.type, cancelled()]).toEqual([
+      outcome,
+      outcome === "run" ? 0 : 1,
+    ]);
   });
 
   it("are given up when their upstream ends, and when their client has not heard of the calls", () => {

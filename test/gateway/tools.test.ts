@@ -18,12 +18,14 @@ const PROMPT =
 
 type Messages = OpenAI.ChatCompletionMessageParam[];
 
+const isFunction = (call: OpenAI.ChatCompletionMessageToolCall) => call.type === "function";
+
 /** One request of a conversation, with what it answers appended. */
 async function ask(client: OpenAI, messages: Messages) {
   const { choices } = await client.chat.completions.create({ model: "gpt-5.5", messages, tools: [look] });
   const message = choices[0]?.message;
   if (!message) throw new Error("no answer");
-  const calls = (message.tool_calls ?? []).filter((call) => call.type === "function");
+  const calls = (message.tool_calls ?? []).filter(isFunction);
   return { message, calls, finish: choices[0]?.finish_reason };
 }
 
@@ -142,6 +144,23 @@ describe("what a client may ask of tools", () => {
       tool_choice: { type: "function", function: { name: "look" } },
     });
     expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { content: "look" } });
+  });
+
+  it.each<[string, Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>, string]>([
+    ["no more calls", { tool_choice: "none" }, "saw a |"],
+    ["another model", { model: "claude-opus-4-8" }, "claude-opus-4-8"],
+  ])("something else with the results, which the run cannot be told: %s", async (_, change, said) => {
+    const { start } = await setUpGateway();
+    const { client } = await start();
+    const script = '@sim call look {"at":"a"} ;; say {{result.0}} {{tools}}|{{model}}|{{reused}}';
+    const asked = { model: "gpt-5.5", tools: [look], messages: [{ role: "user", content: script }] as Messages };
+    const first = await client.chat.completions.create({ ...asked, tool_choice: "required" });
+    const message = first.choices[0]?.message;
+    if (!message) throw new Error("no answer");
+    const messages = [...asked.messages, message, ...results((message.tool_calls ?? []).filter(isFunction))];
+    const { choices } = await client.chat.completions.create({ ...asked, messages, ...change });
+    expect(choices[0]).toMatchObject({ finish_reason: "stop", message: { content: expect.stringContaining(said) } });
+    expect(choices[0]?.message.content).toMatch(/\|fresh$/);
   });
 
   it("a call in any case: a model that twice does not call is an error, and is not asked a third time", async () => {
