@@ -49,16 +49,18 @@ interface OpenCall extends CallDraft {
 const AFTER_TEXT = ',"sequence_number":';
 
 /**
- * Events as those of the Responses API: every item is added, written and done, in this order, and every event has its
- * number. What is the same in every delta of an item is written out once.
+ * Events as those of the Responses API: every item is added, written and done before the next one, and every event has
+ * its number. What is the same in every delta of an item is written out once.
  */
 export class ResponseRenderer implements StreamRenderer {
   readonly #head: AnswerHead;
   readonly #options: RenderOptions;
   readonly #shown: JsonObject[] = [];
   readonly #kept: JsonObject[] = [];
-  readonly #calls = new Map<string, OpenCall>();
   #open: OpenText | undefined;
+  #call: OpenCall | undefined;
+  /** What came while a call was not whole yet: it has to wait, since items do not overlap. */
+  readonly #waiting: TurnEvent[] = [];
   #items = 0;
   #sequence = 0;
   #usage: Usage | undefined;
@@ -97,6 +99,10 @@ export class ResponseRenderer implements StreamRenderer {
   }
 
   #render(event: TurnEvent): string {
+    if (this.#call && mustWait(event, this.#call.callId)) {
+      this.#waiting.push(event);
+      return "";
+    }
     switch (event.type) {
       case "text":
         return this.#write("message", event.text);
@@ -184,22 +190,22 @@ export class ResponseRenderer implements StreamRenderer {
     const tool = this.#options.toolbox.find(name);
     const [itemId, index] = this.#newItem(ID_PREFIXES[tool.kind]);
     const call: OpenCall = { itemId, index, callId, tool, streamed: "" };
-    this.#calls.set(callId, call);
+    this.#call = call;
     const item = callItem(call, "in_progress", "");
     return closing + this.#event("response.output_item.added", { output_index: index, item });
   }
 
   /** Without its start there is nowhere to put it: the whole call will bring it. Free text comes whole. */
   #continueCall(callId: string, json: string): string {
-    const call = this.#calls.get(callId);
-    if (!call || json === "" || call.tool.kind !== "function") return "";
+    const call = this.#call;
+    if (call?.callId !== callId || json === "" || call.tool.kind !== "function") return "";
     call.streamed += json;
     return this.#callDelta(call, json);
   }
 
   #completeCall(callId: string, name: string, args: JsonObject): string {
-    const starting = this.#calls.has(callId) ? "" : this.#startCall(callId, name);
-    const call = this.#calls.get(callId) as OpenCall;
+    const starting = this.#call ? "" : this.#startCall(callId, name);
+    const call = this.#call as OpenCall;
     const isNew = call.streamed === "";
     if (isNew) call.streamed = call.tool.kind === "custom" ? inputOf(args) : JSON.stringify(args);
     return starting + (isNew ? this.#callDelta(call, call.streamed) : "") + this.#closeCall(call, "completed");
@@ -211,21 +217,23 @@ export class ResponseRenderer implements StreamRenderer {
   }
 
   #closeCall(call: OpenCall, status: ItemStatus): string {
-    this.#calls.delete(call.callId);
+    this.#call = undefined;
     const { itemId, index, tool, streamed } = call;
     const events = CALL_EVENTS[tool.kind];
     const place = { item_id: itemId, output_index: index };
     return (
       (events ? this.#event(`${events.name}.done`, { ...place, [events.field]: streamed }) : "") +
-      this.#done(index, callItem(call, status, streamed))
+      this.#done(index, callItem(call, status, streamed)) +
+      this.step(this.#waiting.splice(0))
     );
   }
 
   #end(reason: DoneReason): string {
     const incompleteBecause = incompleteReason(reason);
     const status = incompleteBecause === undefined ? "completed" : "incomplete";
-    let out = this.#close(status);
-    for (const call of [...this.#calls.values()]) out += this.#closeCall(call, "incomplete");
+    let out = "";
+    while (this.#call) out += this.#closeCall(this.#call, "incomplete");
+    out += this.#close(status);
     const because = incompleteBecause === undefined ? {} : { incompleteBecause };
     const response = this.#state({ status, output: this.#shown, ...because });
     this.#response = response;
@@ -251,4 +259,9 @@ export class ResponseRenderer implements StreamRenderer {
   #event(type: string, fields: JsonObject): string {
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#sequence++, ...fields })}\n\n`;
   }
+}
+
+function mustWait(event: TurnEvent, callId: string): boolean {
+  if (event.type === "usage" || event.type === "notice" || event.type === "done") return false;
+  return !("id" in event && event.id === callId);
 }

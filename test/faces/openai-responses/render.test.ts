@@ -88,19 +88,40 @@ describe("a stream", () => {
     });
   });
 
-  it("of calls that come in each other's way: each has its place", async () => {
-    const { output } = await collect([
-      { type: "tool-call-start", id: "1", name: "f" },
-      { type: "tool-call-start", id: "2", name: "f" },
-      { type: "tool-call-delta", id: "2", json: "{}" },
-      { type: "tool-call", id: "2", name: "f", args: {} },
-      { type: "tool-call-delta", id: "unknown", json: "{}" },
+  const crossing: TurnEvent[] = [
+    { type: "tool-call-start", id: "1", name: "f" },
+    { type: "tool-call-start", id: "2", name: "f" },
+    { type: "tool-call-delta", id: "2", json: "{}" },
+    text("so"),
+    { type: "tool-call", id: "2", name: "f", args: {} },
+    { type: "tool-call-delta", id: "unknown", json: "{}" },
+  ];
+
+  it("of calls that come in each other's way: one item after the other", async () => {
+    const events = await render([
+      ...crossing,
       { type: "tool-call", id: "1", name: "f", args: { y: 2 } },
       done("tool-calls"),
     ]);
+    const places = events.flatMap(({ type, ...event }) =>
+      /item\.(?:added|done)/.test(type) && "output_index" in event
+        ? [`${type.split(".").at(-1)} ${event.output_index}`]
+        : [],
+    );
+    expect(places).toEqual(["added 0", "done 0", "added 1", "done 1", "added 2", "done 2"]);
+    expect(itemsOf(events)).toMatchObject([
+      { call_id: "1", arguments: '{"y":2}', status: "completed" },
+      { call_id: "2", arguments: "{}", status: "completed" },
+      { type: "message", content: [{ text: "so" }] },
+    ]);
+  });
+
+  it("of calls that never become whole: what waited for them is said all the same", async () => {
+    const { output } = await collect([...crossing.slice(0, 4), done("length")]);
     expect(output).toMatchObject([
-      { call_id: "1", arguments: '{"y":2}' },
-      { call_id: "2", arguments: "{}" },
+      { call_id: "1", arguments: "", status: "incomplete" },
+      { call_id: "2", arguments: "{}", status: "incomplete" },
+      { type: "message", content: [{ text: "so" }] },
     ]);
   });
 
