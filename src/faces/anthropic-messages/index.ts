@@ -5,6 +5,7 @@ import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import type { AnswerHead } from "./answer.ts";
 import { MessageCollector } from "./collect.ts";
 import { errorBody } from "./errors.ts";
+import { checkAsked } from "./messages.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { MessageRenderer } from "./render.ts";
 import { countRequest, messagesRequest } from "./schema.ts";
@@ -24,6 +25,7 @@ export function createAnthropicMessagesFace(options: AnthropicMessagesOptions = 
   return {
     parse: async (body, context) => {
       const request = readRequest(messagesRequest, body, limits);
+      checkAsked(request.messages);
       const { turn, ignored } = await toTurn(request, body, context);
       const head: AnswerHead = {
         id: `msg_${context.requestId}`,

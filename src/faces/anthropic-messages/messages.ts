@@ -6,6 +6,7 @@ import { invalid } from "../invalid.ts";
 import { loadResult, loadShown, type ShownBlock, textPart } from "./blocks.ts";
 import type { AnswerBlock, RequestMessage, ToolResultBlock, UserBlock } from "./schema.ts";
 import { readSignature } from "./signature.ts";
+import { lastInstructionAsQuestion } from "./system.ts";
 
 /** The conversation; instructions among it are for {@link readSystem}. */
 export async function readMessages(
@@ -13,10 +14,6 @@ export async function readMessages(
   images: ImageLoader,
 ): Promise<readonly Message[]> {
   checkResults(messages);
-  const last = messages.findLastIndex(({ role }) => role !== "system");
-  if (messages[last]?.role === "assistant") {
-    throw invalid(`messages[${last}].role`, 'the conversation must end with a "user" message');
-  }
   const read = messages.map(async (message, index): Promise<readonly Message[]> => {
     const field = `messages[${index}].content`;
     if (message.role === "user") return readUser(message.content, field, images);
@@ -24,6 +21,14 @@ export async function readMessages(
     return [];
   });
   return (await Promise.all(read)).flat();
+}
+
+/** Somebody asks: the last word is not an answer. */
+export function checkAsked(messages: readonly RequestMessage[]): void {
+  const asked = lastInstructionAsQuestion(messages);
+  const last = asked.findLastIndex(({ role }) => role !== "system");
+  if (asked[last]?.role !== "assistant") return;
+  throw invalid(`messages[${last}].role`, 'the conversation must end with a "user" message');
 }
 
 /** A user's message may bring results of tools and words beside them: results come first, each on its own. */

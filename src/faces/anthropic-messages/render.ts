@@ -31,7 +31,7 @@ export class MessageRenderer implements StreamRenderer {
   #blocks = 0;
   #beforeDelta = "";
   /** What came while a call was not whole yet: it has to wait, since blocks do not overlap. */
-  #waiting: TurnEvent[] = [];
+  readonly #waiting: TurnEvent[] = [];
   #usage: Usage | undefined;
 
   constructor(head: AnswerHead) {
@@ -117,9 +117,7 @@ export class MessageRenderer implements StreamRenderer {
     let out = this.#open?.type === "call" ? "" : this.#startCall(id, name);
     if (this.#open?.type === "call" && !this.#open.hasStreamed) out += this.#delta(json);
     out += this.#close();
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    return out + this.step(waiting);
+    return out + this.step(this.#waiting.splice(0));
   }
 
   #start(open: OpenBlock, block: JsonObject): string {
@@ -165,10 +163,8 @@ export class MessageRenderer implements StreamRenderer {
 
   #end(done: Done): string {
     // A call that never became whole is no call; what waited for it was said all the same.
-    let out = this.#open?.type === "call" ? this.#close() : "";
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    out += this.step(waiting);
+    let out = "";
+    while (this.#open?.type === "call") out += this.#close() + this.step(this.#waiting.splice(0));
     out += this.#blocks === 0 ? this.#begin() : this.#close();
     const usage = this.#usage ? usageObject(this.#usage) : openingUsage(this.#head.inputTokens());
     return out + serverEvent("message_delta", { delta: stopFields(done), usage }) + serverEvent("message_stop", {});

@@ -320,6 +320,8 @@ describe("the rest", () => {
     const body = { model: "m", messages: [{ role: "user", content: "x".repeat(40) }], tools: [tool("t")] };
     expect(await aFace().countTokens(body, context)).toEqual({ input_tokens: 10 + 5 });
     await expect(aFace().countTokens({ messages: [] }, context)).rejects.toMatchObject({ field: "model" });
+    const answered = { ...body, messages: [...body.messages, { role: "assistant", content: "y".repeat(8) }] };
+    expect(await aFace().countTokens(answered, context)).toEqual({ input_tokens: 10 + 2 + 5 });
   });
 });
 

@@ -160,6 +160,12 @@ describe("the events", () => {
     expect(await render([usage(), end])).toBe(written(started, ...closing));
   });
 
+  it("the end before any of two calls is whole: what waited for them is said all the same", async () => {
+    const events = [start("1"), start("2"), piece("2", "{"), text("a"), done("length")];
+    const blocks = [begun(0, used("1")), ping, ended(0), begun(1, used("2")), json(1, "{"), ended(1)];
+    expect(await render(events)).toContain(written(started, ...blocks, begun(2, TEXT), said(2, "a"), ended(2)));
+  });
+
   it("an error is an event, and a silence a ping", async () => {
     const renderer = (await parse({ stream: true })).stream();
     renderer.step([text("a")]);
