@@ -35,7 +35,7 @@ async function examine(args: readonly string[] = [], environment: Readonly<Recor
   return { code, findings, of: (id: string) => findings.get(id) };
 }
 
-describe("excursor doctor", () => {
+describe("excursor doctor", { timeout: 90_000 }, () => {
   it("finds everything well, to the tool's round trip, and says so on one line each", async () => {
     await run(["login", "--api-key", "some-key"]).exited;
     const { code, stdout } = await run(["doctor"]).exited;

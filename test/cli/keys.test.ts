@@ -19,7 +19,7 @@ const run = (args: readonly string[], environment: Readonly<Record<string, strin
 const ask = (url: string, key: string) =>
   fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
 
-describe("excursor keys", () => {
+describe("excursor keys", { timeout: 90_000 }, () => {
   it("gives out keys for accounts, lists them, and takes them back under a running gateway", async () => {
     const sim = await startSim();
     const upstream = { EXCURSOR_UPSTREAM: sim.url };

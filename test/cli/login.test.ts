@@ -47,7 +47,7 @@ function aBrowser(): string {
   return path;
 }
 
-describe("excursor login", () => {
+describe("excursor login", { timeout: 90_000 }, () => {
   it("opens the browser, waits for it, and keeps the login for its owner alone; whoami and logout know it", async () => {
     const { code, stdout, stderr } = await run(["login"], { environment: { BROWSER: aBrowser() } }).exited;
     const path = join(home, "own", "accounts.json");

@@ -110,7 +110,9 @@ describe("excursor serve", () => {
     for (const name of state) expect(statSync(join(home, name)).mode & 0o077).toBe(0);
   });
 
-  it("starts without an account on loopback: tells how to sign in, takes tokens, and knows a login as it comes", async () => {
+  it("starts without an account on loopback: tells how to sign in, takes tokens, and knows a login as it comes", {
+    timeout: 90_000,
+  }, async () => {
     const sim = await startSim();
     const environment = { EXCURSOR_UPSTREAM: sim.url, EXCURSOR_KEY: KEY };
     const { child, firstLine, exited } = run(["serve", "--port", "0"], { environment });

@@ -48,7 +48,7 @@ async function startAsker({ home, url }: AccountsStage, count: number, killAt?: 
   };
 }
 
-describe("an expired token", () => {
+describe("an expired token", { timeout: 90_000 }, () => {
   it("is renewed with one request under 50 calls in each of 4 processes, and no token is used twice (REL-37)", async () => {
     const stage = await setUpAccounts({ refreshTokens: "rotating" });
     await stage.signIn("default", { ttlS: -10 });
@@ -61,7 +61,7 @@ describe("an expired token", () => {
   });
 });
 
-describe("a process that is killed while it renews (REL-38, REL-50)", () => {
+describe("a process that is killed while it renews (REL-38, REL-50)", { timeout: 90_000 }, () => {
   it("leaves a usable store, whatever step it was at, and its lock to the next", { timeout: 180_000 }, async () => {
     let killed = 0;
     const sweep = async (first: number) => {

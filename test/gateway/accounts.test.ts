@@ -64,7 +64,7 @@ const ask = async (url: string, content = "@sim say hello") => {
 
 const EXPIRED = issueTokens("auth0|user_x", -10);
 
-describe("gateways whose account's token", { timeout: 60_000 }, () => {
+describe("gateways whose account's token", { timeout: 120_000 }, () => {
   it("has expired answer fifty clients each, and renew it once in all (REL-37)", async () => {
     const { accessToken: access, refreshToken: refresh } = EXPIRED;
     const { start, refreshes } = await setUp({ access, refresh }, { refreshTokens: "rotating" });
