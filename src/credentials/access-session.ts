@@ -5,7 +5,7 @@ import type { Secret } from "../core/secret.ts";
 import { readClaims } from "../core/token-claims.ts";
 import type { Account, AccountStore } from "./account-store.ts";
 import { type AuthClient, renewLogin } from "./auth-client.ts";
-import { canRenew, isAlive, isFresh, type Login, lifeOf } from "./login.ts";
+import { canRenew, expiryOf, isAlive, isFresh, type Login, lifeOf } from "./login.ts";
 import type { FoundLogin } from "./source.ts";
 
 export interface SessionParts {
@@ -87,6 +87,8 @@ export class AccessSession {
     const { login, account, isForeign } = await find();
     this.#tell(login);
     const isRefused = refused !== undefined && login.access?.reveal() === refused;
+    // What is not ours to renew is looked for anew when its time is over.
+    if (login.access && !isRefused && isForeign) return this.#hold(login.access, stamp, expiryOf(login.access));
     if (login.access && !isRefused && (isFresh(login.access, now()) || !canRenew(login))) {
       return this.#hold(login.access, stamp);
     }

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
-import { canRenew, isFresh } from "./login.ts";
+import { canRenew, isAlive, isFresh } from "./login.ts";
 import type { CredentialSource, FoundLogin } from "./source.ts";
 
 /** What one source had to say. */
@@ -13,7 +13,8 @@ export async function askSource(source: CredentialSource, nowMs: number): Promis
   try {
     const found = await source.find();
     if (!found) return { source, type: "none" };
-    const isUsable = isFresh(found.login.access, nowMs) || (!found.isForeign && canRenew(found.login));
+    const { login, isForeign } = found;
+    const isUsable = isForeign ? isAlive(login.access, nowMs) : isFresh(login.access, nowMs) || canRenew(login);
     // A token that is given for itself is sent as it is: whether it is over, the backend knows better than our clock.
     if (isUsable || source.id === "environment") return { source, type: "found", found };
     return { source, type: "problem", error: expired(source.place) };

@@ -25,12 +25,12 @@ export function isFresh(access: Secret | undefined, nowMs: number): boolean {
   return nowMs < issuedAtMs + lifeOf(access, nowMs);
 }
 
+/** When its time is over. */
+export const expiryOf = (access: Secret): number => readClaims(access.reveal()).expiresAtMs ?? Number.POSITIVE_INFINITY;
+
 /** Whether its time is not over yet, to the last second. */
-export function isAlive(access: Secret | undefined, nowMs: number): boolean {
-  if (!access) return false;
-  const { expiresAtMs = Number.POSITIVE_INFINITY } = readClaims(access.reveal());
-  return nowMs < expiresAtMs;
-}
+export const isAlive = (access: Secret | undefined, nowMs: number): boolean =>
+  access !== undefined && nowMs < expiryOf(access);
 
 export const canRenew = ({ refresh, apiKey }: Login): boolean => refresh !== undefined || apiKey !== undefined;
 

@@ -214,6 +214,34 @@ describe("the environment", () => {
   });
 });
 
+it("the login of another program is used to its last second, never renewed, and looked for anew then", async () => {
+  const { open, refreshes } = await setUpAccounts();
+  const [first, second] = [issueTokens("auth0|user_x", 3600), issueTokens("auth0|user_x", 7200)];
+  let current = first;
+  const source = {
+    id: "cursor-ide" as const,
+    place: "the IDE",
+    find: async () => ({
+      login: {
+        access: new Secret(current.accessToken),
+        refresh: new Secret(current.refreshToken),
+        apiKey: undefined,
+      },
+      isForeign: true,
+    }),
+  };
+  let now = (readClaims(first.accessToken).expiresAtMs ?? 0) - 1;
+  const tokens = open({ sources: [source], now: () => now });
+  const { token } = await tokens.get(undefined);
+  expect(token.reveal()).toBe(first.accessToken);
+  expect(await tokens.renew(undefined, token)).toBeUndefined();
+  now += 1;
+  expect(await failure(tokens.get(undefined))).toMatchObject({ message: "The login in the IDE has expired." });
+  current = second;
+  expect((await tokens.get(undefined)).token.reveal()).toBe(second.accessToken);
+  expect(refreshes()).toBe(0);
+});
+
 it("a source that is no good is told of once, and the next one is tried", async () => {
   const { open, signIn, store, notices } = await setUpAccounts();
   await signIn("default");
