@@ -6,6 +6,7 @@ import { closestPattern, matchesModel } from "../core/model-pattern.ts";
 import { Secret } from "../core/secret.ts";
 import { ANTHROPIC_URL, createAnthropicDriver } from "../drivers/anthropic/driver.ts";
 import type { ModelNames } from "../drivers/http-api/api-endpoint.ts";
+import { forKeyHolders } from "../drivers/http-api/for-key-holders.ts";
 import { createOpenAiDriver, OPENAI_URL } from "../drivers/openai/driver.ts";
 import type { HttpTransport } from "../wire/http.ts";
 
@@ -39,7 +40,8 @@ export function routeModels(config: Config, transport: HttpTransport, environmen
     const { baseURL, key } = addressOf(name, route, route.driver, config, environment);
     if (key) keys.push(key);
     const options = { transport, baseURL, key, names: namesOf(name, route.model), effort: route.effort };
-    drivers.set(name, route.driver === "anthropic" ? createAnthropicDriver(options) : createOpenAiDriver(options));
+    const create = route.driver === "anthropic" ? createAnthropicDriver : createOpenAiDriver;
+    drivers.set(name, forKeyHolders(create(options)));
   }
   return {
     aliases,

@@ -1,13 +1,19 @@
+import { once } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { extractReasoningMiddleware, streamText, wrapLanguageModel } from "ai";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { type Answer, signatureOf, startAnthropicServer } from "../drivers/support/anthropic-server.ts";
+import { type Answer, signatureOf, startAnthropicServer, streamOf } from "../drivers/support/anthropic-server.ts";
 import { startOpenAiServer } from "../drivers/support/openai-server.ts";
 import { KEY } from "./support/gateway-process.ts";
 import { openOwnGateway } from "./support/own-gateway.ts";
 import { answersTo, type Messages, TOOLS } from "./support/tool-client.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const THOUGHT = "I should look, <b>there</b>.\n\nFirst: ☕ </thinking-about-it>";
 const MODEL = "claude-older";
@@ -262,11 +268,62 @@ describe("what goes wrong", () => {
     expect(gateway.log()).not.toContain("wrong");
   });
 
+  it("who brings a Cursor token instead of a key does not spend the owner's", async () => {
+    const { gateway, upstream } = await setUp([answers]);
+    const token = `eyJ${"a".repeat(30)}.${"b".repeat(40)}.${"c".repeat(43)}`;
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: token, maxRetries: 0 });
+    const asking = client.chat.completions.create({ model: MODEL, messages: [{ role: "user", content: "x" }] });
+    await expect(asking).rejects.toMatchObject({ status: 403, code: "gateway_key_required" });
+    expect(upstream.calls).toEqual([]);
+  });
+
   it("a name that leads nowhere is a 4xx", async () => {
     const { client } = await setUp([]);
     const asking = client().chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content: "x" }] });
     await expect(asking).rejects.toMatchObject({ status: expect.any(Number) });
   });
+});
+
+it("ten megabytes of thinking pass in constant memory, and the answer behind them arrives", async () => {
+  const piece = "0123456789abcdef".repeat(64);
+  const count = 10 * 1024;
+  const delta = (type: string, text: string) =>
+    `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: `${type}_delta`, [type]: text } })}\n\n`;
+  const [head = "", tail = ""] = streamOf(answers).split(delta("thinking", "Good."));
+  const upstream = await startAnthropicServer(async (_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(head);
+    for (let sent = 0; sent < count; sent += 16) {
+      if (!response.write(delta("thinking", piece).repeat(16))) await once(response, "drain");
+    }
+    response.end(tail);
+  });
+  const gateway = await openOwnGateway({
+    anthropic: { key: "k", baseURL: upstream.url },
+    models: { "claude-*": "anthropic" },
+  });
+  const response = await fetch(`${gateway.url}/tags/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "x" }], stream: true }),
+  });
+  const reader = response.body?.getReader();
+  let [bytes, seen, most, end] = [0, 0, 0, ""];
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    bytes += next.value.length;
+    end = (end + Buffer.from(next.value).toString("latin1")).slice(-4096);
+    if (bytes - seen < 2 * 1024 * 1024) continue;
+    seen = bytes;
+    collectGarbage();
+    most = Math.max(most, process.memoryUsage().heapUsed - before);
+  }
+  expect(bytes).toBeGreaterThan(10 * 1024 * 1024);
+  expect(end).toContain('"content":"Done."');
+  expect(end).toContain("[DONE]");
+  // What may still be kept of a block, what waits for its reader, and the mock: far from ten.
+  expect(most).toBeLessThan(6 * 1024 * 1024);
 });
 
 it("a local model that writes tags thinks, in every style", async () => {
