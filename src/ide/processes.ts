@@ -23,7 +23,7 @@ export function expectQuiet(root: string, running: readonly RunningProcess[]): v
 function isOf(root: string, program: string): boolean {
   // On Windows only the name is known.
   if (program === win32.basename(program) && program === posix.basename(program)) return /^cursor\.exe$/i.test(program);
-  const install = dirname(dirname(root));
+  const install = /[\\/]resources[\\/]app$/i.test(root) ? dirname(dirname(root)) : root;
   return program.startsWith(`${install}/`);
 }
 

@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AppTree, bundlePath, DESKTOP, fillApp, isPure, makeApp, snapshot } from "../ide/support/app-tree.ts";
@@ -128,7 +138,6 @@ describe("excursor ide", () => {
   it("sees the app running, by its program", async () => {
     const program = join(tree.folder, "cursor", "cursor");
     copyFileSync("/bin/sleep", program);
-    const { spawn } = await import("node:child_process");
     const child = spawn(program, ["60"]);
     await new Promise((resolve) => child.once("spawn", resolve));
     try {
@@ -142,6 +151,26 @@ describe("excursor ide", () => {
     } finally {
       child.kill();
     }
+  });
+
+  /** Only root can be somebody else; and that one must be able to read the sources. */
+  const nobody = { uid: 65_534, gid: 65_534 };
+  const canBeNobody =
+    process.getuid?.() === 0 && spawnSync(process.execPath, ["bin/excursor.js", "--version"], nobody).status === 0;
+  it.skipIf(!canBeNobody)("no rights: said with the command that has them, and nothing is changed", () => {
+    const before = snapshot(tree.root);
+    chmodSync(tree.folder, 0o755);
+    chownSync(tree.home, nobody.uid, nobody.gid);
+    const outcome = spawnSync(process.execPath, ["bin/excursor.js", "ide", "patch", ...app()], {
+      ...nobody,
+      encoding: "utf8",
+      env: { ...process.env, EXCURSOR_HOME: tree.home, HOME: tree.folder },
+    });
+    expect([outcome.status, outcome.stderr]).toEqual([
+      77,
+      expect.stringContaining(`sudo "$(command -v excursor)" ide patch --app '${tree.root}'`),
+    ]);
+    expect(snapshot(tree.root)).toEqual(before);
   });
 
   it("only macOS signs, and the price is told", async () => {

@@ -1,8 +1,9 @@
+import { Script } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyInsertions, PATCH_ID, planEdit } from "../../src/ide/edit.ts";
 import { type Finding, locate } from "../../src/ide/locate.ts";
-import { adapterModule, cursorBundle, SHAPES, VERSIONS } from "./support/cursor-bundles.ts";
+import { adapterModule, cursorBundle, names, SHAPES, VERSIONS } from "./support/cursor-bundles.ts";
 import { patched } from "./support/patched.ts";
 
 const find = (text: string): Finding => locate(Buffer.from(text));
@@ -20,6 +21,22 @@ describe("locate", () => {
     expect(lead(site.bodies.handleTextDelta)).toMatch(/handleTextDelta\(n\)\{$/);
     expect(lead(site.bodies.sendUpdate)).toMatch(/sendUpdate\(n,e\)\{$/);
     expect(lead(site.bodies.dispose)).toMatch(/dispose\(\)\{$/);
+  });
+
+  it("does not mind any names that a minifier can give", () => {
+    // The letter in front keeps them apart from words of the language and from names of one letter in the class.
+    const name = fc
+      .string({ unit: fc.constantFrom(..."$_aZ09ü"), minLength: 1, maxLength: 4 })
+      .map((tail) => `$${tail}`);
+    const seven = fc.uniqueArray(name, { minLength: 7, maxLength: 7 });
+    fc.assert(
+      fc.property(fc.constantFrom(...VERSIONS), seven, (version, given) => {
+        const text = cursorBundle(version, [adapterModule(version, names(given.join(" ")))]);
+        expect(find(text).type).toBe("found");
+        new Script(patched(text).replace(/import\*as.*?;|export\{.*?\};/g, ""));
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it.each<[string, (adapter: string) => string]>([

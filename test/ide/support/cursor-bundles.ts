@@ -26,7 +26,8 @@ const perBubble = (service: string) =>
   `${service}.updateComposerBubbleSetStore(this.composerDataHandle,s.bubbleId,a=>a("text",o))`;
 const NARRATION = "this.options?.preserveUnfinishedToolsOnNarration||this.cancelUnfinishedToolCalls()";
 
-const names = (list: string): Shape["names"] => {
+/** Seven names, in the order of `Shape`. */
+export const names = (list: string): Shape["names"] => {
   const [adapter = "", service = "", kinds = "", types = "", bubble = "", batch = "", streamer = ""] = list.split(" ");
   return { adapter, service, kinds, types, bubble, batch, streamer };
 };
@@ -74,8 +75,8 @@ export type Version = keyof typeof SHAPES;
 export const VERSIONS = Object.keys(SHAPES) as Version[];
 
 /** The class, as the minifier leaves it. */
-function adapterClass(version: Version): string {
-  const { names: n, opening, store, isUpdateStyle }: Shape = SHAPES[version];
+function adapterClass(version: Version, n: Shape["names"]): string {
+  const { opening, store, isUpdateStyle }: Shape = SHAPES[version];
   const get = `this.instantiationService.invokeFunction(a=>a.get(${n.service}))`;
   const completed = isUpdateStyle
     ? `const e=n.message;if(e.case!=="thinkingCompleted")return;`
@@ -106,15 +107,14 @@ function adapterClass(version: Version): string {
 }
 
 /** The class in its module, as an expression that gives the class. Needs nothing from outside. */
-export function adapterModule(version: Version): string {
-  const { names: n } = SHAPES[version];
+export function adapterModule(version: Version, n: Shape["names"] = SHAPES[version].names): string {
   return [
     `(()=>{var ${n.service}=Symbol("composerDataService"),${n.kinds}={THINKING:30,TOOL_FORMER:15},${n.types}={HUMAN:1,AI:2},k0=0,`,
     `${n.bubble}=()=>({bubbleId:"b"+ ++k0}),${n.batch}=x=>x(),${n.adapter},${n.streamer},Lr=x=>Object.values(x)[0],Zz=Lr({`,
     '"out-build/vs/workbench/services/agent/browser/agentResponseAdapter.js"(){"use strict";',
     // It hands words on by and by; `flush` gives the rest at once.
     `${n.streamer}=class{constructor(n){this.onChunk=n,this.queue=[],this.timer=void 0}enqueue(n){this.queue.push(n),this.timer??=setTimeout(()=>{this.timer=void 0,this.flush()},5)}flush(){clearTimeout(this.timer),this.timer=void 0;for(;this.queue.length>0;)this.onChunk(this.queue.shift())}dispose(){clearTimeout(this.timer),this.queue.length=0}},`,
-    adapterClass(version),
+    adapterClass(version, n),
     `}});return Zz(),${n.adapter}})()`,
   ].join("");
 }
