@@ -5,8 +5,8 @@ const OPEN_MARK = "/*excursor-think ";
 const ID = /\/\*excursor-think ([0-9a-f]{12})\*\/;var $/;
 
 /** What other patchers leave anywhere in the bundle, and what they leave in the class. */
-const MARKS_ANYWHERE = ["acpExtensionBridge"];
-const MARKS_IN_CLASS = ["__thinkTagState", "_origHandleTextDelta", "_appendThinkContent"];
+const MARKS_ANYWHERE = ["__thinkTagState", "acpExtensionBridge"];
+const MARKS_IN_CLASS = ["_origHandleTextDelta", "_appendThinkContent"];
 
 export const openMark = (patchId: string): string => `${OPEN_MARK}${patchId}*/`;
 export const CLOSE_MARK = "/*excursor-think*/";

@@ -137,7 +137,17 @@ describe("locate", () => {
           "handleTextDelta(n){this.__thinkTagState??={};this._origHandleTextDelta(n)}_origHandleTextDelta(n){if",
         ),
       ),
-      { type: "foreign", marks: ["__thinkTagState", "_origHandleTextDelta"] },
+      { type: "foreign", marks: ["__thinkTagState"] },
+    ],
+    [
+      "a method that another tool has renamed",
+      withAdapter((text) =>
+        text.replace(
+          "handleTextDelta(n){if",
+          "handleTextDelta(n){this._origHandleTextDelta(n)}_origHandleTextDelta(n){if",
+        ),
+      ),
+      { type: "foreign", marks: ["_origHandleTextDelta"] },
     ],
     [
       "what is left of ours",
