@@ -9,9 +9,11 @@ type Packages = Readonly<Record<string, { readonly version: string; readonly set
  * here needs them. No script of theirs is run on the way, but those that are named: they put a binary in its place.
  */
 const CLIENTS: Packages = {
+  "@agentclientprotocol/claude-agent-acp": { version: "0.99.0" },
   "@anthropic-ai/claude-code": { version: "2.1.325" },
   "@continuedev/cli": { version: "1.5.47" },
   "@cursor/sdk": { version: "1.0.32" },
+  "@google/gemini-cli": { version: "0.61.0" },
   "@langchain/core": { version: "1.2.13" },
   "@langchain/openai": { version: "1.6.0" },
   "@openai/agents": { version: "0.20.0" },

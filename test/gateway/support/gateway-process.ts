@@ -18,6 +18,8 @@ export const KEY = "exc_a-key-for-tests-only-0123456789";
 
 interface GatewayProcess {
   readonly url: string;
+  /** Of the bridge for the IDE, if it was asked for. */
+  readonly bridgeUrl: string | undefined;
   readonly client: OpenAI;
   readonly log: () => string;
   /** Stops it as an operator would; the next one finds what it kept. */
@@ -83,6 +85,12 @@ async function startProcess(
   defer(stop);
   const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), exited.then(() => [undefined])]);
   if (line === undefined) throw new Error(`the gateway did not start: ${log}`);
-  const { url } = JSON.parse(line) as { url: string };
-  return { url, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }), log: () => log, stop };
+  const { url, bridgeUrl } = JSON.parse(line) as { url: string; bridgeUrl?: string };
+  return {
+    url,
+    bridgeUrl,
+    client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }),
+    log: () => log,
+    stop,
+  };
 }

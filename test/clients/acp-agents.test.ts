@@ -1,0 +1,80 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { KEY } from "../gateway/support/gateway-process.ts";
+import { type AgentBridge, installed, said, setUpAgentBridge } from "./support/agent-bridge.ts";
+
+const claude = () =>
+  setUpAgentBridge((url, { home }) => ({
+    command: process.execPath,
+    args: [installed("claude-agent-acp")],
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: KEY,
+      ANTHROPIC_MODEL: "claude-sonnet-5",
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: "gpt-5.4-mini",
+      CLAUDE_CONFIG_DIR: join(home, "claude"),
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+    },
+  }));
+
+const openCode = () =>
+  setUpAgentBridge((url, { folder }) => {
+    const settings = {
+      model: "excursor/composer-2.5",
+      small_model: "excursor/composer-2.5",
+      share: "disabled",
+      autoupdate: false,
+      permission: { edit: "ask", bash: "ask" },
+      provider: {
+        excursor: {
+          npm: "@ai-sdk/openai-compatible",
+          options: { baseURL: `${url}/v1`, apiKey: KEY },
+          models: { "composer-2.5": { tool_call: true, reasoning: true, limit: { context: 200_000, output: 8192 } } },
+        },
+      },
+    };
+    writeFileSync(join(folder, "opencode.json"), JSON.stringify(settings));
+    return {
+      command: installed("opencode"),
+      args: ["acp"],
+      env: {
+        OPENCODE_DISABLE_MODELS_FETCH: "1",
+        OPENCODE_DISABLE_AUTOUPDATE: "1",
+        OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+        OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+      },
+    };
+  });
+
+const AGENTS: Readonly<Record<string, readonly [() => Promise<AgentBridge>, (path: string) => string]>> = {
+  "Claude Code": [claude, (path) => `need Write ;; call Write ${JSON.stringify({ file_path: path, content: "made" })}`],
+  OpenCode: [openCode, (path) => `need write ;; call write ${JSON.stringify({ filePath: path, content: "made" })}`],
+};
+
+/** The full circle: our bridge → an agent of somebody else's → our gateway → the simulated backend. */
+describe.each(Object.entries(AGENTS))("%s behind the bridge, with our gateway as its model", (_, [setUp, write]) => {
+  it("thinks, answers, and goes on in its own session", async () => {
+    const { ask } = await setUp();
+    const first = await ask("@sim think let me see ;; say hello from the circle");
+    expect(said(first, "text")).toContain("hello from the circle");
+    expect(said(first, "thought")).toContain("let me see");
+    expect(first.at(-1)).toMatchObject({ type: "done", stopReason: "end_turn" });
+    const second = await ask("@sim say {{history}}");
+    expect(said(second, "text")).toContain("hello from the circle");
+    expect(said(second, "text")).not.toContain("conversation-so-far");
+  });
+
+  it("writes a file with leave, and does not without", async () => {
+    const { ask, desk } = await setUp();
+    const file = join(desk.folder, "made.txt");
+    const refused = await ask(`@sim ${write(file)} ;; say refused`, "reject_once");
+    expect(refused.some(({ type }) => type === "permission")).toBe(true);
+    expect(existsSync(file)).toBe(false);
+    const allowed = await ask(`@sim ${write(file)} ;; say allowed`, "allow_once");
+    expect(said(allowed, "text")).toContain("allowed");
+    expect(allowed.some(({ type }) => type === "tool")).toBe(true);
+    expect(readFileSync(file, "utf8")).toBe("made");
+  });
+});

@@ -1,0 +1,96 @@
+import { chownSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
+import { type Stage, setUpGateway } from "../../gateway/support/gateway-process.ts";
+import { type Desk, setUpDesk } from "./run-cli.ts";
+
+const NOBODY = 65_534;
+
+export type BridgeLine = Readonly<Record<string, unknown>> & { readonly type: string };
+
+export interface AgentBridge {
+  readonly desk: Desk;
+  readonly trace: Stage["trace"];
+  /** Asks in one conversation; permission requests are answered as the test says. */
+  ask(message: string, answer?: "allow_once" | "reject_once"): Promise<readonly BridgeLine[]>;
+}
+
+export interface AgentEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * A gateway with one agent behind its bridge, and another gateway that is the agent's model. The agent is a user of its
+ * own where that can be: some refuse to work for root.
+ */
+export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => AgentEntry): Promise<AgentBridge> {
+  const { start, home, trace } = await setUpGateway();
+  const model = await start();
+  const desk = setUpDesk();
+  const { command, args, env } = entry(model.url, desk);
+  const program = [command, ...args];
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) for (const path of [dirname(desk.home), desk.home, desk.folder]) chownSync(path, NOBODY, NOBODY);
+  const asNobody = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];
+  const [first = "", ...rest] = isRoot ? [...asNobody, ...program] : program;
+  const agent = {
+    command: first,
+    args: rest,
+    cwd: desk.folder,
+    env: {
+      HOME: desk.home,
+      TMPDIR: desk.home,
+      XDG_CONFIG_HOME: join(desk.home, "config"),
+      XDG_DATA_HOME: join(desk.home, "data"),
+      XDG_STATE_HOME: join(desk.home, "state"),
+      XDG_CACHE_HOME: join(desk.home, "cache"),
+      PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`,
+      ...env,
+    },
+  };
+  writeFileSync(join(home, "config.json"), JSON.stringify({ agents: { tried: agent }, bridgePort: 0 }), {
+    mode: 0o600,
+  });
+  const gateway = await start("--bridge");
+  const key = readFileSync(join(home, "bridge-key"), "utf8").trim();
+  const post = (path: string, body: object) =>
+    fetch(`${gateway.bridgeUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "x-excursor-bridge": "1", "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  return {
+    desk,
+    trace,
+    async ask(message, answer = "reject_once") {
+      const response = await post("/acp/sendMessage", { provider: "tried", message, composerId: "c1", stream: true });
+      if (response.status !== 200) throw new Error(`${await response.text()}\n${gateway.log()}`);
+      const lines: BridgeLine[] = [];
+      for await (const line of linesOf(response)) {
+        lines.push(line);
+        if (line.type !== "permission") continue;
+        const options = line["options"] as { id: string; kind: string }[];
+        const optionId = options.find(({ kind }) => kind === answer)?.id;
+        await post("/acp/permission", { requestId: line["requestId"], optionId });
+      }
+      if (lines.at(-1)?.type !== "done") throw new Error(`${JSON.stringify(lines)}\n${gateway.log()}`);
+      return lines;
+    },
+  };
+}
+
+export const installed = (command: string): string => join(CLIENTS_FOLDER, "node_modules/.bin", command);
+
+export const said = (lines: readonly BridgeLine[], type: "text" | "thought"): string =>
+  lines.map((line) => (line.type === type ? line["content"] : "")).join("");
+
+async function* linesOf(response: Response): AsyncGenerator<BridgeLine> {
+  let rest = "";
+  for await (const text of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as BridgeLine;
+  }
+}
