@@ -1,8 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { type AgentBridge, installed, said, setUpAgentBridge } from "./support/agent-bridge.ts";
+import { startGeminiApi } from "./support/gemini-api.ts";
+
+/** They are large programs, and start more than once in a test. */
+const SLOW_MS = 180_000;
 
 const claude = () =>
   setUpAgentBridge((url, { home }) => ({
@@ -55,26 +59,66 @@ const AGENTS: Readonly<Record<string, readonly [() => Promise<AgentBridge>, (pat
 
 /** The full circle: our bridge → an agent of somebody else's → our gateway → the simulated backend. */
 describe.each(Object.entries(AGENTS))("%s behind the bridge, with our gateway as its model", (_, [setUp, write]) => {
-  it("thinks, answers, and goes on in its own session", async () => {
-    const { ask } = await setUp();
-    const first = await ask("@sim think let me see ;; say hello from the circle");
-    expect(said(first, "text")).toContain("hello from the circle");
-    expect(said(first, "thought")).toContain("let me see");
-    expect(first.at(-1)).toMatchObject({ type: "done", stopReason: "end_turn" });
-    const second = await ask("@sim say {{history}}");
-    expect(said(second, "text")).toContain("hello from the circle");
-    expect(said(second, "text")).not.toContain("conversation-so-far");
-  });
+  it(
+    "thinks, answers, and goes on in its own session",
+    async () => {
+      const { ask } = await setUp();
+      const first = await ask("@sim think let me see ;; say hello from the circle");
+      expect(said(first, "text")).toContain("hello from the circle");
+      expect(said(first, "thought")).toContain("let me see");
+      expect(first.at(-1)).toMatchObject({ type: "done", stopReason: "end_turn" });
+      const second = await ask("@sim say {{history}}");
+      expect(said(second, "text")).toContain("hello from the circle");
+      expect(said(second, "text")).not.toContain("conversation-so-far");
+    },
+    SLOW_MS,
+  );
 
-  it("writes a file with leave, and does not without", async () => {
-    const { ask, desk } = await setUp();
-    const file = join(desk.folder, "made.txt");
-    const refused = await ask(`@sim ${write(file)} ;; say refused`, "reject_once");
-    expect(refused.some(({ type }) => type === "permission")).toBe(true);
-    expect(existsSync(file)).toBe(false);
-    const allowed = await ask(`@sim ${write(file)} ;; say allowed`, "allow_once");
-    expect(said(allowed, "text")).toContain("allowed");
-    expect(allowed.some(({ type }) => type === "tool")).toBe(true);
-    expect(readFileSync(file, "utf8")).toBe("made");
-  });
+  it(
+    "writes a file with leave, and does not without",
+    async () => {
+      const { ask, desk } = await setUp();
+      const file = join(desk.folder, "made.txt");
+      const refused = await ask(`@sim ${write(file)} ;; say refused`, "reject_once");
+      expect(refused.some(({ type }) => type === "permission")).toBe(true);
+      expect(existsSync(file)).toBe(false);
+      const allowed = await ask(`@sim ${write(file)} ;; say allowed`, "allow_once");
+      expect(said(allowed, "text")).toContain("allowed");
+      expect(allowed.some(({ type }) => type === "tool")).toBe(true);
+      expect(readFileSync(file, "utf8")).toBe("made");
+    },
+    SLOW_MS,
+  );
+});
+
+describe("Gemini CLI behind the bridge, with a stand-in for its API", () => {
+  it(
+    "thinks, answers, and goes on in its own session",
+    async () => {
+      const api = await startGeminiApi("let me see", "hello from gemini");
+      onTestFinished(() => api.close());
+      const { ask } = await setUpAgentBridge((_, { home }) => {
+        const settings = {
+          security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
+          privacy: { usageStatisticsEnabled: false },
+          telemetry: { enabled: false },
+          general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        };
+        mkdirSync(join(home, ".gemini"));
+        writeFileSync(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
+        return {
+          command: process.execPath,
+          args: [installed("gemini"), "--acp"],
+          env: { GEMINI_API_KEY: "a-key-for-tests", GOOGLE_GEMINI_BASE_URL: api.url, GEMINI_CLI_NO_RELAUNCH: "true" },
+        };
+      });
+      const lines = await ask("say hello");
+      expect(said(lines, "text")).toContain("hello from gemini");
+      expect(said(lines, "thought")).toContain("let me see");
+      await ask("and again");
+      expect(api.requests.at(-1)).toContain("say hello");
+      expect(api.requests.at(-1)).not.toContain("conversation-so-far");
+    },
+    SLOW_MS,
+  );
 });

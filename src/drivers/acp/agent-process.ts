@@ -27,6 +27,8 @@ export interface ProcessOptions {
   readonly watchdog: Watchdog;
   /** Of ours; the agent gets the least of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Told when a process has ended by itself or could not be used, with the last of its stderr. */
+  readonly onExit: (error: ExcursorError, stderr: string) => void;
 }
 
 /** Who follows a session while it is being prompted. */
@@ -67,6 +69,7 @@ export class AgentProcess {
       .connect(this.pipe.stream);
     this.over = new Promise((resolve) => {
       const finish = (error: ExcursorError) => {
+        if (!this.#failure) options.onExit(error, this.#stderr);
         this.#failure ??= error;
         this.#connection.close(this.#failure);
         // What it has started may still be there.
@@ -113,6 +116,7 @@ export class AgentProcess {
       agent.capabilities = agentCapabilities ?? {};
       return agent;
     } catch (error) {
+      if (!agent.isOver) options.onExit(ExcursorError.from(error), agent.#stderr);
       await agent.end();
       throw error;
     }
@@ -120,11 +124,6 @@ export class AgentProcess {
 
   get isOver(): boolean {
     return this.#failure !== undefined;
-  }
-
-  /** The last of what it said on stderr. */
-  get stderr(): string {
-    return this.#stderr;
   }
 
   newSession(): Promise<NewSessionResponse> {

@@ -7,11 +7,6 @@ export interface Lease {
   release(): void;
 }
 
-export interface AgentOptions extends ProcessOptions {
-  /** Told when a process has ended by itself, with the last of its stderr. */
-  readonly onExit: (error: ExcursorError, stderr: string) => void;
-}
-
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -20,7 +15,7 @@ const LONGEST_PAUSE_MS = 30_000;
  * that cannot even be started is left alone for a moment that doubles each time.
  */
 export class Agent {
-  readonly #options: AgentOptions;
+  readonly #options: ProcessOptions;
   #starting: Promise<AgentProcess> | undefined;
   #process: AgentProcess | undefined;
   #users = 0;
@@ -29,7 +24,7 @@ export class Agent {
   #notBefore = 0;
   #isClosed = false;
 
-  constructor(options: AgentOptions) {
+  constructor(options: ProcessOptions) {
     this.#options = options;
   }
 
@@ -102,9 +97,6 @@ export class Agent {
       const process = await AgentProcess.start(this.#options);
       this.#process = process;
       this.#failures = 0;
-      void process.over.then((error) => {
-        if (error.kind !== "canceled") this.#options.onExit(error, process.stderr);
-      });
       return process;
     } catch (error) {
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS);

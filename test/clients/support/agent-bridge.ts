@@ -1,4 +1,5 @@
-import { chownSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
 import { type Stage, setUpGateway } from "../../gateway/support/gateway-process.ts";
@@ -32,7 +33,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
   const { command, args, env } = entry(model.url, desk);
   const program = [command, ...args];
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) for (const path of [dirname(desk.home), desk.home, desk.folder]) chownSync(path, NOBODY, NOBODY);
+  if (isRoot) execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, dirname(desk.home)]);
   const asNobody = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];
   const [first = "", ...rest] = isRoot ? [...asNobody, ...program] : program;
   const agent = {

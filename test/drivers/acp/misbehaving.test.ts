@@ -66,9 +66,10 @@ describe("an agent that misbehaves", () => {
   });
 
   it("is left alone for a moment when it cannot even start", async () => {
-    const { ask } = setUpAgent({ flags: ["--exit-at-start"] });
+    const { ask, exits } = setUpAgent({ flags: ["--exit-at-start"] });
     expect((await ask("say hi")).error).toMatchObject({ code: "agent_exited" });
     expect((await ask("say hi")).error).toMatchObject({ code: "agent_pauses", retryAfterMs: expect.any(Number) });
+    expect(exits).toMatchObject([{ error: { code: "agent_exited" }, stderr: "no luck today\n" }]);
   });
 
   it("is named with the field when its command does not exist", async () => {

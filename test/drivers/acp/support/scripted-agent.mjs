@@ -7,7 +7,10 @@ import { agent, ndJsonStream, RequestError } from "@agentclientprotocol/sdk";
 
 const flags = new Set(process.argv.slice(2));
 const has = (flag) => flags.has(flag);
-if (has("--exit-at-start")) process.exit(3);
+if (has("--exit-at-start")) {
+  process.stderr.write("no luck today\n");
+  process.exit(3);
+}
 if (has("--deaf")) {
   process.on("SIGTERM", () => {});
   setInterval(() => {}, 1000);
