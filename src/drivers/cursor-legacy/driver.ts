@@ -5,7 +5,8 @@ import type { Principal, Turn } from "../../core/turn.ts";
 import { checksum } from "../../wire/checksum.ts";
 import { callHeaders } from "../../wire/headers.ts";
 import type { HttpTransport } from "../../wire/http.ts";
-import { credentialOf } from "../cursor/credential.ts";
+import { credentialOf, renewedCredential } from "../cursor/credential.ts";
+import type { ModelCredential } from "../cursor/models/model.ts";
 import { LegacyRun } from "./legacy-run.ts";
 import { streamChat, unifiedChat } from "./protocol.ts";
 
@@ -28,26 +29,35 @@ const IDE_VERSION = "2.6.21";
 export function createLegacyDriver(options: LegacyDriverOptions): Driver {
   const { origin, transport, method, clientVersion = IDE_VERSION, listModels } = options;
   return {
-    open: (turn, context) =>
-      new LegacyRun({
+    open: (turn, context) => {
+      let credential: ModelCredential | undefined;
+      const headersFor = ({ id, token }: ModelCredential) => {
+        // Stable for an account: the backend counts devices by it.
+        const device = createHash("sha256").update(id).digest("hex");
+        return callHeaders("run", {
+          token: token.reveal(),
+          requestId: randomUUID(),
+          clientType: "ide",
+          clientVersion,
+          checksum: checksum({ device }),
+        });
+      };
+      return new LegacyRun({
         context,
         transport,
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
         prepare: () => options.prepare(turn, context.signal),
         headers: async () => {
-          const { id, token } = await credentialOf(turn.principal, options.access);
-          // Stable for an account: the backend counts devices by it.
-          const device = createHash("sha256").update(id).digest("hex");
-          return callHeaders("run", {
-            token: token.reveal(),
-            requestId: randomUUID(),
-            clientType: "ide",
-            clientVersion,
-            checksum: checksum({ device }),
-          });
+          credential = await credentialOf(turn.principal, options.access);
+          return headersFor(credential);
         },
-      }),
+        renewHeaders: async () => {
+          const renewed = credential && (await renewedCredential(turn.principal, options.access, credential));
+          return renewed && headersFor(renewed);
+        },
+      });
+    },
     listModels,
   };
 }

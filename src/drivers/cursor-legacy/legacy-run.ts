@@ -14,6 +14,8 @@ export interface LegacyRunParts {
   readonly transport: HttpTransport;
   readonly origin: string;
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  /** Others, once the backend has refused the token in those; undefined if there is no better one. */
+  readonly renewHeaders: () => Promise<Readonly<Record<string, string>> | undefined>;
   readonly prepare: () => Promise<Turn>;
 }
 
@@ -60,29 +62,53 @@ export class LegacyRun implements Run {
     this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
   }
 
-  async #start({ context, protocol, transport, origin, headers, prepare }: LegacyRunParts): Promise<void> {
+  async #start(parts: LegacyRunParts): Promise<void> {
     try {
-      const request = protocol.request(await prepare());
-      const sent = await headers();
-      if (this.#isOver) return;
-      this.#stream = openBidiRun({
-        transport,
-        origin,
-        path: protocol.path,
-        headers: sent,
-        signal: context.signal,
-        listener: {
-          message: (payload) => {
-            for (const event of protocol.read(payload)) this.#show(event);
-          },
-          done: (error) => this.#onDone(error),
-        },
-      });
-      this.#stream.send(request);
-      if (!protocol.isBidi) this.#stream.closeSend();
+      const request = parts.protocol.request(await parts.prepare());
+      this.#send(parts, request, await parts.headers(), (refusal) => void this.#sendAgain(parts, request, refusal));
     } catch (error) {
       this.#queue.fail(ExcursorError.from(error));
     }
+  }
+
+  /** Once, with another token, if there is one. */
+  async #sendAgain(parts: LegacyRunParts, request: Uint8Array, refusal: ExcursorError): Promise<void> {
+    try {
+      const headers = await parts.renewHeaders();
+      if (headers) this.#send(parts, request, headers, (error) => this.#onDone(error));
+      else this.#onDone(refusal);
+    } catch (error) {
+      this.#onDone(ExcursorError.from(error));
+    }
+  }
+
+  #send(
+    { context, protocol, transport, origin }: LegacyRunParts,
+    request: Uint8Array,
+    headers: Readonly<Record<string, string>>,
+    onRefused: (error: ExcursorError) => void,
+  ): void {
+    if (this.#isOver) return;
+    let hasBegun = false;
+    this.#stream = openBidiRun({
+      transport,
+      origin,
+      path: protocol.path,
+      headers,
+      signal: context.signal,
+      listener: {
+        message: (payload) => {
+          hasBegun = true;
+          for (const event of protocol.read(payload)) this.#show(event);
+        },
+        done: (error) => {
+          if (error?.kind === "unauthenticated" && !hasBegun) onRefused(error);
+          else this.#onDone(error);
+        },
+      },
+    });
+    this.#stream.send(request);
+    if (!protocol.isBidi) this.#stream.closeSend();
   }
 
   #show(event: LegacyEvent): void {

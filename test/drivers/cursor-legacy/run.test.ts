@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { AccessTokens } from "../../../src/core/access.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
@@ -14,7 +16,11 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = { legacy: "on" }) {
+async function setUp(
+  method: "chat" | "unified",
+  options: Partial<SimOptions> = { legacy: "on" },
+  access: AccessTokens = createGivenAccess(new Secret("tester")),
+) {
   const sim = await startSim(options);
   const transport = createSessionPool();
   cleanups.push(sim.close, () => transport.destroy());
@@ -22,7 +28,7 @@ async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = 
     origin: sim.url,
     transport,
     method,
-    access: createGivenAccess(new Secret("tester")),
+    access,
     listModels: async () => [],
     prepare: async (turn) => turn,
   });
@@ -31,6 +37,23 @@ async function setUp(method: "chat" | "unified", options: Partial<SimOptions> = 
 const look = { name: "look", description: "", schema: { type: "object" } };
 
 describe.each(["chat", "unified"] as const)("the older chat calls: %s", (method) => {
+  it.each([
+    ["tester", "hello", undefined],
+    ["invalid-too", "", "unauthenticated"],
+    [undefined, "", "unauthenticated"],
+  ])("renew a token that is refused, once: %j", async (renewed, text, kind) => {
+    let renewals = 0;
+    const driver = await setUp(method, undefined, {
+      get: async () => ({ account: "a", token: new Secret("invalid-first") }),
+      renew: async () => {
+        renewals++;
+        return renewed === undefined ? undefined : { account: "a", token: new Secret(renewed) };
+      },
+    });
+    const outcome = await read(open(driver, aTurn([user("@sim say hello")])));
+    expect([outcome.text, outcome.error && ExcursorError.from(outcome.error).kind, renewals]).toEqual([text, kind, 1]);
+  });
+
   it("bring conversation, instructions and model to the backend, and its text back", async () => {
     const driver = await setUp(method);
     const turn = aTurn([user("one"), assistant("two"), user("@sim say {{system}}|{{history}}|{{model}}")], {
