@@ -81,7 +81,7 @@ async function ask(gateway: GatewayClient, body: object, screen: ChatScreen, sig
   let said = "";
   const spinner = startSpinner();
   try {
-    const response = await gateway.call("/v1/chat/completions", { body, signal });
+    const response = await gateway.call("/fields/v1/chat/completions", { body, signal });
     for await (const event of readEvents(response)) {
       const { content, reasoning_content: thinking = "", tool_calls: parts = [] } = deltaOf(event);
       if ((content ?? "") + thinking !== "") spinner.stop();

@@ -16,20 +16,27 @@ const LEAST_BUDGET = 1024;
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 24_576 };
 const LARGEST_BUDGET = 49_152;
 
-/** The efforts of this API, by the neutral ones. */
-const EFFORTS: Readonly<Record<string, string>> = { minimal: "low" };
+/** The efforts of this API, from the least. */
+const EFFORTS = ["low", "medium", "high", "xhigh", "max"];
+
+/** The nearest that the model has, the lesser of two. */
+function nearestEffort(wanted: string, { efforts }: AnthropicModel): string | undefined {
+  const upTo = EFFORTS.slice(0, Math.max(0, EFFORTS.indexOf(wanted)) + 1);
+  return upTo.findLast((effort) => efforts.includes(effort));
+}
 
 /**
  * How hard the model shall think, in the form that this model takes: it decides itself (`adaptive`), or has a budget. A
  * client that says nothing leaves it to a model that can decide; one with a budget thinks only when asked to.
  */
 export function planThinking(turn: Turn, effort: string | undefined, model: AnthropicModel | undefined): ThinkingPlan {
-  const maxTokens = turn.maxOutputTokens ?? model?.maxTokens;
+  const most = model?.maxTokens ?? Number.POSITIVE_INFINITY;
+  const maxTokens = turn.maxOutputTokens === undefined ? model?.maxTokens : Math.min(turn.maxOutputTokens, most);
   const off = { fields: { max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS }, isOn: false };
   if (effort === "none") return model?.canDisable ? withField(off, { thinking: { type: "disabled" } }) : off;
   if (model?.thinking === "adaptive") {
-    const word = effort === undefined ? undefined : (EFFORTS[effort] ?? effort);
-    const config = word !== undefined && model.efforts.includes(word) && { output_config: { effort: word } };
+    const word = effort === undefined ? undefined : nearestEffort(effort, model);
+    const config = word !== undefined && { output_config: { effort: word } };
     const fields = { ...off.fields, thinking: { type: "adaptive", display: "summarized" }, ...config };
     return { fields, isOn: true };
   }

@@ -58,6 +58,8 @@ export class ApiRun implements Run {
   readonly #answers = new Map<string, AssistantMessage>();
   #said = new SaidParts();
   #call: SseCall | undefined;
+  /** Which question is being answered: the end of an earlier one's stream may come late. */
+  #asked = 0;
   #phase: "running" | "waiting" | "over" = "running";
   #hasShown = false;
   #hasRetried = false;
@@ -108,9 +110,11 @@ export class ApiRun implements Run {
 
   async #ask(turn: Turn): Promise<void> {
     const { endpoint, protocol } = this.#parts;
+    const asked = ++this.#asked;
+    const isCurrent = () => asked === this.#asked && this.#phase === "running";
     try {
       const body = Buffer.from(JSON.stringify(await protocol.body(turn)));
-      if (this.#phase !== "running") return;
+      if (!isCurrent()) return;
       const { origin, basePath, headers, transport } = endpoint;
       const reader = protocol.reader(turn);
       const openedAt = performance.now();
@@ -125,10 +129,12 @@ export class ApiRun implements Run {
         limits: LIMITS,
         refusal: (head, refused) => refusedCall(head, refused, new URL(origin).host),
         listener: {
-          event: (name, data) => this.#read(() => reader.read(name, data)),
+          event: (name, data) => {
+            if (isCurrent()) this.#read(() => reader.read(name, data));
+          },
           done: (error, reached) => {
-            this.#read(() => reader.end());
-            if (this.#phase !== "running") return;
+            if (isCurrent()) this.#read(() => reader.end());
+            if (!isCurrent()) return;
             const isEarly = !reached && performance.now() - openedAt < MAX_RETRY_AGE_MS;
             this.#onBroken(turn, error ?? brokenOff(), isEarly);
           },
@@ -151,7 +157,6 @@ export class ApiRun implements Run {
   }
 
   #read(read: () => readonly TurnEvent[]): void {
-    if (this.#phase !== "running") return;
     try {
       for (const event of read()) this.#take(event);
     } catch (error) {

@@ -25,6 +25,7 @@ export class ModelList<Model> {
   #failure: ExcursorError | undefined;
   #dueAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
+  #hasTried = false;
 
   constructor(options: ModelListOptions<Model>) {
     this.#options = options;
@@ -38,11 +39,11 @@ export class ModelList<Model> {
     throw this.#failure ?? new ExcursorError("internal", "There is no list of models.");
   }
 
-  /** What is known without a fresh question, unless none was ever asked; empty if the upstream does not say. */
+  /** What is known without a fresh question, unless none was ever answered or failed; empty if the upstream does not say. */
   async known(): Promise<readonly Model[]> {
     if (this.#now() >= this.#dueAt) {
       const loading = this.#load();
-      if (!this.#models) await loading;
+      if (!this.#hasTried) await loading;
     }
     return this.#models ?? [];
   }
@@ -60,6 +61,7 @@ export class ModelList<Model> {
         },
       )
       .finally(() => {
+        this.#hasTried = true;
         this.#loading = undefined;
       });
     return this.#loading;

@@ -10,6 +10,10 @@ export interface RequestOptions {
   readonly isOpenAi: boolean;
 }
 
+/** Efforts that have another name there. */
+const OPENAI_EFFORTS: Readonly<Record<string, string>> = { max: "xhigh" };
+const COMMON_EFFORTS: Readonly<Record<string, string>> = { minimal: "low", xhigh: "high", max: "high" };
+
 /** The body of `POST /chat/completions` for a turn. */
 export function chatBody(turn: Turn, { modelId, effort, isOpenAi }: RequestOptions): JsonObject {
   const { tools, maxOutputTokens } = turn;
@@ -19,7 +23,7 @@ export function chatBody(turn: Turn, { modelId, effort, isOpenAi }: RequestOptio
     messages: apiMessages(turn.messages, turn.system, !isOpenAi),
     stream: true,
     stream_options: { include_usage: true },
-    ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(effort !== undefined && { reasoning_effort: (isOpenAi ? OPENAI_EFFORTS : COMMON_EFFORTS)[effort] ?? effort }),
     ...(maxOutputTokens !== undefined && { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: maxOutputTokens }),
     ...(hasTools && { tools: tools.map(toolObject), tool_choice: choiceObject(turn.toolChoice) }),
     ...(hasTools && !turn.allowsParallelCalls && { parallel_tool_calls: false }),

@@ -30,7 +30,9 @@ export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
       const principalId = context.principal.id;
       const style = options.thinking ?? styleFor(body, context.userAgent);
       const turn = await toTurn(request, context, { style, thoughts, principalId });
-      const thinking = () => ({ style, keeper: new ThoughtKeeper(thoughts, principalId) });
+      // Who wants JSON gets nothing but JSON as the text.
+      const written = turn.output.type === "text" || style === "none" ? style : "fields";
+      const thinking = () => ({ style: written, keeper: new ThoughtKeeper(thoughts, principalId) });
       const created = Math.floor(now() / 1000);
       const head: AnswerHead = { id: `chatcmpl-${context.requestId}`, created, model: request.model };
       const includesUsage = request.stream_options?.include_usage ?? false;

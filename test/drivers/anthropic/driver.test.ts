@@ -160,6 +160,8 @@ describe("the anthropic driver", () => {
 
   it.each<[string, Partial<Turn>, object]>([
     ["it decides itself", { model: ADAPTIVE }, { thinking: { type: "adaptive" }, max_tokens: 64_000 }],
+    ["harder than it can", { model: { ...ADAPTIVE, effort: "max" } }, { output_config: { effort: "high" } }],
+    ["longer than it can", { model: ADAPTIVE, maxOutputTokens: 99_000 }, { max_tokens: 64_000 }],
     ["it is told not to", { model: { ...ADAPTIVE, effort: "none" } }, { thinking: { type: "disabled" } }],
     [
       "a budget, by effort",
@@ -237,6 +239,31 @@ describe("the anthropic driver", () => {
     });
     expect(third?.body.thinking.type).toBe("enabled");
     expect(run.answer([], history)).toBe(false);
+  });
+
+  it("goes on although the stream of the first answer ends late", async () => {
+    const ended = Promise.withResolvers<void>();
+    let endFirst = () => {};
+    const { driver } = await setUp(
+      (call, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write(streamOf(thinkAndLook));
+        endFirst = () => response.end();
+        void call.closed.then(ended.resolve);
+      },
+      async (_, response) => {
+        endFirst();
+        await ended.promise;
+        replyStream(response, streamOf({ blocks: [{ type: "text", text: "Done." }] }));
+      },
+    );
+    const run = openRun(driver, { model: BUDGET, tools: [LOOK] });
+    await gather(run);
+    const calls = ["a", "b"].map((id) => ({ type: "tool-call", id, name: "look", args: {} }) as const);
+    const results = calls.map(({ id }) => ({ role: "tool", callId: id, content: [], isError: false }) as const);
+    const question: Message = { role: "user", content: [{ type: "text", text: "hi" }] };
+    expect(run.answer(results, [question, { role: "assistant", content: calls }, ...results])).toBe(true);
+    expect(textIn(await gather(run))).toBe("Done.");
   });
 
   it("does not go on with another answer than it gave", async () => {

@@ -99,6 +99,15 @@ describe("how thinking is written", () => {
     expect(await write(style, someThoughts(), [ANSWER], false)).toEqual(expected);
   });
 
+  it("not in the way of JSON", async () => {
+    const body = aRequest({ stream: true, response_format: { type: "json_object" } });
+    const renderer = (await aFace({ thinking: "tags" }).parse(body, context)).stream();
+    expect(read(renderer.step([thinking("hm"), thought(), text("{}"), done()]))).toMatchObject({
+      content: "{}",
+      reasoning: "hm",
+    });
+  });
+
   it("each piece is a delta of its own, the tags too", async () => {
     const renderer = (await aFace({ thinking: "tags" }).parse(aRequest({ stream: true }), context)).stream();
     const deltas = readSse(renderer.step(ANSWER))
