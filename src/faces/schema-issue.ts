@@ -60,7 +60,8 @@ function explainUnion(issue: Extract<Issue, { code: "invalid_union" }>, found: u
   }
   const other = shapes.find((shape) => shape.code !== "invalid_type" && shape.code !== "invalid_value");
   if (other) return { path, expected: explain(other, found).expected };
-  return { path, expected: `expected ${shapes.map(nameShape).join(" or ")}, got ${kindOf(found)}` };
+  const names = new Set(shapes.map(nameShape));
+  return { path, expected: `expected ${[...names].join(" or ")}, got ${kindOf(found)}` };
 }
 
 function depthOf(issue: Issue): number {
@@ -79,6 +80,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 const withArticle = (name: string): string => {
   if (name === "int") return "an integer";
+  if (name === "nonoptional") return "a value";
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 };
 

@@ -153,6 +153,9 @@ export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),
   stream: z.boolean().nullish(),
   stop_sequences: z.array(z.string().max(1024)).max(64).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  top_k: z.number().nullish(),
 });
 
 export type CountRequest = z.infer<typeof countRequest>;

@@ -332,6 +332,13 @@ describe("what is refused", () => {
     ["a role that is none", { messages: [{ role: "tool", content: "x" }] }, "messages[0].role", /expected/],
     ["no max_tokens", { max_tokens: undefined }, "max_tokens", /expected/],
     ["max_tokens of nothing", { max_tokens: 0 }, "max_tokens", /at least 1/],
+    ["a wrong type of what would be ignored", { temperature: "hot" }, "temperature", /a number, got a string/],
+    [
+      "a call without arguments",
+      { messages: [asked, assistant({ type: "tool_use", id: "1", name: "t" }), user(result("1"))] },
+      "messages[1].content[0].input",
+      /expected a value, got nothing/,
+    ],
     ["a wrong type", { messages: [user({ type: "text", text: 5 })] }, "messages[0].content[0].text", /a string/],
     [
       "a block that nobody knows",

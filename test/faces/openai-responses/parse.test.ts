@@ -341,6 +341,7 @@ describe("bad input names its place", () => {
   it.each<[string, unknown, string | undefined, RegExp]>([
     ["no object", [], undefined, /expected an object/],
     ["no model", { model: undefined }, "model", /expected a string, got nothing/],
+    ["a choice that is none", { tool_choice: "x" }, "tool_choice", /"required" or an object, got a string/],
     ["no input", { input: undefined }, "input", /nothing to answer/],
     ["an empty input", { input: [] }, "input", /nothing to answer/],
     ["an empty text", { input: "" }, "input", /expected at least 1 character/],
