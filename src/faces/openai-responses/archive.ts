@@ -1,5 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { textPart } from "./output-item.ts";
 import type { ResponseStore, StoredItem, StoredResponse } from "./response-store.ts";
 
 /** Answers that were kept, as a client asks for them again. Each throws `not-found` for what is not there. */
@@ -26,7 +27,7 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
       const items = order === "asc" ? input : input.toReversed();
       return {
         object: "list",
-        data: items.map((stored) => ({ ...parseItem(stored), id: stored.id })),
+        data: items.map((stored) => ({ ...inParts(parseItem(stored)), id: stored.id })),
         first_id: items[0]?.id ?? null,
         last_id: items.at(-1)?.id ?? null,
         has_more: false,
@@ -40,6 +41,14 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
 }
 
 const parseItem = ({ json }: StoredItem): JsonObject => JSON.parse(json) as JsonObject;
+
+/** A message may be sent with its text as it is, and without its type; it is listed with both. */
+function inParts(item: JsonObject): JsonObject {
+  const { type = "message", role, content: text } = item;
+  if (type !== "message" || typeof text !== "string") return item;
+  const content = [role === "assistant" ? textPart(text) : { type: "input_text", text }];
+  return { ...item, type, content };
+}
 
 const withoutSeal = ({ encrypted_content: _, ...item }: JsonObject): JsonObject => item;
 

@@ -119,7 +119,8 @@ describe("the archive", () => {
     const asked = {
       input: [
         { role: "user", content: "a" },
-        { id: "msg_own", role: "user", content: "b" },
+        { role: "assistant", content: "b" },
+        { id: "msg_own", role: "user", content: [{ type: "input_text", text: "c" }] },
       ],
     };
     const made = await exchange(store, asked, [{ type: "thinking", text: "hm" }, text("two")]);
@@ -127,9 +128,13 @@ describe("the archive", () => {
     expect(archive.get("p", id, false)).toEqual(made);
     const sealed = archive.get("p", id, true)["output"] as readonly JsonObject[];
     expect(sealed[0]).toMatchObject({ type: "reasoning", encrypted_content: expect.any(String) });
-    const ids = (list: JsonObject) => (list["data"] as readonly JsonObject[]).map((item) => item["id"]);
-    expect(ids(archive.inputItems("p", id, "asc"))).toEqual([expect.stringMatching(/^msg_\w+_in0$/), "msg_own"]);
-    expect(ids(archive.inputItems("p", id, "desc"))[0]).toBe("msg_own");
+    const data = (order: "asc" | "desc") => archive.inputItems("p", id, order)["data"] as readonly JsonObject[];
+    expect(data("asc")).toMatchObject([
+      { id: expect.stringMatching(/^msg_\w+_in0$/), type: "message", content: [{ type: "input_text", text: "a" }] },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "b" }] },
+      { id: "msg_own", content: [{ type: "input_text", text: "c" }] },
+    ]);
+    expect(data("desc")[0]?.["id"]).toBe("msg_own");
     expect(archive.delete("p", id)).toEqual({ id, object: "response", deleted: true });
     for (const ask of [
       () => archive.get("p", id, false),
