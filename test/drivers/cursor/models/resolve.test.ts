@@ -53,8 +53,8 @@ describe("a name", () => {
   });
 
   test.each([
-    ["claude-older", "claude-4.5-sonnet"],
-    ["claude-older-20250929", "claude-4.5-sonnet"],
+    ["claude-sonnet-4-5", "claude-4.5-sonnet"],
+    ["claude-sonnet-4-5-20250929", "claude-4.5-sonnet"],
     ["anthropic/claude-sonnet-4.5", "claude-4.5-sonnet"],
     ["claude-4-8-opus-latest", "claude-opus-4-8"],
     ["claude-opus-4.8-low", "opus-low"],
