@@ -24,7 +24,10 @@ export async function withHub<T>(
     for (const text of noteTools(places.home, name, tools)) process.stderr.write(`${printable(text)}\n`);
   });
   const abort = new AbortController();
-  const stop = () => abort.abort();
+  const stop = () => {
+    abort.abort();
+    void hub.close();
+  };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
     return await work(hub, found, abort.signal);

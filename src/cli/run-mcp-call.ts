@@ -19,6 +19,7 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
     },
     async (hub, _found, signal) => {
       await hub.connect();
+      signal.throwIfAborted();
       const catalogue = hub.catalogueFor(OWNER);
       const [, server = "", name = ""] = /^(.*?)\/(.*)$/s.exec(tool) ?? [];
       const wanted = catalogue.has(tool) ? tool : catalogueName(server, name);

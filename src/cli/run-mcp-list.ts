@@ -21,7 +21,6 @@ export async function runMcpList({ json }: { readonly json: boolean }): Promise<
     ({ servers }) => servers,
     async (hub, found, signal) => {
       const spinner = startSpinner();
-      signal.addEventListener("abort", () => void hub.close(), { once: true });
       await hub.connect().finally(() => spinner.stop());
       signal.throwIfAborted();
       const rows = [...rowsOf(hub, found), ...unapprovedRows(found)];

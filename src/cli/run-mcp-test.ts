@@ -19,11 +19,10 @@ export async function runMcpTest(name: string, { json }: { readonly json: boolea
       }
       return chosen.map((server) => ({ ...server, isDisabled: false }));
     },
-    async (hub, found, signal) => {
+    async (hub, found) => {
       const [connection] = hub.connections;
       if (!connection) throw new ExcursorError("config", textOf(name, found));
       const spinner = startSpinner();
-      signal.addEventListener("abort", () => void hub.close(), { once: true });
       try {
         await connection.connect();
       } catch (error) {

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasRunningMember } from "./group-members.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface GroupOptions {
@@ -68,7 +69,7 @@ export async function startGroup(options: GroupOptions): Promise<ProcessGroup> {
 
 async function isGone(child: ChildProcessWithoutNullStreams, group: number, withinMs: number): Promise<boolean> {
   for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
-    if (!signal(child, group, 0)) return true;
+    if (!signal(child, group, 0) || (process.platform === "linux" && !hasRunningMember(group))) return true;
     await sleep(POLL_MS);
   }
   return false;

@@ -1,9 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fill } from "../../src/cli/ask-on-terminal.ts";
+import { untilGone } from "../process/support/alive.ts";
 import { excursor } from "./support/excursor.ts";
 
 let root = "";
@@ -59,6 +62,25 @@ describe("excursor mcp", () => {
     const { code, stderr } = await mcp("test", "dying");
     expect([code, stderr]).toEqual([69, expect.stringContaining("scripted server is up\n")]);
     expect(stderr).toContain('The MCP server "dying" exited with code 7.');
+  });
+
+  it.each(["never", "slow-start"])("Ctrl-C ends it and the server: %s", async (what) => {
+    await add("mine", what === "never" ? "{}" : '{"never":"initialize"}');
+    const { child, exited } = excursor(["mcp", "call", "mine/never"], {
+      folder: join(root, "project"),
+      environment: { EXCURSOR_HOME: join(root, "home"), HOME: root },
+    });
+    const started = async () => {
+      for (;;) {
+        const { stdout } = spawnSync("pgrep", ["-P", String(child.pid), "-f", "scripted-server"], { encoding: "utf8" });
+        if (stdout.trim() !== "") return Number(stdout);
+        await sleep(20);
+      }
+    };
+    const server = await started();
+    child.kill("SIGINT");
+    expect((await exited).code).toBe(130);
+    await untilGone(server);
   });
 
   it("imports from Cursor, and offers to", async () => {
