@@ -108,7 +108,8 @@ describe("Gemini CLI behind the bridge, with a stand-in for its API", () => {
         writeFileSync(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
         return {
           command: process.execPath,
-          args: [installed("gemini"), "--acp"],
+          // By name: else it would ask a model first which one to take.
+          args: [installed("gemini"), "--acp", "--model", "gemini-2.5-pro"],
           env: { GEMINI_API_KEY: "a-key-for-tests", GOOGLE_GEMINI_BASE_URL: api.url, GEMINI_CLI_NO_RELAUNCH: "true" },
         };
       });

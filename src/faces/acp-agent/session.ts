@@ -57,9 +57,9 @@ export class Session {
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const { reason, calls } = await this.#ask(client, abort.signal);
-        if (reason !== "tool-calls") return STOP_REASONS[reason];
-        await this.#runTools(calls, client, abort.signal);
+        if (reason === "tool-calls") await this.#runTools(calls, client, abort.signal);
         if (abort.signal.aborted) return "cancelled";
+        if (reason !== "tool-calls") return STOP_REASONS[reason];
       }
       return "max_turn_requests";
     } catch (error) {

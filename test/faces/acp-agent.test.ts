@@ -1,0 +1,118 @@
+import { type CreateElicitationRequest, client, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { describe, expect, it } from "vitest";
+import type { RunContext } from "../../src/core/driver.ts";
+import type { Engine } from "../../src/core/engine.ts";
+import type { TurnEvent } from "../../src/core/events.ts";
+import type { Turn } from "../../src/core/turn.ts";
+import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
+
+type Answer = (turn: Turn, context: RunContext) => AsyncIterable<readonly TurnEvent[]>;
+
+const DONE: readonly TurnEvent[] = [{ type: "done", reason: "stop" }];
+
+/** An editor without files and terminals, in front of an engine that a test writes. */
+async function setUp(answer: Answer, elicitation?: (request: CreateElicitationRequest) => object) {
+  const turns: Turn[] = [];
+  const updates: SessionUpdate[] = [];
+  const engine: Pick<Engine, "answer" | "listModels" | "listCommands"> = {
+    answer: (turn, context) => {
+      turns.push(turn);
+      return answer(turn, context);
+    },
+    listModels: async () => [],
+    listCommands: async () => [],
+  };
+  const app = createAcpAgent({ engine, principal: { id: "owner", token: undefined }, model: "auto", version: "1" });
+  const { agent } = client()
+    .onNotification("session/update", ({ params }) => void updates.push(params.update))
+    .onRequest("elicitation/create", ({ params }) => (elicitation?.(params) ?? {}) as never)
+    .connect(app);
+  await agent.request("initialize", {
+    protocolVersion: 1,
+    clientCapabilities: elicitation ? { elicitation: { form: {} } } : {},
+  });
+  const { sessionId } = await agent.request("session/new", { cwd: "/project", mcpServers: [] });
+  return { agent, sessionId, turns, updates };
+}
+
+describe("Excursor as an agent", () => {
+  it("brings everything that an editor can put into a prompt to the model", async () => {
+    const { agent, sessionId, turns } = await setUp(async function* () {
+      yield DONE;
+    });
+    await agent.request("session/prompt", {
+      sessionId,
+      prompt: [
+        { type: "text", text: "look" },
+        { type: "image", mimeType: "image/png", data: "AQID" },
+        { type: "resource", resource: { uri: "file:///a.ts", text: "let a" } },
+        { type: "resource", resource: { uri: "file:///a.bin", blob: "AQID" } },
+        { type: "resource_link", name: "b.ts", uri: "file:///b.ts" },
+      ],
+    });
+    expect(turns[0]?.messages).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image", mediaType: "image/png", data: Buffer.from([1, 2, 3]) },
+          { type: "file", name: "file:///a.ts", text: "let a" },
+          { type: "text", text: "[A file that is no text: file:///a.bin]" },
+          { type: "text", text: "[b.ts](file:///b.ts)" },
+        ],
+      },
+    ]);
+  });
+
+  it("offers no tools that the editor does not have", async () => {
+    const { agent, sessionId, turns } = await setUp(async function* () {
+      yield DONE;
+    });
+    await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    expect(turns[0]?.tools).toEqual([]);
+  });
+
+  const asks: Answer = async function* (_, { elicit, signal }) {
+    const schema = { type: "object", properties: { name: { type: "string" } } };
+    const answer = await elicit?.({ server: "s", message: "Who?", schema }, signal);
+    yield [{ type: "text", text: JSON.stringify(answer ?? null) }];
+    yield DONE;
+  };
+
+  it.each([
+    [
+      { action: "accept", content: { name: "Ann" } },
+      { action: "accept", content: { name: "Ann" } },
+    ],
+    [{ action: "decline" }, { action: "decline" }],
+    [{ action: "cancel" }, { action: "cancel" }],
+  ])("lets the user answer the questions of tools: %j", async (given, expected) => {
+    const { agent, sessionId, updates } = await setUp(asks, ({ message }) => {
+      expect(message).toBe("Who?");
+      return given;
+    });
+    await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    expect(updates).toContainEqual({
+      sessionUpdate: "agent_message_chunk",
+      content: { type: "text", text: JSON.stringify(expected) },
+    });
+  });
+
+  it("asks nothing of an editor that cannot show a form", async () => {
+    const { agent, sessionId, updates } = await setUp(asks);
+    await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    expect(updates).toContainEqual({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "null" } });
+  });
+
+  it("has no two turns of one conversation at once", async () => {
+    const { agent, sessionId } = await setUp(async function* (_, { signal }) {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      yield DONE;
+    });
+    const prompt = [{ type: "text" as const, text: "hi" }];
+    const first = agent.request("session/prompt", { sessionId, prompt });
+    await expect(agent.request("session/prompt", { sessionId, prompt })).rejects.toMatchObject({ code: -32_600 });
+    await agent.notify("session/cancel", { sessionId });
+    expect(await first).toEqual({ stopReason: "cancelled" });
+  });
+});

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { checkPeer } from "../../src/server/peer-user.ts";
+
+const socket = { remoteAddress: "127.0.0.1", remotePort: 0xa1b2, localAddress: "127.0.0.1", localPort: 37_842 };
+const request = { socket } as unknown as IncomingMessage;
+const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+const row = (local: string, remote: string, uid: number | undefined) =>
+  `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 1234 1`;
+
+const ours = process.getuid?.();
+const THERE = "0100007F:A1B2";
+const HERE = "0100007F:93D2";
+const MAPPED = "0000000000000000FFFF0000";
+
+describe.skipIf(process.platform !== "linux")("whom the other end of a connection belongs to (SEC-45)", () => {
+  const check = (tables: Record<string, string[]>) => () =>
+    checkPeer(request, (path) => [HEAD, ...(tables[path] ?? [])].join("\n"));
+
+  it("is read from the kernel's table, either one", () => {
+    expect(check({ "/proc/net/tcp": [row(THERE, HERE, ours)] })).not.toThrow();
+    expect(check({ "/proc/net/tcp6": [row(MAPPED + THERE, MAPPED + HERE, ours)] })).not.toThrow();
+  });
+
+  it("is refused if it is somebody else, if only our own end is there, or if nobody is", () => {
+    expect(check({ "/proc/net/tcp": [row(THERE, HERE, 65_533)] })).toThrow(/the user who runs/);
+    expect(check({ "/proc/net/tcp": [row(HERE, THERE, ours)] })).toThrow();
+    expect(check({})).toThrow();
+  });
+});
