@@ -277,10 +277,10 @@ describe("what goes wrong", () => {
     expect(upstream.calls).toEqual([]);
   });
 
-  it("a name that leads nowhere is a 4xx", async () => {
-    const { client } = await setUp([]);
+  it("a name that leads nowhere is a 4xx, where there is no Cursor account", async () => {
+    const { client } = await setUp([], { token: undefined });
     const asking = client().chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content: "x" }] });
-    await expect(asking).rejects.toMatchObject({ status: expect.any(Number) });
+    await expect(asking).rejects.toMatchObject({ status: 401, message: expect.stringContaining("signed in") });
   });
 });
 

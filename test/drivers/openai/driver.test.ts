@@ -116,6 +116,24 @@ describe("the openai driver", () => {
     expect(joined(await ask(driver, { tools: [LOOK] }))).toEqual(expected);
   });
 
+  it("what may be a tag is not held back for long", async () => {
+    const { driver } = await setUp((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(
+        streamOf([{ content: "a\n<thi" }], "stop", "")
+          .split('data: {"id"')
+          .slice(0, 3)
+          .join('data: {"id"'),
+      );
+    });
+    let said = "";
+    for await (const events of openRun(driver)) {
+      said += textIn(events);
+      if (said === "a\n<thi") break;
+    }
+    expect(said).toBe("a\n<thi");
+  });
+
   it("takes a finished answer for finished, without [DONE] and after a cut", async () => {
     const { driver } = await setUp(
       (_, response) => replyStream(response, streamOf([{ content: "a" }], "length", "")),
