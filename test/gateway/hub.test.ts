@@ -98,6 +98,36 @@ describe("tools that the gateway runs", () => {
     expect(body).toContain("done");
   });
 
+  it("work in every dialect, streamed or whole, and with an answer in JSON", async () => {
+    const { url } = await setUp(["--tools", "hub"]);
+    const content = '@sim call srv__echo {"a":1} ;; say {"got":{{result}}}';
+    const messages = [{ role: "user", content }];
+    const post = async (path: string, body: object) => {
+      const response = await fetch(`${url}/v1/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "gpt-5.5", ...body }),
+      });
+      return response.text();
+    };
+    const said = JSON.stringify('{"got":{"a":1}}').slice(1, -1);
+    const answers = await Promise.all([
+      post("chat/completions", { messages, response_format: { type: "json_object" } }),
+      post("responses", { input: content, store: false }),
+      post("messages", { messages, max_tokens: 1000 }),
+    ]);
+    for (const answer of answers) expect(answer).toContain(said);
+    const streams = await Promise.all([
+      post("chat/completions", { messages, stream: true }),
+      post("responses", { input: content, stream: true, store: false }),
+      post("messages", { messages, max_tokens: 1000, stream: true }),
+    ]);
+    for (const stream of streams) {
+      expect(stream).toMatch(/\[DONE\]|response\.completed|message_stop/);
+      expect(stream).not.toMatch(/srv__echo|"tool_calls"|"tool_use"|"function_call"/);
+    }
+  });
+
   it("a key that was given out may use what it is allowed (SEC-40)", async () => {
     const { home, url } = await setUp(["--tools", "hub"], { keys: { laptop: ["srv/echo"] } });
     const environment = { EXCURSOR_HOME: home };
