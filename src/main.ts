@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { acpCommand } from "./cli/acp.ts";
 import { chatCommand } from "./cli/chat.ts";
@@ -17,6 +16,7 @@ import { modelsCommand } from "./cli/models.ts";
 import { reportError } from "./cli/report-error.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { simCommand } from "./cli/sim.ts";
+import { version } from "./cli/version.ts";
 import { whoamiCommand } from "./cli/whoami.ts";
 
 /** In the order that people need them. */
@@ -61,9 +61,4 @@ export async function main(argv: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else process.exitCode = reportError(error);
   }
-}
-
-function version(): string {
-  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  return manifest.version;
 }

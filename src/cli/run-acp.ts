@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream } from "@agentclientprotocol/sdk";
 import { loadConfig } from "../config/load-config.ts";
@@ -6,6 +5,7 @@ import { createAcpAgent } from "../faces/acp-agent/index.ts";
 import { OWNER } from "../server/credentials.ts";
 import { openEngine } from "./open-gateway.ts";
 import { nextSignal } from "./shutdown.ts";
+import { version } from "./version.ts";
 
 export interface AcpFlags {
   readonly model: string;
@@ -35,11 +35,4 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   connection.close();
   await close();
   process.exit(0);
-}
-
-function version(): string {
-  const manifest: { version: string } = JSON.parse(
-    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-  );
-  return manifest.version;
 }

@@ -47,7 +47,7 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
     face,
     async handle(exchange) {
       const body = await readJson(exchange.request, exchange.response, limits);
-      exchange.reply(200, await answer(body, principalOf(exchange)));
+      exchange.reply(200, await answer(body, exchange.asker));
     },
   });
   const get = (
@@ -58,7 +58,7 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
     path,
     face,
     async handle(exchange) {
-      exchange.reply(200, await answer(queryOf(exchange), exchange));
+      exchange.reply(200, await answer(exchange.query, exchange));
     },
   });
   const commandsOf = async (model: string, principal: Principal) =>
@@ -72,7 +72,7 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
       uptimeMs: Math.round(performance.now() - startedAt),
     })),
     get("/acp/providers", async (_, exchange) => {
-      const models = await engine.listModels(principalOf(exchange), exchange.signal);
+      const models = await engine.listModels(exchange.asker, exchange.signal);
       const agents = models.filter(({ id }) => id.startsWith("acp:"));
       return {
         providers: agents.map(({ id, displayName, supportsImages, isThinking }) => ({
@@ -93,7 +93,7 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
       return { sessionId: composers.sessionOf(principal, composerId) };
     }),
     get("/acp/getSlashCommands", (query, exchange) =>
-      commandsOf(agentModel(query.get("providerId") ?? ""), principalOf(exchange)),
+      commandsOf(agentModel(query.get("providerId") ?? ""), exchange.asker),
     ),
     post("/acp/cancel", (body, principal) => ({
       cancelled: composers.cancel(principal, readBody(cancelSchema, body).composerId),
@@ -107,7 +107,7 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
       method: "DELETE",
       path: "/acp/session/{id}",
       face,
-      handle: (exchange, id) => exchange.reply(200, { deleted: composers.forget(principalOf(exchange), id) }),
+      handle: (exchange, id) => exchange.reply(200, { deleted: composers.forget(exchange.asker, id) }),
     },
     post("/acp/log", (body) => {
       const { level, message } = readBody(logSchema, body);
@@ -121,11 +121,3 @@ export function createBridgeDialect({ engine, limits, log }: BridgeDialectOption
   ];
   return { face, path: "/acp/sendMessage", routes };
 }
-
-function principalOf({ principal }: Exchange): Principal {
-  if (!principal) throw new ExcursorError("internal", "The bridge was called by nobody.");
-  return principal;
-}
-
-const queryOf = ({ request }: Exchange): URLSearchParams =>
-  new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));

@@ -63,6 +63,16 @@ export class Exchange {
     return this.#abort.signal;
   }
 
+  /** Who asks, where the gate lets nobody pass without a name. */
+  get asker(): Principal {
+    if (!this.principal) throw new ExcursorError("internal", "A request came from nobody.");
+    return this.principal;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams((this.request.url ?? "").split("?").slice(1).join("?"));
+  }
+
   get bytesWritten(): number {
     return this.request.socket.bytesWritten - this.#bytesBefore;
   }

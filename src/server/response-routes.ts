@@ -1,7 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { Face } from "../faces/face.ts";
 import type { ResponseArchive } from "../faces/openai-responses/archive.ts";
-import type { Exchange } from "./exchange.ts";
 import type { Route } from "./route.ts";
 
 const INPUT_ITEMS = "/input_items";
@@ -14,16 +13,15 @@ export function responseRoutes(path: string, face: Face, archive: ResponseArchiv
       path: `${path}/{id}`,
       face,
       handle(exchange, id) {
-        const query = queryOf(exchange);
-        const principalId = principalOf(exchange);
+        const { query, asker } = exchange;
         if (id.endsWith(INPUT_ITEMS)) {
           const order = query.get("order") === "asc" ? "asc" : "desc";
-          exchange.reply(200, archive.inputItems(principalId, id.slice(0, -INPUT_ITEMS.length), order));
+          exchange.reply(200, archive.inputItems(asker.id, id.slice(0, -INPUT_ITEMS.length), order));
           return;
         }
         if (query.get("stream") === "true") throw noStream();
         const include = [...query.getAll("include"), ...query.getAll("include[]")];
-        exchange.reply(200, archive.get(principalId, id, include.includes("reasoning.encrypted_content")));
+        exchange.reply(200, archive.get(asker.id, id, include.includes("reasoning.encrypted_content")));
       },
     },
     {
@@ -31,19 +29,11 @@ export function responseRoutes(path: string, face: Face, archive: ResponseArchiv
       path: `${path}/{id}`,
       face,
       handle(exchange, id) {
-        exchange.reply(200, archive.delete(principalOf(exchange), id));
+        exchange.reply(200, archive.delete(exchange.asker.id, id));
       },
     },
   ];
 }
-
-function principalOf({ principal }: Exchange): string {
-  if (!principal) throw new ExcursorError("internal", "An answer was asked for by nobody.");
-  return principal.id;
-}
-
-const queryOf = ({ request }: Exchange): URLSearchParams =>
-  new URLSearchParams((request.url ?? "").split("?").slice(1).join("?"));
 
 const noStream = (): ExcursorError =>
   new ExcursorError("invalid-request", "stream: expected false: an answer that was kept is given whole.", {

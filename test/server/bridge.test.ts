@@ -10,6 +10,7 @@ import { startBridge } from "../../src/server/bridge.ts";
 import type { Gateway } from "../../src/server/gateway.ts";
 import { type StageOptions, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
 import { rawRequest } from "./support/raw.ts";
+import { type BridgeLine, readLines } from "./support/read-lines.ts";
 
 const KEY = "exc_test-key-of-the-bridge-0123456789";
 const IDE = "vscode-file://vscode-app";
@@ -55,25 +56,15 @@ async function setUp(options: StageOptions = {}) {
   };
 }
 
-type Line = Readonly<Record<string, unknown>> & { readonly type: string };
-
-async function* linesOf(response: Response): AsyncGenerator<Line> {
-  let rest = "";
-  for await (const text of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield JSON.parse(line) as Line;
-  }
-}
-
-const textOf = (lines: readonly Line[]) => lines.map((line) => (line.type === "text" ? line["content"] : "")).join("");
+const textOf = (lines: readonly BridgeLine[]) =>
+  lines.map((line) => (line.type === "text" ? line["content"] : "")).join("");
 
 describe("the bridge", () => {
   it("streams an answer as lines of JSON", async () => {
     const { send } = await setUp();
     const response = await send("think hm ;;tool Read a ;;plan Look ;;say hello");
     expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
-    const lines = await Array.fromAsync(linesOf(response));
+    const lines = await Array.fromAsync(readLines(response));
     expect(lines).toMatchObject([
       { type: "thought", content: "hm", seq: 0 },
       { type: "tool", title: "Read a", kind: "read", status: "pending", seq: 1 },
@@ -99,7 +90,7 @@ describe("the bridge", () => {
   it("keeps the history of each composer, whose agent keeps its session", async () => {
     const { send, notes } = await setUp();
     const ask = async (message: string, composerId = "c1") =>
-      textOf(await Array.fromAsync(linesOf(await send(message, { composerId }))));
+      textOf(await Array.fromAsync(readLines(await send(message, { composerId }))));
     const first = await ask("session");
     expect(await ask("session")).toBe(first);
     expect(await ask("session", "c2")).not.toBe(first);
@@ -130,8 +121,8 @@ describe("the bridge", () => {
 
   it("lets the user answer a permission request", async () => {
     const { send, post, call } = await setUp();
-    const lines: Line[] = [];
-    for await (const line of linesOf(await send("permission edit"))) {
+    const lines: BridgeLine[] = [];
+    for await (const line of readLines(await send("permission edit"))) {
       lines.push(line);
       if (line.type !== "permission") continue;
       expect(line).toMatchObject({ title: "May I edit?", toolCall: { kind: "edit" } });
@@ -148,9 +139,9 @@ describe("the bridge", () => {
     await noted("waiting");
     expect((await send("say too early")).status).toBe(503);
     expect(await post("/acp/cancel", { composerId: "c1" })).toEqual({ cancelled: true });
-    const lines = await Array.fromAsync(linesOf(response));
+    const lines = await Array.fromAsync(readLines(response));
     expect(lines.at(-1)).toMatchObject({ type: "done", stopReason: "cancelled" });
-    const again = await Array.fromAsync(linesOf(await send("session")));
+    const again = await Array.fromAsync(readLines(await send("session")));
     expect(textOf(again)).toBe(textOf(lines));
   });
 
@@ -171,7 +162,7 @@ describe("the bridge", () => {
 
   it("says in a line why an answer broke off, and in a status why there is none", async () => {
     const { send } = await setUp();
-    const lines = await Array.fromAsync(linesOf(await send("say half ;;crash")));
+    const lines = await Array.fromAsync(readLines(await send("say half ;;crash")));
     expect(lines.at(-1)).toMatchObject({ type: "error", code: "agent_exited" });
     const none = await send("say hi", { provider: "nobody" });
     expect(none.status).toBe(404);

@@ -3,11 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
 import { type Stage, setUpGateway } from "../../gateway/support/gateway-process.ts";
+import { type BridgeLine, readLines } from "../../server/support/read-lines.ts";
 import { type Desk, setUpDesk } from "./run-cli.ts";
 
 const NOBODY = 65_534;
-
-export type BridgeLine = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export interface AgentBridge {
   readonly desk: Desk;
@@ -69,7 +68,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
       const response = await post("/acp/sendMessage", { provider: "tried", message, composerId: "c1", stream: true });
       if (response.status !== 200) throw new Error(`${await response.text()}\n${gateway.log()}`);
       const lines: BridgeLine[] = [];
-      for await (const line of linesOf(response)) {
+      for await (const line of readLines(response)) {
         lines.push(line);
         if (line.type !== "permission") continue;
         const options = line["options"] as { id: string; kind: string }[];
@@ -86,12 +85,3 @@ export const installed = (command: string): string => join(CLIENTS_FOLDER, "node
 
 export const said = (lines: readonly BridgeLine[], type: "text" | "thought"): string =>
   lines.map((line) => (line.type === type ? line["content"] : "")).join("");
-
-async function* linesOf(response: Response): AsyncGenerator<BridgeLine> {
-  let rest = "";
-  for await (const text of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield JSON.parse(line) as BridgeLine;
-  }
-}
