@@ -26,7 +26,7 @@ import type { Dialects } from "../server/dialect.ts";
 import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
-import { createKeyValueStore } from "../state/key-value-store.ts";
+import { createKeyValueStore, type KeyValueStore } from "../state/key-value-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
@@ -46,6 +46,8 @@ export interface GatewayParts {
   readonly images: ImageLoader;
   /** What keys have used. */
   readonly ledger: TokenLedger;
+  /** The conversations of the bridge. */
+  readonly composers: KeyValueStore;
   close(): Promise<void>;
 }
 
@@ -105,6 +107,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
       thinking: config.thinking === "auto" ? undefined : config.thinking,
     }),
     images,
+    composers: createKeyValueStore(state, "composers"),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();

@@ -129,7 +129,7 @@ async function openBridge(
   const key = keyOf(home, "bridge-key");
   redactor.add(key.reveal());
   try {
-    return await startBridge({ ...parts, port, key, limits, log, redactor });
+    return await startBridge({ ...parts, memory: parts.composers, port, key, limits, log, redactor });
   } catch (error) {
     log.warn({ port }, `No bridge for the IDE: ${ExcursorError.from(error).message}`);
     return undefined;

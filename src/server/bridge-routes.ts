@@ -2,7 +2,7 @@ import type { Limits } from "../config/settings.ts";
 import type { SlashCommand } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { JsonObject, JsonValue, Principal } from "../core/turn.ts";
-import { Composers } from "../faces/acp/composers.ts";
+import { type ComposerMemory, Composers } from "../faces/acp/composers.ts";
 import { createAcpFace } from "../faces/acp/index.ts";
 import {
   agentModel,
@@ -26,6 +26,8 @@ export interface BridgeEngine extends ModelLister {
 
 export interface BridgeDialectOptions {
   readonly engine: BridgeEngine;
+  /** Where conversations are kept. */
+  readonly memory: ComposerMemory;
   readonly limits: Limits;
   readonly log: Log;
 }
@@ -34,8 +36,8 @@ export interface BridgeDialectOptions {
 const LOGGED_CHARS = 2000;
 
 /** The bridge that the Cursor IDE calls: chat with agents, and nothing that could set up, run or read anything (SEC-45). */
-export function createBridgeDialect({ engine, limits, log }: BridgeDialectOptions): Dialect {
-  const composers = new Composers();
+export function createBridgeDialect({ engine, memory, limits, log }: BridgeDialectOptions): Dialect {
+  const composers = new Composers(memory);
   const face = createAcpFace(composers);
   const startedAt = performance.now();
   const post = (

@@ -1,8 +1,10 @@
+import type { ComposerMemory } from "../faces/acp/composers.ts";
 import { type BridgeEngine, createBridgeDialect } from "./bridge-routes.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "./gateway.ts";
 
 export type BridgeOptions = Pick<GatewayOptions, "port" | "key" | "limits" | "images" | "log" | "redactor"> & {
   readonly engine: GatewayOptions["engine"] & BridgeEngine;
+  readonly memory: ComposerMemory;
 };
 
 /** Where the pages of the IDE come from. */

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const bridge of bridges.splice(0)) await bridge.close(0);
 });
 
-async function setUp(options: StageOptions = {}) {
+async function setUp(options: StageOptions = {}, memory: Map<string, string> = new Map()) {
   const stage = setUpAgent(options);
   const engine = createEngine({ drivers: new Map([["acp", stage.driver]]), route: () => "acp" });
   const redactor = createRedactor();
@@ -33,6 +33,11 @@ async function setUp(options: StageOptions = {}) {
     key: new Secret(KEY),
     limits: DEFAULT_LIMITS,
     engine,
+    memory: {
+      get: (key) => memory.get(key),
+      set: (key, value) => memory.set(key, value),
+      delete: (key) => memory.delete(key),
+    },
     images,
     log,
     redactor,
@@ -96,6 +101,18 @@ describe("the bridge", () => {
     expect(await ask("session", "c2")).not.toBe(first);
     expect(JSON.parse(await ask("received"))).toEqual([{ type: "text", text: "received" }]);
     expect(notes().filter((line) => line.startsWith("new"))).toHaveLength(2);
+  });
+
+  it("remembers conversations when it is started again, and not those that it was told to forget", async () => {
+    const memory = new Map<string, string>();
+    const before = await setUp({}, memory);
+    for (const composerId of ["c1", "c2"]) await (await before.send("say blue", { composerId })).text();
+    await before.call("DELETE", "/acp/session/c2");
+    const after = await setUp({}, memory);
+    const ask = async (composerId: string) =>
+      textOf(await Array.fromAsync(readLines(await after.send("received", { composerId }))));
+    expect(await ask("c1")).toContain("User: say blue\\n\\nAssistant: blue");
+    expect(await ask("c2")).not.toContain("blue");
   });
 
   it("begins sessions, tells commands and providers, and forgets", async () => {

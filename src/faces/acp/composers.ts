@@ -10,6 +10,8 @@ interface Composer {
   current: { readonly turn: ComposerTurn; readonly abort: AbortController } | undefined;
 }
 
+type KeptComposer = Pick<Composer, "sessionId" | "messages">;
+
 /** One turn that is under way in a composer. */
 export interface ComposerTurn {
   /** With the newest message. */
@@ -24,6 +26,13 @@ export interface ComposerTurn {
   end(): void;
 }
 
+/** What outlives the process. What it cannot keep is forgotten with it. */
+export interface ComposerMemory {
+  get(key: string): string | undefined;
+  set(key: string, value: string): void;
+  delete(key: string): void;
+}
+
 /** How many conversations are remembered, and how much of them. */
 const COMPOSERS = 256;
 const MESSAGES = 2000;
@@ -31,6 +40,15 @@ const MESSAGES = 2000;
 export class Composers {
   readonly #composers = new Map<string, Composer>();
   readonly #questions = new Map<string, Question>();
+  readonly #memory: ComposerMemory;
+
+  constructor(memory: ComposerMemory) {
+    this.#memory = memory;
+    for (const key of readJson<readonly string[]>(memory.get(INDEX)) ?? []) {
+      const kept = readJson<KeptComposer>(memory.get(key));
+      if (kept) this.#composers.set(key, { ...kept, current: undefined });
+    }
+  }
 
   /** The conversation's own id; it begins with the first call. */
   sessionOf(principal: Principal, composerId: string): string {
@@ -67,6 +85,9 @@ export class Composers {
         const answer: AssistantMessage = { role: "assistant", content: [{ type: "text", text: said }] };
         composer.messages.push(asked, ...(said === "" ? [] : [answer]));
         composer.messages.splice(0, composer.messages.length - MESSAGES);
+        const kept: KeptComposer = { sessionId: composer.sessionId, messages: composer.messages };
+        this.#memory.set(keyOf(principal, composerId), JSON.stringify(kept));
+        this.#keepIndex();
       },
     };
     composer.current = { turn, abort };
@@ -92,7 +113,9 @@ export class Composers {
 
   forget(principal: Principal, composerId: string): boolean {
     this.cancel(principal, composerId);
-    return this.#composers.delete(keyOf(principal, composerId));
+    const key = keyOf(principal, composerId);
+    this.#memory.delete(key);
+    return this.#composers.delete(key);
   }
 
   #get(principal: Principal, composerId: string): Composer {
@@ -103,9 +126,27 @@ export class Composers {
     this.#composers.set(key, composer);
     for (const [oldest, { current }] of this.#composers) {
       if (this.#composers.size <= COMPOSERS) break;
-      if (!current) this.#composers.delete(oldest);
+      if (current) continue;
+      this.#composers.delete(oldest);
+      this.#memory.delete(oldest);
     }
     return composer;
+  }
+
+  #keepIndex(): void {
+    this.#memory.set(INDEX, JSON.stringify([...this.#composers.keys()]));
+  }
+}
+
+/** The names of those that are kept, in the order in which they were used. */
+const INDEX = "index";
+
+/** What cannot be read is forgotten. */
+function readJson<T>(text: string | undefined): T | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  } catch {
+    return undefined;
   }
 }
 
