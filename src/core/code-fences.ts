@@ -5,12 +5,12 @@ const MAX_LINE_LENGTH = 256;
 export class CodeFences {
   /** The beginning of the line that is not over yet. */
   #line = "";
-  /** The backticks that opened the fence; 0 outside. */
-  #ticks = 0;
+  /** The backticks or tildes that opened the fence; none outside. */
+  #fence = "";
 
   /** As of the last line that is over. */
   get isInside(): boolean {
-    return this.#ticks > 0;
+    return this.#fence !== "";
   }
 
   /** Nothing but blanks on the current line so far. */
@@ -30,17 +30,21 @@ export class CodeFences {
       this.#addToLine(text);
       return;
     }
-    // Only lines with three backticks matter; the one that is under way may have some of them already.
+    // Only lines with three backticks or tildes matter; the one that is under way may have some of them already.
     const firstBreak = text.indexOf("\n");
     this.#addToLine(text.slice(0, Math.min(firstBreak, MAX_LINE_LENGTH)));
     this.#endLine();
-    let at = text.indexOf("```", firstBreak);
-    while (at !== -1 && at < lastBreak) {
+    let ticks = indexOrEnd(text, "```", firstBreak);
+    let tildes = indexOrEnd(text, "~~~", firstBreak);
+    for (;;) {
+      const at = Math.min(ticks, tildes);
+      if (at >= lastBreak) break;
       const start = text.lastIndexOf("\n", at) + 1;
       const end = text.indexOf("\n", at);
       this.#line = text.slice(start, Math.min(end, start + MAX_LINE_LENGTH));
       this.#endLine();
-      at = text.indexOf("```", end);
+      if (ticks < end) ticks = indexOrEnd(text, "```", end);
+      if (tildes < end) tildes = indexOrEnd(text, "~~~", end);
     }
     this.#line = text.slice(lastBreak + 1, lastBreak + 1 + MAX_LINE_LENGTH);
   }
@@ -50,12 +54,17 @@ export class CodeFences {
   }
 
   #endLine(): void {
-    const [, ticks = "", rest = ""] = /^[ \t]*(`{3,})(.*)$/.exec(this.#line) ?? [];
+    const [, fence = "", rest = ""] = /^[ \t]*(`{3,}|~{3,})(.*)$/.exec(this.#line) ?? [];
     this.#line = "";
-    if (ticks === "") return;
-    // An opening line has no further backtick, a closing one nothing more at all.
-    if (this.#ticks === 0) {
-      if (!rest.includes("`")) this.#ticks = ticks.length;
-    } else if (ticks.length >= this.#ticks && rest.trim() === "") this.#ticks = 0;
+    if (fence === "") return;
+    // A line that opens with backticks has no further one, a closing line nothing more at all.
+    if (this.#fence === "") {
+      if (fence.startsWith("~") || !rest.includes("`")) this.#fence = fence;
+    } else if (fence.startsWith(this.#fence) && rest.trim() === "") this.#fence = "";
   }
+}
+
+function indexOrEnd(text: string, word: string, from: number): number {
+  const at = text.indexOf(word, from);
+  return at === -1 ? text.length : at;
 }

@@ -43,6 +43,8 @@ const CASES: readonly (readonly [name: string, input: string, shown: string])[] 
     "```html\n<think>\nx</think>\n```\n[y]|",
   ],
   ["a fence in a fence", "````\n```\n<think>\n````\n<think>y</think>", "````\n```\n<think>\n````\n[y]|"],
+  ["a tag between tildes", "~~~ a`b\n```\n<think>\n~~~\n<think>y</think>", "~~~ a`b\n```\n<think>\n~~~\n[y]|"],
+  ["tildes in a fence", "```\n~~~\n<think>\n```\n<think>y</think>", "```\n~~~\n<think>\n```\n[y]|"],
   ["backticks that are no fence", "```a```\n<think>b</think>c", "```a```\n[b]|c"],
   ["an open fence in thinking", "<think>\n```\n</think>\n<think>b</think>", "[```]|[b]|"],
   ["its own line breaks stay", "<think>\n\na\n\n</think>\n\n\nb\n", "[\na\n]|b\n"],
