@@ -17,7 +17,7 @@ const CACHE = { cache_control: { type: "ephemeral" } } as const;
 /** The body of `POST /v1/messages` for a turn. */
 export function messagesBody(turn: Turn, { modelId, model, effort }: RequestOptions): JsonObject {
   const thinking = planThinking(turn, effort, model);
-  const messages = apiMessages(turn.messages, thinking.isOn);
+  const messages = apiMessages(turn.messages, thinking.keepsThoughts);
   const hasTools = turn.tools.length > 0;
   return {
     model: modelId,

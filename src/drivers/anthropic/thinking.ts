@@ -6,6 +6,8 @@ export interface ThinkingPlan {
   /** `thinking`, `output_config` and `max_tokens`. */
   readonly fields: JsonObject;
   readonly isOn: boolean;
+  /** Whether what was thought before is told. */
+  readonly keepsThoughts: boolean;
 }
 
 /** Where neither the client nor the upstream says how long an answer may be. */
@@ -32,25 +34,28 @@ function nearestEffort(wanted: string, { efforts }: AnthropicModel): string | un
 export function planThinking(turn: Turn, effort: string | undefined, model: AnthropicModel | undefined): ThinkingPlan {
   const most = model?.maxTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = turn.maxOutputTokens === undefined ? model?.maxTokens : Math.min(turn.maxOutputTokens, most);
-  const off = { fields: { max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS }, isOn: false };
+  const off = { fields: { max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS }, isOn: false, keepsThoughts: false };
   if (effort === "none") return model?.canDisable ? withField(off, { thinking: { type: "disabled" } }) : off;
   if (model?.thinking === "adaptive") {
     const word = effort === undefined ? undefined : nearestEffort(effort, model);
     const config = word !== undefined && { output_config: { effort: word } };
     const fields = { ...off.fields, thinking: { type: "adaptive", display: "summarized" }, ...config };
-    return { fields, isOn: true };
+    return { fields, isOn: true, keepsThoughts: true };
   }
+  // A compatible server may think unasked, and wants it back like any other.
+  if (effort === undefined && model?.thinking === undefined) return { ...off, keepsThoughts: true };
   if (effort === undefined || model?.thinking === "none" || isMidway(turn.messages)) return off;
   const wanted = BUDGETS[effort] ?? LARGEST_BUDGET;
   const limit = maxTokens ?? DEFAULT_MAX_TOKENS + wanted;
   const budget = Math.min(wanted, limit - LEAST_BUDGET);
   if (budget < LEAST_BUDGET) return off;
-  return { fields: { max_tokens: limit, thinking: { type: "enabled", budget_tokens: budget } }, isOn: true };
+  const fields = { max_tokens: limit, thinking: { type: "enabled", budget_tokens: budget } };
+  return { fields, isOn: true, keepsThoughts: true };
 }
 
-const withField = ({ fields, isOn }: ThinkingPlan, more: JsonObject): ThinkingPlan => ({
-  fields: { ...fields, ...more },
-  isOn,
+const withField = (plan: ThinkingPlan, more: JsonObject): ThinkingPlan => ({
+  ...plan,
+  fields: { ...plan.fields, ...more },
 });
 
 /**

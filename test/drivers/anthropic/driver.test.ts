@@ -241,6 +241,28 @@ describe("the anthropic driver", () => {
     expect(run.answer([], history)).toBe(false);
   });
 
+  it.each<[string, Turn["model"], boolean]>([
+    ["of which nobody knows whether it thinks", { id: "other", effort: undefined }, true],
+    ["told not to think", { id: "other", effort: "none" }, false],
+    ["known to think only when asked", { ...BUDGET, effort: undefined }, false],
+  ])("gives back what was thought unasked, to a model %s", async (_, model, isTold) => {
+    const { driver, calls } = await setUp({ blocks: [{ type: "text", text: "ok" }] });
+    const messages: Message[] = [
+      { role: "user", content: [{ type: "text", text: "hi" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", text: "hm", signature: "sig" },
+          { type: "tool-call", id: "a", name: "look", args: {} },
+        ],
+      },
+      { role: "tool", callId: "a", content: [], isError: false },
+    ];
+    await ask(driver, { model, tools: [LOOK], messages });
+    expect(calls[0]?.body.messages[1].content[0].type).toBe(isTold ? "thinking" : "tool_use");
+    expect(calls[0]?.body.thinking?.type).not.toBe("enabled");
+  });
+
   it("goes on although the stream of the first answer ends late", async () => {
     const ended = Promise.withResolvers<void>();
     let endFirst = () => {};
