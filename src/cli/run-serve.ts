@@ -34,7 +34,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
       : `ready ${url}\n`,
   );
   if (!gateway.isSignedIn)
-    log.warn({}, "No Cursor account is signed in: only requests that bring a Cursor token are answered.");
+    log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
   if (!json) process.stderr.write(nextSteps(url, demo) + (gateway.isSignedIn ? "" : signInFirst));
 
   await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
