@@ -12,6 +12,7 @@ export interface ReturnContext {
 /** Signs of blocks that we have written, whatever the style is now. */
 const OURS = /```plaintext:thinkId:|<!--thinkId:|<!--thinking-start:/;
 const MARKER = /(?:```plaintext:thinkId:([\w.]{1,128})```|<!--thinkId:([\w.]{1,128})-->)\n*/g;
+const OPENER = /<think(?:ing)?>|<!--thinking-start:[0-9a-f]{8}-->/;
 const CLOSERS = ["</think>", "</thinking>"];
 const NONCE_CLOSER = /<!--thinking-end:[0-9a-f]{8}-->$/;
 
@@ -23,18 +24,23 @@ export function readReturnedText(text: string, context: ReturnContext): readonly
   if (!mayHoldThinking(text, context.style)) return textParts(text);
   const parts: AssistantPart[] = [];
   let block: string | undefined;
+  let isOpen = false;
   const endBlock = () => {
     if (block !== undefined) parts.push(...thoughtByText(block, context));
     block = undefined;
   };
   const splitter = new ThinkSplitter();
-  for (const part of [...splitter.push(text), ...splitter.end()]) {
+  const told = splitter.push(text);
+  const rest = splitter.end();
+  for (const part of [...told, ...rest]) {
     switch (part.type) {
       case "thinking":
-        endBlock();
-        block = part.text;
+        if (!isOpen) endBlock();
+        block = (block ?? "") + part.text;
+        isOpen = true;
         break;
       case "thinking-done":
+        isOpen = false;
         break;
       case "think-id":
         block = undefined;
@@ -48,8 +54,18 @@ export function readReturnedText(text: string, context: ReturnContext): readonly
         part satisfies never;
     }
   }
-  endBlock();
+  // Whether the last block was closed is seen by who ended it.
+  if (block !== undefined && rest.length > 0) parts.push(...unclosed(block, context));
+  else endBlock();
   return parts;
+}
+
+/** A block that has lost its closer, and may still have its mark: what stands behind that was said. */
+function unclosed(block: string, context: ReturnContext): readonly AssistantPart[] {
+  const [marker, plainId, commentId] = block.match(new RegExp(MARKER.source)) ?? [];
+  if (marker === undefined) return thoughtByText(block, context);
+  const behind = block.slice(block.indexOf(marker) + marker.length);
+  return [...thoughtById(plainId ?? commentId ?? "", context), ...withoutMarkers(behind, context)];
 }
 
 /** Thinking that came back in a field of its own: as it was if we know it, else without a signature. */
@@ -62,8 +78,8 @@ const mayHoldThinking = (text: string, style: ThinkingStyle): boolean =>
   style === "tags" || style === "tags-nonce" ? /[<`]/.test(text) : OURS.test(text);
 
 /**
- * Marks that stand alone: their block has lost its head, or was ended by what the model itself had said. One that means
- * nothing to us is text.
+ * Marks that stand alone: their block has lost its head, stands within a line, or was ended by what the model itself
+ * had said. One that means nothing to us is text.
  */
 function withoutMarkers(text: string, context: ReturnContext): readonly AssistantPart[] {
   const parts: AssistantPart[] = [];
@@ -73,12 +89,15 @@ function withoutMarkers(text: string, context: ReturnContext): readonly Assistan
     const thought = thoughtById(plainId ?? commentId ?? "", context);
     const isBehindTail = isTail(before.trimEnd());
     if (thought.length === 0 && !isBehindTail) continue;
-    parts.push(...(isBehindTail ? [] : textParts(before)), ...thought);
+    parts.push(...textParts(isBehindTail ? beforeOpener(before) : before), ...thought);
     from = index + marker.length;
   }
   parts.push(...textParts(text.slice(from)));
   return parts;
 }
+
+/** What was said before a block began; nothing, if its head is lost. */
+const beforeOpener = (text: string): string => text.slice(0, Math.max(0, text.search(OPENER)));
 
 const isTail = (text: string): boolean => CLOSERS.some((closer) => text.endsWith(closer)) || NONCE_CLOSER.test(text);
 

@@ -8,5 +8,5 @@ export const styleFor = (body: unknown, userAgent: string | undefined): Thinking
 function isCursor(body: unknown, userAgent = ""): boolean {
   if (/\bcursor\b/i.test(userAgent)) return true;
   const { tools } = (body ?? {}) as { readonly tools?: unknown };
-  return Array.isArray(tools) && tools.some((tool) => tool?.type === "custom" && typeof tool.name === "string");
+  return Array.isArray(tools) && tools.some((tool) => typeof tool?.name === "string");
 }

@@ -13,6 +13,8 @@ export class ThinkingWriter {
   readonly place: "fields" | "text" | "nowhere";
   readonly #options: ThinkingOptions;
   #open: ThinkingTags | undefined;
+  /** Tags are known by standing at the start of a line; what was said before may not have ended its own. */
+  #isMidLine = false;
 
   constructor(options: ThinkingOptions) {
     this.place = PLACES[options.style];
@@ -23,6 +25,7 @@ export class ThinkingWriter {
   textBefore(event: TurnEvent): string {
     switch (event.type) {
       case "text":
+        if (event.text !== "") this.#isMidLine = !event.text.endsWith("\n");
         return this.#open ? this.close() : "";
       case "thinking":
         if (this.place !== "nowhere") this.#options.keeper.take(event.text);
@@ -49,7 +52,9 @@ export class ThinkingWriter {
     const { style } = this.#options;
     if (this.#open || style === "fields" || style === "none") return "";
     this.#open = nextTags(style);
-    return this.#open.opener;
+    const lineBreak = this.#isMidLine ? "\n" : "";
+    this.#isMidLine = false;
+    return lineBreak + this.#open.opener;
   }
 
   #end(signature: string | undefined): string {

@@ -131,6 +131,23 @@ describe("how thinking is written", () => {
     expect(content).toMatch(/^<think>\nhm\n<\/think>\n```plaintext:thinkId:\w+```\n/);
   });
 
+  it.each(["tags", "tags-nonce"] as const)("a block after text begins a line, and comes back: %s", async (style) => {
+    const events = [text("So"), text(""), thinking("I see"), thought("sig"), text("a\n"), thinking("b"), thought("c")];
+    const thoughts = someThoughts();
+    const { content } = await write(style, thoughts, [[...events, done()]]);
+    expect(content).toMatch(/^So\n<.*(```|-->)\na\n<.*(```|-->)\n$/s);
+    expect(split(content)).toEqual({ thinking: ["I see", "b"], text: "So\na\n" });
+    expect(await write(style, someThoughts(), [[...events, done()]], false)).toMatchObject({
+      content: expect.stringMatching(/^So\n</),
+    });
+    expect(await bringBack(style, thoughts, { content })).toEqual([
+      { type: "text", text: "So\n" },
+      { type: "thinking", text: "I see", signature: "sig" },
+      { type: "text", text: "a\n" },
+      { type: "thinking", text: "b", signature: "c" },
+    ]);
+  });
+
   it.each(["tags", "tags-nonce"] as const)(
     "a failure in the middle closes the block before it is told: %s",
     async (thinkingStyle) => {
@@ -153,7 +170,10 @@ describe("how thinking is written", () => {
       "Go-http-client/2.0",
       /^<think>/,
     ],
+    ["Cursor, by a tool without a frame", { tools: [{ type: "function", name: "f" }] }, undefined, /^<think>/],
+    ["Cursor, by a tool of Anthropic's", { tools: [{ name: "f", input_schema: {} }] }, undefined, /^<think>/],
     ["anybody else", {}, "OpenAI/JS 7.53.0", /^Hello/],
+    ["one with tools", { tools: [{ type: "function", function: { name: "f" } }] }, undefined, /^Hello/],
     ["one that says nothing", {}, undefined, /^Hello/],
   ])("is chosen by who asks: %s", async (_, body, userAgent, expected) => {
     const renderer = (await aFace().parse(aRequest({ stream: true, ...body }), { ...context, userAgent })).stream();
@@ -279,6 +299,7 @@ describe("what comes back", () => {
     ["without its opener", (content) => content.replace(/^.*\n/, "")],
     ["without its block", (content) => content.slice(content.search(/```plaintext|<!--thinkId/))],
     ["ended by what it says itself", (content) => content.replace("I see", "I </think> see")],
+    ["without its closer", (content) => content.replace(/\n<(\/think|!--thinking-end:\w+--)>/, "")],
     ["with other line breaks", (content) => content.replaceAll("\n", "\n\n")],
   ])("%s: the original, with its signature, in its place", async (_, change) => {
     for (const style of ["tags", "tags-nonce"] as const) {
@@ -295,6 +316,9 @@ describe("what comes back", () => {
     ],
     ["cut off in the block", (content) => content.slice(0, 12), []],
     ["the block is not closed", () => "<think>\nwho knows\nHello", []],
+    ["not closed, and of an id that nobody knows", () => "<think>\nhm\n```plaintext:thinkId:x```\nHello", [HELLO]],
+    ["not closed, but known", (content) => content.slice(0, content.indexOf("see") + 3), [ORIGINAL]],
+    ["within a line", (content) => `So. ${content}`, [{ type: "text", text: "So. " }, ORIGINAL, HELLO]],
     ["the marker is gone, the text is known", (content) => content.replace(/```.*```\n/, ""), [ORIGINAL, HELLO]],
     ["the marker is gone, the text is not", () => "<think>\nmade up\n</think>\n\nHello", [HELLO]],
     [
