@@ -21,7 +21,7 @@ export function readConfigFile(path: string): ConfigFile {
   const text = readText(path);
   const tree = text === undefined ? {} : parse(text, path);
   const values = new Map<string, unknown>();
-  const problems: string[] = [];
+  const problems = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} is there twice.`);
   const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
   const visit = (object: object, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
@@ -81,6 +81,21 @@ function firstBadLine(text: string): number {
     }
   };
   return lines.findIndex(isBad) + 1 || lines.length;
+}
+
+/** Names that an object has twice: the parser would take the last, and nobody knows which was meant. */
+function repeatedNames(text: string): { readonly name: string; readonly line: number }[] {
+  const repeated: { readonly name: string; readonly line: number }[] = [];
+  const seen: Set<string>[] = [];
+  let last = "";
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === "{") seen.push(new Set());
+    else if (token === "}") seen.pop();
+    else if (token !== ":") last = token;
+    else if (seen.at(-1)?.has(last)) repeated.push({ name: last, line: text.slice(0, index).split("\n").length });
+    else seen.at(-1)?.add(last);
+  }
+  return repeated;
 }
 
 /** The names of the key, each looked for after the one before: exact in any file that people write. */

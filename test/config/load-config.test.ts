@@ -103,6 +103,12 @@ describe("what is wrong is named with its place", () => {
     ["an origin for all", { origins: ["*"] }, "origins: expected a list of origins"],
     ["a list that is a text", { hosts: "a" }, "hosts: expected a list of names"],
     ["a name without a model", { models: { a: 1 } }, "models: a: expected a model, cursor, anthropic, openai"],
+    ["twice", '{\n  "port": 1,\n  "port": 2\n}', 'config.json:3: "port" is there twice.'],
+    [
+      "two routes of a name",
+      '{ "models": {\n  "a:*": { "driver": "openai", "model": "x" },\n  "b": "x",\n  "a:*": "cursor"\n} }',
+      'config.json:4: "a:*" is there twice.',
+    ],
     ["not JSON", '{\n  "port": 1,\n  port: 2\n}', "config.json:3: this is not JSON."],
     ["a surplus comma", '{\n  "port": 1,\n}\n', "config.json:3: this is not JSON."],
     ["cut off", '{\n  "port": 1,\n  "ho', "config.json:3: this is not JSON."],
