@@ -34,7 +34,7 @@ describe("fromFailedResponse", () => {
   });
 
   test.each([
-    [401, /Log in/],
+    [401, /excursor login/],
     [404, /upstream address/],
     [415, /update Excursor/],
     [464, /RunSSE/],
