@@ -47,7 +47,11 @@ function readText(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new ExcursorError("config", `Cannot read ${path} (${code ?? "unreadable"}).`, { cause: error });
+    throw new ExcursorError("config", `Cannot read ${path} (${code ?? "unreadable"}).`, {
+      code: "config_unreadable",
+      hint: "Make it a file that you may read, or set EXCURSOR_HOME to another folder.",
+      cause: error,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
-import { mkdirSync, type Stats, statSync } from "node:fs";
+import { existsSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 
 /** Where config, key and state are: `EXCURSOR_HOME`, else where this system keeps such things. */
@@ -15,7 +15,7 @@ export function homeFolder(environment: Readonly<Record<string, string | undefin
 /** Makes the folder if need be, for its owner alone, and refuses one that others can look into. */
 export function openHome(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ExcursorError("forbidden", `Cannot make the folder ${path} (${code ?? "unknown"}).`, {
@@ -26,6 +26,18 @@ export function openHome(path: string): void {
   }
   checkOwner(path);
   refuseMode(path, 0o077, "chmod 700");
+}
+
+/** Level by level: where a folder exists and takes none all the same (`/proc`), Node's own `recursive` never ends. */
+function makeFolder(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // There already, or another process was quicker.
+    if (!statsOf(path)?.isDirectory()) throw error;
+  }
 }
 
 /** Refuses a file of ours that is not its owner's alone (SEC-10). One that is not there is fine. */

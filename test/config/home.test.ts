@@ -80,6 +80,10 @@ describe("the key", () => {
     writeFileSync(join(folder, "file"), "");
     expect(() => keyOf(join(folder, "file", "home"))).toThrow(refusal("Cannot make the folder"));
   });
+
+  it.runIf(process.platform === "linux")("a folder that takes none is not tried for ever", () => {
+    expect(() => keyOf("/proc/excursor/home")).toThrow(refusal("Cannot make the folder"));
+  });
 });
 
 describe("the config file", () => {
