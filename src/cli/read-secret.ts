@@ -1,12 +1,13 @@
 import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
+import { addAbortSignal, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 
 /** A secret that was given with its flag, else from stdin; on a terminal it is asked for, and does not show. */
-export async function readSecret(given: string | true, what: string): Promise<Secret> {
-  const read = given !== true ? given : process.stdin.isTTY ? await ask(what) : await text(process.stdin);
+export async function readSecret(given: string | true, what: string, signal: AbortSignal): Promise<Secret> {
+  const read =
+    given !== true ? given : process.stdin.isTTY ? await ask(what) : await text(addAbortSignal(signal, process.stdin));
   const value = read.trim();
   if (value !== "") return new Secret(value);
   throw new ExcursorError("invalid-request", `No ${what} was given.`, {
@@ -21,7 +22,10 @@ function ask(what: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
   return new Promise((resolve, reject) => {
     lines.once("line", resolve);
-    lines.once("SIGINT", () => reject(new ExcursorError("canceled", "Nothing was changed.")));
+    const cancel = () => reject(new ExcursorError("canceled", "Nothing was changed."));
+    lines.once("SIGINT", cancel);
+    // Ctrl-D.
+    lines.once("close", cancel);
   }).finally(() => {
     lines.close();
     process.stderr.write("\n");

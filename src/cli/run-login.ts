@@ -44,10 +44,11 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   try {
     // Said before anybody goes to the browser for nothing.
     store.list();
-    const login = await getLogin(flags, accounts, loaded.home, interrupt.signal);
+    const login = await unlessAborted(getLogin(flags, accounts, loaded.home, interrupt.signal), interrupt.signal);
     if (!login.access) throw new ExcursorError("upstream-protocol", "The backend gave no token.");
     const { clientVersion } = loaded.values;
-    const { email, plan } = await loadProfile(login.access, { transport, origin, clientVersion });
+    const profile = loadProfile(login.access, { transport, origin, clientVersion });
+    const { email, plan } = await unlessAborted(profile, interrupt.signal);
     const kept = await store.lock.run(() => store.write({ name, origin, login }));
     for (const notice of notices) process.stderr.write(`${notice}\n`);
     const place = kept === "file" ? store.path : "the keychain of this system";
@@ -66,18 +67,28 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   }
 }
 
+/** A backend that does not answer is not waited for by who has pressed Ctrl-C. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  return Promise.race([aborted, work]);
+}
+
 async function getLogin(flags: LoginFlags, accounts: Accounts, home: string, signal: AbortSignal): Promise<Login> {
   const { auth, origin, transport } = accounts;
   const none = { access: undefined, refresh: undefined, apiKey: undefined };
   if (flags.apiKey !== undefined) {
-    return renewLogin(auth, { ...none, apiKey: await readSecret(flags.apiKey, "API key") });
+    return renewLogin(auth, { ...none, apiKey: await readSecret(flags.apiKey, "API key", signal) });
   }
   if (flags.cookie !== undefined) {
-    const cookie = await readSecret(flags.cookie, "cookie");
+    const cookie = await readSecret(flags.cookie, "cookie", signal);
     return loginByCookie(cookie, { transport, auth, website: sessionWebsiteOf(origin) });
   }
   if (flags.seed !== undefined) {
-    const seed = await readSecret(flags.seed, "refresh token");
+    const seed = await readSecret(flags.seed, "refresh token", signal);
     return renewLogin(auth, { ...none, ...parseSeed(seed.reveal()) });
   }
   if (flags.from !== undefined) {

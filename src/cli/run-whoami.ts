@@ -61,6 +61,7 @@ function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
 function lasts(ms: number): string {
   if (ms <= 0) return "has expired";
   const minutes = Math.floor(ms / 60_000);
+  if (minutes < 2) return `good for ${Math.ceil(ms / 1000)} more seconds`;
   if (minutes < 120) return `good for ${minutes} more minutes`;
   return minutes < 2880
     ? `good for ${Math.floor(minutes / 60)} more hours`

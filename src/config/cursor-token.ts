@@ -3,5 +3,5 @@
  * if there is none in it. Only its form is looked at: whether it is any good, the backend says.
  */
 export function readCursorToken(text: string): string | undefined {
-  return /^(?:[\w|.@%+-]{1,200}?(?:::|%3A%3A))?(eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})$/i.exec(text)?.[1];
+  return /^(?:[\w|.@%+-]{1,200}?(?:::|%3A%3A))?(eyJ[\w-]+\.[\w-]+\.[\w-]+)$/i.exec(text)?.[1];
 }

@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -122,6 +124,21 @@ describe("excursor login", { timeout: 90_000 }, () => {
     expect(existsSync(join(home, "own", "accounts.json"))).toBe(false);
   });
 
+  it("is cancelled by Ctrl-C also while the backend does not answer", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const login = run(["login", "--api-key", "k"], { environment: { EXCURSOR_UPSTREAM: `http://127.0.0.1:${port}` } });
+    const [socket] = (await once(silent, "connection")) as [Socket];
+    socket.on("error", () => {});
+    const since = Date.now();
+    login.child.kill("SIGINT");
+    const { code, stderr } = await login.exited;
+    silent.close();
+    expect([code, stderr]).toEqual([130, expect.stringContaining("nothing was changed")]);
+    expect(Date.now() - since).toBeLessThan(15_000);
+  });
+
   it("takes an API key, from the flag or from stdin, and keeps it to renew with", async () => {
     expect((await run(["login", "--api-key", "key-of-flag", "--account", "a"]).exited).code).toBe(0);
     expect((await run(["login", "--api-key", "--account", "b"], { input: "key-of-stdin\n" }).exited).code).toBe(0);
@@ -141,6 +158,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
   it.each([
     ["user_x::JWT", (jwt: string) => `user_x::${jwt}`],
     ["user_x%3A%3AJWT", (jwt: string) => `user_x%3A%3A${jwt}`],
+    ["a short signature", (jwt: string) => `user_x::${jwt.replace(/[^.]+$/, "sig")}`],
     ["the whole cookie", (jwt: string) => `WorkosCursorSessionToken=user_x%3A%3A${jwt}; Path=/`],
   ])("makes a login that can be renewed from a web session: %s", async (_, cookieOf) => {
     const { accessToken } = issueTokens("auth0|user_of-web", 3600);
