@@ -1,9 +1,9 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { redactedSignature } from "../../core/redacted-thinking.ts";
 import { apiError } from "../http-api/api-error.ts";
 import type { ApiReader } from "../http-api/api-run.ts";
 import { CallArguments } from "../http-api/call-arguments.ts";
-import { redactedSignature } from "./redacted-thinking.ts";
 
 /** What we look at of the stream's events; all of it may be missing. */
 interface StreamEvent {

@@ -1,3 +1,4 @@
+import { redactedData } from "../../core/redacted-thinking.ts";
 import type {
   AssistantPart,
   FilePart,
@@ -10,7 +11,6 @@ import type {
 } from "../../core/turn.ts";
 import { pairResults } from "../cursor/pair-results.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
-import { redactedData } from "./redacted-thinking.ts";
 
 /** The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. */
 export function apiMessages(messages: readonly Message[], keepsThinking: boolean): readonly JsonObject[] {

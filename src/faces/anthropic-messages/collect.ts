@@ -1,5 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
+import { redactedData } from "../../core/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../face.ts";
 import { type AnswerHead, stopFields } from "./answer.ts";
@@ -52,7 +53,11 @@ export class MessageCollector implements AnswerCollector {
         else this.#blocks.push({ type: "thinking", text: event.text, signature: undefined, isWhole: false });
         return;
       case "thinking-done":
-        if (last?.type === "thinking") Object.assign(last, { isWhole: true, signature: event.signature });
+        if (last?.type === "thinking" && !last.isWhole) {
+          Object.assign(last, { isWhole: true, signature: event.signature });
+        } else if (event.signature !== undefined) {
+          this.#blocks.push({ type: "thinking", text: "", signature: event.signature, isWhole: true });
+        }
         return;
       case "tool-call-start":
         this.#blocks.push({ type: "call", id: event.id, name: event.name, input: {} });
@@ -86,8 +91,11 @@ function contentBlock(block: Block): JsonObject {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text };
-    case "thinking":
-      return { type: "thinking", thinking: block.text, signature: block.signature ?? mintSignature(block.text) };
+    case "thinking": {
+      const { text, signature = mintSignature(text) } = block;
+      const data = redactedData(signature);
+      return data === undefined ? { type: "thinking", thinking: text, signature } : { type: "redacted_thinking", data };
+    }
     case "call":
       return { type: "tool_use", id: block.id, name: block.name, input: block.input };
     default:

@@ -1,4 +1,5 @@
 import { readArguments } from "../../core/call-arguments.ts";
+import { redactedSignature } from "../../core/redacted-thinking.ts";
 import type { AssistantPart, JsonObject, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
@@ -105,6 +106,8 @@ function readAnswerBlock(block: AnswerBlock): AssistantPart | undefined {
       if (returned.type === "broken") return undefined;
       return { type: "thinking", text, signature: returned.type === "foreign" ? returned.signature : undefined };
     }
+    case "redacted_thinking":
+      return block.data ? { type: "thinking", text: "", signature: redactedSignature(block.data) } : undefined;
     case "tool_use":
       return { type: "tool-call", id: block.id, name: block.name, args: readInput(block.input) };
     default:

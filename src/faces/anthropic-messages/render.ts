@@ -1,5 +1,6 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
+import { redactedData } from "../../core/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
 import { inOnePiece } from "../in-one-piece.ts";
@@ -45,7 +46,9 @@ export class MessageRenderer implements StreamRenderer {
   }
 
   fail(error: ExcursorError, requestId: string): string {
-    return `event: error\ndata: ${JSON.stringify(errorObject(error, requestId))}\n\n`;
+    // Text and calls just break off; what was thought is ended, since some clients show it as under way until then.
+    const ended = this.#open?.type === "thinking" ? this.#close() : "";
+    return `${ended}event: error\ndata: ${JSON.stringify(errorObject(error, requestId))}\n\n`;
   }
 
   #render(event: TurnEvent): string {
@@ -99,7 +102,13 @@ export class MessageRenderer implements StreamRenderer {
   }
 
   #thinkingDone(signature: string | undefined): string {
-    return this.#open?.type === "thinking" ? this.#close(signature) : "";
+    if (this.#open?.type === "thinking") return this.#close(signature);
+    if (signature === undefined) return "";
+    // There was no text: all that can come back is what it is signed with, or the sealed whole, which has no deltas.
+    const data = redactedData(signature);
+    if (data !== undefined) return this.#start({ type: "text" }, { type: "redacted_thinking", data }) + this.#close();
+    const block = { type: "thinking", thinking: "", signature: "" };
+    return this.#start({ type: "thinking", text: "" }, block) + this.#close(signature);
   }
 
   #startCall(id: string, name: string): string {

@@ -74,7 +74,7 @@ const FOREIGN_BLOCKS = [
 const answerBlock = z.discriminatedUnion("type", [
   textBlock,
   z.object({ type: z.literal("thinking"), thinking: z.string(), signature: z.string().nullish() }),
-  z.object({ type: z.literal("redacted_thinking") }),
+  z.object({ type: z.literal("redacted_thinking"), data: z.string().nullish() }),
   z.object({ type: z.literal("tool_use"), id: z.string().min(1), name: z.string().min(1), input: z.unknown() }),
   z.object({ type: z.enum(FOREIGN_BLOCKS) }),
 ]);

@@ -186,14 +186,15 @@ describe("the messages", () => {
       "what another backend's tools left behind",
       [
         user(text("q")),
-        assistant(
-          { type: "server_tool_use", id: "s", name: "w", input: {} },
-          { type: "redacted_thinking", data: "x" },
-          text("a"),
-        ),
+        assistant({ type: "server_tool_use", id: "s", name: "w", input: {} }, { type: "redacted_thinking" }, text("a")),
         user(text("r")),
       ],
       [user(text("q")), assistant(text("a")), user(text("r"))],
+    ],
+    [
+      "sealed thinking",
+      [user(text("q")), assistant({ type: "redacted_thinking", data: "x" }, text("a")), user(text("r"))],
+      [user(text("q")), assistant({ type: "thinking", text: "", signature: "redacted:x" }, text("a")), user(text("r"))],
     ],
   ])("%s", async (_, messages, expected) => {
     expect((await parse({ messages })).turn.messages).toEqual(expected as Message[]);

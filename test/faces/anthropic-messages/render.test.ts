@@ -180,6 +180,32 @@ describe("the events", () => {
     );
   });
 
+  it("thinking ends before an error", async () => {
+    const renderer = (await parse({ stream: true })).stream();
+    renderer.step([thinking("hm")]);
+    const failed = renderer.fail(new ExcursorError("upstream-unavailable", "It is gone."), "r1");
+    expect(failed).toMatch(/"signature_delta".*\n\nevent: content_block_stop\n.*\n\nevent: error\n/);
+  });
+
+  it("sealed thinking is a block of its own, streamed or whole, and leaves the one before it alone", async () => {
+    const sealed = (signature: string): TurnEvent => ({ type: "thinking-done", durationMs: 0, signature });
+    const events = [thinking("hm"), sealed("sig"), sealed("redacted:x=="), sealed("bare"), text("a"), done()];
+    const parsed = await parse({ stream: true });
+    const collector = parsed.collect();
+    collector.step(events);
+    expect(collector.body()).toMatchObject({
+      content: [
+        { type: "thinking", thinking: "hm", signature: "sig" },
+        { type: "redacted_thinking", data: "x==" },
+        { type: "thinking", thinking: "", signature: "bare" },
+        { type: "text", text: "a" },
+      ],
+    });
+    expect(await render(events)).toContain(
+      written(begun(1, { type: "redacted_thinking", data: "x==" }), ended(1), begun(2, THINKING)),
+    );
+  });
+
   it("whatever a driver does, the order holds, any batching gives the same, and the whole answer is the same", async () => {
     const parsed = await parse({ stream: true });
     fc.assert(
