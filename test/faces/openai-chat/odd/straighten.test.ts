@@ -166,6 +166,16 @@ describe("messages with blocks of other dialects", () => {
     ]);
   });
 
+  it.each<[string, unknown, string]>([
+    ["a text", "Be brief.", "Be brief."],
+    ["blocks", [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }], "Be brief."],
+    ["nothing", "", ""],
+    ["neither", null, ""],
+  ])("instructions beside the messages: %s", async (_, system, expected) => {
+    const { turn } = await parse({ system, messages: [{ role: "user", content: "hi" }] });
+    expect(turn).toMatchObject({ system: expected, messages: [{ role: "user" }] });
+  });
+
   it("a body of Responses, sent to the wrong place", async () => {
     const { turn } = await parse({
       messages: undefined,
