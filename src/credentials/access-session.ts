@@ -179,10 +179,14 @@ export class AccessSession {
 
 function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
   const whose = account === undefined ? "The API key" : `The login of the account "${account}"`;
-  const how = account === undefined ? "excursor login" : `excursor login --account ${account}`;
+  // The environment comes before the store: a login alone would change nothing.
+  const hint =
+    account === undefined
+      ? "Set CURSOR_API_KEY to one that is, or unset it and sign in: excursor login"
+      : `Sign in again: excursor login --account ${account}`;
   return new ExcursorError("unauthenticated", `${whose} is not accepted any more.`, {
     code: "login_over",
-    hint: `Sign in again: ${how}`,
+    hint,
     context: cause.context,
   });
 }

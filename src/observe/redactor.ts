@@ -20,6 +20,8 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\bBearer(?: |%20)+[^\s"'\\,;]{8,}/gi, `Bearer ${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, REDACTED],
   [/\b(?:exc|crsr|sk)[-_][\w-]{20,}/g, REDACTED],
+  // A password in an address.
+  [/(:\/\/[^\s"'\\/?#@:]*:)[^\s"'\\/?#@]+@/g, `$1${REDACTED}@`],
   [/\b(WorkosCursorSessionToken=)[^\s"'\\;]+/g, `$1${REDACTED}`],
 ];
 

@@ -210,7 +210,10 @@ describe("the environment", () => {
   it("says that a key is not accepted", async () => {
     const { open } = await setUpAccounts();
     const tokens = open({ sources: [from({ CURSOR_API_KEY: "invalid-key" })] });
-    expect(await failure(tokens.get(undefined))).toMatchObject({ message: "The API key is not accepted any more." });
+    expect(await failure(tokens.get(undefined))).toMatchObject({
+      message: "The API key is not accepted any more.",
+      hint: expect.stringContaining("unset it"),
+    });
   });
 });
 

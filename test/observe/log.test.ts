@@ -57,6 +57,7 @@ describe("no secret leaves by the log", () => {
     ["of somebody else, as a token", `${jwt}x`.slice(4), `${jwt.slice(0, -3)}abc.d`],
     ["of somebody else, as a key", "sk-proj-abcdefghijklmnopqrstuvwx", "key sk-proj-abcdefghijklmnopqrstuvwx"],
     ["of another gateway", `exc_${"Z".repeat(43)}`, `exc_${"Z".repeat(43)}`],
+    ["of somebody else, in an address", "pass-of-proxy", "http://user:pass-of-proxy@127.0.0.1:1/x"],
     ["wrapped", long, new Secret(long)],
   ])("%s", (_, canary, field) => {
     for (const isPretty of [false, true]) {
