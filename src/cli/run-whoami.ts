@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { loadConfig } from "../config/load-config.ts";
+import { ExcursorError } from "../core/errors.ts";
 import { readClaims } from "../core/token-claims.ts";
 import { loadProfile, type Quota } from "../credentials/profile.ts";
 import { withCredential } from "../drivers/cursor/credential.ts";
@@ -15,7 +16,8 @@ interface WhoamiFlags {
 export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> {
   const loaded = loadConfig({ flags, environment: process.env });
   const { clientVersion, account } = loaded.values;
-  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => process.stderr.write(`${text}\n`) });
+  const notices = new Set<string>();
+  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => notices.add(text) });
   const { origin, access, store, transport } = accounts;
   try {
     const somebody = { id: "whoami", token: undefined, account };
@@ -37,7 +39,12 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
             ["accounts", signedIn.join(", ") || "none is kept here"],
           ]),
     );
+  } catch (error) {
+    // What ends it is said once, with what to do.
+    notices.delete(ExcursorError.from(error).message);
+    throw error;
   } finally {
+    for (const notice of notices) process.stderr.write(`${notice}\n`);
     accounts.close();
   }
 }

@@ -139,6 +139,13 @@ describe("excursor login", { timeout: 90_000 }, () => {
     expect(Date.now() - since).toBeLessThan(15_000);
   });
 
+  it("is asked about in vain where its file is damaged: that is said once", async () => {
+    mkdirSync(join(home, "own"), { mode: 0o700 });
+    writeFileSync(join(home, "own", "accounts.json"), '{"version":1,', { mode: 0o600 });
+    const { code, stderr } = await run(["whoami"]).exited;
+    expect([code, stderr.match(/are damaged/g)]).toEqual([78, ["are damaged"]]);
+  });
+
   it("takes an API key, from the flag or from stdin, and keeps it to renew with", async () => {
     expect((await run(["login", "--api-key", "key-of-flag", "--account", "a"]).exited).code).toBe(0);
     expect((await run(["login", "--api-key", "--account", "b"], { input: "key-of-stdin\n" }).exited).code).toBe(0);
