@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { readCursorToken } from "../config/cursor-token.ts";
 import { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
+import { digestOf } from "./digest.ts";
 import type { KnownKeys } from "./known-keys.ts";
 
 export interface CredentialOptions {
@@ -32,16 +33,16 @@ export function createIdentify({ key, allowsTokens, keys }: CredentialOptions): 
     for (const given of presented(request)) {
       const digest = digestOf(given);
       if (timingSafeEqual(digest, right)) return { type: "known", principal: OWNER };
-      const issued = keys?.withDigest(digest.toString("hex"));
+      const issued = keys?.withDigest(digest.toString("latin1"));
       // Once more in constant time: the map compares as it likes.
-      if (issued && timingSafeEqual(digest, Buffer.from(issued.digest, "hex"))) {
+      if (issued && timingSafeEqual(digest, Buffer.from(issued.digest, "latin1"))) {
         return { type: "known", principal: { id: issued.id, token: undefined, account: issued.account } };
       }
       const token = allowsTokens ? readCursorToken(given) : undefined;
       if (token !== undefined) return { type: "known", principal: guest(token) };
       wrong ??= digest;
     }
-    return wrong ? { type: "wrong", digest: wrong.toString("base64url") } : { type: "missing" };
+    return wrong ? { type: "wrong", digest: wrong.toString("latin1") } : { type: "missing" };
   };
 }
 
@@ -56,8 +57,6 @@ function presented({ headers }: IncomingMessage): string[] {
 
 /** The whole token decides, not what it claims: nobody has checked its signature yet. */
 const guest = (token: string): Principal => ({
-  id: `token_${digestOf(token).toString("base64url")}`,
+  id: `token_${hash("sha256", token, "base64url")}`,
   token: new Secret(token),
 });
-
-const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");

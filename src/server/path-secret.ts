@@ -1,6 +1,7 @@
-import { hash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Secret } from "../core/secret.ts";
+import { digestOf } from "./digest.ts";
 
 /** Headers that say that somebody else has passed the request on. */
 const PASSED_ON = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip"];
@@ -23,5 +24,3 @@ export function createPathGuard(secret: Secret | undefined): (request: IncomingM
     return LOOPBACK.test(headers.host ?? "") && !PASSED_ON.some((name) => headers[name] !== undefined);
   };
 }
-
-const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");

@@ -3,7 +3,7 @@ import type { UserMessage } from "../../core/turn.ts";
 import { ConversationActionSchema, ResumeActionSchema, UserMessageActionSchema } from "../../gen/agent/v1/action_pb.ts";
 import { ModelDetailsSchema, RequestedModelSchema } from "../../gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentRunRequestSchema } from "../../gen/agent/v1/run_pb.ts";
-import { bytesField, joinFields, textField } from "./encode-fields.ts";
+import { bytesField, joinFields, numberField, textField } from "./encode-fields.ts";
 import type { ModelEncoding } from "./models/model.ts";
 import type { Offer } from "./offer.ts";
 import { encodeUserMessage } from "./user-message.ts";
@@ -40,8 +40,13 @@ export function encodeRunRequest({ state, action, conversationId, runId, model, 
 }
 
 function encodeDetails({ modelId, displayModelId, displayName, maxMode }: ModelEncoding): Uint8Array {
-  const details = { modelId, displayModelId, displayName, ...(maxMode ? { maxMode } : {}) };
-  return toBinary(ModelDetailsSchema, create(ModelDetailsSchema, details));
+  const { field } = ModelDetailsSchema;
+  return joinFields(
+    textField(field.modelId, modelId),
+    textField(field.displayModelId, displayModelId),
+    textField(field.displayName, displayName),
+    ...(maxMode ? [numberField(field.maxMode, 1)] : []),
+  );
 }
 
 function encodeRequested({ modelId, maxMode, parameters }: ModelEncoding): Uint8Array {
