@@ -1,4 +1,5 @@
 import type { Driver } from "../../core/driver.ts";
+import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { HttpTransport } from "../../wire/http.ts";
@@ -44,9 +45,13 @@ export function createAnthropicDriver(options: AnthropicOptions): Driver {
     simplify: (turn, { kind, message }) =>
       kind === "invalid-request" && /signature|thinking/i.test(message) ? withoutThinking(turn) : undefined,
   };
+  const retries = new RetryBudget();
   return {
     limitsOutput: true,
-    open: (turn, context) => new ApiRun({ turn, context, endpoint, protocol }),
+    open(turn, context) {
+      retries.earn();
+      return new ApiRun({ turn, context, endpoint, protocol, retries });
+    },
     listModels: async () =>
       (await models.current()).flatMap((model) => {
         const id = names.toClient(model.id);

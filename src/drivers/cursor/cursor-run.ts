@@ -5,6 +5,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import type { RetryBudget } from "../../core/retry-budget.ts";
 import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
 import {
   type ConversationStateStructure,
@@ -29,7 +30,6 @@ import { PendingCalls } from "./pending-calls.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "./prompt.ts";
 import { reachableIds } from "./reachable.ts";
 import { ResumeWatch } from "./resume-watch.ts";
-import type { RetryBudget } from "./retry-budget.ts";
 import { encodeRunRequest } from "./run-request.ts";
 import { Shown } from "./shown.ts";
 import { AgentStream, type Outgoing, type Transports } from "./stream.ts";

@@ -1,12 +1,12 @@
 import type { AccessTokens } from "../../core/access.ts";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
+import { RetryBudget } from "../../core/retry-budget.ts";
 import { fitContext } from "./context-window.ts";
 import { createOwners, renewedCredential, withCredential } from "./credential.ts";
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
-import { RetryBudget } from "./retry-budget.ts";
 import type { Transports } from "./stream.ts";
 import { TIME_ZONE } from "./time-zone.ts";
 import { UnknownTally } from "./unknown.ts";

@@ -2,6 +2,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import type { RetryBudget } from "../../core/retry-budget.ts";
 import { TagReader } from "../../core/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../wire/limits.ts";
@@ -35,6 +36,8 @@ export interface ApiRunParts {
   readonly context: RunContext;
   readonly endpoint: ApiEndpoint;
   readonly protocol: ApiProtocol;
+  /** Of all runs of this upstream. */
+  readonly retries: RetryBudget;
 }
 
 /** Models on a small machine read a long prompt in silence. */
@@ -150,7 +153,7 @@ export class ApiRun implements Run {
   #onBroken(turn: Turn, error: ExcursorError, isEarly: boolean): void {
     const simpler = this.#hasShown ? undefined : this.#parts.protocol.simplify?.(turn, error);
     if (simpler) void this.#ask(simpler);
-    else if (isEarly && error.retryable && !this.#hasRetried) {
+    else if (isEarly && error.retryable && !this.#hasRetried && this.#parts.retries.spend()) {
       this.#hasRetried = true;
       this.#timer = setTimeout(() => void this.#ask(turn), 250 + Math.random() * 1750);
     } else this.#fail(error);

@@ -1,4 +1,5 @@
 import type { Driver } from "../../core/driver.ts";
+import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
@@ -43,9 +44,13 @@ export function createOpenAiDriver(options: OpenAiOptions): Driver {
       }),
     reader: (turn) => new ChunkReader({ host, toolName: toolNames(turn.tools) }),
   };
+  const retries = new RetryBudget();
   return {
     limitsOutput: true,
-    open: (turn, context) => new ApiRun({ turn, context, endpoint, protocol }),
+    open(turn, context) {
+      retries.earn();
+      return new ApiRun({ turn, context, endpoint, protocol, retries });
+    },
     listModels: async () =>
       (await models.current()).flatMap((model) => {
         const id = names.toClient(model.id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RetryBudget } from "../../../src/drivers/cursor/retry-budget.ts";
+import { RetryBudget } from "../../src/core/retry-budget.ts";
 
 const spent = (budget: RetryBudget, attempts: number): number =>
   Array.from({ length: attempts }, () => budget.spend()).filter(Boolean).length;
