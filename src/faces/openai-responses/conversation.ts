@@ -83,7 +83,7 @@ function assistantParts(item: InputItem, { toolbox, unseal }: ReadContext): Assi
         text: summary,
         signature: undefined,
       };
-      return thought.text === "" ? [] : [{ type: "thinking", ...thought }];
+      return thought.text === "" && thought.signature === undefined ? [] : [{ type: "thinking", ...thought }];
     }
     case "function_call":
       return [call(item.call_id, toolbox.nameFor(item.name, item.namespace), readArguments(item.arguments ?? ""))];

@@ -4,6 +4,7 @@ import { GatheredText } from "../../core/gathered-text.ts";
 import type { Thought } from "../../core/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
+import { FREE_TEXT, type FreeText, stepFreeText } from "../free-text.ts";
 import { inOnePiece } from "../in-one-piece.ts";
 import { errorObject } from "../openai-errors.ts";
 import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
@@ -44,6 +45,7 @@ interface OpenCall extends CallDraft {
   readonly index: number;
   /** Arguments that have gone out. */
   streamed: string;
+  freeText: FreeText;
 }
 
 const AFTER_TEXT = ',"sequence_number":';
@@ -92,7 +94,7 @@ export class ResponseRenderer implements StreamRenderer {
 
   /** Nothing is said before there is something to say: until then, an error can have a status. */
   #begin(events: readonly TurnEvent[]): string {
-    if (!events.some(({ type }) => type !== "usage" && type !== "notice" && type !== "thinking-done")) return "";
+    if (!events.some(isSomething)) return "";
     this.#hasBegun = true;
     const response = this.#state({ status: "in_progress", output: [] });
     return this.#event("response.created", { response }) + this.#event("response.in_progress", { response });
@@ -109,7 +111,8 @@ export class ResponseRenderer implements StreamRenderer {
       case "thinking":
         return this.#write("reasoning", event.text);
       case "thinking-done":
-        return this.#open?.type === "reasoning" ? this.#close("completed", event.signature) : "";
+        if (this.#open?.type === "reasoning") return this.#close("completed", event.signature);
+        return event.signature === undefined ? "" : this.#sealedThought(event.signature);
       case "tool-call-start":
         return this.#startCall(event.id, event.name);
       case "tool-call-delta":
@@ -185,33 +188,51 @@ export class ResponseRenderer implements StreamRenderer {
     );
   }
 
+  /** Thinking without a text: all there is of it is sealed. */
+  #sealedThought(signature: string): string {
+    const closing = this.#close("completed");
+    const [id, index] = this.#newItem("rs");
+    const sealed = this.#options.seal({ text: "", signature });
+    const item = reasoningItem(id, undefined, this.#options.includesSealed ? sealed : undefined);
+    return (
+      closing +
+      this.#event("response.output_item.added", { output_index: index, item: reasoningItem(id) }) +
+      this.#done(index, item, reasoningItem(id, undefined, sealed))
+    );
+  }
+
   #startCall(callId: string, name: string): string {
     const closing = this.#close("completed");
     const tool = this.#options.toolbox.find(name);
     const [itemId, index] = this.#newItem(ID_PREFIXES[tool.kind]);
-    const call: OpenCall = { itemId, index, callId, tool, streamed: "" };
+    const call: OpenCall = { itemId, index, callId, tool, streamed: "", freeText: FREE_TEXT };
     this.#call = call;
     const item = callItem(call, "in_progress", "");
     return closing + this.#event("response.output_item.added", { output_index: index, item });
   }
 
-  /** Without its start there is nowhere to put it: the whole call will bring it. Free text comes whole. */
+  /** Without its start there is nowhere to put it: the whole call will bring it. */
   #continueCall(callId: string, json: string): string {
     const call = this.#call;
-    if (call?.callId !== callId || json === "" || call.tool.kind !== "function") return "";
-    call.streamed += json;
-    return this.#callDelta(call, json);
+    if (call?.callId !== callId || call.tool.kind === "tool-search") return "";
+    if (call.tool.kind === "function") return this.#callDelta(call, json);
+    const { state, text } = stepFreeText(call.freeText, json);
+    call.freeText = state;
+    return this.#callDelta(call, text);
   }
 
   #completeCall(callId: string, name: string, args: JsonObject): string {
     const starting = this.#call ? "" : this.#startCall(callId, name);
     const call = this.#call as OpenCall;
-    const isNew = call.streamed === "";
-    if (isNew) call.streamed = call.tool.kind === "custom" ? inputOf(args) : JSON.stringify(args);
-    return starting + (isNew ? this.#callDelta(call, call.streamed) : "") + this.#closeCall(call, "completed");
+    const written = call.tool.kind === "custom" ? inputOf(args) : JSON.stringify(args);
+    const rest = this.#callDelta(call, restOf(call, written));
+    return starting + rest + this.#closeCall(call, "completed");
   }
 
-  #callDelta({ itemId, index, tool }: OpenCall, delta: string): string {
+  #callDelta(call: OpenCall, delta: string): string {
+    if (delta === "") return "";
+    call.streamed += delta;
+    const { itemId, index, tool } = call;
     const events = CALL_EVENTS[tool.kind];
     return events ? this.#event(`${events.name}.delta`, { item_id: itemId, output_index: index, delta }) : "";
   }
@@ -265,3 +286,13 @@ function mustWait(event: TurnEvent, callId: string): boolean {
   if (event.type === "usage" || event.type === "notice" || event.type === "done") return false;
   return !("id" in event && event.id === callId);
 }
+
+/** What has not gone out. The model's own spelling of JSON may be another one; what it said stands. */
+function restOf({ streamed, tool }: OpenCall, written: string): string {
+  if (tool.kind !== "custom") return streamed === "" ? written : "";
+  return written.startsWith(streamed) ? written.slice(streamed.length) : "";
+}
+
+/** Thinking that ends without a signature ends nothing that was not seen. */
+const isSomething = (event: TurnEvent): boolean =>
+  event.type === "thinking-done" ? event.signature !== undefined : event.type !== "usage" && event.type !== "notice";

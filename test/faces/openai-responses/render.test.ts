@@ -3,6 +3,7 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../../src/core/events.ts";
+import { redactedSignature } from "../../../src/core/redacted-thinking.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
 import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { CREATED, parse } from "./support/requests.ts";
@@ -157,6 +158,56 @@ describe("a stream", () => {
     expect(JSON.stringify(output)).not.toContain("encrypted_content");
     const sealed = await collect(thoughts, { include: ["reasoning.encrypted_content"], store: false });
     expect(sealed.output[0]).toMatchObject({ encrypted_content: expect.any(String) });
+  });
+
+  it("the input of a custom tool comes as the model writes it", async () => {
+    const pieces = ['{"in', 'put": "*** Begin\\', "nPatch \\ud83d", "\\ude00", '"', "}"];
+    const events = await render([
+      { type: "tool-call-start", id: "1", name: "c" },
+      ...pieces.map((json): TurnEvent => ({ type: "tool-call-delta", id: "1", json })),
+      { type: "tool-call", id: "1", name: "c", args: JSON.parse(pieces.join("")) as JsonObject },
+      done("tool-calls"),
+    ]);
+    expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual([
+      "*** Begin",
+      "\nPatch ",
+      "\u{1f600}",
+    ]);
+    expect(events.at(-3)).toMatchObject({
+      type: "response.custom_tool_call_input.done",
+      input: "*** Begin\nPatch \u{1f600}",
+    });
+  });
+
+  it.each<[string, string, JsonObject, string]>([
+    ["of another name", '{"text": "raw"}', { text: "raw" }, "raw"],
+    ["that is broken off", '{"input": "raw', { invalid_arguments: '{"input": "raw' }, "raw"],
+    ["that is given twice", '{"input": "a", "input": "b"}', { input: "b" }, "a"],
+  ])("input %s adds up, too", async (_, json, args, input) => {
+    const events = await render([
+      { type: "tool-call-start", id: "1", name: "c" },
+      { type: "tool-call-delta", id: "1", json },
+      { type: "tool-call", id: "1", name: "c", args },
+      done("tool-calls"),
+    ]);
+    expect(events.map((event) => ("delta" in event ? event.delta : "")).join("")).toBe(input);
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ type: "custom_tool_call", input }] } });
+  });
+
+  it("thinking without a text is an item that brings back what it was sealed with", async () => {
+    const signature = redactedSignature("EmwKAhgBEgy3va3pzix/LafPsn4a");
+    const answer: TurnEvent[] = [{ type: "thinking-done", durationMs: 0, signature }, text("a"), done("stop")];
+    const over = { include: ["reasoning.encrypted_content"] };
+    const events = await render(answer, over);
+    expect(names(events).slice(0, 4)).toEqual(["created", "in_progress", "output_item.added", "output_item.done"]);
+    const { output } = await collect(answer, over);
+    expect(output).toMatchObject([{ type: "reasoning", summary: [] }, { type: "message" }]);
+    const { turn } = await parse({ input: [...output, { role: "user", content: "more" }] });
+    expect(turn.messages[0]?.content).toEqual([
+      { type: "thinking", text: "", signature },
+      { type: "text", text: "a" },
+    ]);
+    expect((await collect(answer)).output[0]).toEqual({ id: expect.any(String), type: "reasoning", summary: [] });
   });
 
   it("an end before the end is incomplete, and so is what was being written", async () => {
