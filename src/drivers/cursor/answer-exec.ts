@@ -6,7 +6,7 @@ import {
   RequestContextResultSchema,
 } from "../../gen/agent/v1/request_context_pb.ts";
 import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
-import { bytesField, joinFields } from "./encode-fields.ts";
+import { bytesField, encodeFields, messageField, serialized } from "./encode-fields.ts";
 import { mapExec } from "./native/map-exec.ts";
 import type { Offer } from "./offer.ts";
 import { rejectExec } from "./reject-exec.ts";
@@ -78,12 +78,12 @@ type ExecResult = NonNullable<Extract<ClientMessage, { case: "execClientMessage"
 /** Put together by hand: what is large about it is encoded already. */
 function contextResult({ id, execId }: ExecServerMessage, { context }: Offer): Uint8Array {
   const success = bytesField(RequestContextResult_SuccessSchema.field.requestContext, context);
-  const result = bytesField(RequestContextResultSchema.field.success, success);
-  return bytesField(
-    AgentClientMessageSchema.field.execClientMessage,
-    joinFields(
-      toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id, execId })),
-      bytesField(ExecClientMessageSchema.field.requestContextResult, result),
+  const result = messageField(RequestContextResultSchema.field.success, success);
+  return encodeFields(
+    messageField(
+      AgentClientMessageSchema.field.execClientMessage,
+      serialized(toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id, execId }))),
+      messageField(ExecClientMessageSchema.field.requestContextResult, result),
     ),
   );
 }

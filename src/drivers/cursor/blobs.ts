@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 export class Blobs {
   readonly #byId: Map<string, Uint8Array>;
 
-  constructor(known: ReadonlyMap<string, Uint8Array> = new Map()) {
+  constructor(known?: ReadonlyMap<string, Uint8Array>) {
     this.#byId = new Map(known);
   }
 

@@ -1,29 +1,79 @@
 import type { DescField } from "@bufbuild/protobuf";
 
 /**
- * Fields of a message whose parts are encoded already. A message is its fields, one after the other, in any order: so
- * what is large, or the same every time, is put in as bytes instead of being walked through again.
+ * A field of a message that is to be written, as deep as it goes. Nothing is copied before {@link encodeFields} writes the
+ * whole message into one piece of memory: so what is large, or the same every time, is put in as bytes instead of being
+ * walked through again, and what is nested is not copied once for every message around it.
  */
-export function bytesField({ number }: DescField, bytes: Uint8Array): Uint8Array {
-  const field = Buffer.allocUnsafe(varintLength(tagOf(number)) + varintLength(bytes.length) + bytes.length);
-  field.set(bytes, writeVarint(bytes.length, field, writeVarint(tagOf(number), field, 0)));
-  return field;
+export interface Field {
+  /** 0: the value is fields that are serialized already. */
+  readonly tag: number;
+  readonly value: Uint8Array | string | number | readonly Field[];
+  /** Of the value alone. */
+  readonly bytes: number;
+}
+
+export function bytesField({ number }: DescField, value: Uint8Array): Field {
+  return { tag: delimited(number), value, bytes: value.length };
+}
+
+export function textField({ number }: DescField, value: string): Field {
+  return { tag: delimited(number), value, bytes: Buffer.byteLength(value) };
+}
+
+export function messageField({ number }: DescField, ...value: readonly Field[]): Field {
+  return { tag: delimited(number), value, bytes: sizeOf(value) };
 }
 
 /** For values that are whole and not negative, enums among them. */
-export function numberField({ number }: DescField, value: number): Uint8Array {
-  const field = Buffer.allocUnsafe(varintLength(number << 3) + varintLength(value));
-  writeVarint(value, field, writeVarint(number << 3, field, 0));
-  return field;
+export function numberField({ number }: DescField, value: number): Field {
+  return { tag: number << 3, value, bytes: varintLength(value) };
 }
 
-export const textField = (field: DescField, text: string): Uint8Array => bytesField(field, Buffer.from(text));
+/** Fields that are serialized already. A message is its fields, one after the other, in any order. */
+export const serialized = (value: Uint8Array): Field => ({ tag: 0, value, bytes: value.length });
 
-export const joinFields = (...fields: readonly Uint8Array[]): Uint8Array => Buffer.concat(fields);
+/** The message that has these fields. */
+export function encodeFields(...fields: readonly Field[]): Uint8Array {
+  const out = Buffer.allocUnsafe(sizeOf(fields));
+  writeFields(fields, out, 0);
+  return out;
+}
 
 const LENGTH_DELIMITED = 2;
 
-const tagOf = (number: number): number => (number << 3) | LENGTH_DELIMITED;
+const delimited = (number: number): number => (number << 3) | LENGTH_DELIMITED;
+
+function sizeOf(fields: readonly Field[]): number {
+  let size = 0;
+  for (const { tag, value, bytes } of fields) {
+    size += bytes;
+    if (tag !== 0) size += varintLength(tag) + (typeof value === "number" ? 0 : varintLength(bytes));
+  }
+  return size;
+}
+
+/** Each gives the place behind what it wrote. */
+function writeFields(fields: readonly Field[], out: Buffer, start: number): number {
+  let at = start;
+  for (const { tag, value, bytes } of fields) {
+    if (tag !== 0) at = writeVarint(tag, out, at);
+    if (typeof value === "number") {
+      at = writeVarint(value, out, at);
+      continue;
+    }
+    if (tag !== 0) at = writeVarint(bytes, out, at);
+    at = writeValue(value, out, at);
+  }
+  return at;
+}
+
+function writeValue(value: Uint8Array | string | readonly Field[], out: Buffer, at: number): number {
+  if (typeof value === "string") return at + out.write(value, at);
+  if (!(value instanceof Uint8Array)) return writeFields(value, out, at);
+  out.set(value, at);
+  return at + value.length;
+}
 
 function varintLength(value: number): number {
   let length = 1;
@@ -31,7 +81,6 @@ function varintLength(value: number): number {
   return length;
 }
 
-/** Gives the place behind it. */
 function writeVarint(value: number, out: Uint8Array, start: number): number {
   let [at, rest] = [start, value];
   for (; rest > 0x7f; rest >>>= 7) out[at++] = (rest & 0x7f) | 0x80;

@@ -6,11 +6,11 @@ import {
 } from "../../gen/agent/v1/conversation_pb.ts";
 import { AssistantMessageSchema, ConversationStepSchema } from "../../gen/agent/v1/tool_call_pb.ts";
 import type { Blobs } from "./blobs.ts";
-import { bytesField, joinFields, textField } from "./encode-fields.ts";
+import { bytesField, encodeFields, messageField, textField } from "./encode-fields.ts";
 import { pairResults } from "./pair-results.ts";
 import { rootMessages } from "./root-messages.ts";
 import { encodeToolStep } from "./tool-step.ts";
-import { encodeUserMessage } from "./user-message.ts";
+import { userMessageFields } from "./user-message.ts";
 
 /**
  * A conversation of the client's as the serialized state that a run begins from: the prompt entries that the model reads, and
@@ -19,7 +19,7 @@ import { encodeUserMessage } from "./user-message.ts";
 export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const { rootPromptMessagesJson, turns } = ConversationStateStructureSchema.field;
   const complete = pairResults(messages);
-  return joinFields(
+  return encodeFields(
     ...rootMessages(complete).map((root) => bytesField(rootPromptMessagesJson, blobs.add(JSON.stringify(root)))),
     ...turnsOf(complete).map((turn) => bytesField(turns, storeTurn(turn, blobs))),
   );
@@ -38,13 +38,14 @@ function turnsOf(messages: readonly Message[]): readonly Message[][] {
 function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const { userMessage, steps } = AgentConversationTurnStructureSchema.field;
   const [first] = messages;
-  const asked = first?.role === "user" ? [bytesField(userMessage, blobs.add(encodeUserMessage(first)))] : [];
+  const asked =
+    first?.role === "user" ? [bytesField(userMessage, blobs.add(encodeFields(...userMessageFields(first))))] : [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );
   const done = messages.flatMap((message) => (message.role === "assistant" ? encodeSteps(message, results) : []));
-  const turn = joinFields(...asked, ...done.map((step) => bytesField(steps, blobs.add(step))));
-  return blobs.add(bytesField(ConversationTurnStructureSchema.field.agentConversationTurn, turn));
+  const turn = [...asked, ...done.map((step) => bytesField(steps, blobs.add(step)))];
+  return blobs.add(encodeFields(messageField(ConversationTurnStructureSchema.field.agentConversationTurn, ...turn)));
 }
 
 /** Each a serialized `ConversationStep`. */
@@ -52,7 +53,7 @@ function encodeSteps({ content }: AssistantMessage, results: ReadonlyMap<string,
   return content.flatMap((part) => {
     if (part.type === "text" && part.text !== "") {
       const said = textField(AssistantMessageSchema.field.text, part.text);
-      return [bytesField(ConversationStepSchema.field.assistantMessage, said)];
+      return [encodeFields(messageField(ConversationStepSchema.field.assistantMessage, said))];
     }
     return part.type === "tool-call" ? [encodeToolStep(part, results.get(part.id))] : [];
   });

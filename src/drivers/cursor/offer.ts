@@ -4,7 +4,7 @@ import type { ToolDefinition } from "../../core/turn.ts";
 import type { McpArgs } from "../../gen/agent/v1/exec_mcp_pb.ts";
 import { McpToolDefinitionSchema, McpToolsSchema } from "../../gen/agent/v1/mcp_pb.ts";
 import { RequestContextSchema } from "../../gen/agent/v1/request_context_pb.ts";
-import { bytesField, joinFields, textField } from "./encode-fields.ts";
+import { bytesField, encodeFields, serialized, textField } from "./encode-fields.ts";
 import { encodeValue } from "./encode-value.ts";
 import { flattenSchema } from "./flatten-schema.ts";
 import { TIME_ZONE } from "./time-zone.ts";
@@ -32,22 +32,20 @@ export class Offer {
   /** A serialized `McpTools`. */
   readonly mcpTools: Uint8Array;
   /** The client's names, by those on the wire: the bare one, and the one with the provider before it. */
-  readonly #names = new Map<string, string>();
+  readonly #names: ReadonlyMap<string, string>;
 
   constructor(system: string, tools: readonly ToolDefinition[]) {
     this.tools = tools;
-    for (const { name } of tools) {
-      this.#names.set(wireToolName(name), name);
-      this.#names.set(qualifiedToolName(name), name);
-    }
-    const encoded = tools.map(encodeTool);
+    this.#names = tools.length === 0 ? NO_NAMES : namesOf(tools);
     const { cloudRule, tools: contextTools } = RequestContextSchema.field;
-    this.context = joinFields(
-      SURROUNDINGS,
-      ...(system === "" ? [] : [textField(cloudRule, system)]),
-      ...encoded.map((tool) => bytesField(contextTools, tool)),
-    );
-    this.mcpTools = joinFields(...encoded.map((tool) => bytesField(McpToolsSchema.field.mcpTools, tool)));
+    const encoded = tools.map(encodeTool);
+    const rule = system === "" ? [] : [textField(cloudRule, system)];
+    // Most requests of people bring neither, and then share what all have.
+    this.context =
+      rule.length + encoded.length === 0
+        ? SURROUNDINGS
+        : encodeFields(serialized(SURROUNDINGS), ...rule, ...encoded.map((tool) => bytesField(contextTools, tool)));
+    this.mcpTools = encodeFields(...encoded.map((tool) => bytesField(McpToolsSchema.field.mcpTools, tool)));
   }
 
   /** The client's tool that a call means; undefined if it offered none such. */
@@ -61,9 +59,14 @@ export class Offer {
   }
 }
 
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
+const namesOf = (tools: readonly ToolDefinition[]): ReadonlyMap<string, string> =>
+  new Map(tools.flatMap(({ name }) => [wireToolName(name), qualifiedToolName(name)].map((wire) => [wire, name])));
+
 function encodeTool({ name, description, schema }: ToolDefinition): Uint8Array {
   const { field } = McpToolDefinitionSchema;
-  return joinFields(
+  return encodeFields(
     textField(field.name, qualifiedToolName(name)),
     textField(field.description, description),
     bytesField(field.inputSchema, encodeValue(flattenSchema(schema))),

@@ -1,12 +1,15 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import type { UserMessage } from "../../core/turn.ts";
 import { ConversationActionSchema, ResumeActionSchema, UserMessageActionSchema } from "../../gen/agent/v1/action_pb.ts";
-import { ModelDetailsSchema, RequestedModelSchema } from "../../gen/agent/v1/model_pb.ts";
+import {
+  ModelDetailsSchema,
+  RequestedModel_ParameterSchema,
+  RequestedModelSchema,
+} from "../../gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentRunRequestSchema } from "../../gen/agent/v1/run_pb.ts";
-import { bytesField, joinFields, numberField, textField } from "./encode-fields.ts";
+import { bytesField, encodeFields, type Field, messageField, numberField, textField } from "./encode-fields.ts";
 import type { ModelEncoding } from "./models/model.ts";
 import type { Offer } from "./offer.ts";
-import { encodeUserMessage } from "./user-message.ts";
+import { userMessageFields } from "./user-message.ts";
 
 /** What a run does: answer a message, or go on where a state stands. */
 export type RunAction = { readonly type: "user"; readonly message: UserMessage } | { readonly type: "resume" };
@@ -24,14 +27,14 @@ export interface RunRequestParts {
 /** The first message of a run, serialized. Tools and context go everywhere the backend is known to look for them. */
 export function encodeRunRequest({ state, action, conversationId, runId, model, offer }: RunRequestParts): Uint8Array {
   const { field } = AgentRunRequestSchema;
-  return bytesField(
-    AgentClientMessageSchema.field.runRequest,
-    joinFields(
+  return encodeFields(
+    messageField(
+      AgentClientMessageSchema.field.runRequest,
       bytesField(field.conversationState, state),
-      bytesField(field.action, encodeAction(action, offer)),
+      messageField(field.action, actionField(action, offer)),
       // Both: with one of them alone some models answer nothing.
-      bytesField(field.modelDetails, encodeDetails(model)),
-      bytesField(field.requestedModel, encodeRequested(model)),
+      messageField(field.modelDetails, ...detailFields(model)),
+      messageField(field.requestedModel, ...requestedFields(model)),
       bytesField(field.mcpTools, offer.mcpTools),
       textField(field.conversationId, conversationId),
       textField(field.runId, runId),
@@ -39,30 +42,37 @@ export function encodeRunRequest({ state, action, conversationId, runId, model, 
   );
 }
 
-function encodeDetails({ modelId, displayModelId, displayName, maxMode }: ModelEncoding): Uint8Array {
+function detailFields({ modelId, displayModelId, displayName, maxMode }: ModelEncoding): readonly Field[] {
   const { field } = ModelDetailsSchema;
-  return joinFields(
+  return [
     textField(field.modelId, modelId),
     textField(field.displayModelId, displayModelId),
     textField(field.displayName, displayName),
     ...(maxMode ? [numberField(field.maxMode, 1)] : []),
-  );
+  ];
 }
 
-function encodeRequested({ modelId, maxMode, parameters }: ModelEncoding): Uint8Array {
-  const requested = { modelId, maxMode, parameters: parameters.map(({ id, value }) => ({ id, value })) };
-  return toBinary(RequestedModelSchema, create(RequestedModelSchema, requested));
+function requestedFields({ modelId, maxMode, parameters }: ModelEncoding): readonly Field[] {
+  const { field } = RequestedModelSchema;
+  const { id: name, value: setting } = RequestedModel_ParameterSchema.field;
+  return [
+    textField(field.modelId, modelId),
+    ...(maxMode ? [numberField(field.maxMode, 1)] : []),
+    ...parameters.map(({ id, value }) =>
+      messageField(field.parameters, textField(name, id), textField(setting, value)),
+    ),
+  ];
 }
 
-function encodeAction(action: RunAction, { context }: Offer): Uint8Array {
+function actionField(action: RunAction, { context }: Offer): Field {
   const { userMessageAction, resumeAction } = ConversationActionSchema.field;
   if (action.type === "resume") {
-    return bytesField(resumeAction, bytesField(ResumeActionSchema.field.requestContext, context));
+    return messageField(resumeAction, bytesField(ResumeActionSchema.field.requestContext, context));
   }
   const { userMessage, requestContext } = UserMessageActionSchema.field;
-  const message = encodeUserMessage(action.message);
-  return bytesField(
+  return messageField(
     userMessageAction,
-    joinFields(bytesField(userMessage, message), bytesField(requestContext, context)),
+    messageField(userMessage, ...userMessageFields(action.message)),
+    bytesField(requestContext, context),
   );
 }

@@ -1,4 +1,3 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
 import {
   McpArgsSchema,
@@ -13,45 +12,54 @@ import {
   McpToolResultSchema,
   ToolCallSchema,
 } from "../../gen/agent/v1/tool_call_pb.ts";
-import { bytesField, joinFields, numberField, textField } from "./encode-fields.ts";
+import {
+  bytesField,
+  encodeFields,
+  type Field,
+  messageField,
+  numberField,
+  serialized,
+  textField,
+} from "./encode-fields.ts";
 import { encodeValueMap } from "./encode-value.ts";
 import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
 
 /** A call of an earlier answer, with its result, as a serialized `ConversationStep`. */
 export function encodeToolStep(call: ToolCallPart, result: ToolMessage | undefined): Uint8Array {
   const { args, result: outcome } = McpToolCallSchema.field;
-  const mcp = joinFields(
-    bytesField(args, encodeArgs(call)),
-    ...(result ? [bytesField(outcome, bytesField(McpToolResultSchema.field.success, encodeResult(result)))] : []),
-  );
   const { toolCallId, mcpToolCall } = ToolCallSchema.field;
-  const step = joinFields(textField(toolCallId, call.id), bytesField(mcpToolCall, mcp));
-  return bytesField(ConversationStepSchema.field.toolCall, step);
+  const done = result
+    ? [messageField(outcome, messageField(McpToolResultSchema.field.success, ...resultFields(result)))]
+    : [];
+  return encodeFields(
+    messageField(
+      ConversationStepSchema.field.toolCall,
+      textField(toolCallId, call.id),
+      messageField(mcpToolCall, messageField(args, ...argFields(call)), ...done),
+    ),
+  );
 }
 
-function encodeArgs({ id, name, args }: ToolCallPart): Uint8Array {
+function argFields({ id, name, args }: ToolCallPart): readonly Field[] {
   const { field } = McpArgsSchema;
-  return joinFields(
+  return [
     textField(field.name, qualifiedToolName(name)),
-    encodeValueMap(field.args.number, args),
+    serialized(encodeValueMap(field.args.number, args)),
     textField(field.toolCallId, id),
     textField(field.providerIdentifier, PROVIDER),
     textField(field.toolName, wireToolName(name)),
-  );
+  ];
 }
 
-function encodeResult({ content, isError }: ToolMessage): Uint8Array {
+function resultFields({ content, isError }: ToolMessage): readonly Field[] {
   const { content: item, isError: failed } = McpToolResult_SuccessSchema.field;
-  return joinFields(
-    ...content.map((part) => bytesField(item, encodeItem(part))),
-    ...(isError ? [numberField(failed, 1)] : []),
-  );
+  return [...content.map((part) => messageField(item, itemField(part))), ...(isError ? [numberField(failed, 1)] : [])];
 }
 
-function encodeItem(part: ToolMessage["content"][number]): Uint8Array {
+function itemField(part: ToolMessage["content"][number]): Field {
   const { text, image } = McpToolResultContentItemSchema.field;
   if (part.type === "text")
-    return bytesField(text, textField(McpToolResultContentItem_TextSchema.field.text, part.text));
-  const picture = create(McpToolResultContentItem_ImageSchema, { data: part.data, mimeType: part.mediaType });
-  return bytesField(image, toBinary(McpToolResultContentItem_ImageSchema, picture));
+    return messageField(text, textField(McpToolResultContentItem_TextSchema.field.text, part.text));
+  const { field } = McpToolResultContentItem_ImageSchema;
+  return messageField(image, bytesField(field.data, part.data), textField(field.mimeType, part.mediaType));
 }

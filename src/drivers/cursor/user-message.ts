@@ -4,18 +4,18 @@ import { textOf, type UserMessage } from "../../core/turn.ts";
 import { AgentMode } from "../../gen/agent/v1/agent_mode_pb.ts";
 import { SelectedContextSchema } from "../../gen/agent/v1/selected_context_pb.ts";
 import { UserMessageSchema } from "../../gen/agent/v1/user_message_pb.ts";
-import { bytesField, joinFields, numberField, textField } from "./encode-fields.ts";
+import { bytesField, type Field, numberField, textField } from "./encode-fields.ts";
 
 const { field } = UserMessageSchema;
 const MODE = numberField(field.mode, AgentMode.AGENT);
 
-/** A user's message as a serialized `UserMessage`: text, images inline, files as selected context. */
-export function encodeUserMessage({ content }: UserMessage): Uint8Array {
+/** A user's message as the fields of a `UserMessage`: text, images inline, files as selected context. */
+export function userMessageFields({ content }: UserMessage): readonly Field[] {
   const text = textField(field.text, textOf(content));
   const id = textField(field.messageId, randomUUID());
   return content.every(({ type }) => type === "text")
-    ? joinFields(text, id, MODE)
-    : joinFields(text, id, MODE, bytesField(field.selectedContext, encodeContext(content)));
+    ? [text, id, MODE]
+    : [text, id, MODE, bytesField(field.selectedContext, encodeContext(content))];
 }
 
 function encodeContext(content: UserMessage["content"]): Uint8Array {
