@@ -189,9 +189,9 @@ async function createDriver(
     access,
     clientVersion,
     listModels: (principal, signal) => cursor.listModels(principal, signal),
-    prepare: async (turn, signal) => {
+    prepare: async (turn) => {
       const model = await withCredential(turn.principal, access, (credential) =>
-        models.resolve(turn.model, credential, signal),
+        models.resolve(turn.model, credential),
       );
       const { modelId } = model.encodings.find((encoding) => encoding?.kind === "variant") ?? model.encodings[0];
       return { ...fitContext(turn, model, config.context), model: { ...turn.model, id: modelId } };

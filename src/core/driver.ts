@@ -26,14 +26,18 @@ export type ToolSource = "hub" | "client";
 export interface RunContext {
   /** Of the client's request; goes into logs. */
   readonly requestId: string;
-  /** Aborted when the client is gone: the upstream is told at once. */
-  readonly signal: AbortSignal;
   /** Whose tools the model may use beside the client's own; unset leaves it to the settings. */
   readonly tools?: ToolSource | undefined;
   /** Who answers the questions of tools that we run; without it they are declined. */
   readonly elicit?: Elicit | undefined;
   /** Called when the run has ended although it waits for tool results: nobody reads it who would notice. */
   readonly onLost?: () => void;
+}
+
+/** The same for one request: a run may outlive it. */
+export interface AskContext extends RunContext {
+  /** Aborted when the client is gone: the run it waits for is cancelled then. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -49,7 +53,7 @@ export interface Run extends AsyncIterable<readonly TurnEvent[]> {
    * cannot go on: it is over, or waits for others.
    */
   answer(results: readonly ToolMessage[], history: readonly Message[]): boolean;
-  /** Drops it, upstream included. Harmless when it is over. */
+  /** Drops it, and tells the upstream at once. Harmless when it is over. */
   cancel(): void;
 }
 

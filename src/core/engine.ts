@@ -1,6 +1,6 @@
 import { AnswerStream, type Stage } from "./answer-stream.ts";
 import type { CallLedger } from "./call-ledger.ts";
-import type { Driver, ModelInfo, RunContext, SlashCommand } from "./driver.ts";
+import type { AskContext, Driver, ModelInfo, SlashCommand } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { answerWithCall, mustCall } from "./forced-call.ts";
@@ -20,7 +20,7 @@ export interface Engine {
    * The answer in batches, never empty, ended by usage and one `done`. Errors come out of the iteration; leaving the
    * loop early cancels the upstream.
    */
-  answer(turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]>;
+  answer(turn: Turn, context: AskContext): AsyncIterable<readonly TurnEvent[]>;
   /** What the principal may ask for, of all drivers. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** What a model can be told by a slash. */
@@ -54,7 +54,7 @@ export function createEngine(options: EngineOptions): Engine {
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
   const limitsOutput = (model: string) => drivers.get(route(model) ?? "")?.limitsOutput === true;
-  const resume = (turn: Turn, context: RunContext): LiveRun | undefined => {
+  const resume = (turn: Turn, context: AskContext): LiveRun | undefined => {
     const found = parking.take(turn, context);
     if (found?.type === "run") {
       if (found.live.answer(found.results, turn.messages)) return found.live;
@@ -64,15 +64,16 @@ export function createEngine(options: EngineOptions): Engine {
     return undefined;
   };
   /** What is asked may say more than the client did; what waits, waits for the client's own next request. */
-  const open = (turn: Turn, context: RunContext, asked = turn): AsyncIterable<readonly TurnEvent[]> =>
+  const open = (turn: Turn, context: AskContext, asked = turn): AsyncIterable<readonly TurnEvent[]> =>
     new AnswerStream({
       resume: () => resume(turn, context),
       start: () =>
-        new LiveRun((own) => {
+        new LiveRun((onLost) => {
           const driver = driverFor(asked.model.id);
-          const inside = { ...context, ...own };
+          const { requestId, tools, elicit } = context;
+          const inside = { requestId, tools, elicit, onLost };
           // Who must call, or must not, is to call the client's.
-          const isHubs = hub && context.tools === "hub" && asked.toolChoice.type === "auto";
+          const isHubs = hub && tools === "hub" && asked.toolChoice.type === "auto";
           const run = isHubs
             ? hubRun({
                 hub,

@@ -28,7 +28,7 @@ type Batch = readonly TurnEvent[];
  */
 export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run {
   const life = new AbortController();
-  const signal = AbortSignal.any([life.signal, context.signal]);
+  const { signal } = life;
   const guard = new LoopGuard(maxSteps);
   const notices = new Notices();
   let offered = turn;
@@ -45,7 +45,7 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
   const start = (messages: readonly Message[]) => {
     const own: Run = open(
       { ...offered, messages },
-      { ...context, signal, onLost: () => run === own && !transcript.hasOurs && context.onLost?.() },
+      { ...context, onLost: () => run === own && !transcript.hasOurs && context.onLost?.() },
     );
     run = own;
     return own;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Run, RunContext } from "./driver.ts";
+import type { Run } from "./driver.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Message, ToolMessage } from "./turn.ts";
 
@@ -14,21 +14,17 @@ export const sessionOf = (callId: string): string | undefined => FORM.exec(callI
  */
 export class LiveRun {
   #session: string | undefined;
-  readonly #life = new AbortController();
   readonly #run: Run;
-  readonly #idsInside = new Map<string, string>();
-  readonly #idsOutside = new Map<string, string>();
+  /** Made when it is needed, too. */
+  #names: CallNames | undefined;
   #isLost = false;
   #onLost: (() => void) | undefined;
 
   /** What the run is given is its own: requests come and go, and the run may outlive them. */
-  constructor(open: (context: Pick<RunContext, "signal" | "onLost">) => Run) {
-    this.#run = open({
-      signal: this.#life.signal,
-      onLost: () => {
-        this.#isLost = true;
-        this.#onLost?.();
-      },
+  constructor(open: (onLost: () => void) => Run) {
+    this.#run = open(() => {
+      this.#isLost = true;
+      this.#onLost?.();
     });
   }
 
@@ -53,7 +49,7 @@ export class LiveRun {
   answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     const inside = results.map((result) => ({
       ...result,
-      callId: this.#idsInside.get(result.callId) ?? result.callId,
+      callId: this.#names?.inside.get(result.callId) ?? result.callId,
     }));
     return this.#run.answer(inside, history);
   }
@@ -65,18 +61,25 @@ export class LiveRun {
   }
 
   cancel(): void {
-    this.#life.abort();
     this.#run.cancel();
   }
 
   #nameOf(idInside: string): string {
-    const known = this.#idsOutside.get(idInside);
+    this.#names ??= { outside: new Map(), inside: new Map() };
+    const { outside, inside } = this.#names;
+    const known = outside.get(idInside);
     if (known !== undefined) return known;
-    const name = `${this.session}__call_${this.#idsOutside.size}`;
-    this.#idsOutside.set(idInside, name);
-    this.#idsInside.set(name, idInside);
+    const name = `${this.session}__call_${outside.size}`;
+    outside.set(idInside, name);
+    inside.set(name, idInside);
     return name;
   }
+}
+
+/** The ids of calls, by each other. */
+interface CallNames {
+  readonly outside: Map<string, string>;
+  readonly inside: Map<string, string>;
 }
 
 type CallEvent = Extract<TurnEvent, { readonly id: string }>;

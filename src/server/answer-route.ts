@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
-import type { RunContext, ToolSource } from "../core/driver.ts";
+import type { AskContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import type { Turn } from "../core/turn.ts";
@@ -14,7 +14,7 @@ import type { Seats } from "./seats.ts";
 
 /** What answers turns: the engine. */
 export interface Answerer {
-  answer(turn: Turn, context: RunContext): AsyncIterable<readonly TurnEvent[]>;
+  answer(turn: Turn, context: AskContext): AsyncIterable<readonly TurnEvent[]>;
 }
 
 export interface AnswerRouteOptions {

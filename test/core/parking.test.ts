@@ -32,8 +32,8 @@ function waiting() {
     },
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   };
-  const live = new LiveRun(({ onLost }) => {
-    lose = () => onLost?.();
+  const live = new LiveRun((onLost) => {
+    lose = onLost;
     return run;
   });
   const calls = live.rename(["a", "b"].map((id) => ({ type: "tool-call", id, name: "t", args: {} })));

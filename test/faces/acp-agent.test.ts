@@ -1,12 +1,12 @@
 import { type CreateElicitationRequest, client, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { describe, expect, it } from "vitest";
-import type { RunContext } from "../../src/core/driver.ts";
+import type { AskContext } from "../../src/core/driver.ts";
 import type { Engine } from "../../src/core/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
 
-type Answer = (turn: Turn, context: RunContext) => AsyncIterable<readonly TurnEvent[]>;
+type Answer = (turn: Turn, context: AskContext) => AsyncIterable<readonly TurnEvent[]>;
 
 const DONE: readonly TurnEvent[] = [{ type: "done", reason: "stop" }];
 

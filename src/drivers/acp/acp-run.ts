@@ -47,7 +47,6 @@ export class AcpRun implements Run {
     this.#parts = parts;
     this.#events = new UpdateEvents(parts.turn.showsActivity === true);
     this.#queue = new EventQueue({ onPressure: (isFull) => this.#hold(isFull), onLeave: () => this.cancel() });
-    parts.context.signal.addEventListener("abort", this.#onAbort, { once: true });
     void this.#start();
   }
 
@@ -63,8 +62,6 @@ export class AcpRun implements Run {
   cancel(): void {
     this.#breakOff(new ExcursorError("canceled", "The request was cancelled."));
   }
-
-  readonly #onAbort = () => this.cancel();
 
   async #start(): Promise<void> {
     const { agent, turn } = this.#parts;
@@ -199,7 +196,6 @@ export class AcpRun implements Run {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#silence);
-    this.#parts.context.signal.removeEventListener("abort", this.#onAbort);
     for (const settle of [...this.#questions.values()]) settle(CANCELLED);
     this.#hold(false);
     if (error) this.#queue.fail(error);

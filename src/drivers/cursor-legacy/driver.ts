@@ -20,7 +20,7 @@ export interface LegacyDriverOptions {
   readonly clientVersion?: string | undefined;
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
   /** The turn as this wire can carry it: the model by the name it has there, no longer than the model reads. */
-  readonly prepare: (turn: Turn, signal: AbortSignal) => Promise<Turn>;
+  readonly prepare: (turn: Turn) => Promise<Turn>;
 }
 
 const IDE_VERSION = "2.6.21";
@@ -47,7 +47,7 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
         transport,
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
-        prepare: () => options.prepare(turn, context.signal),
+        prepare: () => options.prepare(turn),
         headers: async () => {
           credential = await credentialOf(turn.principal, options.access);
           return headersFor(credential);

@@ -83,7 +83,7 @@ export class LegacyRun implements Run {
   }
 
   #send(
-    { context, protocol, transport, origin }: LegacyRunParts,
+    { protocol, transport, origin }: LegacyRunParts,
     request: Uint8Array,
     headers: Readonly<Record<string, string>>,
     onRefused: (error: ExcursorError) => void,
@@ -95,7 +95,6 @@ export class LegacyRun implements Run {
       origin,
       path: protocol.path,
       headers,
-      signal: context.signal,
       listener: {
         message: (payload) => {
           hasBegun = true;

@@ -94,15 +94,13 @@ export class CursorRun implements Run {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: CursorRunParts) {
-    const { turn, context } = parts;
+    const { turn } = parts;
     this.#parts = parts;
     this.#offer = new Offer(turn.system, turn.toolChoice.type === "none" ? [] : turn.tools);
     this.#queue = new EventQueue({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
       onLeave: () => this.cancel(),
     });
-    if (context.signal.aborted) this.cancel();
-    context.signal.addEventListener("abort", () => this.cancel(), { once: true });
     void this.#start();
   }
 
@@ -348,17 +346,17 @@ export class CursorRun implements Run {
   }
 
   #recover(error: ExcursorError, { reached }: RunEnd): void {
-    const isWanted = this.#phase === "running" && !this.#parts.context.signal.aborted;
-    const next = isWanted
-      ? this.#attempts?.next({
-          error,
-          wasReached: reached,
-          hasShown: this.#shown.hasAny,
-          hasShownSinceCheckpoint: this.#shown.hasUncovered,
-          hasCheckpoint: this.#state !== undefined,
-          isContinued: this.#prompt?.isContinued ?? false,
-        })
-      : undefined;
+    const next =
+      this.#phase === "running"
+        ? this.#attempts?.next({
+            error,
+            wasReached: reached,
+            hasShown: this.#shown.hasAny,
+            hasShownSinceCheckpoint: this.#shown.hasUncovered,
+            hasCheckpoint: this.#state !== undefined,
+            isContinued: this.#prompt?.isContinued ?? false,
+          })
+        : undefined;
     if (!next || (next.type === "again" && !this.#parts.retries.spend())) {
       this.#fail(error);
       return;

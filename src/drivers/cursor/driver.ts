@@ -44,7 +44,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
           ...(clientVersion === undefined ? {} : { clientVersion }),
         };
         const [model, endpoint] = await Promise.all([
-          models.resolve(turn.model, credential, context.signal),
+          models.resolve(turn.model, credential),
           endpoints.find(credential.id, caller),
         ]);
         const owner = ownerOf(principal, credential);

@@ -80,8 +80,6 @@ export class ApiRun implements Run {
       },
       onLeave: () => this.cancel(),
     });
-    if (parts.context.signal.aborted) this.cancel();
-    parts.context.signal.addEventListener("abort", () => this.cancel(), { once: true });
     void this.#ask(parts.turn);
   }
 

@@ -34,7 +34,6 @@ export class ModelRun implements Run {
     );
     this.#results = order.map((id) => textOf(tools.find(({ callId }) => callId === id)?.content ?? []));
     this.#round = turn.messages.filter(({ role }) => role === "assistant").length;
-    context.signal.addEventListener("abort", () => this.cancel(), { once: true });
   }
 
   /** How its end comes, if it does not come to it by itself. */

@@ -303,10 +303,9 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
 
   it("cancels the upstream when the client is gone, or leaves (REL-05, REL-06)", async () => {
     const { driver, trace } = await setUpDriver(transport);
-    const abort = new AbortController();
-    const run = open(driver, aTurn([user("@sim say a ;; silent 60000")]), abort.signal);
+    const run = open(driver, aTurn([user("@sim say a ;; silent 60000")]));
     await expect(async () => {
-      for await (const _ of run) abort.abort();
+      for await (const _ of run) run.cancel();
     }).rejects.toMatchObject({ kind: "canceled" });
     await expect.poll(() => trace.filter(({ kind }) => kind === "reset").length).toBe(1);
     for await (const _ of open(driver, aTurn([user("@sim say a ;; silent 60000")]))) break;

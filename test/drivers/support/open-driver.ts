@@ -28,10 +28,7 @@ export function driverOptions(baseURL: string, key = "sk-test"): AnthropicOption
 
 export const LOOK = { name: "look", description: "looks", schema: { type: "object", properties: {} } };
 
-const context = (signal = new AbortController().signal) => ({ requestId: "r1", signal });
-
-export const openRun = (driver: Driver, over: Partial<Turn> = {}, signal?: AbortSignal) =>
-  driver.open(aTurn(over), context(signal));
+export const openRun = (driver: Driver, over: Partial<Turn> = {}) => driver.open(aTurn(over), { requestId: "r1" });
 
 export const ask = (driver: Driver, over: Partial<Turn> = {}): Promise<TurnEvent[]> => gather(openRun(driver, over));
 

@@ -1,11 +1,11 @@
-import type { ModelInfo, RunContext } from "../../../src/core/driver.ts";
+import type { AskContext, ModelInfo } from "../../../src/core/driver.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 
 /** One answer in a test's hands. */
 export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
   readonly turn: Turn;
-  readonly context: RunContext;
+  readonly context: AskContext;
   /** How often the gateway has asked for more. */
   pulls = 0;
   /** The gateway has left before the end. */
@@ -15,7 +15,7 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
   readonly #batches: (readonly TurnEvent[] | Error | "end")[] = [];
   #wake = () => {};
 
-  constructor(turn: Turn, context: RunContext) {
+  constructor(turn: Turn, context: AskContext) {
     this.turn = turn;
     this.context = context;
     this.aborted = new Promise((resolve) => {
@@ -89,7 +89,7 @@ export class ControlledEngine {
     this.models = models;
   }
 
-  answer(turn: Turn, context: RunContext): ControlledAnswer {
+  answer(turn: Turn, context: AskContext): ControlledAnswer {
     const answer = new ControlledAnswer(turn, context);
     this.answers.push(answer);
     const waiting = this.#waiting.shift();

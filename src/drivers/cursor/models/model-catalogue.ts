@@ -41,11 +41,11 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
     async list(credential, signal) {
       return (await abortable(cache.current(credential), signal)).models.map(toInfo);
     },
-    async resolve({ id, effort }, credential, signal) {
-      let account = await abortable(cache.any(credential), signal);
+    async resolve({ id, effort }, credential) {
+      let account = await cache.any(credential);
       let found = findModel(account.names, id);
       if (!found && account.models.length > 0) {
-        account = await abortable(cache.current(credential, RECHECK_MS), signal);
+        account = await cache.current(credential, RECHECK_MS);
         found = findModel(account.names, id);
       }
       if (found) return resolveModel(found, effort, preferredEncoding(found.model.id));

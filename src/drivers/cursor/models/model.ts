@@ -7,7 +7,7 @@ export interface ModelCatalogue {
   /** A row a base model, as the backend orders them. */
   list(credential: ModelCredential, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Throws `model-not-found`, naming what is close, or `invalid-request` for a parameter that the model lacks. */
-  resolve(choice: ModelChoice, credential: ModelCredential, signal: AbortSignal): Promise<ResolvedModel>;
+  resolve(choice: ModelChoice, credential: ModelCredential): Promise<ResolvedModel>;
   /** This encoding was taken where another was refused: {@link resolve} puts it first from now on. */
   remember(baseId: string, kind: EncodingKind): void;
 }

@@ -53,7 +53,7 @@ describe("the list", () => {
     const list = await models.list(ALICE, NEVER);
     expect(list.map(({ id }) => id)).toEqual(CATALOGUE.map(({ id }) => (id === "default" ? "auto" : id)));
     expect(list.find(({ id }) => id === "claude-opus-4-8")?.displayName).toBe("Claude Opus 4.8");
-    const { encodings } = await models.resolve({ id: "claude-opus-4-8-thinking-low", effort: undefined }, ALICE, NEVER);
+    const { encodings } = await models.resolve({ id: "claude-opus-4-8-thinking-low", effort: undefined }, ALICE);
     expect(encodings.map((encoding) => encoding && shown(encoding))).toEqual([
       missing === "flat" ? "claude-opus-4-8[thinking=true,effort=low,fast=false]" : "claude-opus-4-8-thinking-low",
     ]);
@@ -64,7 +64,7 @@ describe("the list", () => {
     hand.error = failure("unauthenticated");
     const models = createModelCatalogue({ source });
     await expect(models.list(ALICE, NEVER)).rejects.toBe(hand.error);
-    await expect(models.resolve(CHOICE, ALICE, NEVER)).rejects.toBe(hand.error);
+    await expect(models.resolve(CHOICE, ALICE)).rejects.toBe(hand.error);
   });
 
   test("of a backend without lists lets every name through", async () => {
@@ -72,7 +72,7 @@ describe("the list", () => {
     hand.error = failure("unsupported");
     const models = createModelCatalogue({ source });
     expect(await models.list(ALICE, NEVER)).toEqual([]);
-    expect(await models.resolve({ id: "auto", effort: "high" }, ALICE, NEVER)).toMatchObject({
+    expect(await models.resolve({ id: "auto", effort: "high" }, ALICE)).toMatchObject({
       displayId: "auto",
       encodings: [{ modelId: "default", parameters: [], maxMode: false }],
     });
@@ -84,7 +84,7 @@ describe("the cache", () => {
     const { hand, source } = handSource();
     let now = 0;
     const models = createModelCatalogue({ source, ttlMs: 1000, now: () => now });
-    await Promise.all([models.list(ALICE, NEVER), models.resolve(CHOICE, ALICE, NEVER), models.list(ALICE, NEVER)]);
+    await Promise.all([models.list(ALICE, NEVER), models.resolve(CHOICE, ALICE), models.list(ALICE, NEVER)]);
     now = 999;
     await models.list(ALICE, NEVER);
     expect(hand.calls).toBe(1);
@@ -112,7 +112,7 @@ describe("the cache", () => {
     hand.error = failure("upstream-unavailable");
     expect(await models.list(ALICE, NEVER)).toHaveLength(1);
     const calls = hand.calls;
-    expect(await models.resolve(CHOICE, ALICE, NEVER)).toMatchObject({ baseId: "m" });
+    expect(await models.resolve(CHOICE, ALICE)).toMatchObject({ baseId: "m" });
     expect(hand.calls).toBe(calls);
     hand.error = failure("unauthenticated");
     await expect(models.list(ALICE, NEVER)).rejects.toMatchObject({ kind: "unauthenticated" });
@@ -126,7 +126,7 @@ describe("the cache", () => {
     const models = createModelCatalogue({ source: slow, ttlMs: 1000, now: () => now });
     await models.list(ALICE, NEVER);
     [now, isStuck] = [5000, true];
-    expect(await models.resolve(CHOICE, ALICE, NEVER)).toMatchObject({ baseId: "m" });
+    expect(await models.resolve(CHOICE, ALICE)).toMatchObject({ baseId: "m" });
   });
 
   test("a name that is not there is looked for anew, but not each time", async () => {
@@ -136,11 +136,11 @@ describe("the cache", () => {
     await models.list(ALICE, NEVER);
     now = 60_000;
     hand.rows = [ROW, row({ name: "brand-new" })];
-    expect(await models.resolve({ id: "brand-new", effort: undefined }, ALICE, NEVER)).toMatchObject({
+    expect(await models.resolve({ id: "brand-new", effort: undefined }, ALICE)).toMatchObject({
       baseId: "brand-new",
     });
     for (const id of ["x", "y", "z"]) {
-      await expect(models.resolve({ id, effort: undefined }, ALICE, NEVER)).rejects.toThrow(ExcursorError);
+      await expect(models.resolve({ id, effort: undefined }, ALICE)).rejects.toThrow(ExcursorError);
     }
     expect(hand.calls).toBe(2);
   });
@@ -167,7 +167,7 @@ describe("the encoding that worked", () => {
     const { source } = handSource();
     const memory = new Map<string, string>();
     const first = async (models = createModelCatalogue({ source, memory })) =>
-      (await models.resolve(CHOICE, ALICE, NEVER)).encodings.map((encoding) => encoding?.kind);
+      (await models.resolve(CHOICE, ALICE)).encodings.map((encoding) => encoding?.kind);
     const models = createModelCatalogue({ source, memory });
     expect(await first(models)).toEqual(["variant", "parameters"]);
     models.remember("m", "parameters");

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => lists[Symbol.asyncDispose]());
 
 async function resolve(id: string, effort?: string, catalogue = models): Promise<string[]> {
-  const { encodings } = await catalogue.resolve({ id, effort }, ALICE, NEVER);
+  const { encodings } = await catalogue.resolve({ id, effort }, ALICE);
   return encodings.filter((encoding) => encoding !== undefined).map(shown);
 }
 
@@ -92,7 +92,7 @@ describe("a name", () => {
     ["-max", /no model/],
     ["x".repeat(100_000), /no model "x{80}…"/],
   ])("%.20s is no model", async (id, message) => {
-    await expect(models.resolve({ id, effort: undefined }, ALICE, NEVER)).rejects.toMatchObject({
+    await expect(models.resolve({ id, effort: undefined }, ALICE)).rejects.toMatchObject({
       kind: "model-not-found",
       message: expect.stringMatching(message),
     });
@@ -104,7 +104,7 @@ describe("a name", () => {
     ["opus[context=2m]", "it has thinking, effort, fast, max, context"],
     ["auto[max=true]", "it has no parameters"],
   ])("%s asks for what is not offered", async (id, offer) => {
-    await expect(models.resolve({ id, effort: undefined }, ALICE, NEVER)).rejects.toMatchObject({
+    await expect(models.resolve({ id, effort: undefined }, ALICE)).rejects.toMatchObject({
       kind: "invalid-request",
       code: "model_parameter_invalid",
       message: expect.stringContaining(offer),
@@ -145,7 +145,7 @@ describe("windows and images", () => {
     ["gpt-5.4-mini", 32_000, undefined, true],
     ["glm", 128_000, undefined, false],
   ])("%s", async (id, contextTokens, maxModeContextTokens, supportsImages) => {
-    const resolved = await models.resolve({ id, effort: undefined }, ALICE, NEVER);
+    const resolved = await models.resolve({ id, effort: undefined }, ALICE);
     expect(resolved).toMatchObject({ contextTokens, maxModeContextTokens, supportsImages });
   });
 });
@@ -179,7 +179,7 @@ describe("lists of other shapes", () => {
       maxModeVariants: [{ context: "1m" }],
     });
     expect(await resolve("opus-5[1m]", undefined, opus)).toEqual(["opus-5+max", "opus-5[context=1m]+max"]);
-    expect(await opus.resolve({ id: "opus-5", effort: undefined }, ALICE, NEVER)).toMatchObject({
+    expect(await opus.resolve({ id: "opus-5", effort: undefined }, ALICE)).toMatchObject({
       contextTokens: 300_000,
     });
   });

@@ -117,5 +117,4 @@ export async function read(run: Run): Promise<{ events: TurnEvent[]; text: strin
   return { events, text, error };
 }
 
-export const open = (driver: Driver, turn: Turn, signal = new AbortController().signal): Run =>
-  driver.open(turn, { requestId: "r1", signal });
+export const open = (driver: Driver, turn: Turn): Run => driver.open(turn, { requestId: "r1" });
