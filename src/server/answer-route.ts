@@ -97,6 +97,8 @@ async function answerStream(
     const error = exchange.errorFrom(thrown);
     exchange.notes.error = error;
     stream.end(exchange.redact(renderer.fail(error, exchange.id)));
+  } finally {
+    stream.stop();
   }
 }
 

@@ -29,7 +29,6 @@ export class EventStream {
     this.#headers = { "content-type": contentType, ...headers };
     this.#keepAlive = keepAlive;
     this.#silence = setInterval(() => this.#stayAlive(), limits.keepAliveMs);
-    exchange.response.once("close", () => clearInterval(this.#silence));
     exchange.probe = () => this.#stayAlive();
   }
 
@@ -63,8 +62,13 @@ export class EventStream {
     });
   }
 
-  end(text = ""): void {
+  /** Says nothing more by itself. */
+  stop(): void {
     clearInterval(this.#silence);
+  }
+
+  end(text = ""): void {
+    this.stop();
     if (this.#exchange.response.destroyed) return;
     if (!this.hasBegun) this.#begin();
     if (text === "") this.#exchange.response.end();

@@ -77,17 +77,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
 
   const findRoute = createRouter(routes);
+  const redact = (text: string) => redactor.redact(text);
   const letIn = createPathGuard(options.pathSecret);
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new Exchange({ request, response, redact: (text) => redactor.redact(text) });
+    const exchange = new Exchange({ request, response, redact });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
-    response.once("close", () => {
+    let leave = () => {};
+    response.on("close", () => {
       active.delete(exchange);
+      leave();
       logRequest(log, exchange);
       const { usage } = exchange.notes;
       if (exchange.principal && usage) allowance?.spend(exchange.principal.id, usage.inputTokens + usage.outputTokens);
@@ -109,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
       if (isDraining && !isOpen) throw shuttingDown();
-      if (principal) response.once("close", requests.take(principal.id));
+      if (principal) leave = requests.take(principal.id);
       if (principal && !isOpen) allowance?.admit(principal.id);
       await match.route.handle(exchange, match.id);
     } catch (error) {

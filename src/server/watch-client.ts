@@ -32,8 +32,8 @@ export function watchClient(
     look();
   };
   // One for each request that was sent ahead of its turn.
-  socket.setMaxListeners(0).once("end", onFinishedAsking);
-  response.once("close", () => {
+  socket.setMaxListeners(0).on("end", onFinishedAsking);
+  response.on("close", () => {
     socket.off("end", onFinishedAsking);
     clearTimeout(timer);
     if (!response.writableFinished) onGone();

@@ -39,7 +39,10 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#sent?.push(chunk);
     if (!this.#stream) this.#unsentBytes += chunk.length;
     const hasRoom = this.#stream?.write(chunk) ?? this.#unsentBytes <= MAX_UNSENT_BYTES;
-    if (!hasRoom) this.#needsDrain = true;
+    if (!hasRoom && !this.#needsDrain) {
+      this.#needsDrain = true;
+      this.#stream?.once("drain", this.#drained);
+    }
     return hasRoom;
   }
 
@@ -85,7 +88,6 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     stream.on("data", (chunk: Buffer) => {
       if (!this.#isOver) this.#handler.data(chunk);
     });
-    stream.on("drain", () => this.#drained());
     stream.on("end", () => {
       // A reset ends the readable side as well; 'close' tells them apart.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();
@@ -115,14 +117,16 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     for (const chunk of this.#sent ?? []) hasRoom = stream.write(chunk);
     if (this.#isEnded) stream.end();
     this.#unsentBytes = 0;
-    if (hasRoom) process.nextTick(() => this.#drained());
+    if (!this.#needsDrain) return;
+    if (hasRoom) process.nextTick(this.#drained);
+    else stream.once("drain", this.#drained);
   }
 
-  #drained(): void {
+  readonly #drained = (): void => {
     if (this.#isOver || !this.#needsDrain) return;
     this.#needsDrain = false;
     this.#handler.drain?.();
-  }
+  };
 
   #opened(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): void {
     this.#sent = undefined;
@@ -174,7 +178,9 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
     const stream = this.#stream;
     if (!this.#isEnded) stream?.end();
-    stream?.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    if (!stream?.writableFinished) {
+      stream?.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    }
     this.#handler.end();
   }
 

@@ -111,11 +111,13 @@ export class H2Session {
     return this.#state === "open" && this.#streams < this.maxStreams;
   }
 
-  /** Call only with {@link hasRoom}. Throws where Node does, older versions also for a session that has just closed. */
+  /**
+   * Call only with {@link hasRoom}, and listen for errors. Throws where Node does, older versions also for a session that
+   * has just closed.
+   */
   request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: false });
-    stream.on("error", () => {});
-    stream.once("close", () => this.#released());
+    stream.on("close", this.#released);
     if (this.#streams++ === 0) {
       this.#session.ref();
       this.#schedulePing();
@@ -171,10 +173,10 @@ export class H2Session {
     this.#options.onChange();
   }
 
-  #released(): void {
+  readonly #released = (): void => {
     if (--this.#streams === 0) this.#rest();
     this.#options.onChange();
-  }
+  };
 
   /** Without streams nothing keeps the process alive, and nothing is probed. */
   #rest(): void {

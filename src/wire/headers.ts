@@ -36,27 +36,25 @@ const CONTENT_TYPES: Readonly<Record<CallKind, string>> = {
 
 export function callHeaders(kind: CallKind, caller: Caller): Readonly<Record<string, string>> {
   const isStream = kind === "run" || kind === "run-sse";
-  const isPair = kind === "run-sse" || kind === "append";
-  const headers: Record<string, string | undefined> = {
-    authorization: `Bearer ${caller.token}`,
+  const headers: Record<string, string> = {
+    authorization: visible("authorization", `Bearer ${caller.token}`),
     "content-type": CONTENT_TYPES[kind],
     "connect-protocol-version": "1",
-    "x-cursor-client-version": caller.clientVersion ?? DEFAULT_CLIENT_VERSION,
+    "x-cursor-client-version": visible("x-cursor-client-version", caller.clientVersion ?? DEFAULT_CLIENT_VERSION),
     "x-cursor-client-type": caller.clientType ?? "cli",
     "x-ghost-mode": String(caller.ghostMode ?? true),
-    "x-request-id": caller.requestId,
-    "x-cursor-streaming": isPair ? "true" : undefined,
-    "x-cursor-timezone": caller.timezone,
-    "x-cursor-checksum": caller.checksum,
-    "x-original-request-id": isStream ? caller.originalRequestId : undefined,
-    "connect-accept-encoding": isStream && caller.acceptGzip ? "gzip" : undefined,
-    "accept-encoding": isStream ? undefined : "gzip",
   };
-  const present: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) present[name] = visible(name, value);
-  }
-  return present;
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) headers[name] = visible(name, value);
+  };
+  add("x-request-id", caller.requestId);
+  add("x-cursor-timezone", caller.timezone);
+  add("x-cursor-checksum", caller.checksum);
+  if (kind === "run-sse" || kind === "append") headers["x-cursor-streaming"] = "true";
+  if (isStream) add("x-original-request-id", caller.originalRequestId);
+  if (isStream && caller.acceptGzip) headers["connect-accept-encoding"] = "gzip";
+  if (!isStream) headers["accept-encoding"] = "gzip";
+  return headers;
 }
 
 /** Node would refuse such a header too, but with the value, which may be the token, in its message. */

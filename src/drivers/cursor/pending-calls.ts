@@ -10,10 +10,11 @@ const QUIET_MS = 100;
  * follows, or after a short silence: older backends announce nothing.
  */
 export class PendingCalls {
-  readonly #calls = new Map<string, ClientCall>();
+  /** Not there before the first: most runs call nothing. */
+  #calls: Map<string, ClientCall> | undefined;
   readonly #onComplete: () => void;
   /** Answered, and not seen to have had an effect. */
-  readonly #unsettled = new Set<string>();
+  #unsettled: Set<string> | undefined;
   #announced = 0;
   #quiet: NodeJS.Timeout | undefined;
 
@@ -22,12 +23,12 @@ export class PendingCalls {
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls?.size ?? 0;
   }
 
   /** Whether the model has taken notice of every result: no checkpoint that was made before that knows them all. */
   get isSettled(): boolean {
-    return this.#unsettled.size === 0;
+    return (this.#unsettled?.size ?? 0) === 0;
   }
 
   announce(count: number): void {
@@ -35,9 +36,10 @@ export class PendingCalls {
   }
 
   add(call: ClientCall): void {
+    this.#calls ??= new Map();
     this.#calls.set(call.id, call);
     clearTimeout(this.#quiet);
-    if (this.#announced > 0 && this.#calls.size >= this.#announced) this.complete();
+    if (this.#announced > 0 && this.size >= this.#announced) this.complete();
     else this.#quiet = setTimeout(() => this.complete(), QUIET_MS);
   }
 
@@ -45,28 +47,30 @@ export class PendingCalls {
   complete(): void {
     clearTimeout(this.#quiet);
     this.#announced = 0;
-    if (this.#calls.size > 0) this.#onComplete();
+    if (this.size > 0) this.#onComplete();
   }
 
   /** The messages that answer these calls; each call is answered once. */
   answer(results: readonly ToolMessage[]): readonly ClientMessage[] {
     return results.flatMap((result) => {
-      const call = this.#calls.get(result.callId);
-      this.#calls.delete(result.callId);
-      if (call) this.#unsettled.add(call.id);
-      return call?.reply(result) ?? [];
+      const call = this.#calls?.get(result.callId);
+      if (!call) return [];
+      this.#calls?.delete(result.callId);
+      this.#unsettled ??= new Set();
+      this.#unsettled.add(call.id);
+      return call.reply(result);
     });
   }
 
   /** The backend says that this call is done; without a name, the model has gone on behind all of them. */
   settle(callId?: string): void {
-    if (callId === undefined) this.#unsettled.clear();
-    else this.#unsettled.delete(callId);
+    if (callId === undefined) this.#unsettled = undefined;
+    else this.#unsettled?.delete(callId);
   }
 
   /** Signs of life for calls that take their time. */
   heartbeats(): readonly ClientMessage[] {
-    return [...this.#calls.values()].map(({ execId: id }) => ({
+    return [...(this.#calls?.values() ?? [])].map(({ execId: id }) => ({
       case: "execClientControlMessage",
       value: { message: { case: "heartbeat", value: { id } } },
     }));
@@ -74,6 +78,6 @@ export class PendingCalls {
 
   clear(): void {
     clearTimeout(this.#quiet);
-    this.#calls.clear();
+    this.#calls = undefined;
   }
 }

@@ -1,10 +1,10 @@
-/** The arguments of calls as they come into being. */
+/** The arguments of calls as they come into being. Most answers have none. */
 export class StreamedArgs {
-  readonly #texts = new Map<string, string>();
+  #texts: Map<string, string> | undefined;
 
   /** Whether anything was streamed of this call. */
   has(callId: string): boolean {
-    return this.#texts.has(callId);
+    return this.#texts?.has(callId) ?? false;
   }
 
   /**
@@ -12,6 +12,7 @@ export class StreamedArgs {
    * does not extend the last is taken for the next piece.
    */
   step(callId: string, text: string): string {
+    this.#texts ??= new Map();
     const known = this.#texts.get(callId) ?? "";
     const isWhole = text.startsWith(known);
     this.#texts.set(callId, isWhole ? text : known + text);

@@ -34,7 +34,7 @@ export class ChunkRenderer implements StreamRenderer {
   readonly #customTools: ReadonlySet<string>;
   readonly #beforeDelta: string;
   readonly #afterDelta: string;
-  readonly #calls = new Map<string, StartedCall>();
+  #calls: Map<string, StartedCall> | undefined;
   #usage: Usage | undefined;
   #hasBegun = false;
 
@@ -108,29 +108,35 @@ export class ChunkRenderer implements StreamRenderer {
   }
 
   #startCall(id: string, name: string, json: string): string {
-    const index = this.#calls.size;
-    this.#calls.set(id, { index, hasStreamed: json !== "" });
+    const index = this.#begin(id, json !== "");
     return this.#delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: json } }] });
+  }
+
+  /** Gives its place among the calls of the answer. */
+  #begin(id: string, hasStreamed: boolean): number {
+    this.#calls ??= new Map();
+    const index = this.#calls.size;
+    this.#calls.set(id, { index, hasStreamed });
+    return index;
   }
 
   /** Without its start there is nowhere to put it: the whole call will bring it. */
   #continueCall(id: string, json: string): string {
-    const call = this.#calls.get(id);
+    const call = this.#calls?.get(id);
     if (!call || json === "") return "";
     call.hasStreamed = true;
     return this.#delta({ tool_calls: [{ index: call.index, function: { arguments: json } }] });
   }
 
   #completeCall(id: string, name: string, json: string): string {
-    const call = this.#calls.get(id);
+    const call = this.#calls?.get(id);
     if (!call) return this.#startCall(id, name, json);
     return call.hasStreamed ? "" : this.#continueCall(id, json);
   }
 
   /** Its text is inside of JSON, which is only whole at its end. */
   #customCall({ id, name, args }: Extract<TurnEvent, { type: "tool-call" }>): string {
-    const index = this.#calls.size;
-    this.#calls.set(id, { index, hasStreamed: true });
+    const index = this.#begin(id, true);
     return this.#delta({ tool_calls: [{ index, id, type: "custom", custom: { name, input: freeText(args) } }] });
   }
 
