@@ -86,6 +86,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const agents = createAgents(options);
   const hub = await composeHub({
     ...options,
+    keychain: config.keychain,
     searchAbove: config.limits.hubTools,
     isEager: config.tools === "hub",
   });

@@ -82,6 +82,26 @@ const callCommand = () =>
       await runMcpCall(tool, args, flags);
     });
 
+const loginCommand = () =>
+  new Command("login")
+    .description("Sign in to a server that asks for it, in the browser; it is kept and renewed by itself.")
+    .argument("<name>", "its name")
+    .option("--no-browser", "only print the address, do not open it")
+    .option("--json", "print JSON lines: the address, then the server", false)
+    .action(async (name, flags) => {
+      const { runMcpLogin } = await import("./run-mcp-login.ts");
+      await runMcpLogin(name, flags);
+    });
+
+const logoutCommand = () =>
+  new Command("logout")
+    .description("Forget the sign-in at a server.")
+    .argument("<name>", "its name")
+    .action(async (name) => {
+      const { runMcpLogout } = await import("./run-mcp-login.ts");
+      await runMcpLogout(name);
+    });
+
 const serveCommand = () =>
   new Command("serve")
     .description("Be one MCP server with the tools of all of them: on stdio, or over HTTP.")
@@ -106,6 +126,8 @@ const SUBCOMMANDS = [
   approveCommand,
   testCommand,
   callCommand,
+  loginCommand,
+  logoutCommand,
   serveCommand,
 ];
 
@@ -115,6 +137,7 @@ export const mcpCommand = () => {
     `
   excursor mcp add memory -- npx -y @modelcontextprotocol/server-memory
   excursor mcp add docs --url https://docs.example/mcp
+  excursor mcp login docs              # if it asks for a sign-in
   excursor mcp list
   excursor mcp call memory/read_graph
   excursor serve --tools hub           # every answer may use them`,

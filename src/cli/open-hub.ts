@@ -1,8 +1,11 @@
 import { homedir } from "node:os";
 import { homeFolder } from "../config/home.ts";
+import { loadConfig } from "../config/load-config.ts";
 import { createHub, type Hub } from "../tools/hub.ts";
+import { createAuthorization } from "../tools/oauth/authorization.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../tools/server-files.ts";
 import { noteTools } from "../tools/tool-pins.ts";
+import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";
 
 export const serverPlaces = (): ServerPlaces => ({
@@ -19,7 +22,14 @@ export async function withHub<T>(
 ): Promise<T> {
   const places = serverPlaces();
   const found = findServers(places);
-  const hub = createHub({ servers: choose(found), keys: found.keys, environment: process.env });
+  const { values } = loadConfig({ flags: {}, environment: process.env });
+  const logins = openServerLogins(places.home, values, (text) => process.stderr.write(`${printable(text)}\n`));
+  const hub = createHub({
+    servers: choose(found),
+    keys: found.keys,
+    environment: process.env,
+    authorize: (server) => createAuthorization(server, { logins }),
+  });
   hub.onTools(({ name, tools }) => {
     for (const text of noteTools(places.home, name, tools)) process.stderr.write(`${printable(text)}\n`);
   });

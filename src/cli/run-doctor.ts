@@ -7,6 +7,7 @@ import { accountChecks } from "./doctor/account-checks.ts";
 import { backendChecks } from "./doctor/backend-checks.ts";
 import { type Check, type Finding, failed, look, skip } from "./doctor/check.ts";
 import { gatewayChecks } from "./doctor/gateway-checks.ts";
+import { hubChecks } from "./doctor/hub-checks.ts";
 import { machineChecks } from "./doctor/machine-checks.ts";
 import { createClient } from "./gateway-client.ts";
 import { givenSecrets } from "./given-secrets.ts";
@@ -61,6 +62,7 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
     const { key, token } = loaded.values;
     for (const secret of [key?.reveal() ?? "", token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
     await run(machineChecks(loaded));
+    await run(hubChecks({ isQuick: flags.quick }));
     const accounts = openAccounts(loaded, { onSecret: (secret) => redactor.add(secret.reveal()), onNotice: () => {} });
     const { origin, transport } = accounts;
     try {

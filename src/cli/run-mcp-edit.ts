@@ -1,8 +1,10 @@
+import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../tools/edit-servers.ts";
 import { readServers } from "../tools/server-config.ts";
 import { findServers, foreignFiles, ownFile, readTree } from "../tools/server-files.ts";
 import { serverPlaces } from "./open-hub.ts";
+import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";
 import { targetOf } from "./run-mcp-list.ts";
 
@@ -47,7 +49,11 @@ function pairs(key: string, given: readonly string[], separator: string): Readon
 }
 
 export async function runMcpRemove(name: string): Promise<void> {
-  await removeServer(serverPlaces().home, name);
+  const { home } = serverPlaces();
+  await removeServer(home, name);
+  const { values } = loadConfig({ flags: {}, environment: process.env });
+  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
+  await logins.lock.run(() => logins.remove(name));
   process.stderr.write("Removed.\n");
 }
 

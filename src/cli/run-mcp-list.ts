@@ -1,3 +1,4 @@
+import type { ExcursorError } from "../core/errors.ts";
 import { serversIn } from "../tools/edit-servers.ts";
 import type { Hub } from "../tools/hub.ts";
 import type { ServerConfig } from "../tools/server-config.ts";
@@ -37,7 +38,7 @@ function rowsOf(hub: Hub, { servers }: FoundServers): ServerRow[] {
     const { error } = connection ?? {};
     return {
       name: server.name,
-      state: server.isDisabled ? "disabled" : error ? "failed" : (connection?.state ?? "idle"),
+      state: server.isDisabled ? "disabled" : error ? failureState(error) : (connection?.state ?? "idle"),
       tools: connection?.tools.length ?? 0,
       target: targetOf(server),
       origin: server.origin,
@@ -45,6 +46,8 @@ function rowsOf(hub: Hub, { servers }: FoundServers): ServerRow[] {
     };
   });
 }
+
+const failureState = ({ code }: ExcursorError): string => (code === "mcp_needs_login" ? "needs sign-in" : "failed");
 
 const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
   unapproved.map(({ server }) => ({

@@ -35,7 +35,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
   const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
   const keyName = (principalId: string) => keys.withId(principalId)?.name;
-  const hub = await composeHub({ home, log, onSecret, keyName, isEager: true });
+  const hub = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });
   if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
 
   if (key) {

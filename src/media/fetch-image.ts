@@ -4,10 +4,10 @@ import { request } from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { ExcursorError } from "../core/errors.ts";
+import { isPublicAddress } from "../core/public-address.ts";
 import { type ImageAddress, readImageAddress } from "./image-address.ts";
 import { fetchFailed, tooLarge } from "./image-errors.ts";
 import { connectPinned, type PinnedTarget } from "./pinned-connection.ts";
-import { isPublicAddress } from "./public-address.ts";
 
 export interface FetchOptions {
   readonly maxBytes: number;

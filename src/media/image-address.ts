@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
+import { isPublicAddress } from "../core/public-address.ts";
 import { imageError } from "./image-errors.ts";
-import { isPublicAddress } from "./public-address.ts";
 
 const MAX_URL_LENGTH = 8192;
 

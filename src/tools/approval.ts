@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { Secret } from "../core/secret.ts";
+import type { OAuthSettings } from "./oauth/oauth-settings.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /**
@@ -17,7 +18,7 @@ export function approvalDigest(server: ServerConfig, project: string, path: stri
           revealed(server.env),
           server.folder ?? null,
         ]
-      : [server.type, server.url.href, revealed(server.headers)];
+      : [server.type, server.url.href, revealed(server.headers), ...oauthContent(server.oauth)];
   return hash("sha256", JSON.stringify([project, server.name, server.type, ...content]), "base64url");
 }
 
@@ -27,6 +28,12 @@ function realCommand(command: string, folder: string, path = ""): string | undef
   const candidates = isPath ? [resolve(folder, command)] : path.split(delimiter).map((part) => join(part, command));
   const found = candidates.find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile());
   return found === undefined ? undefined : realpathSync(found);
+}
+
+/** Nothing where nothing is said, so that what was approved before there was any of it stays approved. */
+function oauthContent(oauth: OAuthSettings | undefined): readonly unknown[] {
+  if (oauth?.clientId === undefined && oauth?.clientMetadataUrl === undefined) return [];
+  return [{ ...oauth, clientSecret: oauth.clientSecret?.reveal(), privateKey: oauth.privateKey?.reveal() }];
 }
 
 /** Only ever hashed. */

@@ -16,7 +16,10 @@ export interface CallContext {
   readonly elicit?: Elicit | undefined;
 }
 
-export type ConnectionOptions = Pick<LinkOptions, "server" | "environment" | "watchdog" | "limits"> & {
+export type ConnectionOptions = Pick<
+  LinkOptions,
+  "server" | "environment" | "watchdog" | "limits" | "authorization"
+> & {
   /** Its tools have changed, or are there for the first time, or are gone. */
   readonly onTools: () => void;
   readonly onTrouble: (error: ExcursorError) => void;
@@ -93,6 +96,13 @@ export class Connection {
     await this.#ready();
   }
 
+  /** Something has changed that may let it in where it was not before, such as a sign-in: does not wait any longer. */
+  async retry(): Promise<void> {
+    if (this.#link || this.#failures === 0) return;
+    clearTimeout(this.#timer);
+    await this.#retry();
+  }
+
   async call(tool: string, args: JsonObject, context: CallContext): Promise<CallToolResult> {
     const clock = new CallClock(this.name, this.#options.limits);
     const entry = { clock, context };
@@ -115,7 +125,7 @@ export class Connection {
     } catch (error) {
       if (clock.signal.aborted) throw clock.signal.reason;
       context.signal.throwIfAborted();
-      throw link?.failure ?? serverError(this.name, error, `the call of ${JSON.stringify(tool.slice(0, 64))}`);
+      throw link?.failure ?? this.#errorOf(error, `the call of ${JSON.stringify(tool.slice(0, 64))}`);
     } finally {
       clock.stop();
       this.#calls.delete(entry);
@@ -168,7 +178,7 @@ export class Connection {
       });
       this.#list = await abortable(listTools(link.client, limits), this.#life.signal);
     } catch (thrown) {
-      const error = link?.failure ?? serverError(this.name, thrown, "the handshake");
+      const error = link?.failure ?? this.#errorOf(thrown, "the handshake");
       void link?.close();
       this.#onFailure(error);
       throw error;
@@ -202,8 +212,8 @@ export class Connection {
     this.#retryAt = performance.now() + pauseMs;
     if (this.#life.signal.aborted) return;
     this.#options.onTrouble(error);
-    // What the settings have wrong is not put right by waiting.
-    if (error.kind === "config") return;
+    // What the settings have wrong is not put right by waiting, nor does it sign anybody in.
+    if (error.kind === "config" || error.kind === "unauthenticated") return;
     this.#timer = setTimeout(() => void this.#retry(), pauseMs).unref();
   }
 
@@ -221,8 +231,12 @@ export class Connection {
       this.#list = list;
       this.#options.onTools();
     } catch (error) {
-      this.#options.onTrouble(serverError(this.name, error, "the list of its tools"));
+      this.#options.onTrouble(this.#errorOf(error, "the list of its tools"));
     }
+  }
+
+  #errorOf(thrown: unknown, doing: string): ExcursorError {
+    return serverError(this.name, thrown, doing, { isSignedInTo: this.#options.authorization !== undefined });
   }
 
   /** Only if it is plain whose call the question belongs to: nobody is asked what another one's call needs. */

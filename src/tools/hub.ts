@@ -6,8 +6,9 @@ import { createWatchdog } from "../process/watchdog.ts";
 import { buildCatalogue, type Catalogue, createAllowList } from "./catalogue.ts";
 import { Connection } from "./connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import type { Authorization } from "./oauth/authorization.ts";
 import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
-import type { ServerConfig } from "./server-config.ts";
+import type { HttpServer, ServerConfig } from "./server-config.ts";
 import { errorResult, readToolResult } from "./tool-result.ts";
 
 export interface HubOptions {
@@ -22,6 +23,8 @@ export interface HubOptions {
   readonly searchAbove?: number;
   /** How long a turn waits for servers that are just being started. */
   readonly patienceMs?: number;
+  /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
+  readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
 }
 
@@ -55,6 +58,7 @@ export function createHub(options: HubOptions): Hub {
         environment,
         watchdog,
         limits,
+        ...(server.type !== "stdio" && { authorization: options.authorize?.(server) }),
         onTools: () => {
           for (const listener of listeners) listener(connection);
         },

@@ -13,8 +13,10 @@ import type { ExcursorError } from "../core/errors.ts";
 import type { JsonObject } from "../core/turn.ts";
 import type { Watchdog } from "../process/watchdog.ts";
 import { abortable } from "./abortable.ts";
+import { createAuthorizedFetch } from "./authorized-fetch.ts";
 import { createLimitedFetch } from "./limited-fetch.ts";
 import type { HubLimits } from "./limits.ts";
+import type { Authorization } from "./oauth/authorization.ts";
 import type { HttpServer, ServerConfig } from "./server-config.ts";
 import { messageTooLarge } from "./server-errors.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -25,6 +27,8 @@ export interface LinkOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watchdog: Watchdog;
   readonly limits: HubLimits;
+  /** What lets us in, where somebody signs in. */
+  readonly authorization?: Authorization | undefined;
   /** Gives up on the handshake. */
   readonly signal: AbortSignal;
   /** Gets what a program says on stderr. */
@@ -55,10 +59,10 @@ export class Link {
   static async open(options: LinkOptions): Promise<Link> {
     const { server } = options;
     if (server.type === "stdio") return Link.#connect(options, () => new StdioTransport({ ...options, server }));
-    const viaSse = () => Link.#connect(options, (fail) => sseTransport(server, options.limits, fail));
+    const viaSse = () => Link.#connect(options, (fail) => sseTransport(server, options, fail));
     if (server.type === "sse") return viaSse();
     try {
-      return await Link.#connect(options, (fail) => httpTransport(server, options.limits, fail));
+      return await Link.#connect(options, (fail) => httpTransport(server, options, fail));
     } catch (error) {
       // An older server knows no POST there. Everything else is an answer.
       const isOlder = SdkHttpError.isInstance(error) && [400, 404, 405].includes(error.status);
@@ -173,20 +177,25 @@ function createClient({ server, onElicit, onToolsChanged }: LinkOptions): Client
   return client;
 }
 
-const httpTransport = (server: HttpServer, limits: HubLimits, fail: Fail): Transport =>
-  new StreamableHTTPClientTransport(server.url, requestOptions(server, limits, fail));
+const httpTransport = (server: HttpServer, options: LinkOptions, fail: Fail): Transport =>
+  new StreamableHTTPClientTransport(server.url, requestOptions(server, options, fail));
 
-const sseTransport = (server: HttpServer, limits: HubLimits, fail: Fail): Transport =>
-  new SSEClientTransport(server.url, requestOptions(server, limits, fail));
+const sseTransport = (server: HttpServer, options: LinkOptions, fail: Fail): Transport =>
+  new SSEClientTransport(server.url, requestOptions(server, options, fail));
 
-function requestOptions({ name, headers }: HttpServer, { messageBytes }: HubLimits, fail: Fail) {
+function requestOptions({ name, headers }: HttpServer, { limits, authorization }: LinkOptions, fail: Fail) {
+  const { messageBytes } = limits;
   const given = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()]));
   const onTooLarge = () => {
     const error = messageTooLarge(name, messageBytes);
     fail(error);
     return error;
   };
-  return { fetch: createLimitedFetch(messageBytes, onTooLarge), requestInit: { headers: given } };
+  const limited = createLimitedFetch(messageBytes, onTooLarge);
+  return {
+    fetch: authorization ? createAuthorizedFetch(limited, authorization) : limited,
+    requestInit: { headers: given },
+  };
 }
 
 const GOODBYE_MS = 1000;

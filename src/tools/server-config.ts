@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Secret } from "../core/secret.ts";
 import { expandVariables, type VariableSource } from "./expand-variables.ts";
+import { type OAuthSettings, oauthFields, readOAuth } from "./oauth/oauth-settings.ts";
 
 /** One MCP server, ready to be reached. What stands in `env` and `headers` is often a key: it is never printed. */
 export type ServerConfig = StdioServer | HttpServer;
@@ -26,6 +27,8 @@ export interface HttpServer extends CommonServer {
   readonly type: "http" | "sse";
   readonly url: URL;
   readonly headers: Readonly<Record<string, Secret>>;
+  /** How to sign in there; undefined where the headers let us in, or nobody shall. */
+  readonly oauth: OAuthSettings | undefined;
   /** The file says which transport it is: no other is tried. */
   readonly isFixed: boolean;
 }
@@ -63,6 +66,7 @@ const httpEntry = z.looseObject({
   type: z.enum(["http", "streamable-http", "streamableHttp", "sse"]).optional(),
   url: z.string().min(1),
   headers: texts.default({}),
+  ...oauthFields,
   ...common,
 });
 
@@ -119,7 +123,7 @@ function readEntry(
 }
 
 function readHttp(
-  { type, url: text, headers }: z.output<typeof httpEntry>,
+  { type, url: text, headers, oauth, auth }: z.output<typeof httpEntry>,
   shared: CommonServer,
   report: Report,
 ): HttpServer | undefined {
@@ -132,12 +136,21 @@ function readHttp(
     report(".url", "expected https: the headers would cross the network in the clear.");
     return undefined;
   }
+  const settings = readOAuth({ oauth, auth });
+  if (Array.isArray(settings)) {
+    report(...(settings as [string, string]));
+    return undefined;
+  }
+  const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  // A token would cross the network in the clear.
+  const isOpen = url.protocol === "http:" && !isLoopback(url.hostname);
   return {
     ...shared,
     type: type ? TRANSPORTS[type] : "http",
     isFixed: type !== undefined,
     url,
     headers: secrets(headers),
+    oauth: hasKey || isOpen ? undefined : (settings as OAuthSettings | undefined),
   };
 }
 

@@ -1,5 +1,13 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+} from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
+import { needsLogin, needsScope } from "./oauth/errors.ts";
 
 export const messageTooLarge = (server: string, maxBytes: number): ExcursorError =>
   new ExcursorError(
@@ -9,8 +17,16 @@ export const messageTooLarge = (server: string, maxBytes: number): ExcursorError
   );
 
 /** Whatever a server or the SDK throws, as ours: it always says which server. */
-export function serverError(server: string, thrown: unknown, doing: string): ExcursorError {
-  if (thrown instanceof ExcursorError) return thrown;
+export function serverError(
+  server: string,
+  thrown: unknown,
+  doing: string,
+  { isSignedInTo = false }: { readonly isSignedInTo?: boolean } = {},
+): ExcursorError {
+  const own = ownError(thrown);
+  if (own) return own;
+  if (isSignedInTo && InsufficientScopeError.isInstance(thrown)) return needsScope(server, thrown.requiredScope);
+  if (isSignedInTo && statusOf(thrown) === 401) return needsLogin(server, thrown);
   const subject = `The MCP server "${server}"`;
   const details = { cause: thrown };
   if (ProtocolError.isInstance(thrown)) {
@@ -52,6 +68,19 @@ export function serverError(server: string, thrown: unknown, doing: string): Exc
   }
   if (thrown instanceof Error && thrown.name === "AbortError") return ExcursorError.from(thrown);
   return new ExcursorError("upstream-failed", `${subject} failed at ${doing}.`, { ...details, code: "mcp_failed" });
+}
+
+/** What our own fetch threw comes back inside of something of the SDK's. */
+function ownError(thrown: unknown): ExcursorError | undefined {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    if (error instanceof ExcursorError) return error;
+  }
+  return undefined;
+}
+
+function statusOf(thrown: unknown): number | undefined {
+  if (SdkHttpError.isInstance(thrown)) return thrown.status;
+  return thrown instanceof SseError ? thrown.code : undefined;
 }
 
 /** fetch says only that it failed; why is further down. */

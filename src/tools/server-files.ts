@@ -46,7 +46,7 @@ export function findServers(places: ServerPlaces): FoundServers {
   const variables = variablesOf(places);
   const path = ownFile(home);
   const own = readTree(path);
-  checkConfigFile(path, /"(?:env|headers)"\s*:/.test(JSON.stringify(own)));
+  checkConfigFile(path, /"(?:env|headers|clientSecret|privateKey|CLIENT_SECRET)"\s*:/.test(JSON.stringify(own)));
   const { servers, problems } = readServers(own["mcpServers"], OWN_FILE, variables);
   const found = { servers: [...servers], problems: [...problems], unapproved: [] as UnapprovedServer[] };
   const approved = new Set(Object.keys(readTree(approvalsFile(home))));

@@ -40,6 +40,7 @@ export const remote = (url: string, over: Partial<HttpServer> = {}): HttpServer 
   protocol: undefined,
   url: new URL(url),
   headers: { authorization: new Secret("Bearer x") },
+  oauth: undefined,
   isFixed: false,
   ...over,
 });

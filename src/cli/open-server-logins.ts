@@ -1,0 +1,10 @@
+import type { Config } from "../config/settings.ts";
+import { createKeychain } from "../credentials/keychain.ts";
+import { createServerLogins, type ServerLogins } from "../credentials/server-logins.ts";
+
+/** The sign-ins at MCP servers, where the settings want them kept. */
+export const openServerLogins = (
+  home: string,
+  { keychain }: Pick<Config, "keychain">,
+  onNotice: (text: string) => void,
+): ServerLogins => createServerLogins({ home, keychain: keychain === "off" ? undefined : createKeychain(), onNotice });

@@ -1,0 +1,119 @@
+import { hash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { checkPrivate, openHome } from "../config/home.ts";
+import { createProcessLock, type ProcessLock } from "../config/process-lock.ts";
+import { writePrivate } from "../config/write-private.ts";
+import { ExcursorError } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
+import type { Keychain } from "./keychain.ts";
+
+/** One sign-in at a server as it stands in the file. Where it is kept in the keychain, the file has no secret. */
+const LoginSchema = z.discriminatedUnion("kept", [
+  z.object({ kept: z.literal("file"), url: z.string(), login: z.string() }),
+  z.object({ kept: z.literal("keychain"), url: z.string() }),
+]);
+
+const FileSchema = z.object({ version: z.literal(1), logins: z.record(z.string(), LoginSchema) });
+
+type WrittenLogins = z.infer<typeof FileSchema>["logins"];
+
+/** Sign-ins at servers of others, by name and address; what is in them only their reader knows. */
+export interface ServerLogins {
+  readonly path: string;
+  readonly lock: ProcessLock;
+  /** Another one after every change, whoever made it; costs next to nothing. */
+  stamp(): string;
+  read(name: string, url: string): Promise<Secret | undefined>;
+  /** Hold the lock. */
+  write(name: string, url: string, login: Secret): Promise<void>;
+  /** Hold the lock. False if there was none. */
+  remove(name: string): Promise<boolean>;
+}
+
+export interface ServerLoginsOptions {
+  readonly home: string;
+  /** Where secrets go if it can be used; undefined keeps them in the file. */
+  readonly keychain: Keychain | undefined;
+  readonly onNotice: (text: string) => void;
+}
+
+export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOptions): ServerLogins {
+  const path = join(home, "mcp-logins.json");
+  const lock = createProcessLock(join(home, "mcp-logins.lock"));
+  // Two homes may have servers of the same name, and the system has one keychain.
+  const entryOf = (name: string) => `mcp ${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
+  const write = (logins: WrittenLogins) => {
+    const file: z.infer<typeof FileSchema> = { version: 1, logins };
+    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious: false });
+  };
+  const keepInKeychain = async (name: string, login: Secret): Promise<boolean> => {
+    if (!keychain) return false;
+    try {
+      await keychain.write(entryOf(name), login.reveal());
+      return true;
+    } catch (error) {
+      onNotice(`${ExcursorError.from(error).message} The sign-in is kept in ${path} instead.`);
+      return false;
+    }
+  };
+  return {
+    path,
+    lock: {
+      run(work) {
+        openHome(home);
+        return lock.run(work);
+      },
+    },
+    stamp() {
+      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : "none";
+    },
+    async read(name, url) {
+      const kept = readLogins(path)[name];
+      if (kept?.url !== url) return undefined;
+      if (kept.kept === "file") return new Secret(kept.login);
+      const text = await keychain?.read(entryOf(name));
+      return text === undefined ? undefined : new Secret(text);
+    },
+    async write(name, url, login) {
+      const isInKeychain = await keepInKeychain(name, login);
+      write({
+        ...readLogins(path),
+        [name]: isInKeychain ? { kept: "keychain", url } : { kept: "file", url, login: login.reveal() },
+      });
+    },
+    async remove(name) {
+      const { [name]: kept, ...others } = readLogins(path);
+      if (!kept) return false;
+      if (kept.kept === "keychain") await keychain?.remove(entryOf(name));
+      write(others);
+      return true;
+    },
+  };
+}
+
+function readLogins(path: string): WrittenLogins {
+  checkPrivate(path);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw unreadable(path, error);
+  }
+  try {
+    return FileSchema.parse(JSON.parse(text)).logins;
+  } catch {
+    // Not in the parser's words: they quote the text.
+    throw unreadable(path, undefined);
+  }
+}
+
+const unreadable = (path: string, cause: unknown): ExcursorError =>
+  new ExcursorError("config", `The sign-ins at MCP servers in ${path} cannot be read.`, {
+    code: "mcp_logins_unreadable",
+    hint: "Delete or repair that file, then sign in again: excursor mcp login NAME",
+    cause,
+  });

@@ -1,0 +1,58 @@
+import { OAuthClientFlowError, OAuthError, RegistrationRejectedError } from "@modelcontextprotocol/client";
+import { ExcursorError } from "../../core/errors.ts";
+
+const loginCommand = (server: string): string =>
+  `excursor mcp login ${/^[\w.@-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`}`;
+
+/** The one sentence for it: in the log, in lists and to whoever calls. */
+export const needsLogin = (server: string, cause?: unknown): ExcursorError =>
+  new ExcursorError("unauthenticated", `The MCP server "${server}" needs sign-in: ${loginCommand(server)}`, {
+    code: "mcp_needs_login",
+    hint: "Or give it what it asks for under headers in mcp.json, such as authorization.",
+    cause,
+  });
+
+export const needsScope = (server: string, scope: string | undefined): ExcursorError =>
+  new ExcursorError(
+    "forbidden",
+    `The MCP server "${server}" wants more than it was granted${scope ? ` (${clip(scope)})` : ""}: ${loginCommand(server)}`,
+    { code: "mcp_needs_scope", hint: "Signing in again asks for it." },
+  );
+
+/** Whatever a sign-in or a renewal ended with, as ours. Words of an authorization server are clipped; tokens are not in them. */
+export function loginFailed(server: string, thrown: unknown): ExcursorError {
+  if (thrown instanceof ExcursorError) return thrown;
+  const subject = `Signing in to the MCP server "${server}" failed`;
+  const details = { code: "mcp_login_failed", cause: thrown };
+  if (RegistrationRejectedError.isInstance(thrown)) {
+    return new ExcursorError("forbidden", `${subject}: it takes no new clients (${thrown.status}).`, {
+      ...details,
+      hint: "Have one registered there, and put its clientId under oauth in mcp.json; or give a token under headers.",
+    });
+  }
+  if (OAuthError.isInstance(thrown)) {
+    return new ExcursorError("forbidden", `${subject}: ${clip(`${thrown.code}: ${thrown.message}`)}`, details);
+  }
+  if (OAuthClientFlowError.isInstance(thrown)) {
+    return new ExcursorError("forbidden", `${subject}: ${clip(thrown.message)}`, details);
+  }
+  const code = (thrown as NodeJS.ErrnoException | undefined)?.code;
+  if (typeof code === "string") {
+    return new ExcursorError(
+      "upstream-unavailable",
+      `${subject}: its authorization server cannot be reached (${code}).`,
+      {
+        ...details,
+        code: "mcp_login_unreachable",
+      },
+    );
+  }
+  const text = thrown instanceof Error ? clip(thrown.message) : "for no reason that it gave.";
+  return new ExcursorError("upstream-failed", `${subject}: ${text}`, {
+    ...details,
+    hint: "If it knows no such sign-in, give it a token under headers in mcp.json.",
+  });
+}
+
+/** Somebody else's words: not endless, and on one line. */
+const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

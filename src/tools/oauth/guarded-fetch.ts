@@ -1,0 +1,129 @@
+import { lookup as resolve } from "node:dns";
+import { lookup } from "node:dns/promises";
+import { type IncomingMessage, request as requestPlain } from "node:http";
+import { request as requestSecure } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { ExcursorError } from "../../core/errors.ts";
+import { isPublicAddress } from "../../core/public-address.ts";
+
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 15_000;
+
+/**
+ * A fetch for addresses that an MCP server names: its authorization server and what that one names in turn. A server of
+ * the internet cannot send us to this machine or this network, one of this network not to this machine; only TLS, but on
+ * this machine; answers have an end, and redirects are not followed. What was looked at is what is connected to (SEC-43).
+ */
+export function createGuardedFetch(name: string, server: URL): FetchLike {
+  const refused = (url: URL, why: string) => addressRefused(name, url, why);
+  return async (given, init) => {
+    const url = new URL(given);
+    const isOwn = url.origin === server.origin;
+    const own = isOwn ? undefined : await reachOf(server);
+    const mayReach = (address: string) => own === undefined || REACH[reach(address)] >= REACH[own];
+    if (!isOwn && url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackName(url) && own === "machine"))
+      throw refused(url, "it is not https");
+    if (url.username !== "" || url.password !== "") throw refused(url, "it has credentials in it");
+    const host = bare(url);
+    if (isIP(host) && !mayReach(host)) throw refused(url, FARTHER_IN);
+    return send(
+      url,
+      init,
+      guardedLookup(mayReach, () => refused(url, FARTHER_IN)),
+      () => refused(url, "its answer has no end"),
+    );
+  };
+}
+
+type Reach = "machine" | "nobody" | "network" | "internet";
+
+/** How far around an address lies. Link-local is where clouds keep their keys: nobody is sent there. */
+const REACH: Readonly<Record<Reach, number>> = { nobody: -1, machine: 0, network: 1, internet: 2 };
+
+function reach(address: string): Reach {
+  const plain = address.replace(/^::ffff:/i, "");
+  if (isPublicAddress(plain)) return "internet";
+  if (/^(?:127\.|::1$)/.test(plain)) return "machine";
+  return /^(?:169\.254\.|fe[89ab]|0\.|::$)/i.test(plain) ? "nobody" : "network";
+}
+
+/** Where the server itself is. One that cannot be found is taken for one of the internet. */
+async function reachOf(server: URL): Promise<Reach> {
+  const found = await lookup(bare(server), { all: true }).catch(() => []);
+  const reaches = found.map(({ address }) => reach(address));
+  if (reaches.length > 0 && reaches.every((one) => one === "machine")) return "machine";
+  return reaches.length > 0 && reaches.every((one) => one !== "internet") ? "network" : "internet";
+}
+
+const bare = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
+const isLoopbackName = (url: URL): boolean => bare(url) === "localhost" || reach(bare(url)) === "machine";
+
+function guardedLookup(mayReach: (address: string) => boolean, refused: () => Error): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host, { ...options, all: true }, (error, found) => {
+      if (error) callback(error, "");
+      else if (!found.every(({ address }) => mayReach(address))) callback(refused(), "");
+      else if (options.all) callback(null, found);
+      else callback(null, found[0]?.address ?? "", found[0]?.family);
+    });
+  };
+}
+
+async function send(
+  url: URL,
+  init: Parameters<FetchLike>[1],
+  guarded: LookupFunction,
+  tooLong: () => Error,
+): Promise<Response> {
+  // The standard class puts body and headers into the forms that Node's own request takes.
+  const asked = new Request(url, { method: init?.method ?? "GET", ...pick(init) });
+  const body = asked.body ? Buffer.from(await asked.arrayBuffer()) : undefined;
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(init?.signal ? [init.signal] : [])]);
+  const answer = await new Promise<IncomingMessage>((onAnswer, onError) => {
+    const request = (url.protocol === "https:" ? requestSecure : requestPlain)(
+      url,
+      {
+        method: asked.method,
+        headers: Object.fromEntries(asked.headers),
+        lookup: guarded,
+        signal,
+        agent: false,
+      },
+      onAnswer,
+    );
+    request.on("error", onError).end(body);
+  });
+  const text = await readBounded(answer, tooLong);
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(answer.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  const status = answer.statusCode ?? 502;
+  const hasNoBody = [101, 204, 205, 304].includes(status);
+  return new Response(hasNoBody ? null : text, { status, headers });
+}
+
+const pick = (init: Parameters<FetchLike>[1]): RequestInit => ({
+  ...(init?.headers && { headers: init.headers }),
+  ...(init?.body && { body: init.body }),
+});
+
+async function readBounded(answer: IncomingMessage, tooLong: () => Error): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+const FARTHER_IN = "it is nearer to this machine than the server itself";
+
+const addressRefused = (server: string, { host }: URL, why: string): ExcursorError =>
+  new ExcursorError("forbidden", `The MCP server "${server}" names an address at ${host} to sign in: ${why}.`, {
+    code: "mcp_oauth_address_refused",
+    hint: "If you trust it all the same, give the server a token under headers in mcp.json.",
+  });

@@ -1,0 +1,82 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Consent } from "./authorization.ts";
+
+export interface LoopbackOptions {
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Shows the page to the user. */
+  readonly show: (page: URL) => void;
+  readonly signal: AbortSignal;
+}
+
+const PATH = "/callback";
+
+/**
+ * Waits on this machine for the browser to come back (RFC 8252). Whoever does not bring the state that was sent along is
+ * told nothing and changes nothing: any page can send a browser here.
+ */
+export async function openLoopbackConsent({
+  port,
+  show,
+  signal,
+}: LoopbackOptions): Promise<Consent & { close(): void }> {
+  let expected: ((parameters: URLSearchParams) => boolean) | undefined;
+  const server = createServer((request, response) => {
+    const url = URL.parse(request.url ?? "", "http://127.0.0.1");
+    const isAnswer = request.method === "GET" && url?.pathname === PATH && expected?.(url.searchParams) === true;
+    response.writeHead(isAnswer ? 200 : 404, {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "default-src 'none'",
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-store",
+      connection: "close",
+    });
+    response.end(isAnswer ? "<!doctype html><title>Excursor</title><p>You can close this window.</p>\n" : "");
+  });
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ExcursorError("busy", `Nobody can come back to 127.0.0.1:${port} (${code ?? "unknown"}).`, {
+      code: "callback_port_taken",
+      hint: "Close what listens there, or change oauth.callbackPort in mcp.json.",
+      cause: error,
+    });
+  }
+  return {
+    redirectUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
+    async ask(page, state) {
+      const answer = new Promise<URLSearchParams>((resolve) => {
+        expected = (parameters) => {
+          const isOurs = parameters.getAll("state").length === 1 && parameters.get("state") === state;
+          if (isOurs) resolve(parameters);
+          return isOurs;
+        };
+      });
+      show(page);
+      const parameters = await Promise.race([answer, rejectOnAbort(signal)]);
+      const [code, iss] = [parameters.get("code"), parameters.get("iss")];
+      if (code !== null && code !== "") return { code, ...(iss !== null && { iss }) };
+      // Its description is anybody's text, its code is one of a few words.
+      const reason = /^[a-z_]{1,40}$/.exec(parameters.get("error") ?? "")?.[0] ?? "no code came back";
+      throw new ExcursorError("forbidden", `The sign-in was refused: ${reason}.`, {
+        code: "mcp_login_refused",
+        hint: null,
+      });
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
