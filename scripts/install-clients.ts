@@ -27,7 +27,7 @@ const CLIENTS: Packages = {
 
 /** Other people's MCP servers, for the hub, and the suite that judges clients. */
 const MCP_SERVERS: Packages = {
-  "@modelcontextprotocol/conformance": { version: "0.1.16" },
+  "@modelcontextprotocol/conformance": { version: "0.2.0-alpha.12" },
   "@modelcontextprotocol/server-everything": { version: "2026.8.31" },
   "@modelcontextprotocol/server-filesystem": { version: "2026.8.31" },
   "@modelcontextprotocol/server-memory": { version: "2026.8.31" },

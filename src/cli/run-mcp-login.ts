@@ -76,7 +76,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
 async function signIn(connection: Connection, authorization: Authorization | undefined): Promise<void> {
   await connection.connect();
   if ((await authorization?.token()) !== undefined) return;
-  await authorization?.renew({ type: "login", scope: undefined, resourceMetadataUrl: undefined }, undefined);
+  await authorization?.renew({ type: "login", scope: undefined, resourceMetadataUrl: undefined }, undefined, false);
 }
 
 function serverToSignInTo(name: string): HttpServer {

@@ -116,11 +116,11 @@ export class Connection {
     try {
       link = await abortable(this.#ready(), signal);
       try {
-        return await link.call(tool, args, { signal, onProgress });
+        return await link.call(this.#known(tool), args, { signal, onProgress });
       } catch (error) {
         if (!link.hasLostSession(error)) throw error;
         link = await abortable(this.#replace(link), signal);
-        return await link.call(tool, args, { signal, onProgress });
+        return await link.call(this.#known(tool), args, { signal, onProgress });
       }
     } catch (error) {
       if (clock.signal.aborted) throw clock.signal.reason;
@@ -233,6 +233,10 @@ export class Connection {
     } catch (error) {
       this.#options.onTrouble(this.#errorOf(error, "the list of its tools"));
     }
+  }
+
+  #known(tool: string): Pick<ServerTool, "name" | "schema"> {
+    return this.#list.tools.find(({ name }) => name === tool) ?? { name: tool, schema: {} };
   }
 
   #errorOf(thrown: unknown, doing: string): ExcursorError {

@@ -21,6 +21,7 @@ import type { HttpServer, ServerConfig } from "./server-config.ts";
 import { messageTooLarge } from "./server-errors.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 import type { TailText } from "./tail-text.ts";
+import type { ServerTool } from "./tool-list.ts";
 
 export interface LinkOptions {
   readonly server: ServerConfig;
@@ -119,7 +120,7 @@ export class Link {
   }
 
   async call(
-    name: string,
+    { name, schema }: Pick<ServerTool, "name" | "schema">,
     args: JsonObject,
     { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
   ): Promise<CallToolResult> {
@@ -127,7 +128,12 @@ export class Link {
     const timeout = this.#limits.callTotalMs + 1000;
     this.#callsUnderWay++;
     try {
-      return await this.client.callTool({ name, arguments: { ...args } }, { signal, timeout, onprogress: onProgress });
+      // By its schema the SDK knows which arguments are headers, too.
+      const toolDefinition = { name, inputSchema: { ...schema, type: "object" as const } };
+      return await this.client.callTool(
+        { name, arguments: { ...args } },
+        { signal, timeout, onprogress: onProgress, toolDefinition },
+      );
     } finally {
       this.#callsUnderWay--;
       this.#closeIfDone();

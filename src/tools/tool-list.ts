@@ -2,6 +2,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import type { JsonObject } from "../core/turn.ts";
 import type { HubLimits } from "./limits.ts";
+import { headerFault } from "./parameter-headers.ts";
 
 /** A tool as its server describes it. */
 export interface ServerTool {
@@ -30,6 +31,8 @@ export async function listTools(client: Client, limits: HubLimits): Promise<Tool
   const tools: ServerTool[] = [];
   const problems: string[] = [];
   const names = new Set<string>();
+  // Programs get no headers, and the older era knows none.
+  const hasHeaders = client.getProtocolEra() === "modern";
   let cursor: string | undefined;
   let seen = 0;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
@@ -39,6 +42,11 @@ export async function listTools(client: Client, limits: HubLimits): Promise<Tool
       const place = `tools[${seen++}]`;
       const tool = readTool(entry, place, limits, problems);
       if (!tool) continue;
+      const fault = hasHeaders ? headerFault(tool.schema) : undefined;
+      if (fault !== undefined) {
+        problems.push(`${place}.inputSchema${fault}, for "${tool.name}"`);
+        continue;
+      }
       if (names.has(tool.name)) problems.push(`${place}.name: "${tool.name}" is there twice`);
       else if (tools.length === limits.tools)
         return { tools, problems: [...problems, `more than ${limits.tools} tools`] };

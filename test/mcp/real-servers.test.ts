@@ -2,9 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
-import { CLIENTS_FOLDER } from "../../scripts/install-clients.ts";
 import { createHub } from "../../src/tools/hub.ts";
 import { readToolResult } from "../../src/tools/tool-result.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
@@ -182,23 +180,4 @@ it("with more tools than a model should read, it searches and calls", async () =
   const args = { path: join(folder, "x.txt"), content: "by search" };
   expect((await box.call("hub_call", { name: "fs__write_file", arguments: args }, context)).isError).toBe(false);
   expect(readFileSync(join(folder, "x.txt"), "utf8")).toBe("by search");
-});
-
-describe("the conformance suite's scenarios for clients", () => {
-  it.each(["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"])("%s", (scenario) => {
-    const client = fileURLToPath(new URL("support/conformance-client.ts", import.meta.url));
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      [
-        `${CLIENTS_FOLDER}/node_modules/@modelcontextprotocol/conformance/dist/index.js`,
-        "client",
-        "--command",
-        `${process.execPath} ${client}`,
-        "--scenario",
-        scenario,
-      ],
-      { encoding: "utf8", cwd: temporaryFolder() },
-    );
-    expect(stdout + stderr).toContain("OVERALL: PASSED");
-  });
 });

@@ -11,9 +11,9 @@ export interface Authorization {
   token(): Promise<string | undefined>;
   /**
    * After a request with that token was refused: gets another one, if it can. True: ask again. All who are refused at
-   * once share what the first of them gets.
+   * once share what the first of them gets. `isAgain`: what the last renewal gave was refused, too.
    */
-  renew(refusal: AccessRefusal, refused: string | undefined): Promise<boolean>;
+  renew(refusal: AccessRefusal, refused: string | undefined, isAgain: boolean): Promise<boolean>;
 }
 
 /** A person with a browser. */

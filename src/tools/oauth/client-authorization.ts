@@ -24,7 +24,8 @@ export function createClientAuthorization(
   let renewal: Promise<boolean> | undefined;
   return {
     token,
-    async renew({ scope, resourceMetadataUrl }, refused) {
+    async renew({ scope, resourceMetadataUrl }, refused, isAgain) {
+      if (isAgain) return false;
       const current = await token();
       if (current !== undefined && current !== refused) return true;
       const renew = async () => {

@@ -67,7 +67,9 @@ export function createUserAuthorization(
     });
 
   const ask = async (person: Consent, { resourceMetadataUrl }: AccessRefusal, scope: string | undefined) => {
-    const provider = new LoginProvider({ settings, login: await load(), redirectUrl: person.redirectUrl });
+    // The server may have moved to another authorization server meanwhile: what is known of the old one stays there.
+    const login = { ...(await load()), discovery: undefined };
+    const provider = new LoginProvider({ settings, login, redirectUrl: person.redirectUrl });
     const options = {
       serverUrl: url,
       fetchFn: guardedFetch,
@@ -89,14 +91,14 @@ export function createUserAuthorization(
 
   return {
     token: async () => (await load()).tokens?.access_token,
-    async renew(refusal, refused) {
+    async renew(refusal, refused, isAgain) {
       const login = await load();
       if (hasOther(login, refused)) return true;
       const { tokens, wantedScope } = login;
       const isScope = refusal.type === "scope";
       const asked = isScope ? [settings.scope, refusal.scope] : [settings.scope ?? refusal.scope];
       const scope = computeScopeUnion(...asked, tokens?.scope, wantedScope);
-      if (!isScope && tokens?.refresh_token !== undefined && (await refresh(refused))) return true;
+      if (!isScope && !isAgain && tokens?.refresh_token !== undefined && (await refresh(refused))) return true;
       if (consent) {
         asking ??= ask(consent, refusal, scope).finally(() => {
           asking = undefined;
