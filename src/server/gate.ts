@@ -45,12 +45,20 @@ export function createGate(options: GateOptions): Gate {
     if (page) checkPage(request, page);
     const identity = identify(request);
     if (identity.type === "wrong" && !isOpen) {
-      throw wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);
+      const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);
+      throw page ? withoutInvitation(refusal) : refusal;
     }
-    if (identity.type === "missing" && !isOpen) throw missingKey();
+    if (identity.type === "missing" && !isOpen) throw page ? withoutInvitation(missingKey()) : missingKey();
     checkContent(request);
     return identity.type === "known" ? identity.principal : undefined;
   };
+}
+
+/** Where a page is meant, who has no key is no guest that may try another one: all who are turned away get 403 (SEC-45). */
+function withoutInvitation(refusal: Refusal): Refusal {
+  if (refusal.status !== 401) return refusal;
+  const { message, code } = refusal;
+  return new Refusal(403, "forbidden", message, { code, hint: "`excursor key --bridge` prints it." });
 }
 
 function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: Limits): void {

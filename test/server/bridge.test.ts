@@ -199,8 +199,8 @@ describe("who may call the bridge (SEC-45)", () => {
     expect(await status({ origin: "https://evil.example" })).toBe(403);
     expect(await status({ origin: "null" })).toBe(403);
     expect(await status({ origin: "vscode-file://vscode-app.evil" })).toBe(403);
-    expect(await status({ origin: IDE, authorization: "Bearer wrong" })).toBe(401);
-    expect(await status({ origin: IDE, authorization: "" })).toBe(401);
+    expect(await status({ origin: IDE, authorization: "Bearer wrong" })).toBe(403);
+    expect(await status({ origin: IDE, authorization: "" })).toBe(403);
     expect(await status({ origin: IDE, "content-type": "text/plain" })).toBe(415);
     const rebound = [
       "GET /acp/health HTTP/1.1",
