@@ -5,7 +5,8 @@ import { heldBytes, type Subject, startFloor, startGateway } from "./processes.t
 import { compare, medianOf, ratioOf, type Testbed } from "./testbed.ts";
 
 const STREAMS = 1000;
-const WARM_UP = 200;
+/** Few at a time, so that no memory is left over from them; many in all, so that the compiler has done its work and had its memory. */
+const WARM_UP = { rounds: 100, streams: 50 };
 const SETTLE_MS = 500;
 const KiB = 1024;
 
@@ -28,15 +29,18 @@ export async function measureIdleStreams(bed: Testbed): Promise<BenchResult[]> {
 }
 
 async function bytesPerStream(subject: Subject): Promise<number> {
-  const warm = await openHeld(subject, WARM_UP);
-  for (const connection of warm) connection.destroy();
+  for (let round = 0; round < WARM_UP.rounds; round++) close(await openHeld(subject, WARM_UP.streams));
   await sleep(SETTLE_MS);
   const before = await heldBytes(subject);
   const connections = await openHeld(subject, STREAMS);
   await sleep(SETTLE_MS);
   const held = (await heldBytes(subject)) - before;
-  for (const connection of connections) connection.destroy();
+  close(connections);
   return held / STREAMS;
+}
+
+function close(connections: readonly Connection[]): void {
+  for (const connection of connections) connection.destroy();
 }
 
 function openHeld(subject: Subject, count: number): Promise<Connection[]> {

@@ -35,7 +35,8 @@ export interface AnswerParts {
 export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]> {
   readonly #parts: AnswerParts;
   readonly #said: AssistantPart[] = [];
-  readonly #text = new GatheredText();
+  /** Only where it is remembered. */
+  #text: GatheredText | undefined;
   #live: LiveRun | undefined;
   #source: AsyncIterator<readonly TurnEvent[]> | undefined;
   #isResumed = false;
@@ -126,11 +127,16 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
 
   #remember(events: readonly TurnEvent[]): void {
     for (const event of events) {
-      if (event.type === "text") this.#text.add(event.text);
+      if (event.type === "text") this.#heard(event.text);
       if (event.type !== "tool-call") continue;
       this.#takeText();
       this.#said.push(event);
     }
+  }
+
+  #heard(text: string): void {
+    this.#text ??= new GatheredText();
+    this.#text.add(text);
   }
 
   #answer(): AssistantMessage {
@@ -139,7 +145,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   }
 
   #takeText(): void {
-    const text = this.#text.take();
+    const text = this.#text?.take() ?? "";
     if (text !== "") this.#said.push({ type: "text", text });
   }
 }

@@ -27,15 +27,12 @@ export interface LogOptions {
   readonly isPretty: boolean;
 }
 
-/** The one sink of log text: every line passes the redactor here, whole, as it will be written. */
+/** The one sink of log text: all of it passes the redactor here, in whole lines, as it will be written. */
 export function createLog({ level, redactor, write, isPretty }: LogOptions): Log {
-  const gathered: GatheredWriter = gatherWrites(write);
-  const sink = {
-    write(line: string) {
-      const safe = redactor.redact(escapeControls(line));
-      gathered.write(isPretty ? formatLine(safe) : safe);
-    },
-  };
+  const gathered: GatheredWriter = gatherWrites((lines) => {
+    const safe = redactor.redact(escapeControls(lines));
+    write(isPretty ? safe.replace(/.+\n/g, formatLine) : safe);
+  });
   const logger: Logger = pino(
     {
       level,
@@ -43,7 +40,7 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
       timestamp: createLogTime(),
       formatters: { level: (label) => ({ level: label }) },
     },
-    sink,
+    gathered,
   );
   return {
     debug: (fields, message) => logger.debug(fields, message),

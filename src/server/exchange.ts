@@ -39,7 +39,7 @@ export class Exchange {
   /** Who asks; the gate sets it. */
   principal: Principal | undefined;
   /** How to make a dead client notice itself once the answer has begun; a stream sets it. */
-  probe: () => void = () => {};
+  probe: (() => void) | undefined;
   readonly redact: (text: string) => string;
   readonly #abort = new AbortController();
   readonly #bytesBefore: number;
@@ -50,12 +50,7 @@ export class Exchange {
     this.redact = redact;
     this.id = requestId(request);
     this.#bytesBefore = request.socket.bytesWritten;
-    watchClient(
-      request,
-      response,
-      () => this.probe(),
-      () => this.cancel(clientGone()),
-    );
+    watchClient(this);
   }
 
   /** Aborted when nobody waits for the answer any more, with the reason. */
@@ -79,6 +74,11 @@ export class Exchange {
 
   cancel(reason: ExcursorError): void {
     this.#abort.abort(reason);
+  }
+
+  /** The client cannot be answered any more. */
+  gone(): void {
+    this.cancel(new ExcursorError("canceled", "The client went away.", { code: "client_gone" }));
   }
 
   /** The error that really ended this exchange: a cancelled answer fails with what it was cancelled for. */
@@ -125,5 +125,3 @@ function requestId({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
 }
-
-const clientGone = () => new ExcursorError("canceled", "The client went away.", { code: "client_gone" });

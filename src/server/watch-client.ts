@@ -3,28 +3,33 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 /** When to look, after the client has said its last word, whether it still listens. */
 const PROBE_DELAYS_MS = [0, 2, 20, 40, 100, 400, 1000, 4000];
 
+/** Somebody who waits for an answer. */
+export interface Waiting {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Writes something that means nothing, once the answer has begun. */
+  readonly probe: (() => void) | undefined;
+  gone(): void;
+}
+
 /**
- * Calls `onGone` as soon as the client cannot be answered any more.
+ * Calls `gone` as soon as the client cannot be answered any more.
  *
  * A client that closes its side may only have finished asking, and must be answered. It may also be gone: the kernel
  * tells these apart no sooner than something is sent. So something is: an interim response (102), which commits nothing,
  * or whatever `probe` writes once the answer has begun. The first one makes a dead peer object, the second meets the
  * objection.
  */
-export function watchClient(
-  request: IncomingMessage,
-  response: ServerResponse,
-  probe: () => void,
-  onGone: () => void,
-): void {
+export function watchClient(waiting: Waiting): void {
   let timer: NodeJS.Timeout | undefined;
+  const { request, response } = waiting;
   const { socket } = request;
   const onFinishedAsking = () => {
     // Older clients know no interim responses.
     if (request.httpVersion !== "1.1") return;
     let turn = 0;
     const look = () => {
-      if (response.headersSent) probe();
+      if (response.headersSent) waiting.probe?.();
       else response.writeProcessing();
       const delay = PROBE_DELAYS_MS[++turn];
       if (delay !== undefined) timer = setTimeout(look, delay).unref();
@@ -36,6 +41,6 @@ export function watchClient(
   response.on("close", () => {
     socket.off("end", onFinishedAsking);
     clearTimeout(timer);
-    if (!response.writableFinished) onGone();
+    if (!response.writableFinished) waiting.gone();
   });
 }

@@ -15,28 +15,42 @@ export interface BidiRunOptions {
   /** As {@link file://./headers.ts} makes them for `run`, with the request id. */
   readonly headers: Readonly<Record<string, string>>;
   readonly listener: RunListener;
-  readonly signal?: AbortSignal;
   readonly limits?: Partial<WireLimits>;
 }
 
 /** A run as one bidirectional stream of frames. Cancelling resets the stream with CANCEL. */
-export function openBidiRun(options: BidiRunOptions): RunStream {
-  const { transport, origin, path = RUN_PATH, headers, listener, signal } = options;
-  const request = { origin, path, headers, isLongLived: true };
-  const reader = new RunReader({
-    transport,
-    request,
-    listener,
-    signal,
-    limits: wireLimits(options.limits),
-    onDrain: () => listener.drain?.(),
-  });
-  return {
-    requestId: headers["x-request-id"] ?? "",
-    send: (payload) => reader.isOver || reader.exchange.write(encodeFrame(payload)),
-    pause: () => reader.pause(),
-    resume: () => reader.resume(),
-    closeSend: () => reader.exchange.end(),
-    cancel: () => reader.cancel(),
-  };
+export class BidiRun implements RunStream {
+  readonly requestId: string;
+  readonly #reader: RunReader;
+
+  constructor({ transport, origin, path = RUN_PATH, headers, listener, limits }: BidiRunOptions) {
+    this.requestId = headers["x-request-id"] ?? "";
+    this.#reader = new RunReader({
+      transport,
+      request: { origin, path, headers, isLongLived: true },
+      listener,
+      limits: wireLimits(limits),
+      onDrain: listener.drain && (() => listener.drain?.()),
+    });
+  }
+
+  send(payload: Uint8Array): boolean {
+    return this.#reader.isOver || this.#reader.exchange.write(encodeFrame(payload));
+  }
+
+  pause(): void {
+    this.#reader.pause();
+  }
+
+  resume(): void {
+    this.#reader.resume();
+  }
+
+  closeSend(): void {
+    this.#reader.exchange.end();
+  }
+
+  cancel(): void {
+    this.#reader.cancel();
+  }
 }

@@ -14,6 +14,7 @@ export interface EndOfStream {
  * that cannot be read is an error of the stream.
  */
 export function parseEndOfStream(payload: Uint8Array): EndOfStream {
+  if (isEmptyObject(payload)) return ENDED;
   let end: Readonly<{ error?: unknown; metadata?: unknown }> | undefined;
   try {
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("utf8");
@@ -26,6 +27,12 @@ export function parseEndOfStream(payload: Uint8Array): EndOfStream {
   if (end.error === undefined || end.error === null) return { error: undefined, metadata };
   return { error: fromConnectError(end.error, { metadata, fallback: CONNECT_CODES.unknown }), metadata };
 }
+
+const ENDED: EndOfStream = { error: undefined, metadata: Object.freeze(Object.create(null)) };
+
+/** `{}`, which is what nearly all of them say. */
+const isEmptyObject = (payload: Uint8Array): boolean =>
+  payload.length === 2 && payload[0] === 0x7b && payload[1] === 0x7d;
 
 function parseMetadata(value: unknown): Metadata {
   const metadata: Record<string, readonly string[]> = Object.create(null);

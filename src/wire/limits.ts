@@ -76,6 +76,6 @@ const DEFAULT_LIMITS: WireLimits = {
 };
 
 /** The defaults, with what the user wants otherwise. */
-export function wireLimits(overrides: Partial<WireLimits> = {}): WireLimits {
-  return { ...DEFAULT_LIMITS, ...overrides };
+export function wireLimits(overrides?: Partial<WireLimits>): WireLimits {
+  return overrides ? { ...DEFAULT_LIMITS, ...overrides } : DEFAULT_LIMITS;
 }

@@ -6,10 +6,10 @@ import type { WireLimits } from "./limits.ts";
 
 export interface MessageSink {
   message(payload: Uint8Array): void;
-  /** The end frame came. Either this or {@link fail} is the last that a sink hears. */
-  end(end: EndOfStream): void;
+  /** The end frame came. Either this or {@link broken} is the last that a sink hears. */
+  ended(end: EndOfStream): void;
   /** The stream cannot be read any further. */
-  fail(error: ExcursorError): void;
+  broken(error: ExcursorError): void;
 }
 
 /** Where the bytes come from. */
@@ -55,24 +55,32 @@ export class MessageStream {
   }
 
   push(chunk: Uint8Array): void {
-    this.#attempt(() => this.#decoder.push(chunk, this.#onFrame), this.fail);
+    try {
+      this.#decoder.push(chunk, this.#onFrame);
+    } catch (error) {
+      // A sink that throws fails its own stream, not the process.
+      this.fail(ExcursorError.from(error));
+    }
   }
 
   /** The source has no more bytes: without an end frame before, that is an error. */
   finish(): void {
-    this.#attempt(() => {
+    let failure = new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
+      code: "stream_truncated",
+    });
+    try {
       this.#decoder.finish();
-      throw new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
-        code: "stream_truncated",
-      });
-    }, this.fail);
+    } catch (error) {
+      failure = ExcursorError.from(error);
+    }
+    this.fail(failure);
   }
 
   /** The source has failed. What came before that is delivered first, and an end frame among it counts. */
-  readonly fail = (error: ExcursorError): void => {
+  fail(error: ExcursorError): void {
     this.#failure ??= error;
     this.#drain();
-  };
+  }
 
   pause(): void {
     this.#isPaused = true;
@@ -115,10 +123,8 @@ export class MessageStream {
       .finally(() => {
         this.#isInflating = false;
       })
-      .then(
-        (inflated) => this.#attempt(() => this.#deliver(flags, inflated), this.#failNow),
-        (error) => this.#failNow(error),
-      )
+      .then((inflated) => this.#deliver(flags, inflated))
+      .catch((error) => this.#failNow(error))
       .then(() => this.#drain());
   }
 
@@ -129,37 +135,30 @@ export class MessageStream {
       return;
     }
     this.stop();
-    this.#sink.end(parseEndOfStream(payload));
+    this.#sink.ended(parseEndOfStream(payload));
   }
 
   #drain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#attempt(() => {
+    try {
       while (!this.#isPaused && !this.#isInflating) {
         const frame = this.#waiting.shift();
         if (!frame) break;
         this.#inflate(...frame);
       }
-    }, this.#failNow);
+    } catch (error) {
+      this.#failNow(error);
+    }
     this.#isDraining = false;
     if (this.#isPaused || this.#isInflating || this.#isOver) return;
     if (this.#failure) this.#failNow(this.#failure);
     else this.#source.resume();
   }
 
-  /** A sink that throws fails its own stream, not the process. */
-  #attempt(step: () => void, fail: (error: ExcursorError) => void): void {
-    try {
-      step();
-    } catch (error) {
-      fail(ExcursorError.from(error));
-    }
-  }
-
-  readonly #failNow = (error: ExcursorError): void => {
+  #failNow(error: unknown): void {
     if (this.#isOver) return;
     this.stop();
-    this.#sink.fail(error);
-  };
+    this.#sink.broken(ExcursorError.from(error));
+  }
 }

@@ -1,9 +1,10 @@
 import { ExcursorError } from "../core/errors.ts";
 import { BodyCollector } from "./body.ts";
+import type { EndOfStream } from "./end-of-stream.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
 import { fromFailedResponse, mediaType, wrongContentType } from "./http-errors.ts";
 import type { WireLimits } from "./limits.ts";
-import { MessageStream } from "./message-stream.ts";
+import { type MessageSink, MessageStream } from "./message-stream.ts";
 import type { RunEnd, RunListener } from "./run-stream.ts";
 
 export interface ReaderOptions {
@@ -11,9 +12,8 @@ export interface ReaderOptions {
   readonly request: HttpRequest;
   readonly listener: RunListener;
   readonly limits: WireLimits;
-  readonly signal?: AbortSignal | undefined;
   /** The exchange takes more of the request's body again. */
-  readonly onDrain?: () => void;
+  readonly onDrain?: (() => void) | undefined;
   /** The run is over; its listener hears that next. */
   readonly onOver?: () => void;
 }
@@ -27,7 +27,7 @@ export interface ReaderOptions {
  *        │ other status   ▼
  *        └─▶ refused ──▶ over (the exchange is aborted)
  */
-export class RunReader implements HttpHandler {
+export class RunReader implements HttpHandler, MessageSink {
   readonly exchange: HttpExchange;
   readonly #options: ReaderOptions;
   #state:
@@ -44,8 +44,6 @@ export class RunReader implements HttpHandler {
     this.#timer = this.#after(options.limits.headersTimeoutMs, () =>
       this.fail(timedOut("headers_timeout", "The backend did not answer in time."), true),
     );
-    if (options.signal?.aborted) process.nextTick(this.cancel);
-    else options.signal?.addEventListener("abort", this.cancel, { once: true });
   }
 
   get isOver(): boolean {
@@ -67,11 +65,11 @@ export class RunReader implements HttpHandler {
     this.#state.messages.resume();
   }
 
-  readonly cancel = (): void => {
+  cancel(): void {
     // Most runs are cancelled when they are over, and an error costs a stack.
     if (this.isOver) return;
     this.close(new ExcursorError("canceled", "The request was cancelled."));
-  };
+  }
 
   /** Ends the run with an error of this side's making. */
   close(error: ExcursorError, reached = true): void {
@@ -91,11 +89,7 @@ export class RunReader implements HttpHandler {
     }
     const { listener, limits } = this.#options;
     const encoding = head.headers["connect-content-encoding"];
-    const messages = new MessageStream(limits, encoding, this.exchange, {
-      message: (payload) => listener.message(payload),
-      end: ({ error, metadata }) => this.#ended(error, { metadata, reached: true }),
-      fail: (error) => this.close(error),
-    });
+    const messages = new MessageStream(limits, encoding, this.exchange, this);
     this.#state = { at: "reading", messages };
     clearTimeout(this.#timer);
     if (this.#isPaused) messages.pause();
@@ -135,16 +129,24 @@ export class RunReader implements HttpHandler {
     else clearTimeout(this.#timer);
   }
 
+  broken(error: ExcursorError): void {
+    this.close(error);
+  }
+
   #refuse(head: ResponseHead, body: BodyCollector): void {
     this.close(fromFailedResponse(head, body.bytes()));
   }
 
+  message(payload: Uint8Array): void {
+    this.#options.listener.message(payload);
+  }
+
   /** The backend said how it went. What is left is to let it close the stream, but not for ever. */
-  #ended(error: ExcursorError | undefined, end: RunEnd): void {
+  ended({ error, metadata }: EndOfStream): void {
     const { exchange } = this;
     exchange.end();
     exchange.resume();
-    this.#finish(error, end);
+    this.#finish(error, { metadata, reached: true });
     this.#timer = this.#after(this.#options.limits.lingerMs, () => exchange.abort());
   }
 
@@ -152,8 +154,7 @@ export class RunReader implements HttpHandler {
     if (this.#state.at === "reading") this.#state.messages.stop();
     this.#state = { at: "over" };
     clearTimeout(this.#timer);
-    const { signal, onOver, listener } = this.#options;
-    signal?.removeEventListener("abort", this.cancel);
+    const { onOver, listener } = this.#options;
     onOver?.();
     listener.done(error, end);
   }

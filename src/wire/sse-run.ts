@@ -23,7 +23,6 @@ export interface SseRunOptions {
   /** Others, once an append was refused with 401; undefined if there are none. */
   readonly renewAppendHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
   readonly listener: RunListener;
-  readonly signal?: AbortSignal;
   readonly limits?: Partial<WireLimits>;
   /** Default: 16. */
   readonly maxAppendsInFlight?: number;
@@ -41,7 +40,7 @@ export interface SseRunOptions {
  * fails after the run's end is nobody's business.
  */
 export function openSseRun(options: SseRunOptions): RunStream {
-  const { transport, origin, requestId, listener, signal } = options;
+  const { transport, origin, requestId, listener } = options;
   const limits = wireLimits(options.limits);
   let isSendClosed = false;
 
@@ -67,7 +66,6 @@ export function openSseRun(options: SseRunOptions): RunStream {
     request: { origin, path: RUN_SSE_PATH, headers, isLongLived: true },
     listener,
     limits,
-    signal,
     onOver: () => appends.stop(),
   });
   reader.exchange.write(question);

@@ -19,7 +19,7 @@ import {
   type StreamUnifiedChatResponseWithTools,
   StreamUnifiedChatResponseWithToolsSchema,
 } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
-import { openBidiRun } from "../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../src/wire/bidi-run.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/envelope.ts";
 import { callHeaders } from "../../src/wire/headers.ts";
 import { createSessionPool } from "../../src/wire/session-pool.ts";
@@ -123,7 +123,7 @@ describe("StreamUnifiedChatWithTools", () => {
             create(StreamUnifiedChatRequestWithToolsSchema, { request }),
           ),
         );
-      const stream = openBidiRun({
+      const stream = new BidiRun({
         transport: pool,
         origin: sim.url,
         path: "/aiserver.v1.ChatService/StreamUnifiedChatWithTools",
@@ -171,7 +171,7 @@ describe("StreamUnifiedChatWithTools", () => {
     const { sim } = await setUp("h2");
     const pool = createSessionPool();
     const error = await new Promise<unknown>((resolve) => {
-      const stream = openBidiRun({
+      const stream = new BidiRun({
         transport: pool,
         origin: sim.url,
         path: "/aiserver.v1.ChatService/StreamUnifiedChatWithTools",

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openBidiRun } from "../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../src/wire/bidi-run.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/envelope.ts";
 import type { WireLimits } from "../../src/wire/limits.ts";
 import { createSessionPool, type SessionPool } from "../../src/wire/session-pool.ts";
@@ -46,10 +46,10 @@ async function nodeServer(
   return [`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server];
 }
 
-function start(origin: string, limits: Partial<WireLimits> = {}, signal?: AbortSignal) {
+function start(origin: string, limits: Partial<WireLimits> = {}) {
   const listener = new Recorder();
   const headers = { "x-request-id": "r1", "content-type": "application/connect+proto", authorization: "Bearer s3cret" };
-  const run = openBidiRun({ transport: pool, origin, headers, listener, limits, ...(signal && { signal }) });
+  const run = new BidiRun({ transport: pool, origin, headers, listener, limits });
   return { run, listener };
 }
 
@@ -339,18 +339,6 @@ describe("REL-05, REL-06: giving up", () => {
     if (when !== "before the connection") {
       await vi.waitFor(() => expect(server.connections[0]?.resets).toEqual([[1, 8]]));
     }
-    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ streams: 0, waiting: 0 }));
-  });
-
-  test("an AbortSignal is a cancel, also one that was aborted before", async () => {
-    const [origin] = await rawServer(() => {});
-    const controller = new AbortController();
-    const first = start(origin, {}, controller.signal);
-    controller.abort();
-    expect(await first.listener.result()).toBe("canceled");
-    const second = start(origin, {}, controller.signal);
-    expect(second.listener.outcomes).toEqual([]);
-    expect(await second.listener.result()).toBe("canceled");
     await vi.waitFor(() => expect(pool.stats()).toMatchObject({ streams: 0, waiting: 0 }));
   });
 

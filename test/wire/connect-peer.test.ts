@@ -9,7 +9,7 @@ import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/ge
 import { AgentService } from "../../src/gen/agent/v1/service_pb.ts";
 import { BidiService } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { ErrorDetailsSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { openBidiRun } from "../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../src/wire/bidi-run.ts";
 import { decodeDelta } from "../../src/wire/fast-delta.ts";
 import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
 import { callHeaders } from "../../src/wire/headers.ts";
@@ -129,7 +129,7 @@ test.each([false, true])("a bidirectional run over h2, gzip %j", async (acceptGz
     texts.push(decodeDelta(payload)?.text ?? "?");
     if (texts.length !== 2) run.send(heartbeat);
   };
-  const run = openBidiRun({
+  const run = new BidiRun({
     transport: transports.h2,
     origin: origins.h2,
     headers: callHeaders("run", { token: "t", requestId: "r", acceptGzip }),

@@ -34,11 +34,11 @@ function setUp({ limits, encoding, onMessage }: Setup = {}) {
       events.push(text);
       onMessage?.(text);
     },
-    end({ error }) {
+    ended({ error }) {
       events.push(`end ${error?.code ?? "ok"}`);
       resolve();
     },
-    fail({ code }) {
+    broken({ code }) {
       events.push(`fail ${code}`);
       resolve();
     },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ExcursorError } from "../../src/core/errors.ts";
 import { encodeFrame, FLAG_END } from "../../src/wire/envelope.ts";
 import type { HttpHandler, HttpTransport } from "../../src/wire/http.ts";
 import { wireLimits } from "../../src/wire/limits.ts";
@@ -120,7 +121,7 @@ describe("order", () => {
     reader.pause();
     peer.data(text("a"));
     peer.data(text("b"));
-    peer.fail(Object.assign(new Error("broken"), { code: "broken" }) as never, true);
+    peer.fail(new ExcursorError("upstream-unavailable", "It broke.", { code: "broken" }), true);
     expect([listener.messages, outcome()]).toEqual([[], []]);
     reader.resume();
     expect([listener.messages, outcome()]).toEqual([["a", "b"], ["broken"]]);

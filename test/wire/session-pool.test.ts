@@ -3,7 +3,7 @@ import { createSecureServer, createServer, type Http2Server, type ServerHttp2Ses
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { openBidiRun } from "../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../src/wire/bidi-run.ts";
 import { encodeFrame, FLAG_END } from "../../src/wire/envelope.ts";
 import type { WireLimits } from "../../src/wire/limits.ts";
 import { createSessionPool, type SessionPool } from "../../src/wire/session-pool.ts";
@@ -55,7 +55,7 @@ async function listen(server: Http2Server, scheme = "http"): Promise<string> {
 
 function start(transport: SessionPool, origin: string) {
   const listener = new Recorder();
-  const run = openBidiRun({ transport, origin, headers: {}, listener });
+  const run = new BidiRun({ transport, origin, headers: {}, listener });
   run.send(Buffer.from("q"));
   return { run, listener };
 }

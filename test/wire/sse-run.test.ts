@@ -251,13 +251,6 @@ describe("giving up and holding back", () => {
     expect(listener.outcomes).toHaveLength(1);
   });
 
-  test("an AbortSignal is a cancel", async () => {
-    const controller = new AbortController();
-    const { listener } = start({ signal: controller.signal });
-    controller.abort();
-    expect(await listener.result()).toBe("canceled");
-  });
-
   test("REL-04: a paused reader stops the backend within bounds", async () => {
     let written = 0;
     server.onDownload = (response) => {

@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { ToolMessage, Turn } from "../../core/turn.ts";
-import { openBidiRun } from "../../wire/bidi-run.ts";
+import { BidiRun } from "../../wire/bidi-run.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import type { RunStream } from "../../wire/run-stream.ts";
 import type { LegacyEvent, LegacyProtocol } from "./protocol.ts";
@@ -90,7 +90,7 @@ export class LegacyRun implements Run {
   ): void {
     if (this.#isOver) return;
     let hasBegun = false;
-    this.#stream = openBidiRun({
+    this.#stream = new BidiRun({
       transport,
       origin,
       path: protocol.path,

@@ -35,10 +35,13 @@ export const serialized = (value: Uint8Array): Field => ({ tag: 0, value, bytes:
 
 /** The message that has these fields. */
 export function encodeFields(...fields: readonly Field[]): Uint8Array {
+  if (fields.length === 0) return NOTHING;
   const out = Buffer.allocUnsafe(sizeOf(fields));
   writeFields(fields, out, 0);
   return out;
 }
+
+const NOTHING = new Uint8Array(0);
 
 const LENGTH_DELIMITED = 2;
 

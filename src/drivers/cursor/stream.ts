@@ -1,6 +1,6 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
-import { openBidiRun } from "../../wire/bidi-run.ts";
+import { BidiRun } from "../../wire/bidi-run.ts";
 import { type Caller, callHeaders } from "../../wire/headers.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import type { RunListener, RunStream } from "../../wire/run-stream.ts";
@@ -44,7 +44,7 @@ export class AgentStream {
     this.#heartbeat = setInterval(() => this.send({ case: "clientHeartbeat", value: {} }), HEARTBEAT_MS);
     this.#stream =
       transport === "h2"
-        ? openBidiRun({ transport: transports.h2, origin, headers: callHeaders("run", caller), listener: guarded })
+        ? new BidiRun({ transport: transports.h2, origin, headers: callHeaders("run", caller), listener: guarded })
         : openSseRun({
             transport: transports.h1,
             origin,

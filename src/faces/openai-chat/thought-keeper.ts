@@ -9,7 +9,8 @@ const MAX_LENGTH = 1024 * 1024;
 export class ThoughtKeeper {
   readonly #thoughts: Thoughts;
   readonly #principalId: string;
-  #text = new GatheredText();
+  /** Not there before the first: most answers are not thought about, or not seen to be. */
+  #text: GatheredText | undefined;
   #length = 0;
 
   constructor(thoughts: Thoughts, principalId: string) {
@@ -19,13 +20,14 @@ export class ThoughtKeeper {
 
   take(text: string): void {
     this.#length += text.length;
+    this.#text ??= new GatheredText();
     if (this.#length <= MAX_LENGTH) this.#text.add(text);
     else this.#text.take();
   }
 
   /** The block is over, and nobody needs it. */
   forget(): void {
-    this.#text = new GatheredText();
+    this.#text = undefined;
     this.#length = 0;
   }
 
@@ -33,7 +35,7 @@ export class ThoughtKeeper {
   end(signature: string | undefined): string {
     const id = randomBytes(12).toString("hex");
     if (this.#length <= MAX_LENGTH) {
-      this.#thoughts.keep(this.#principalId, id, { text: this.#text.take(), signature });
+      this.#thoughts.keep(this.#principalId, id, { text: this.#text?.take() ?? "", signature });
     }
     this.forget();
     return id;

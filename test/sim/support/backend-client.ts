@@ -14,7 +14,7 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../../src/gen/agent/v1/run_pb.ts";
-import { openBidiRun } from "../../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../../src/wire/bidi-run.ts";
 import { decodeMessage } from "../../../src/wire/decode-message.ts";
 import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
 import { callHeaders } from "../../../src/wire/headers.ts";
@@ -165,7 +165,7 @@ export class BackendClient {
     const requestId = randomUUID();
     const caller = { token, requestId };
     const rest = { origin, listener, limits, ...(signal ? { signal } : {}) };
-    if (transport === "h2") return openBidiRun({ transport: this.#pool, headers: callHeaders("run", caller), ...rest });
+    if (transport === "h2") return new BidiRun({ transport: this.#pool, headers: callHeaders("run", caller), ...rest });
     const headers = callHeaders("run-sse", caller);
     const appendHeaders = callHeaders("append", caller);
     return openSseRun({ transport: this.#http1, requestId, headers, appendHeaders, ...rest });

@@ -1,7 +1,7 @@
 /** A process that opens one run and closes nothing: whether it exits shows what a pool keeps alive. */
-import { openBidiRun } from "../../../src/wire/bidi-run.ts";
+import { BidiRun } from "../../../src/wire/bidi-run.ts";
 import { createSessionPool } from "../../../src/wire/session-pool.ts";
 
 const [, , origin = ""] = process.argv;
 const listener = { message: () => {}, done: () => {} };
-openBidiRun({ transport: createSessionPool(), origin, headers: {}, listener }).send(new Uint8Array(1));
+new BidiRun({ transport: createSessionPool(), origin, headers: {}, listener }).send(new Uint8Array(1));

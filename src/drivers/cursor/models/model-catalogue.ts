@@ -43,13 +43,13 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
     },
     async resolve({ id, effort }, credential) {
       let account = await cache.any(credential);
+      if (account.models.length === 0) return asNamed(id);
       let found = findModel(account.names, id);
-      if (!found && account.models.length > 0) {
+      if (!found) {
         account = await cache.current(credential, RECHECK_MS);
         found = findModel(account.names, id);
       }
       if (found) return resolveModel(found, effort, preferredEncoding(found.model.id));
-      if (account.models.length === 0) return asNamed(id);
       throw unknownModel(account.models, id);
     },
     remember(baseId, kind) {
