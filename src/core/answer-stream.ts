@@ -14,6 +14,8 @@ export interface AnswerParts {
   readonly resume: () => LiveRun | undefined;
   /** A new one, which is told the conversation from the transcript. */
   readonly start: () => LiveRun;
+  /** What is known before anybody has said anything. */
+  readonly first: readonly TurnEvent[];
   /** The parked one has failed before it said anything; a new one takes its place. */
   readonly onStalled: () => void;
   readonly stages: readonly Stage[];
@@ -37,6 +39,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   readonly #said: AssistantPart[] = [];
   /** Only where it is remembered. */
   #text: GatheredText | undefined;
+  #first: readonly TurnEvent[];
   #live: LiveRun | undefined;
   #source: AsyncIterator<readonly TurnEvent[]> | undefined;
   #isResumed = false;
@@ -45,6 +48,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
 
   constructor(parts: AnswerParts) {
     this.#parts = parts;
+    this.#first = parts.first;
   }
 
   [Symbol.asyncIterator](): this {
@@ -53,6 +57,11 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
 
   next(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
     if (this.#isOver) return Promise.resolve({ done: true, value: undefined });
+    if (this.#first.length > 0) {
+      const value = this.#first;
+      this.#first = [];
+      return Promise.resolve({ done: false, value });
+    }
     try {
       this.#source ??= this.#start();
       return this.#source.next().then(this.#onBatch, this.#onError);
@@ -90,7 +99,8 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
       this.#end();
       throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
     }
-    this.#hasBegun = true;
+    // A notice has cost nothing yet.
+    this.#hasBegun ||= result.value.some(({ type }) => type !== "notice");
     let events = live.rename(result.value);
     for (const stage of this.#parts.stages) events = stage.step(events);
     // One that has called before may call again, whatever this request says of tools.

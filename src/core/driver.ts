@@ -6,6 +6,8 @@ import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 export interface Driver {
   /** The upstream itself keeps to the turn's `maxOutputTokens`: nobody has to count for it. */
   readonly limitsOutput?: boolean;
+  /** It passes the turn's `sampling` on, and tells by notices what of it the upstream cannot take. Others take none. */
+  readonly takesSampling?: boolean;
   /** Begins to answer. Never throws: what goes wrong is thrown out of the run's iteration. */
   open(turn: Turn, context: RunContext): Run;
   /** What the principal may ask for by name. */

@@ -5,10 +5,12 @@ import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { answerWithCall, mustCall } from "./forced-call.ts";
 import { hubRun } from "./hub-run.ts";
+import { ignoredNotice } from "./ignored.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
 import { LiveRun } from "./live-run.ts";
 import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
+import { samplingNames } from "./sampling.ts";
 import { answerInJson } from "./structured-output.ts";
 import type { ToolHub } from "./tool-hub.ts";
 import type { Principal, Turn } from "./turn.ts";
@@ -54,6 +56,8 @@ export function createEngine(options: EngineOptions): Engine {
     throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
   };
   const limitsOutput = (model: string) => drivers.get(route(model) ?? "")?.limitsOutput === true;
+  const ignoredOf = ({ model, sampling }: Turn): readonly TurnEvent[] =>
+    drivers.get(route(model.id) ?? "")?.takesSampling ? [] : samplingNames(sampling).map(ignoredNotice);
   const resume = (turn: Turn, context: AskContext): LiveRun | undefined => {
     const found = parking.take(turn, context);
     if (found?.type === "run") {
@@ -85,6 +89,7 @@ export function createEngine(options: EngineOptions): Engine {
             : driver.open(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
         }),
+      first: turn.sampling ? ignoredOf(turn) : [],
       onStalled: () => parking.replay(turn, context, "stalled"),
       stages: stagesFor(limitsOutput(turn.model.id) ? { ...turn, maxOutputTokens: undefined } : turn),
       signal: context.signal,

@@ -1,3 +1,4 @@
+import type { Sampling } from "./sampling.ts";
 import type { Secret } from "./secret.ts";
 
 /** Any JSON. */
@@ -25,6 +26,8 @@ export interface Turn {
   readonly stop: readonly string[];
   readonly maxOutputTokens: number | undefined;
   readonly output: OutputFormat;
+  /** Passed on to an upstream that takes it. */
+  readonly sampling?: Sampling;
   /** Whoever asks can show what the upstream does by itself, and answer its questions. */
   readonly showsActivity?: boolean;
 }

@@ -31,6 +31,8 @@ export interface ParsedRequest {
   readonly isStream: boolean;
   /** Fields that were understood and cannot be honoured; listed to the client in a response header. */
   readonly ignored: readonly string[];
+  /** What this dialect calls what turns have another name for, such as `effort`: for that list. */
+  readonly fields?: Readonly<Record<string, string>>;
   /** Aborted when the client takes the request back by another one. */
   readonly signal?: AbortSignal;
   /** Called once when the answer is over, however it came to that. */

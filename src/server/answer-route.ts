@@ -3,6 +3,7 @@ import type { Limits } from "../config/settings.ts";
 import type { AskContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
+import { IGNORED } from "../core/ignored.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
@@ -47,7 +48,7 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
         };
-        const batches = () => observe(engine.answer(parsed.turn, context), exchange, log);
+        const batches = () => observe(engine.answer(parsed.turn, context), parsed, exchange, log);
         if (!parsed.isStream) {
           await answerWhole(exchange, parsed, batches());
           return;
@@ -81,7 +82,7 @@ async function answerStream(
   limits: Limits,
 ): Promise<void> {
   const renderer = parsed.stream();
-  const stream = new EventStream(exchange, limits, ignoredHeader(parsed), renderer);
+  const stream = new EventStream(exchange, limits, batches.headers, renderer);
   try {
     for await (const events of batches.source) {
       batches.see(events);
@@ -120,18 +121,26 @@ async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: B
   }
   exchange.signal.throwIfAborted();
   batches.checkEnd();
-  exchange.reply(200, collector.body(), ignoredHeader(parsed));
+  exchange.reply(200, collector.body(), batches.headers());
 }
 
 interface Batches {
   readonly source: AsyncIterable<readonly TurnEvent[]>;
   /** Notes of a batch what the log wants to know. */
   see(events: readonly TurnEvent[]): void;
+  /** What the response says beside the answer, as far as it is known by now. */
+  headers(): Readonly<Record<string, string>>;
   /** An answer that just stops has not come to its end, whatever the engine thinks. */
   checkEnd(): void;
 }
 
-function observe(source: AsyncIterable<readonly TurnEvent[]>, exchange: Exchange, log: Log): Batches {
+function observe(
+  source: AsyncIterable<readonly TurnEvent[]>,
+  parsed: ParsedRequest,
+  exchange: Exchange,
+  log: Log,
+): Batches {
+  const ignored = new Set(parsed.ignored);
   const { notes } = exchange;
   let isDone = false;
   return {
@@ -142,10 +151,13 @@ function observe(source: AsyncIterable<readonly TurnEvent[]>, exchange: Exchange
         if (event.type === "text") continue;
         if (event.type === "usage") notes.usage = event.usage;
         else if (event.type === "done") isDone = true;
+        else if (event.type === "notice" && event.code === IGNORED)
+          ignored.add(parsed.fields?.[event.text] ?? event.text);
         else if (event.type === "notice" && event.code !== PROGRESS)
           log.info({ requestId: exchange.id, code: event.code }, event.text);
       }
     },
+    headers: () => ignoredHeader([...ignored]),
     checkEnd() {
       if (!isDone) throw new ExcursorError("upstream-protocol", "The answer broke off.", { code: "answer_broke_off" });
     },
@@ -153,7 +165,7 @@ function observe(source: AsyncIterable<readonly TurnEvent[]>, exchange: Exchange
 }
 
 /** What the request asked for and could not get. */
-function ignoredHeader({ ignored }: ParsedRequest): Readonly<Record<string, string>> {
+function ignoredHeader(ignored: readonly string[]): Readonly<Record<string, string>> {
   if (ignored.length === 0) return {};
   return { "x-excursor-ignored": ignored.map((name) => name.replace(/[^\w.[\]-]/g, "_")).join(", ") };
 }

@@ -14,19 +14,22 @@ const COMMENT = ": keep-alive\n\n";
 export class EventStream {
   readonly #exchange: Exchange;
   readonly #limits: Limits;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #headers: () => Readonly<Record<string, string>>;
+  readonly #contentType: string;
   readonly #keepAlive: string;
   readonly #silence: NodeJS.Timeout;
 
   constructor(
     exchange: Exchange,
     limits: Limits,
-    headers: Readonly<Record<string, string>>,
+    /** Asked for when they go out. */
+    headers: () => Readonly<Record<string, string>>,
     { keepAlive = COMMENT, contentType = "text/event-stream; charset=utf-8" }: StreamForm = {},
   ) {
     this.#exchange = exchange;
     this.#limits = limits;
-    this.#headers = { "content-type": contentType, ...headers };
+    this.#headers = headers;
+    this.#contentType = contentType;
     this.#keepAlive = keepAlive;
     this.#silence = setInterval(() => this.#stayAlive(), limits.keepAliveMs);
     exchange.probe = () => this.#stayAlive();
@@ -90,7 +93,8 @@ export class EventStream {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
       ...this.#exchange.commonHeaders(),
-      ...this.#headers,
+      "content-type": this.#contentType,
+      ...this.#headers(),
     });
   }
 }

@@ -3,6 +3,7 @@ import type { Driver } from "../../src/core/driver.ts";
 import { createEngine } from "../../src/core/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
+import { ignoredNotice } from "../../src/core/ignored.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { aTurn, done, gather, type ScriptedDriver, scriptedDriver, text, thinking, usage } from "./support/turns.ts";
 
@@ -41,6 +42,15 @@ describe("the answer", () => {
       usage({ inputTokens: 11, outputTokens: 4, cachedTokens: 0, reasoningTokens: 1, isEstimate: true }),
       done(),
     ]);
+  });
+
+  it("tells at once what of the sampling its driver cannot take, and that commits to nothing", async () => {
+    const turn = aTurn({ sampling: { temperature: 0, seed: 1 } });
+    const answer = ask(scriptedDriver([new ExcursorError("rate-limited", "Slow.")]), turn)[Symbol.asyncIterator]();
+    expect((await answer.next()).value).toEqual(["temperature", "seed"].map((name) => ignoredNotice(name as "seed")));
+    await expect(answer.next()).rejects.toMatchObject({ kind: "rate-limited", retryable: true });
+    const taking = { ...scriptedDriver([[usage(), done()]]), takesSampling: true };
+    expect(await gather(ask(taking, turn))).toEqual([usage(), done()]);
   });
 
   it("ends at the first done, whatever the driver says after it", async () => {

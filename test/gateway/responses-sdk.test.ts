@@ -301,7 +301,7 @@ describe("tools and formats", () => {
     const { response } = await client.responses
       .create({ model: MODEL, input: "@sim say hi", temperature: 0.2, tools: [{ type: "web_search" }] })
       .withResponse();
-    expect(response.headers.get("x-excursor-ignored")).toBe("temperature, tools.web_search");
+    expect(response.headers.get("x-excursor-ignored")).toBe("tools.web_search, temperature");
   });
 
   it("errors before the first token have their status, and the client's own retries work", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
+import { ignoredNotice } from "../../src/core/ignored.ts";
 import { chatBody, KEY, postChat, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 
@@ -46,11 +47,13 @@ describe("a streamed answer", () => {
 
   it("is told the request's id, and what was ignored", async () => {
     const gateway = await startTestGateway();
-    const request = postChat(gateway, { stream: true, temperature: 0.5 }, { headers: { "x-request-id": "my-id.1" } });
-    (await gateway.engine.next()).finish();
+    const request = postChat(gateway, { stream: true, verbosity: "low" }, { headers: { "x-request-id": "my-id.1" } });
+    const answer = await gateway.engine.next();
+    answer.events(ignoredNotice("temperature"), ignoredNotice("effort"));
+    answer.finish();
     const { headers } = await request;
     expect(headers.get("x-request-id")).toBe("my-id.1");
-    expect(headers.get("x-excursor-ignored")).toBe("temperature");
+    expect(headers.get("x-excursor-ignored")).toBe("verbosity, temperature, reasoning_effort");
     expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 

@@ -1,4 +1,5 @@
 import type { Driver } from "../../core/driver.ts";
+import type { ExcursorError } from "../../core/errors.ts";
 import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -7,9 +8,10 @@ import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
 import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
 import { ModelList } from "../http-api/model-list.ts";
 import { toolNames } from "../http-api/tool-names.ts";
+import { withoutWishes } from "../http-api/without-wishes.ts";
 import { MessageReader } from "./message-reader.ts";
 import { modelInfo, readModels } from "./models.ts";
-import { messagesBody } from "./request.ts";
+import { messagesRequest } from "./request.ts";
 
 export interface AnthropicOptions {
   readonly transport: HttpTransport;
@@ -36,18 +38,18 @@ export function createAnthropicDriver(options: AnthropicOptions): Driver {
   const protocol: ApiProtocol = {
     path: "/v1/messages",
     readsTags: false,
-    async body(turn) {
+    async request(turn) {
       const modelId = names.toUpstream(turn.model.id);
       const model = (await models.known()).find(({ id }) => id === modelId);
-      return messagesBody(turn, { modelId, model, effort: turn.model.effort ?? options.effort });
+      return messagesRequest(turn, { modelId, model, effort: turn.model.effort ?? options.effort });
     },
     reader: (turn) => new MessageReader({ host, toolName: toolNames(turn.tools) }),
-    simplify: (turn, { kind, message }) =>
-      kind === "invalid-request" && /signature|thinking/i.test(message) ? withoutThinking(turn) : undefined,
+    simplify: (turn, refusal) => withoutWishes(turn, refusal) ?? withoutThinking(turn, refusal),
   };
   const retries = new RetryBudget();
   return {
     limitsOutput: true,
+    takesSampling: true,
     open(turn, context) {
       retries.earn();
       return new ApiRun({ turn, context, endpoint, protocol, retries });
@@ -61,7 +63,8 @@ export function createAnthropicDriver(options: AnthropicOptions): Driver {
 }
 
 /** Signatures of another upstream or another time are refused. The conversation is worth more than what was thought. */
-function withoutThinking(turn: Turn): Turn | undefined {
+function withoutThinking(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
+  if (kind !== "invalid-request" || !/signature|thinking/i.test(message)) return undefined;
   let hasThinking = false;
   const messages = turn.messages.map((message) => {
     if (message.role !== "assistant") return message;

@@ -1,7 +1,10 @@
+import type { Ignorable } from "../../core/ignored.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
+import type { ApiRequest } from "../http-api/api-run.ts";
 import { apiMessages } from "./messages.ts";
 import type { AnthropicModel } from "./models.ts";
+import { planSampling } from "./sampling.ts";
 import { planThinking } from "./thinking.ts";
 
 export interface RequestOptions {
@@ -14,19 +17,23 @@ export interface RequestOptions {
 
 const CACHE = { cache_control: { type: "ephemeral" } } as const;
 
-/** The body of `POST /v1/messages` for a turn. */
-export function messagesBody(turn: Turn, { modelId, model, effort }: RequestOptions): JsonObject {
+/** What `POST /v1/messages` gets for a turn. */
+export function messagesRequest(turn: Turn, { modelId, model, effort }: RequestOptions): ApiRequest {
   const thinking = planThinking(turn, effort, model);
+  const sampling = planSampling(turn.sampling, thinking.isOn);
+  const ignored: readonly Ignorable[] = turn.model.effort && !thinking.takesEffort ? ["effort"] : [];
   const messages = apiMessages(turn.messages, thinking.keepsThoughts);
   const hasTools = turn.tools.length > 0;
-  return {
+  const body = {
     model: modelId,
     stream: true,
     ...thinking.fields,
+    ...sampling.fields,
     ...(turn.system !== "" && { system: [{ type: "text", text: turn.system, ...(hasTools && CACHE) }] }),
     messages: hasTools ? cachedToTheEnd(messages) : messages,
     ...(hasTools && { tools: turn.tools.map(toolObject), tool_choice: choiceObject(turn, thinking.isOn) }),
   };
+  return { body, ignored: [...ignored, ...sampling.ignored] };
 }
 
 const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonObject => ({

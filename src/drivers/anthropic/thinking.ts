@@ -6,6 +6,8 @@ export interface ThinkingPlan {
   /** `thinking`, `output_config` and `max_tokens`. */
   readonly fields: JsonObject;
   readonly isOn: boolean;
+  /** It thinks as hard as was asked for. */
+  readonly takesEffort: boolean;
   /** Whether what was thought before is told. */
   readonly keepsThoughts: boolean;
 }
@@ -34,13 +36,18 @@ function nearestEffort(wanted: string, { efforts }: AnthropicModel): string | un
 export function planThinking(turn: Turn, effort: string | undefined, model: AnthropicModel | undefined): ThinkingPlan {
   const most = model?.maxTokens ?? Number.POSITIVE_INFINITY;
   const maxTokens = turn.maxOutputTokens === undefined ? model?.maxTokens : Math.min(turn.maxOutputTokens, most);
-  const off = { fields: { max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS }, isOn: false, keepsThoughts: false };
+  const off: ThinkingPlan = {
+    fields: { max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS },
+    isOn: false,
+    takesEffort: effort === "none",
+    keepsThoughts: false,
+  };
   if (effort === "none") return model?.canDisable ? withField(off, { thinking: { type: "disabled" } }) : off;
   if (model?.thinking === "adaptive") {
     const word = effort === undefined ? undefined : nearestEffort(effort, model);
     const config = word !== undefined && { output_config: { effort: word } };
     const fields = { ...off.fields, thinking: { type: "adaptive", display: "summarized" }, ...config };
-    return { fields, isOn: true, keepsThoughts: true };
+    return { fields, isOn: true, takesEffort: word === effort, keepsThoughts: true };
   }
   // A compatible server may think unasked, and wants it back like any other.
   if (effort === undefined && model?.thinking === undefined) return { ...off, keepsThoughts: true };
@@ -50,7 +57,7 @@ export function planThinking(turn: Turn, effort: string | undefined, model: Anth
   const budget = Math.min(wanted, limit - LEAST_BUDGET);
   if (budget < LEAST_BUDGET) return off;
   const fields = { max_tokens: limit, thinking: { type: "enabled", budget_tokens: budget } };
-  return { fields, isOn: true, keepsThoughts: true };
+  return { fields, isOn: true, takesEffort: true, keepsThoughts: true };
 }
 
 const withField = (plan: ThinkingPlan, more: JsonObject): ThinkingPlan => ({

@@ -5,6 +5,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import { ignoredNotice } from "../../core/ignored.ts";
 import type { RetryBudget } from "../../core/retry-budget.ts";
 import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
 import {
@@ -132,6 +133,7 @@ export class CursorRun implements Run {
   async #start(): Promise<void> {
     try {
       this.#plan = await this.#parts.plan();
+      if (this.#plan.model.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
       this.#shown.begin(this.#plan.turn.messages);
       this.#prompt = preparePrompt(this.#plan.turn, this.#plan.owner, this.#parts.checkpoints);
       this.#attempts = new Attempts(this.#plan.model);

@@ -2,6 +2,7 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import { type Ignorable, ignoredNotice } from "../../core/ignored.ts";
 import type { RetryBudget } from "../../core/retry-budget.ts";
 import { TagReader } from "../../core/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
@@ -17,11 +18,17 @@ export interface ApiProtocol {
   readonly path: string;
   /** Whether its models may write their thinking into the text, between tags. */
   readonly readsTags: boolean;
-  body(turn: Turn): Promise<object>;
+  request(turn: Turn): Promise<ApiRequest>;
   /** For one answer; it is told the events of the stream. */
   reader(turn: Turn): ApiReader;
   /** What is worth asking instead after the upstream has refused a turn; undefined if nothing is. */
   simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
+}
+
+export interface ApiRequest {
+  readonly body: object;
+  /** What the turn asks for and this upstream cannot be told. */
+  readonly ignored: readonly Ignorable[];
 }
 
 export interface ApiReader {
@@ -114,8 +121,9 @@ export class ApiRun implements Run {
     const asked = ++this.#asked;
     const isCurrent = () => asked === this.#asked && this.#phase === "running";
     try {
-      const body = Buffer.from(JSON.stringify(await protocol.body(turn)));
+      const { body, ignored } = await protocol.request(turn);
       if (!isCurrent()) return;
+      for (const name of ignored) this.#queue.push(ignoredNotice(name));
       const { origin, basePath, headers, transport } = endpoint;
       const reader = protocol.reader(turn);
       const openedAt = performance.now();
@@ -126,7 +134,7 @@ export class ApiRun implements Run {
           path: basePath + protocol.path,
           headers: { ...headers, "content-type": "application/json", accept: "text/event-stream" },
         },
-        body,
+        body: Buffer.from(JSON.stringify(body)),
         limits: LIMITS,
         refusal: (head, refused) => refusedCall(head, refused, new URL(origin).host),
         listener: {

@@ -6,9 +6,10 @@ import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
 import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
 import { ModelList } from "../http-api/model-list.ts";
 import { toolNames } from "../http-api/tool-names.ts";
+import { withoutWishes } from "../http-api/without-wishes.ts";
 import { ChunkReader } from "./chunk-reader.ts";
 import { readModels } from "./models.ts";
-import { chatBody } from "./request.ts";
+import { chatRequest } from "./request.ts";
 
 export interface OpenAiOptions {
   readonly transport: HttpTransport;
@@ -36,17 +37,19 @@ export function createOpenAiDriver(options: OpenAiOptions): Driver {
   const protocol: ApiProtocol = {
     path: "/chat/completions",
     readsTags: !isOpenAi,
-    body: async (turn) =>
-      chatBody(turn, {
+    request: async (turn) =>
+      chatRequest(turn, {
         modelId: names.toUpstream(turn.model.id),
         effort: turn.model.effort ?? options.effort,
         isOpenAi,
       }),
     reader: (turn) => new ChunkReader({ host, toolName: toolNames(turn.tools) }),
+    simplify: withoutWishes,
   };
   const retries = new RetryBudget();
   return {
     limitsOutput: true,
+    takesSampling: true,
     open(turn, context) {
       retries.earn();
       return new ApiRun({ turn, context, endpoint, protocol, retries });

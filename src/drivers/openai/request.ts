@@ -1,5 +1,8 @@
+import type { Ignorable } from "../../core/ignored.ts";
+import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
+import type { ApiRequest } from "../http-api/api-run.ts";
 import { apiMessages } from "./messages.ts";
 
 export interface RequestOptions {
@@ -14,20 +17,34 @@ export interface RequestOptions {
 const OPENAI_EFFORTS: Readonly<Record<string, string>> = { max: "xhigh" };
 const COMMON_EFFORTS: Readonly<Record<string, string>> = { minimal: "low", xhigh: "high", max: "high" };
 
-/** The body of `POST /chat/completions` for a turn. */
-export function chatBody(turn: Turn, { modelId, effort, isOpenAi }: RequestOptions): JsonObject {
+/** What OpenAI itself refuses as unknown is left out there. */
+const OPENAI_SAMPLING: readonly SamplingName[] = [
+  "temperature",
+  "top_p",
+  "seed",
+  "presence_penalty",
+  "frequency_penalty",
+];
+
+/** What `POST /chat/completions` gets for a turn. */
+export function chatRequest(turn: Turn, { modelId, effort, isOpenAi }: RequestOptions): ApiRequest {
   const { tools, maxOutputTokens } = turn;
+  const sampling = pickSampling(turn.sampling, isOpenAi ? OPENAI_SAMPLING : SAMPLING_NAMES);
+  const told = effort === undefined ? undefined : ((isOpenAi ? OPENAI_EFFORTS : COMMON_EFFORTS)[effort] ?? effort);
+  const ignored: readonly Ignorable[] = turn.model.effort !== undefined && told !== effort ? ["effort"] : [];
   const hasTools = tools.length > 0;
-  return {
+  const body = {
     model: modelId,
     messages: apiMessages(turn.messages, turn.system, !isOpenAi),
     stream: true,
     stream_options: { include_usage: true },
-    ...(effort !== undefined && { reasoning_effort: (isOpenAi ? OPENAI_EFFORTS : COMMON_EFFORTS)[effort] ?? effort }),
+    ...(told !== undefined && { reasoning_effort: told }),
+    ...sampling.fields,
     ...(maxOutputTokens !== undefined && { [isOpenAi ? "max_completion_tokens" : "max_tokens"]: maxOutputTokens }),
     ...(hasTools && { tools: tools.map(toolObject), tool_choice: choiceObject(turn.toolChoice) }),
     ...(hasTools && !turn.allowsParallelCalls && { parallel_tool_calls: false }),
   };
+  return { body, ignored: [...ignored, ...sampling.ignored] };
 }
 
 const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonObject => ({

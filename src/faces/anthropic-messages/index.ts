@@ -36,6 +36,7 @@ export function createAnthropicMessagesFace(options: AnthropicMessagesOptions = 
         turn,
         isStream: request.stream ?? false,
         ignored,
+        fields: { effort: request.output_config?.effort ? "output_config.effort" : "thinking" },
         stream: () => new MessageRenderer(head),
         collect: () => new MessageCollector(head),
       };

@@ -3,6 +3,7 @@ import type { OutputFormat, Turn } from "../../core/turn.ts";
 import type { ParseContext } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
+import { readSampling } from "../sampling.ts";
 import { invalidRequest } from "../schema-issue.ts";
 import { readEffort } from "./effort.ts";
 import { ignoredFields } from "./ignored.ts";
@@ -35,7 +36,7 @@ export interface ReadTurn {
 
 /** `body` is what the request was read from: it has the fields that are of no use to us. */
 export async function toTurn(
-  request: CountRequest & Partial<Pick<MessagesRequest, "max_tokens" | "stop_sequences">>,
+  request: CountRequest & Partial<Omit<MessagesRequest, keyof CountRequest>>,
   body: unknown,
   { principal, images }: ParseContext,
 ): Promise<ReadTurn> {
@@ -50,6 +51,7 @@ export async function toTurn(
     stop: (request.stop_sequences ?? []).filter((text) => text !== ""),
     maxOutputTokens: request.max_tokens,
     output: readFormat(request),
+    ...readSampling(request),
   };
   return { turn, ignored: [...ignoredFields(body as Readonly<Record<string, unknown>>), ...ignored] };
 }

@@ -40,6 +40,7 @@ export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
         turn,
         isStream: request.stream ?? false,
         ignored: ignoredFields(body as Readonly<Record<string, unknown>>),
+        fields: { effort: "reasoning_effort" },
         stream: () => new ChunkRenderer(head, { includesUsage, thinking: thinking(), customTools }),
         collect: () => new CompletionCollector(head, thinking(), customTools),
       };

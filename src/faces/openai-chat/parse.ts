@@ -2,6 +2,7 @@ import type { OutputFormat, Turn } from "../../core/turn.ts";
 import type { ParseContext } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
+import { readSampling } from "../sampling.ts";
 import { invalidRequest } from "../schema-issue.ts";
 import { countImages, readMessages } from "./messages.ts";
 import { straighten } from "./odd/straighten.ts";
@@ -52,6 +53,7 @@ export async function toTurn(
     stop: (typeof stop === "string" ? [stop] : (stop ?? [])).filter((text) => text !== ""),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     output: readFormat(request.response_format),
+    ...readSampling(request),
   };
 }
 

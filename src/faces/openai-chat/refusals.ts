@@ -18,20 +18,7 @@ const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean
 };
 
 /** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
-const IGNORED = [
-  "temperature",
-  "top_p",
-  "top_k",
-  "min_p",
-  "seed",
-  "presence_penalty",
-  "frequency_penalty",
-  "repetition_penalty",
-  "logit_bias",
-  "prediction",
-  "verbosity",
-  "web_search_options",
-] as const;
+const IGNORED = ["logit_bias", "prediction", "verbosity", "web_search_options"] as const;
 
 type Body = Readonly<Record<string, unknown>>;
 

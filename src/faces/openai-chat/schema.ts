@@ -108,8 +108,11 @@ export const chatRequest = z.object({
   reasoning_effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).nullish(),
   temperature: z.number().nullish(),
   top_p: z.number().nullish(),
+  top_k: z.number().nullish(),
+  min_p: z.number().nullish(),
   presence_penalty: z.number().nullish(),
   frequency_penalty: z.number().nullish(),
+  repetition_penalty: z.number().nullish(),
   seed: z.number().nullish(),
 });
 

@@ -60,6 +60,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         turn,
         isStream: request.stream ?? false,
         ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
+        fields: { effort: "reasoning.effort" },
         stream: () => new ResponseRenderer(head, render()),
         collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
       };

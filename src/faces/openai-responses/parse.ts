@@ -2,6 +2,7 @@ import type { OutputFormat, Turn } from "../../core/turn.ts";
 import type { ParseContext } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
+import { readSampling } from "../sampling.ts";
 import { invalidRequest } from "../schema-issue.ts";
 import { type PlacedItem, readConversation } from "./conversation.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
@@ -66,6 +67,7 @@ export async function toTurn(
     stop: [],
     maxOutputTokens: request.max_output_tokens ?? undefined,
     output: readFormat(request.text?.format),
+    ...readSampling(request),
   };
 }
 

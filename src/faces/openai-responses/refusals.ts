@@ -9,7 +9,7 @@ const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean
 };
 
 /** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
-const IGNORED = ["temperature", "top_p", "max_tool_calls", "moderation", "context_management"] as const;
+const IGNORED = ["max_tool_calls", "moderation", "context_management"] as const;
 
 /** Wishes that a model may be told of and cannot be held to, or that nothing here can grant. */
 const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {

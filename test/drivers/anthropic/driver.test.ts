@@ -14,7 +14,7 @@ import {
   streamOf,
 } from "../support/anthropic-server.ts";
 import { replyJson, replyStream } from "../support/api-server.ts";
-import { ask, driverOptions, failureOf, LOOK, openRun, timeless } from "../support/open-driver.ts";
+import { ask, driverOptions, failureOf, ignoredIn, LOOK, openRun, timeless } from "../support/open-driver.ts";
 
 const ADAPTIVE = { id: "claude-sonnet-5", effort: undefined };
 const BUDGET = { id: "claude-older", effort: "medium" };
@@ -28,6 +28,11 @@ const thinkAndLook: Answer = {
     { type: "tool_use", id: "toolu_01B", name: "look", input: {} },
   ],
 };
+
+const refused =
+  (status: number, type: string, message: string, headers = {}): Reply =>
+  (_, response) =>
+    replyJson(response, status, errorBody(type, message), headers);
 
 async function setUp(...replies: Reply[]) {
   const server = await startAnthropicServer(...replies);
@@ -196,6 +201,47 @@ describe("the anthropic driver", () => {
     expect({ thinking: undefined, ...calls[0]?.body }).toMatchObject(expected);
   });
 
+  it.each<[string, Partial<Turn>, object, readonly string[]]>([
+    [
+      "one that thinks takes none",
+      { model: ADAPTIVE, sampling: { temperature: 0, top_p: 0.5, top_k: 3 } },
+      {},
+      ["temperature", "top_p", "top_k"],
+    ],
+    ["but what changes nothing", { model: ADAPTIVE, sampling: { temperature: 1, top_p: 0.99 } }, { top_p: 0.99 }, []],
+    [
+      "either a temperature or a top_p",
+      { sampling: { temperature: 0.2, top_p: 0.5, top_k: 3 } },
+      { temperature: 0.2, top_k: 3 },
+      ["top_p"],
+    ],
+    ["a top_p alone", { sampling: { top_p: 0.5, seed: 1 } }, { top_p: 0.5 }, ["seed"]],
+    ["not warmer than 1", { sampling: { temperature: 1.8 } }, { temperature: 1 }, ["temperature"]],
+    ["an effort that it has not", { model: { ...ADAPTIVE, effort: "minimal" } }, {}, ["effort"]],
+  ])("is told how to choose, as far as it can be: %s", async (_, over, told, ignored) => {
+    const { driver, calls } = await setUp({ blocks: [{ type: "text", text: "ok" }] });
+    const events = await ask(driver, { model: { id: "claude-plain", effort: undefined }, ...over });
+    const { temperature, top_p, top_k } = calls[0]?.body ?? {};
+    expect({ temperature, top_p, top_k }).toEqual({
+      temperature: undefined,
+      top_p: undefined,
+      top_k: undefined,
+      ...told,
+    });
+    expect(ignoredIn(events)).toEqual(ignored);
+  });
+
+  it("is asked again without what it refuses to be told", async () => {
+    const refusal = "temperature: `temperature` is not supported by this model.";
+    const { driver, calls } = await setUp(refused(400, "invalid_request_error", refusal), {
+      blocks: [{ type: "text", text: "ok" }],
+    });
+    expect(
+      textIn(await ask(driver, { model: { id: "claude-plain", effort: undefined }, sampling: { temperature: 0 } })),
+    ).toBe("ok");
+    expect(calls.map(({ body }) => body.temperature)).toEqual([0, undefined]);
+  });
+
   it("goes on after tools with what was thought, byte by byte, although the client has lost it", async () => {
     const second: Answer = {
       blocks: [
@@ -349,11 +395,6 @@ describe("what goes wrong at Anthropic's", () => {
     const error = await failureOf(ask(driver, { model: ADAPTIVE }));
     return { error, calls };
   };
-  const refused =
-    (status: number, type: string, message: string, headers = {}): Reply =>
-    (_, response) =>
-      replyJson(response, status, errorBody(type, message), headers);
-
   it.each<[Reply, string, string]>([
     [refused(400, "invalid_request_error", "max_tokens: 99 > 8"), "invalid-request", "max_tokens: 99 > 8"],
     [refused(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), "context-overflow", "too long"],

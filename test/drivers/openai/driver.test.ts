@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { Message } from "../../../src/core/turn.ts";
 import { createOpenAiDriver } from "../../../src/drivers/openai/driver.ts";
-import { gather, textIn } from "../../core/support/turns.ts";
+import { chatRequest } from "../../../src/drivers/openai/request.ts";
+import { aTurn, gather, textIn } from "../../core/support/turns.ts";
 import { replyJson, replyStream } from "../support/api-server.ts";
-import { ask, driverOptions, failureOf, LOOK, openRun, timeless } from "../support/open-driver.ts";
+import { ask, driverOptions, failureOf, ignoredIn, LOOK, openRun, timeless } from "../support/open-driver.ts";
 import { errorBody, type Reply, startOpenAiServer, streamOf } from "../support/openai-server.ts";
 
 const call = (index: number, id: string | undefined, name: string | undefined, args: string) => ({
@@ -219,6 +220,37 @@ describe("the openai driver", () => {
       tool_choice: { type: "function", function: { name: "look" } },
       parallel_tool_calls: false,
     });
+  });
+
+  it("is told how to choose; what OpenAI itself does not know is not sent there", async () => {
+    const sampling = { temperature: 0, top_p: 0.5, top_k: 3, min_p: 0.1, seed: 1, repetition_penalty: 1.1 };
+    const { driver, calls } = await setUp([{ content: "ok" }]);
+    expect(ignoredIn(await ask(driver, { model: { id: "llama-4", effort: "xhigh" }, sampling }))).toEqual(["effort"]);
+    expect(calls[0]?.body).toMatchObject({ ...sampling, reasoning_effort: "high" });
+    const options = { modelId: "gpt-5.5", effort: undefined, isOpenAi: true };
+    const { body, ignored } = chatRequest(aTurn({ sampling }), options);
+    expect(body).toMatchObject({ temperature: 0, top_p: 0.5, seed: 1 });
+    expect(body).not.toHaveProperty("top_k");
+    expect(ignored).toEqual(["top_k", "min_p", "repetition_penalty"]);
+  });
+
+  it("is asked again without what it refuses to be told, one after the other", async () => {
+    const refusing =
+      (message: string): Reply =>
+      (_, response) =>
+        replyJson(response, 400, errorBody("unsupported_value", message));
+    const { driver, calls } = await setUp(
+      refusing("Unrecognized request argument supplied: reasoning_effort"),
+      refusing("Unsupported value: 'temperature' does not support 0 with this model."),
+      [{ content: "ok" }],
+    );
+    const asked = { model: { id: "llama-4", effort: "low" }, sampling: { temperature: 0 } };
+    expect(textIn(await ask(driver, asked))).toBe("ok");
+    expect(calls.map(({ body }) => [body.reasoning_effort, body.temperature])).toEqual([
+      ["low", 0],
+      [undefined, 0],
+      [undefined, undefined],
+    ]);
   });
 
   it("goes on after tools with what was thought between tags", async () => {

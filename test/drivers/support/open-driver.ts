@@ -2,6 +2,7 @@ import { afterEach } from "vitest";
 import type { Driver } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import { IGNORED } from "../../../src/core/ignored.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 import type { AnthropicOptions } from "../../../src/drivers/anthropic/driver.ts";
@@ -35,6 +36,10 @@ export const ask = (driver: Driver, over: Partial<Turn> = {}): Promise<TurnEvent
 /** What took its time is not compared. */
 export const timeless = (events: readonly TurnEvent[]): TurnEvent[] =>
   events.map((event) => (event.type === "thinking-done" ? { ...event, durationMs: 0 } : event));
+
+/** What of the turn the upstream could not be told. */
+export const ignoredIn = (events: readonly TurnEvent[]): string[] =>
+  events.flatMap((event) => (event.type === "notice" && event.code === IGNORED ? [event.text] : []));
 
 export async function failureOf(answer: Promise<unknown>): Promise<ExcursorError> {
   try {

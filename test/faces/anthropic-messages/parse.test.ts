@@ -314,7 +314,8 @@ describe("the rest", () => {
       top_k: 5,
       context_management: { edits: [] },
     });
-    expect([turn.stop, isStream, ignored]).toEqual([["a"], true, ["temperature", "top_k", "context_management"]]);
+    expect([turn.stop, isStream, ignored]).toEqual([["a"], true, ["context_management"]]);
+    expect(turn.sampling).toEqual({ temperature: 1, top_k: 5 });
   });
 
   it("tokens are counted without asking for an answer", async () => {

@@ -322,14 +322,19 @@ describe("the other fields", () => {
 
   it.each([
     [{ n: 1, logprobs: false, top_logprobs: 0, modalities: ["text"], functions: [], function_call: "auto" }, []],
-    [{ temperature: 0.5, top_p: 1, seed: 1 }, ["temperature", "top_p", "seed"]],
-    [
-      { presence_penalty: 0, frequency_penalty: 1, logit_bias: {} },
-      ["presence_penalty", "frequency_penalty", "logit_bias"],
-    ],
-    [{ temperature: null, prediction: {}, verbosity: "low", top_k: 4 }, ["top_k", "prediction", "verbosity"]],
+    [{ logit_bias: {} }, ["logit_bias"]],
+    [{ temperature: null, prediction: {}, verbosity: "low", top_k: 4 }, ["prediction", "verbosity"]],
   ])("%j are taken, and told as ignored: %j", async (over, ignored) => {
     expect((await parse(over)).ignored).toEqual(ignored);
+  });
+
+  it("how the next token is chosen is for the upstream to say whether it can", async () => {
+    const sampling = {
+      ...{ temperature: 0.5, top_p: 1, top_k: 4, min_p: 0.1, seed: 1 },
+      ...{ presence_penalty: 0, frequency_penalty: 1, repetition_penalty: 1.1 },
+    };
+    expect((await parse({ ...sampling, logprobs: null })).turn.sampling).toEqual(sampling);
+    expect((await parse({ temperature: null })).turn).not.toHaveProperty("sampling");
   });
 
   it.each([

@@ -91,7 +91,7 @@ describe("a plain request", () => {
   });
 
   it("lists what it cannot honour", async () => {
-    const { ignored } = await parse({
+    const { ignored, turn } = await parse({
       temperature: 1,
       top_p: 0.5,
       truncation: "auto",
@@ -103,9 +103,8 @@ describe("a plain request", () => {
       tools: [functionTool("t"), { type: "web_search" }, { type: "local_shell" }, { type: "tool_of_tomorrow" }],
       input: [{ type: "web_search_call", id: "ws_1" }, { type: "web_search_call", id: "ws_2" }, ask],
     });
+    expect(turn.sampling).toEqual({ temperature: 1, top_p: 0.5 });
     expect(ignored).toEqual([
-      "temperature",
-      "top_p",
       "max_tool_calls",
       "truncation",
       "text.verbosity",

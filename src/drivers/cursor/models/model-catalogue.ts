@@ -43,7 +43,7 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
     },
     async resolve({ id, effort }, credential) {
       let account = await cache.any(credential);
-      if (account.models.length === 0) return asNamed(id);
+      if (account.models.length === 0) return asNamed(id, effort !== undefined);
       let found = findModel(account.names, id);
       if (!found) {
         account = await cache.current(credential, RECHECK_MS);
@@ -89,7 +89,7 @@ function effortsOf({ offered: offer }: BaseModel): readonly string[] {
 }
 
 /** For a backend that lists nothing: the name goes out as it came. */
-function asNamed(name: string): ResolvedModel {
+function asNamed(name: string, hasEffort: boolean): ResolvedModel {
   const modelId = name === "auto" ? "default" : name;
   const ids = { modelId, displayModelId: name, displayName: name };
   return {
@@ -99,6 +99,7 @@ function asNamed(name: string): ResolvedModel {
     contextTokens: 200_000,
     maxModeContextTokens: undefined,
     supportsImages: true,
+    ignoresEffort: hasEffort,
   };
 }
 

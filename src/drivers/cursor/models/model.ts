@@ -33,6 +33,8 @@ export interface ResolvedModel {
   /** The window in max mode; undefined where there is none to switch on. */
   readonly maxModeContextTokens: number | undefined;
   readonly supportsImages: boolean;
+  /** The effort that was asked for, if one was, is not the one that it gets. */
+  readonly ignoresEffort: boolean;
 }
 
 /** `variant`: the parameters are suffixes of the id. `parameters`: they stand beside the base id. */

@@ -1,7 +1,7 @@
 import { type BaseModel, parameterValue, type Settings, settingsOf, type Variant } from "./base-model.ts";
 import { closestVariant } from "./closest-variant.ts";
 import { readContextSize } from "./context-size.ts";
-import { isEffortParameter } from "./effort.ts";
+import { effortRank, isEffortParameter } from "./effort.ts";
 import type { FoundModel } from "./find-model.ts";
 import type { EncodingKind, ModelEncoding, ResolvedModel } from "./model.ts";
 
@@ -28,7 +28,17 @@ export function resolveModel(
     contextTokens: contextTokensOf(model, variant, maxMode),
     maxModeContextTokens: model.maxModeContextTokens,
     supportsImages: model.supportsImages,
+    ignoresEffort: effort !== undefined && !hasEffort(variant, effort),
   };
+}
+
+/** Whether a variant thinks as hard as this; one that can only be told to think does so for any effort. */
+function hasEffort(variant: Variant, effort: string): boolean {
+  const thinks = parameterValue(variant, "thinking");
+  if (effort === "none" && thinks === "false") return true;
+  const own = variant.parameters.find(({ id }) => isEffortParameter(id))?.value;
+  if (own === undefined) return effort !== "none" && thinks === "true";
+  return effortRank(own) === effortRank(effort);
 }
 
 /** An effort as the model's parameters have it: off where it can be off, and thinking for anything else. */

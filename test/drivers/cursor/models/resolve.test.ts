@@ -15,6 +15,20 @@ beforeAll(async () => {
 });
 afterAll(() => lists[Symbol.asyncDispose]());
 
+test.each<[string, string | undefined, boolean]>([
+  ["claude-opus-4-8", undefined, false],
+  ["claude-opus-4-8", "low", false],
+  ["claude-opus-4-8", "none", false],
+  ["claude-opus-4-8", "minimal", true],
+  // What the name says counts for more.
+  ["claude-opus-4-8-thinking-high", "low", true],
+  ["gpt-5.5", "none", false],
+  ["grok-code-fast-1", "high", true],
+  ["claude-4.5-sonnet", "high", false],
+])("%s with the effort %s is ignored: %s", async (id, effort, isIgnored) => {
+  expect((await models.resolve({ id, effort }, ALICE, NEVER)).ignoresEffort).toBe(isIgnored);
+});
+
 async function resolve(id: string, effort?: string, catalogue = models): Promise<string[]> {
   const { encodings } = await catalogue.resolve({ id, effort }, ALICE);
   return encodings.filter((encoding) => encoding !== undefined).map(shown);

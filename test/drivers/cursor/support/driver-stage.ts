@@ -79,6 +79,7 @@ function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCat
       contextTokens: 200_000,
       maxModeContextTokens: 1_000_000,
       supportsImages: true,
+      ignoresEffort: false,
       ...model,
       // Whatever the others read, this one reads more.
       ...(id === "big" ? { contextTokens: 1_000_000 } : {}),
