@@ -11,19 +11,24 @@ import type {
 } from "../../core/turn.ts";
 import { pairResults } from "../cursor/pair-results.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
+import { emptyQuestion } from "../http-api/empty-question.ts";
 
-/** The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. */
+/**
+ * The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. What is empty is
+ * left out, since it is refused, and so is a conversation that the model begins.
+ */
 export function apiMessages(messages: readonly Message[], keepsThinking: boolean): readonly JsonObject[] {
   const told: { readonly role: "user" | "assistant"; readonly content: JsonObject[] }[] = [];
   for (const message of pairResults(messages)) {
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = blocksOf(message, keepsThinking);
     const last = told.at(-1);
-    // Results belong into one message, and an empty one is refused.
+    // Results belong into one message.
     if (last?.role === role) last.content.push(...content);
     else if (content.length > 0) told.push({ role, content });
   }
-  return told;
+  if (told.at(-1)?.role !== "user") throw emptyQuestion();
+  return told[0]?.role === "user" ? told : [{ role: "user", content: [text("(no message)")] }, ...told];
 }
 
 function blocksOf(message: Message, keepsThinking: boolean): JsonObject[] {
@@ -32,13 +37,11 @@ function blocksOf(message: Message, keepsThinking: boolean): JsonObject[] {
   return parts.flatMap((part) => {
     switch (part.type) {
       case "text":
-        return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
+        return textBlocks(part.text);
       case "image":
         return [imageBlock(part)];
       case "file":
-        return [
-          { type: "document", title: part.name, source: { type: "text", media_type: "text/plain", data: part.text } },
-        ];
+        return [fileBlock(part)];
       case "thinking":
         return keepsThinking ? thinkingBlocks(part) : [];
       case "tool-call":
@@ -60,10 +63,19 @@ const resultBlock = ({ callId, content, isError }: ToolMessage): JsonObject => (
   tool_use_id: wireId(callId),
   content: content.flatMap((part): JsonObject[] => {
     if (part.type === "image") return [imageBlock(part)];
-    return part.text === "" ? [] : [{ type: "text", text: part.text }];
+    return textBlocks(part.text);
   }),
   ...(isError && { is_error: true }),
 });
+
+const text = (value: string): JsonObject => ({ type: "text", text: value });
+
+const textBlocks = (value: string): JsonObject[] => (value.trim() === "" ? [] : [text(value)]);
+
+const fileBlock = ({ name, text: data }: FilePart): JsonObject =>
+  data.trim() === ""
+    ? text(`The file ${name} is empty.`)
+    : { type: "document", title: name, source: { type: "text", media_type: "text/plain", data } };
 
 const imageBlock = ({ mediaType, data }: ImagePart): JsonObject => ({
   type: "image",

@@ -23,15 +23,16 @@ export function messagesRequest(turn: Turn, { modelId, model, effort }: RequestO
   const sampling = planSampling(turn.sampling, thinking.isOn);
   const ignored: readonly Ignorable[] = turn.model.effort && !thinking.takesEffort ? ["effort"] : [];
   const messages = apiMessages(turn.messages, thinking.keepsThoughts);
-  const hasTools = turn.tools.length > 0;
+  const tools = turn.tools.length > 0 ? turn.tools : calledBefore(turn);
+  const hasTools = tools.length > 0;
   const body = {
     model: modelId,
     stream: true,
     ...thinking.fields,
     ...sampling.fields,
-    ...(turn.system !== "" && { system: [{ type: "text", text: turn.system, ...(hasTools && CACHE) }] }),
+    ...(turn.system.trim() !== "" && { system: [{ type: "text", text: turn.system, ...(hasTools && CACHE) }] }),
     messages: hasTools ? cachedToTheEnd(messages) : messages,
-    ...(hasTools && { tools: turn.tools.map(toolObject), tool_choice: choiceObject(turn, thinking.isOn) }),
+    ...(hasTools && { tools: tools.map(toolObject), tool_choice: choiceObject(turn, thinking.isOn) }),
   };
   return { body, ignored: [...ignored, ...sampling.ignored] };
 }
@@ -42,8 +43,17 @@ const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonO
   input_schema: { type: "object", ...schema },
 });
 
+/** A conversation with calls in it is refused without tools: then there are some that must not be called. */
+const calledBefore = ({ messages }: Turn): Turn["tools"] => {
+  const calls = messages.flatMap(({ role, content }) =>
+    role === "assistant" ? content.flatMap((part) => (part.type === "tool-call" ? [part.name] : [])) : [],
+  );
+  return [...new Set(calls)].map((name) => ({ name, description: "", schema: {} }));
+};
+
 /** A model that thinks cannot be made to call a tool: then it is left to the engine, which asks again. */
-function choiceObject({ toolChoice, allowsParallelCalls }: Turn, isThinking: boolean): JsonObject {
+function choiceObject({ tools, toolChoice, allowsParallelCalls }: Turn, isThinking: boolean): JsonObject {
+  if (tools.length === 0) return { type: "none" };
   const choice = isThinking && toolChoice.type !== "none" ? ({ type: "auto" } as const) : toolChoice;
   if (choice.type === "none") return { type: "none" };
   return { ...wordsFor(choice), ...(!allowsParallelCalls && { disable_parallel_tool_use: true }) };

@@ -1,14 +1,14 @@
 import {
   type AssistantMessage,
-  type FilePart,
   type ImagePart,
   type JsonObject,
   type Message,
-  type TextPart,
   textOf,
+  type UserPart,
 } from "../../core/turn.ts";
 import { pairResults } from "../cursor/pair-results.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
+import { emptyQuestion } from "../http-api/empty-question.ts";
 
 /**
  * The conversation in the words of Chat Completions. Of what the model thought, only the thinking of the work that is
@@ -28,7 +28,7 @@ export function apiMessages(messages: readonly Message[], system: string, keepsT
     if (message.role !== "tool") showImages();
     switch (message.role) {
       case "user":
-        if (message.content.length > 0) told.push({ role: "user", content: userContent(message.content) });
+        if (!isEmpty(message.content)) told.push({ role: "user", content: userContent(message.content) });
         break;
       case "assistant":
         if (message.content.length > 0) told.push(answerObject(message, keepsThinking && index > asked));
@@ -43,11 +43,17 @@ export function apiMessages(messages: readonly Message[], system: string, keepsT
     }
   });
   showImages();
+  const asker = told.at(-1)?.["role"];
+  if (asker !== "user" && asker !== "tool") throw emptyQuestion();
   return told;
 }
 
-/** Servers that know nothing but text take a plain one. */
-function userContent(parts: readonly (TextPart | ImagePart | FilePart)[]): string | JsonObject[] {
+const isEmpty = (parts: readonly UserPart[]): boolean =>
+  parts.every((part) => part.type === "text" && part.text === "");
+
+/** Servers that know nothing but text take a plain one; some refuse an empty one. */
+function userContent(content: readonly UserPart[]): string | JsonObject[] {
+  const parts = content.filter((part) => part.type !== "text" || part.text !== "");
   const [first] = parts;
   if (parts.length === 1 && first?.type === "text") return first.text;
   return parts.map((part) => {

@@ -231,6 +231,49 @@ describe("the anthropic driver", () => {
     expect(ignoredIn(events)).toEqual(ignored);
   });
 
+  it("leaves out what is empty, and says itself that nothing is asked", async () => {
+    const { driver, calls } = await setUp({ blocks: [{ type: "text", text: "ok" }] });
+    const says = (role: "user" | "assistant", ...texts: string[]): Message => ({
+      role,
+      content: texts.map((text) => ({ type: "text", text })),
+    });
+    const file: Message = { role: "user", content: [{ type: "file", name: "a.txt", text: "\n" }] };
+    await ask(driver, {
+      system: " ",
+      messages: [says("user", ""), says("assistant", "hi", " "), says("user", "", "a"), file],
+    });
+    expect(calls[0]?.body.messages).toEqual([
+      { role: "user", content: [{ type: "text", text: "(no message)" }] },
+      { role: "assistant", content: [{ type: "text", text: "hi" }] },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a" },
+          { type: "text", text: "The file a.txt is empty." },
+        ],
+      },
+    ]);
+    expect(calls[0]?.body).not.toHaveProperty("system");
+    for (const messages of [[says("user", " ")], [says("user", "a"), says("assistant", "b"), says("user")]]) {
+      expect(await failureOf(ask(driver, { messages }))).toMatchObject({
+        kind: "invalid-request",
+        code: "empty_question",
+      });
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  it("has tools that must not be called for a conversation with calls, and none else", async () => {
+    const { driver, calls } = await setUp({ blocks: [{ type: "text", text: "ok" }] });
+    const messages: Message[] = [
+      { role: "user", content: [{ type: "text", text: "a" }] },
+      { role: "assistant", content: [{ type: "tool-call", id: "c", name: "look", args: {} }] },
+      { role: "tool", callId: "c", content: [], isError: false },
+    ];
+    await ask(driver, { messages });
+    expect(calls[0]?.body).toMatchObject({ tools: [{ name: "look" }], tool_choice: { type: "none" } });
+  });
+
   it("is asked again without what it refuses to be told", async () => {
     const refusal = "temperature: `temperature` is not supported by this model.";
     const { driver, calls } = await setUp(refused(400, "invalid_request_error", refusal), {

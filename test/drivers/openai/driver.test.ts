@@ -234,6 +234,26 @@ describe("the openai driver", () => {
     expect(ignored).toEqual(["top_k", "min_p", "repetition_penalty"]);
   });
 
+  it("leaves out what is empty, and says itself that nothing is asked", async () => {
+    const { driver, calls } = await setUp([{ content: "ok" }]);
+    const says = (role: "user" | "assistant", ...texts: string[]): Message => ({
+      role,
+      content: texts.map((text) => ({ type: "text", text })),
+    });
+    await ask(driver, { messages: [says("user", ""), says("assistant", "hi"), says("user", "", "a")] });
+    expect(calls[0]?.body.messages).toEqual([
+      { role: "assistant", content: "hi" },
+      { role: "user", content: "a" },
+    ]);
+    for (const messages of [[says("user", "")], [says("user", "a"), says("assistant", "b"), says("user")]]) {
+      expect(await failureOf(ask(driver, { messages }))).toMatchObject({
+        kind: "invalid-request",
+        code: "empty_question",
+      });
+    }
+    expect(calls).toHaveLength(1);
+  });
+
   it("is asked again without what it refuses to be told, one after the other", async () => {
     const refusing =
       (message: string): Reply =>
