@@ -53,6 +53,8 @@ export interface OfferedGateway {
 export interface OfferedModel {
   readonly id: string;
   readonly name: string;
+  /** What else it can be asked for as. */
+  readonly aliases: readonly string[];
   /** In tokens. */
   readonly window: number;
   readonly isThinking: boolean;

@@ -60,8 +60,11 @@ describe("excursor connect and disconnect", () => {
     expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*refuse localhost/);
     const secret = /"pathSecret": "([\w-]{24})"/.exec(stdout)?.[1];
     expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags/v1\n`);
-    expect(stdout).toMatch(/"models": \{ "[^"]+": "claude-[^"]+"/);
-    expect(stdout.split("add each by its name:")[1]?.split("\n")[0]).not.toContain("claude-");
+    const names = stdout.split("add each by its name:")[1]?.split("\n")[0];
+    expect(names).not.toContain("claude-");
+    // These it has already.
+    expect(names).toMatch(/\bopus, sonnet\b/);
+    expect(stdout).not.toContain("need others");
   });
 
   it("cursor: tries a tunnel that is open, and does not send the key in the clear", async () => {

@@ -1,7 +1,8 @@
 import { parse as parseJson } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import type { Machine, OfferedGateway } from "../../src/connect/client-recipe.ts";
+import type { Machine, OfferedGateway, OfferedModel } from "../../src/connect/client-recipe.ts";
+import { cursor } from "../../src/connect/recipes/cursor.ts";
 import { RECIPES } from "../../src/connect/recipes/index.ts";
 import { Secret } from "../../src/core/secret.ts";
 
@@ -10,8 +11,8 @@ const gateway: OfferedGateway = {
   key: new Secret("the-key"),
   model: "auto",
   models: [
-    { id: "auto", name: "Auto", window: 200_000, isThinking: false, supportsImages: true },
-    { id: "claude-opus-4-8", name: "Opus", window: 300_000, isThinking: true, supportsImages: false },
+    { id: "auto", name: "Auto", aliases: [], window: 200_000, isThinking: false, supportsImages: true },
+    { id: "claude-opus-4-8", name: "Opus", aliases: [], window: 300_000, isThinking: true, supportsImages: false },
   ],
 };
 
@@ -112,6 +113,31 @@ describe("what stands in it", () => {
     expect(parseJson(edited)).toMatchObject({
       language_models: { openai_compatible: { Excursor: { api_url: "http://127.0.0.1:8787/v1" } } },
       agent: { default_model: { provider: "Excursor", model: "auto" } },
+    });
+  });
+
+  it("Cursor: names that it leaves alone, those that are there before new ones", () => {
+    const model = (id: string, ...aliases: string[]) =>
+      ({ ...gateway.models[0], id, name: id, aliases }) as OfferedModel;
+    const models = [
+      model("claude-opus-4-8", "claude-opus", "opus"),
+      model("claude-sonnet-5"),
+      model("gpt-5.5", "haiku"),
+      model("local/claude-haiku"),
+      model("claude-haiku"),
+    ];
+    const steps = cursor.steps({ ...gateway, models, tunnel: undefined, pathSecret: { value: "s", isSet: true } });
+    expect(steps.find((step) => step.includes("Add model"))).toContain(
+      "opus, sonnet-5, gpt-5.5, local/haiku, my-haiku",
+    );
+    const added = steps
+      .find((step) => step.includes("in the settings, beside"))
+      ?.split("\n")
+      .slice(1);
+    expect(JSON.parse(`{${added?.join("")}}`)).toEqual({
+      "sonnet-5": "claude-sonnet-5",
+      "local/haiku": "local/claude-haiku",
+      "my-haiku": "claude-haiku",
     });
   });
 

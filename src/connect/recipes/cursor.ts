@@ -3,9 +3,6 @@ import type { ClientGuide, GuidedGateway, OfferedModel } from "../client-recipe.
 /** Names with this in them Cursor sends to Anthropic itself, whatever the base URL says. */
 const TAKEN = /claude-/i;
 
-/** A name that Cursor leaves alone. */
-const freeName = (id: string): string => id.replaceAll(/claude-/gi, "");
-
 /**
  * The Cursor IDE as a client. It has no configuration that a program could write, and it does not ask by itself: Cursor's
  * servers do, which refuse addresses of this machine. So there is a tunnel, with a secret that nobody can guess.
@@ -15,20 +12,39 @@ export const cursor: ClientGuide = {
   title: "The Cursor IDE",
   baseUrl: ({ tunnel, pathSecret }) => `${tunnel ?? "https://YOUR-TUNNEL"}/${pathSecret.value}/tags/v1`,
   steps: (gateway) => {
-    const { models } = gateway;
-    const [taken, free] = [models.filter(isTaken), models.filter((model) => !isTaken(model))];
+    const names = namesFor(gateway.models);
+    const missing = names.filter(({ isNew }) => isNew);
     return [
       `Open a tunnel to ${gateway.url}, for example: cloudflared tunnel --url ${gateway.url}\nCursor's servers make the requests, and they refuse localhost.`,
       ...settings(gateway),
       `In Cursor: Settings → Models → API Keys. Put the key of \`excursor key\` under "OpenAI API Key", and this under "Override OpenAI Base URL":\n${cursor.baseUrl(gateway)}`,
-      `Under "Add model", add each by its name: ${listed([...taken.map(({ id }) => freeName(id)), ...free.map(({ id }) => id)])}`,
-      ...(taken.length > 0 ? [aliases(taken)] : []),
+      `Under "Add model", add each by its name: ${listed(names.map(({ name }) => name))}`,
+      ...(missing.length > 0 ? [newNames(missing)] : []),
       "Thinking comes between tags. `excursor ide patch` makes Cursor show it as its own.",
     ];
   },
 };
 
-const isTaken = ({ id }: OfferedModel): boolean => TAKEN.test(id);
+interface CursorName {
+  readonly id: string;
+  /** What Cursor can call it. */
+  readonly name: string;
+  /** The gateway does not know it by that name yet. */
+  readonly isNew: boolean;
+}
+
+/** A name for each model that Cursor leaves alone: its own, another that it has, or one that nobody has. */
+function namesFor(models: readonly OfferedModel[]): readonly CursorName[] {
+  const known = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
+  return models.map(({ id, aliases }) => {
+    const own = [id, ...aliases].find((name) => !TAKEN.test(name));
+    if (own !== undefined) return { id, name: own, isNew: false };
+    const bare = id.replaceAll(/claude-/gi, "");
+    const name = known.has(bare) ? `my-${bare}` : bare;
+    known.add(name);
+    return { id, name, isNew: true };
+  });
+}
 
 function settings({ tunnel, pathSecret }: GuidedGateway): readonly string[] {
   const host = tunnel === undefined ? "YOUR-TUNNEL" : new URL(tunnel).host;
@@ -39,9 +55,9 @@ function settings({ tunnel, pathSecret }: GuidedGateway): readonly string[] {
   ];
 }
 
-function aliases(taken: readonly OfferedModel[]): string {
-  const names = taken.slice(0, MAX_LISTED).map(({ id }) => `${JSON.stringify(freeName(id))}: ${JSON.stringify(id)}`);
-  return `Cursor sends names with "claude-" to Anthropic itself, so these need others; add to the settings:\n"models": { ${names.join(", ")} }`;
+function newNames(missing: readonly CursorName[]): string {
+  const lines = missing.slice(0, MAX_LISTED).map(({ id, name }) => `${JSON.stringify(name)}: ${JSON.stringify(id)}`);
+  return `Cursor sends names with "claude-" to Anthropic itself, so these need others; add to "models" in the settings, beside what is there:\n${lines.join(",\n")}`;
 }
 
 const MAX_LISTED = 12;

@@ -35,7 +35,7 @@ export const opencode: ClientRecipe = {
 const withChosen = (models: readonly OfferedModel[], id: string): readonly OfferedModel[] =>
   models.some((model) => model.id === id)
     ? models
-    : [{ id, name: id, window: 200_000, isThinking: true, supportsImages: true }, ...models];
+    : [{ id, name: id, aliases: [], window: 200_000, isThinking: true, supportsImages: true }, ...models];
 
 const describe = ({ name, window, isThinking, supportsImages }: OfferedModel): JsonObject => ({
   name,
