@@ -7,6 +7,8 @@ export interface AnswerHead {
   readonly model: string;
   /** Clients want to know what was read before anything is written: until the upstream tells, it is an estimate. */
   readonly inputTokens: () => number;
+  /** What was thought is signed, and not shown. */
+  readonly omitsThinking: boolean;
 }
 
 const STOP_REASONS = {

@@ -48,10 +48,12 @@ export class MessageCollector implements AnswerCollector {
         if (last?.type === "text") last.text += event.text;
         else this.#blocks.push({ type: "text", text: event.text });
         return;
-      case "thinking":
-        if (last?.type === "thinking" && !last.isWhole) last.text += event.text;
-        else this.#blocks.push({ type: "thinking", text: event.text, signature: undefined, isWhole: false });
+      case "thinking": {
+        const text = this.#head.omitsThinking ? "" : event.text;
+        if (last?.type === "thinking" && !last.isWhole) last.text += text;
+        else this.#blocks.push({ type: "thinking", text, signature: undefined, isWhole: false });
         return;
+      }
       case "thinking-done":
         if (last?.type === "thinking" && !last.isWhole) {
           Object.assign(last, { isWhole: true, signature: event.signature });

@@ -31,6 +31,7 @@ export function createAnthropicMessagesFace(options: AnthropicMessagesOptions = 
         id: `msg_${context.requestId}`,
         model: request.model,
         inputTokens: () => estimateInputTokens(turn),
+        omitsThinking: request.thinking?.display === "omitted",
       };
       return {
         turn,

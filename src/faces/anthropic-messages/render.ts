@@ -92,13 +92,14 @@ export class MessageRenderer implements StreamRenderer {
     return opening + this.#delta(text);
   }
 
-  #thinking(text: string): string {
+  #thinking(given: string): string {
+    const text = this.#head.omitsThinking ? "" : given;
     if (this.#open?.type === "thinking") {
       this.#open.text += text;
-      return this.#delta(text);
+      return text === "" ? "" : this.#delta(text);
     }
     const block = { type: "thinking", thinking: "", signature: "" };
-    return this.#start({ type: "thinking", text }, block) + this.#delta(text);
+    return this.#start({ type: "thinking", text }, block) + (text === "" ? "" : this.#delta(text));
   }
 
   #thinkingDone(signature: string | undefined): string {

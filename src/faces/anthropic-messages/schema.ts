@@ -133,6 +133,8 @@ export const countRequest = z.object({
     .object({
       type: z.enum(["enabled", "adaptive", "between_tools", "disabled"]),
       budget_tokens: z.number().nullish(),
+      /** Clients may ask for more than is known here. */
+      display: z.string().nullish().catch(undefined),
     })
     .nullish(),
   output_config: z

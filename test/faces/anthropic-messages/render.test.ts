@@ -180,6 +180,38 @@ describe("the events", () => {
     );
   });
 
+  it("thinking that is to be omitted keeps its block and its signature, and comes back with it", async () => {
+    const asked = { thinking: { type: "adaptive", display: "omitted" } };
+    const signature = { type: "thinking-done", durationMs: 1, signature: "theirs" } as const;
+    const events = [thinking("h"), thinking("m"), signature, thinking("x"), text("a"), done()];
+    expect((await parse({ ...asked, stream: true })).stream().step(events)).toContain(
+      written(
+        begun(0, THINKING),
+        ping,
+        signed(0, "theirs"),
+        ended(0),
+        begun(1, THINKING),
+        signed(1, mintSignature("")),
+      ),
+    );
+    const collector = (await parse(asked)).collect();
+    collector.step(events);
+    const { content } = collector.body();
+    expect(content).toMatchObject([{ thinking: "", signature: "theirs" }, { thinking: "" }, { text: "a" }]);
+    const messages = [
+      { role: "assistant", content },
+      { role: "user", content: "and?" },
+    ];
+    expect((await parse({ messages })).turn.messages[0]?.content).toEqual([
+      { type: "thinking", text: "", signature: "theirs" },
+      { type: "thinking", text: "", signature: undefined },
+      { type: "text", text: "a" },
+    ]);
+    const shown = (await parse({ thinking: { type: "adaptive", display: "summarized" } })).collect();
+    shown.step(events);
+    expect(shown.body()["content"]).toMatchObject([{ thinking: "hm" }, { thinking: "x" }, { text: "a" }]);
+  });
+
   it("thinking ends before an error", async () => {
     const renderer = (await parse({ stream: true })).stream();
     renderer.step([thinking("hm")]);
