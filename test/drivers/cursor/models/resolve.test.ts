@@ -26,7 +26,7 @@ test.each<[string, string | undefined, boolean]>([
   ["grok-code-fast-1", "high", true],
   ["claude-4.5-sonnet", "high", false],
 ])("%s with the effort %s is ignored: %s", async (id, effort, isIgnored) => {
-  expect((await models.resolve({ id, effort }, ALICE, NEVER)).ignoresEffort).toBe(isIgnored);
+  expect((await models.resolve({ id, effort }, ALICE)).ignoresEffort).toBe(isIgnored);
 });
 
 async function resolve(id: string, effort?: string, catalogue = models): Promise<string[]> {
