@@ -183,7 +183,7 @@ async function createDriver(
   });
   if (config.driver === "cursor") return cursor;
   const { createLegacyDriver } = await import("../drivers/cursor-legacy/driver.ts");
-  return createLegacyDriver({
+  const legacy = createLegacyDriver({
     origin,
     transport: transports.h2,
     method: config.legacyCall,
@@ -198,6 +198,7 @@ async function createDriver(
       return { ...fitContext(turn, model, config.context), model: { ...turn.model, id: modelId } };
     },
   });
+  return { ...legacy, ...(cursor.findModel && { findModel: cursor.findModel }) };
 }
 
 /** One file for each backend: what one of them gave us means nothing to another. */

@@ -17,6 +17,7 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
       const id = meaningOf(turn.model.id);
       return engine.answer(id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } }, context);
     },
+    findModel: (name, principal, signal) => engine.findModel(meaningOf(name), principal, signal),
     listModels: async (principal, signal) => {
       const models = await engine.listModels(principal, signal);
       const own = [...aliases.keys()].filter((name) => !name.endsWith("*"));

@@ -8,6 +8,8 @@ const SUFFIX = ":hub";
 export function withToolSource(engine: Engine, usual: ToolSource): Engine {
   return {
     ...engine,
+    findModel: (name, principal, signal) =>
+      engine.findModel(name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name, principal, signal),
     answer: (turn, context) => {
       const { id } = turn.model;
       if (!id.endsWith(SUFFIX)) return engine.answer(turn, { ...context, tools: context.tools ?? usual });

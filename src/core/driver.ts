@@ -12,6 +12,8 @@ export interface Driver {
   open(turn: Turn, context: RunContext): Run;
   /** What the principal may ask for by name. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** The model of a name that need not be in the list, such as one with suffixes. Absent: what is in the list is all. */
+  findModel?(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** What a model can be told by a slash, where it has such commands. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
 }

@@ -25,6 +25,8 @@ export interface Engine {
   answer(turn: Turn, context: AskContext): AsyncIterable<readonly TurnEvent[]>;
   /** What the principal may ask for, of all drivers. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** The model of a name as a turn may have it. Throws `model-not-found`. */
+  findModel(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** What a model can be told by a slash. */
   listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
   /** Gives up the runs that wait for tool results. */
@@ -53,7 +55,7 @@ export function createEngine(options: EngineOptions): Engine {
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
     if (driver) return driver;
-    throw new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, { field: "model" });
+    throw unknownModel(model);
   };
   const limitsOutput = (model: string) => drivers.get(route(model) ?? "")?.limitsOutput === true;
   const ignoredOf = ({ model, sampling }: Turn): readonly TurnEvent[] =>
@@ -113,10 +115,20 @@ export function createEngine(options: EngineOptions): Engine {
       if (told.length === 0) await Promise.all(lists);
       return told.flat();
     },
+    findModel: async (name, principal, signal) => {
+      const driver = driverFor(name);
+      if (driver.findModel) return driver.findModel(name, principal, signal);
+      const listed = (await driver.listModels(principal, signal)).find((model) => model.id === name);
+      if (listed) return listed;
+      throw unknownModel(name);
+    },
     listCommands: async (model, principal) => (await driverFor(model).listCommands?.(model, principal)) ?? [],
     close: () => parking.close(),
   };
 }
+
+const unknownModel = (name: string): ExcursorError =>
+  new ExcursorError("model-not-found", `There is no model ${JSON.stringify(name)} here.`, { field: "model" });
 
 const stagesFor = (turn: Turn): readonly Stage[] =>
   hasOutputLimits(turn) ? [new OutputLimit(turn), new UsageEstimate(turn)] : [new UsageEstimate(turn)];

@@ -7,6 +7,8 @@ import type { Route } from "./route.ts";
 
 export interface ModelLister {
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** Throws `model-not-found`. */
+  findModel(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
 }
 
 /** Models in the words of a dialect. */
@@ -15,12 +17,13 @@ export interface ModelRenderer {
   one(model: ModelInfo): JsonObject;
 }
 
-/** `GET path` and `GET path/{id}`; an id may also be one of a model's other names. */
+/** `GET path` and `GET path/{id}`; an id may be any name that a request may have. */
 export function modelsRoutes(path: string, face: Face, engine: ModelLister, render: ModelRenderer): readonly Route[] {
-  const list = ({ principal, signal }: Exchange) => {
-    if (!principal) throw new ExcursorError("internal", "The models were asked for by nobody.");
-    return engine.listModels(principal, signal);
+  const asker = ({ principal }: Exchange): Principal => {
+    if (principal) return principal;
+    throw new ExcursorError("internal", "The models were asked for by nobody.");
   };
+  const list = (exchange: Exchange) => engine.listModels(asker(exchange), exchange.signal);
   return [
     {
       method: "GET",
@@ -35,8 +38,8 @@ export function modelsRoutes(path: string, face: Face, engine: ModelLister, rend
       path: `${path}/{id}`,
       face,
       async handle(exchange, id) {
-        const model = (await list(exchange)).find((info) => info.id === id || info.aliases.includes(id));
-        if (!model) throw new ExcursorError("model-not-found", "There is no model of that name.");
+        const listed = (await list(exchange)).find((info) => info.id === id || info.aliases.includes(id));
+        const model = listed ?? { ...(await engine.findModel(id, asker(exchange), exchange.signal)), id };
         exchange.reply(200, render.one(model));
       },
     },

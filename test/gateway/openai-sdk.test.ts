@@ -188,6 +188,11 @@ describe("what the gateway keeps for itself", () => {
     expect(ids.length).toBeLessThan(15);
     expect(await client.models.retrieve("gpt-5.4-mini")).toMatchObject({ id: "gpt-5.4-mini", context_length: 32_000 });
     await expect(client.models.retrieve("gpt-9")).rejects.toMatchObject({ status: 404 });
+    // Any name that a request may have.
+    for (const id of ["claude-opus-4-8-thinking-low", "opus-high", "claude-sonnet-5[effort=low]", "auto:hub"]) {
+      expect(await client.models.retrieve(id)).toMatchObject({ id, object: "model" });
+    }
+    expect(await client.models.retrieve("opus[1m]")).toMatchObject({ context_length: 1_000_000 });
     await expect(client.chat.completions.create({ ...ask("hi"), model: "gpt-5.6" })).rejects.toMatchObject({
       status: 404,
       code: "model_not_found",

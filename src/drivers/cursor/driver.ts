@@ -65,6 +65,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         onEncoding: (baseId, kind) => models.remember(baseId, kind),
       });
     },
+    findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
   };

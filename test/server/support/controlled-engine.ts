@@ -1,4 +1,5 @@
 import type { AskContext, ModelInfo } from "../../../src/core/driver.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 
@@ -108,6 +109,10 @@ export class ControlledEngine {
       return Promise.resolve(ready);
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  findModel(name: string): Promise<ModelInfo> {
+    return Promise.reject(new ExcursorError("model-not-found", `There is no model ${name}.`));
   }
 
   listModels(): Promise<readonly ModelInfo[]> {

@@ -3,8 +3,8 @@ import { ExcursorError } from "../../../core/errors.ts";
 import type { BaseModel } from "./base-model.ts";
 import { closeMatches } from "./close-matches.ts";
 import { isEffortParameter, sortEfforts } from "./effort.ts";
-import { findModel } from "./find-model.ts";
-import type { EncodingKind, ModelCatalogue, ResolvedModel } from "./model.ts";
+import { type FoundModel, findModel } from "./find-model.ts";
+import type { EncodingKind, ModelCatalogue, ModelCredential, ResolvedModel } from "./model.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ModelListSource } from "./model-lists.ts";
 import { resolveModel } from "./resolve-model.ts";
@@ -37,20 +37,28 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
     return kind === "variant" || kind === "parameters" ? kind : undefined;
   };
 
+  /** Looks again for a name that is new. */
+  const lookAgain = async (id: string, credential: ModelCredential): Promise<FoundModel> => {
+    const { models, names } = await cache.current(credential, RECHECK_MS);
+    const found = findModel(names, id);
+    if (found) return found;
+    throw unknownModel(models, id);
+  };
+
   return {
     async list(credential, signal) {
       return (await abortable(cache.current(credential), signal)).models.map(toInfo);
     },
     async resolve({ id, effort }, credential) {
-      let account = await cache.any(credential);
-      if (account.models.length === 0) return asNamed(id, effort !== undefined);
-      let found = findModel(account.names, id);
-      if (!found) {
-        account = await cache.current(credential, RECHECK_MS);
-        found = findModel(account.names, id);
-      }
-      if (found) return resolveModel(found, effort, preferredEncoding(found.model.id));
-      throw unknownModel(account.models, id);
+      const { models, names } = await cache.any(credential);
+      if (models.length === 0) return asNamed(id, effort !== undefined);
+      const found = findModel(names, id) ?? (await lookAgain(id, credential));
+      return resolveModel(found, effort, preferredEncoding(found.model.id));
+    },
+    async find(name, credential) {
+      const { names } = await cache.any(credential);
+      const found = findModel(names, name) ?? (await lookAgain(name, credential));
+      return { ...toInfo(found.model), contextTokens: resolveModel(found, undefined, undefined).contextTokens };
     },
     remember(baseId, kind) {
       if (preferredEncoding(baseId) === kind) return;

@@ -6,6 +6,8 @@ import type { ModelChoice } from "../../../core/turn.ts";
 export interface ModelCatalogue {
   /** A row a base model, as the backend orders them. */
   list(credential: ModelCredential, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  /** One of them, by any name that {@link resolve} takes; with parameters, its window is that of what they ask for. */
+  find(name: string, credential: ModelCredential): Promise<ModelInfo>;
   /** Throws `model-not-found`, naming what is close, or `invalid-request` for a parameter that the model lacks. */
   resolve(choice: ModelChoice, credential: ModelCredential): Promise<ResolvedModel>;
   /** This encoding was taken where another was refused: {@link resolve} puts it first from now on. */

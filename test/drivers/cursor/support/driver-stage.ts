@@ -72,6 +72,7 @@ function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCat
   });
   return {
     list: async () => [],
+    find: () => Promise.reject(new Error("nobody asks")),
     resolve: async ({ id }) => ({
       baseId: "gpt-5.5",
       displayId: "gpt-5.5",
