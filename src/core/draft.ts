@@ -43,9 +43,13 @@ export class Draft {
     return events.flatMap((event) => this.#take(event));
   }
 
-  /** The end of the answer, with the text that was found good. */
-  finish(text: string): readonly TurnEvent[] {
-    return [{ type: "text", text }, ...this.#usageEvents(), { type: "done", reason: "stop" }];
+  /** The end of the answer, with the text that was found good, and what it was stopped by. */
+  finish(text: string, stopSequence?: string): readonly TurnEvent[] {
+    return [
+      ...(text === "" ? [] : [{ type: "text", text } as const]),
+      ...this.#usageEvents(),
+      { type: "done", reason: "stop", ...(stopSequence !== undefined && { stopSequence }) },
+    ];
   }
 
   #take(event: TurnEvent): readonly TurnEvent[] {

@@ -93,7 +93,7 @@ export function createEngine(options: EngineOptions): Engine {
         }),
       first: turn.sampling ? ignoredOf(turn) : [],
       onStalled: () => parking.replay(turn, context, "stalled"),
-      stages: stagesFor(limitsOutput(turn.model.id) ? { ...turn, maxOutputTokens: undefined } : turn),
+      stages: stagesFor(limitsOutput(asked.model.id) ? { ...asked, maxOutputTokens: undefined } : asked),
       signal: context.signal,
       onWaiting: (live, answer) => parking.park(live, turn, answer, context),
       mayWait: turn.tools.length > 0,

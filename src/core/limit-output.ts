@@ -12,7 +12,7 @@ export const hasOutputLimits = ({ stop, maxOutputTokens }: Turn): boolean =>
  * How the text was cut into events makes no difference to what comes out.
  *
  * Stop sequences are sought in the text, within one stretch of it. Tokens are what the upstream has reported plus an
- * estimate of what came since; thinking counts, tool calls are never cut.
+ * estimate of what came since. Thinking counts, and so do tool calls: one that is too long is begun and never whole.
  */
 export class OutputLimit {
   readonly #stop: readonly string[];
@@ -22,6 +22,8 @@ export class OutputLimit {
   #knownTokens = 0;
   #charsSince = 0;
   #isOver = false;
+  /** Calls whose arguments come, or came, in pieces. */
+  readonly #begun = new Set<string>();
 
   constructor({ stop, maxOutputTokens }: Pick<Turn, "stop" | "maxOutputTokens">) {
     this.#stop = stop;
@@ -45,7 +47,7 @@ export class OutputLimit {
     let chars = 0;
     for (const event of events) {
       if (event.type === "text" || event.type === "thinking") chars += event.text.length;
-      else if (event.type === "usage") return false;
+      else if (event.type === "usage" || "id" in event) return false;
     }
     if (chars > this.#room()) return false;
     this.#charsSince += chars;
@@ -68,11 +70,14 @@ export class OutputLimit {
         return;
       case "thinking":
         this.#release(out);
-        if (!this.#isOver) this.#emit("thinking", event.text, out);
+        if (!this.#isOver) this.#emit(event.text, thought, out);
         return;
       case "tool-call-start":
       case "tool-call-delta":
       case "tool-call":
+        this.#release(out);
+        if (!this.#isOver) this.#takeCall(event, out);
+        return;
       case "done":
         this.#release(out);
         if (!this.#isOver) out.push(event);
@@ -90,22 +95,54 @@ export class OutputLimit {
   #takeText(text: string, out: TurnEvent[]): void {
     const { before, held, stop } = findStop(this.#held + text, this.#stop);
     this.#held = held;
-    this.#emit("text", before, out);
+    this.#emit(before, said, out);
     if (stop !== undefined && !this.#isOver) this.#end({ type: "done", reason: "stop", stopSequence: stop }, out);
+  }
+
+  #takeCall(event: CallEvent, out: TurnEvent[]): void {
+    const { id } = event;
+    if (event.type === "tool-call-start") {
+      if (this.#room() === 0) {
+        this.#end({ type: "done", reason: "length" }, out);
+        return;
+      }
+      this.#begun.add(id);
+      this.#charsSince += event.name.length;
+      out.push(event);
+    } else if (event.type === "tool-call-delta") {
+      this.#emit(event.json, (json) => ({ ...event, json }), out);
+    } else if (this.#begun.has(id)) {
+      out.push(event);
+    } else {
+      this.#takeWholeCall(event, out);
+    }
+  }
+
+  #takeWholeCall(call: Extract<CallEvent, { type: "tool-call" }>, out: TurnEvent[]): void {
+    const { id, name, args } = call;
+    const json = JSON.stringify(args);
+    const length = name.length + json.length;
+    if (length <= this.#room()) {
+      this.#charsSince += length;
+      out.push(call);
+      return;
+    }
+    this.#takeCall({ type: "tool-call-start", id, name }, out);
+    if (!this.#isOver) this.#takeCall({ type: "tool-call-delta", id, json }, out);
   }
 
   #release(out: TurnEvent[]): void {
     const text = this.#held;
     this.#held = "";
-    this.#emit("text", text, out);
+    this.#emit(text, said, out);
   }
 
-  #emit(type: "text" | "thinking", text: string, out: TurnEvent[]): void {
+  #emit(text: string, toEvent: (text: string) => TurnEvent, out: TurnEvent[]): void {
     if (text === "") return;
     const room = this.#room();
     const fitting = text.length <= room ? text : cutAt(text, room);
     this.#charsSince += fitting.length;
-    if (fitting !== "") out.push({ type, text: fitting });
+    if (fitting !== "") out.push(toEvent(fitting));
     if (fitting !== text) this.#end({ type: "done", reason: "length" }, out);
   }
 
@@ -114,6 +151,11 @@ export class OutputLimit {
     out.push(done);
   }
 }
+
+type CallEvent = Extract<TurnEvent, { readonly id: string }>;
+
+const said = (text: string): TurnEvent => ({ type: "text", text });
+const thought = (text: string): TurnEvent => ({ type: "thinking", text });
 
 /** At most so many UTF-16 units, and never half a character. */
 function cutAt(text: string, length: number): string {

@@ -4,7 +4,7 @@ import type { JsonObject, OutputFormat } from "./turn.ts";
 
 export type OutputCheck = (text: string) => CheckedOutput;
 
-type CheckedOutput =
+export type CheckedOutput =
   | { readonly isValid: true; readonly json: string }
   | { readonly isValid: false; readonly problem: string };
 

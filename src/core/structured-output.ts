@@ -1,7 +1,8 @@
 import { Draft } from "./draft.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
-import { createOutputCheck } from "./output-check.ts";
+import { type CheckedOutput, createOutputCheck, type OutputCheck } from "./output-check.ts";
+import { findStop } from "./stop-sequences.ts";
 import type { Message, OutputFormat, Turn } from "./turn.ts";
 
 /**
@@ -14,25 +15,47 @@ export async function* answerInJson(
   ask: (turn: Turn) => AsyncIterable<readonly TurnEvent[]>,
 ): AsyncGenerator<readonly TurnEvent[], void, undefined> {
   const check = await createOutputCheck(turn.output);
-  const asked: Turn = { ...turn, system: [turn.system, instruction(turn.output)].filter(Boolean).join("\n\n") };
+  const { stop } = turn;
+  const asked: Turn = {
+    ...turn,
+    stop: [],
+    system: [turn.system, instruction(turn.output)].filter(Boolean).join("\n\n"),
+  };
 
   const draft = new Draft();
   yield* draft.shown(ask(asked));
   if (draft.isPassedOn) return;
-  const checked = check(draft.text);
-  if (checked.isValid) return yield draft.finish(checked.json);
+  const checked = judge(check, draft.text, stop);
+  if (checked.isValid) return yield draft.finish(checked.json, checked.stopSequence);
 
   const repaired = new Draft(draft.usage);
   yield* repaired.shown(ask(withCorrection(asked, draft.text, checked.problem)));
   if (repaired.isPassedOn) return;
-  const rechecked = check(repaired.text);
-  if (rechecked.isValid) return yield repaired.finish(rechecked.json);
+  const rechecked = judge(check, repaired.text, stop);
+  if (rechecked.isValid) return yield repaired.finish(rechecked.json, rechecked.stopSequence);
 
   throw new ExcursorError(
     "upstream-failed",
     `The model was asked twice, and its answer still does not match the JSON that was asked for: ${rechecked.problem}.`,
     { code: "invalid_json_output", retryable: false },
   );
+}
+
+type Judged = CheckedOutput & { readonly stopSequence?: string | undefined };
+
+/**
+ * Stop sequences are sought in the JSON that was found good: a model may write more around it, such as the code fence that
+ * some stop at. Only where it is not good as it is, it may be good up to one.
+ */
+function judge(check: OutputCheck, text: string, stop: readonly string[]): Judged {
+  const whole = check(text);
+  if (whole.isValid) {
+    const { before, stop: stopSequence } = findStop(whole.json, stop);
+    return { ...whole, json: stopSequence === undefined ? whole.json : before, stopSequence };
+  }
+  const { before, stop: stopSequence } = findStop(text, stop);
+  const cut = stopSequence === undefined ? whole : check(before);
+  return cut.isValid ? { ...cut, stopSequence } : whole;
 }
 
 function instruction(format: OutputFormat): string {

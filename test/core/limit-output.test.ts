@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../src/core/events.ts";
 import { OutputLimit } from "../../src/core/limit-output.ts";
+import type { JsonObject } from "../../src/core/turn.ts";
 import { done, text, textIn, thinking, usage } from "./support/turns.ts";
 
 interface Limits {
@@ -13,6 +14,11 @@ function limit(limits: Limits, ...batches: (readonly TurnEvent[])[]): TurnEvent[
   const rule = new OutputLimit({ stop: limits.stop ?? [], maxOutputTokens: limits.maxOutputTokens });
   return batches.flatMap((batch) => rule.step(batch));
 }
+
+/** A call of the tool `tt`. */
+const whole = (id: string, args: JsonObject = {}): TurnEvent => ({ type: "tool-call", id, name: "tt", args });
+const start = (id: string): TurnEvent => ({ type: "tool-call-start", id, name: "tt" });
+const piece = (id: string, json: string): TurnEvent => ({ type: "tool-call-delta", id, json });
 
 const textEvents = (pieces: readonly string[]) => pieces.map((piece) => [text(piece)]);
 
@@ -93,12 +99,26 @@ describe("the number of tokens", () => {
       [text("1"), usage({ outputTokens: 5 }), text("123456")],
       [text("1"), usage({ outputTokens: 5 }), text("1234"), done("length")],
     ],
+    ["a call that fits", 4, [whole("1", { a: 1 }), done("tool-calls")], [whole("1", { a: 1 }), done("tool-calls")]],
     [
-      "tool calls are never cut",
-      1,
-      [{ type: "tool-call", id: "1", name: "a long name", args: { a: "long" } }, done("tool-calls")],
-      [{ type: "tool-call", id: "1", name: "a long name", args: { a: "long" } }, done("tool-calls")],
+      "a call that is too long is begun, and never whole",
+      3,
+      [text("1234"), whole("1", { a: 1 }), done("tool-calls")],
+      [text("1234"), start("1"), piece("1", '{"a":1'), done("length")],
     ],
+    [
+      "a call that comes in pieces",
+      3,
+      [start("1"), piece("1", '{"a":'), piece("1", "12"), piece("1", "34567"), piece("1", "}"), whole("1", { a: 1 })],
+      [start("1"), piece("1", '{"a":'), piece("1", "12"), piece("1", "345"), done("length")],
+    ],
+    [
+      "pieces are counted once",
+      3,
+      [start("1"), piece("1", '{"a":1}'), whole("1", { a: 1 }), done("tool-calls")],
+      [start("1"), piece("1", '{"a":1}'), whole("1", { a: 1 }), done("tool-calls")],
+    ],
+    ["no room for a call", 1, [text("1234"), whole("1"), done("tool-calls")], [text("1234"), done("length")]],
   ])("%s", (_, maxOutputTokens, events, expected) => {
     expect(limit({ maxOutputTokens }, events)).toEqual(expected);
   });

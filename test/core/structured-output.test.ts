@@ -12,6 +12,7 @@ import {
   scriptedDriver,
   someUsage,
   text,
+  textIn,
   thinking,
   usage,
 } from "./support/turns.ts";
@@ -93,12 +94,20 @@ describe("an answer in JSON", () => {
     );
   });
 
-  it("goes out as it is when a stop sequence ended it: that is what the client asked for", async () => {
-    const driver = scriptedDriver([[text('{"n": 1, "END": 2}')], [usage(), done()]]);
-    const events = await gather(ask(driver, { stop: ["END"] }));
-    expect(events[0]).toEqual(text('{"n": 1, "'));
-    expect(events.at(-1)).toEqual({ type: "done", reason: "stop", stopSequence: "END" });
+  it.each<[string, string, string, string, string | undefined]>([
+    ["in the JSON, which is cut there", '{"n": 11}', "1}", '{"n": 1', "1}"],
+    ["around it, which is not part of the answer", '```json\n{"n": 1}\n```', "```", '{"n": 1}', undefined],
+    ["after it, where only that makes it JSON", '{"n": 1} END {"n": }', "END", '{"n": 1}', "END"],
+  ])("a stop sequence %s", async (_, said, stop, told, stopSequence) => {
+    const driver = scriptedDriver([[text(said)], [usage(), done()]]);
+    const events = await gather(ask(driver, { stop: [stop] }));
+    expect(events).toEqual([text(told), usage(), { ...done(), ...(stopSequence && { stopSequence }) }]);
     expect(driver.turns).toHaveLength(1);
+  });
+
+  it("that is no JSON before a stop sequence either is repaired", async () => {
+    const driver = scriptedDriver([[text("so END")], [usage(), done()]], answer('{"n": 1}'));
+    expect(textIn(await gather(ask(driver, { stop: ["END"] })))).toBe('{"n": 1}');
   });
 
   it("cancels the upstream when the reader leaves", async () => {

@@ -8,6 +8,7 @@ import type { TurnEvent } from "../../core/events.ts";
 import { ignoredNotice } from "../../core/ignored.ts";
 import type { RetryBudget } from "../../core/retry-budget.ts";
 import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
+import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,
@@ -36,7 +37,7 @@ import { Shown } from "./shown.ts";
 import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
 import type { UnknownTally } from "./unknown.ts";
-import { usageOf } from "./usage.ts";
+import { runningUsage, usageOf } from "./usage.ts";
 
 /** All that a run needs to know before it begins. */
 export interface RunPlan {
@@ -91,6 +92,10 @@ export class CursorRun implements Run {
   /** The backend has sent something: it has begun, whether or not it shows. */
   #hasBegun = false;
   #countedTokens = 0;
+  /** What the model has read, about. */
+  #readTokens: number | undefined;
+  /** Those of the counted that came before the last results. */
+  #countedBefore = 0;
   #phase: "running" | "waiting" | "finished" | "over" = "running";
   #timer: NodeJS.Timeout | undefined;
 
@@ -114,6 +119,7 @@ export class CursorRun implements Run {
     const messages = this.#calls.answer(results);
     if (this.#calls.size > 0) return false;
     this.#shown.begin(history);
+    this.#countedBefore = this.#countedTokens;
     clearInterval(this.#timer);
     this.#watch.start((error) => this.#fail(error));
     this.#phase = "running";
@@ -223,6 +229,7 @@ export class CursorRun implements Run {
         break;
       case "tokenDelta":
         this.#countedTokens += message.value.tokens;
+        this.#tellCount();
         break;
       case "routedModel":
         this.#queue.push({ type: "notice", code: "routed_model", text: message.value.displayName });
@@ -249,6 +256,15 @@ export class CursorRun implements Run {
         // Progress of all kinds, which no client asks for.
         break;
     }
+  }
+
+  /** Whoever holds the answer to a number of tokens wants to know how many there are. */
+  #tellCount(): void {
+    const { turn } = this.#parts;
+    if (turn.maxOutputTokens === undefined) return;
+    this.#readTokens ??= estimateInputTokens(turn);
+    const usage = runningUsage(this.#readTokens, this.#countedTokens - this.#countedBefore);
+    this.#queue.push({ type: "usage", usage });
   }
 
   #show(event: Extract<TurnEvent, { type: "text" | "thinking" }>): void {

@@ -25,3 +25,12 @@ export function usageOf(
   const inputTokens = Math.max(0, used - countedOutput);
   return { inputTokens, outputTokens: countedOutput, cachedTokens: 0, reasoningTokens: 0, isEstimate: false };
 }
+
+/** What is known while the answer is under way: how much has come. */
+export const runningUsage = (inputTokens: number, outputTokens: number): Usage => ({
+  inputTokens,
+  outputTokens,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  isEstimate: true,
+});
