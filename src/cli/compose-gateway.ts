@@ -113,7 +113,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     async close() {
       engine.close();
       await agents.close();
-      await hub?.close();
+      await hub.close();
       transports.h2.destroy();
       transports.h1.destroy();
       state.close();

@@ -1,11 +1,14 @@
 import { homedir } from "node:os";
 import type { Config } from "../config/settings.ts";
+import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { Log } from "../observe/log.ts";
 import type { Hub } from "../tools/hub.ts";
 import type { ServerConfig } from "../tools/server-config.ts";
-import { findServers } from "../tools/server-files.ts";
+import { type FoundServers, findServers, serverFiles } from "../tools/server-files.ts";
 import { noteTools } from "../tools/tool-pins.ts";
+import { followFiles } from "./follow-files.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 
 export interface ComposeHubOptions {
@@ -22,33 +25,84 @@ export interface ComposeHubOptions {
   readonly keychain: Config["keychain"];
 }
 
-/** The hub of the gateway, if the user has set up any server. What is wrong with one is told, and costs only that one. */
-export async function composeHub({
-  home,
-  log,
-  onSecret,
-  keyName,
-  searchAbove,
-  isEager,
-  keychain,
-}: ComposeHubOptions): Promise<Hub | undefined> {
+/** The hub as the files have it, now and after every change of theirs. */
+export interface ComposedHub extends ToolHub {
+  /** Undefined while no server is set up. */
+  readonly current: Hub | undefined;
+  close(): Promise<void>;
+}
+
+/** What is wrong with a server is told, and costs only that one; a file that cannot be read changes nothing. */
+export async function composeHub(options: ComposeHubOptions): Promise<ComposedHub> {
+  const { home, log, isEager } = options;
   const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
-  const { servers, keys, problems, unapproved } = findServers(places);
+  const logins = openServerLogins(home, options, (text) => log.warn({}, text));
+  let current: Hub | undefined;
+
+  const follow = async (found: FoundServers): Promise<void> => {
+    tell(found, options);
+    if (current) {
+      current.follow(found);
+      return;
+    }
+    if (found.servers.length === 0) return;
+    current = await openHub(found, options, logins);
+    if (isEager) void current.connect();
+  };
+  await follow(findServers(places));
+  let following: Promise<void> = Promise.resolve();
+  const stop = followFiles([...serverFiles(places), logins.path], (path) => {
+    if (path === logins.path) {
+      current?.retry();
+      return;
+    }
+    following = following.then(async () => {
+      try {
+        await follow(findServers(places));
+        log.info({ servers: current?.connections.length ?? 0 }, "the MCP servers are as the files have them now");
+      } catch (error) {
+        const { message } = ExcursorError.from(error);
+        log.warn({}, `${message} The MCP servers stay as they were.`);
+      }
+    });
+  });
+  return {
+    get current() {
+      return current;
+    },
+    open: async (principal, signal) => current?.open(principal, signal) ?? EMPTY,
+    async close() {
+      stop();
+      await following;
+      await current?.close();
+    },
+  };
+}
+
+const EMPTY: Toolbox = {
+  tools: [],
+  call: () => Promise.reject(new ExcursorError("internal", "There is no tool to call.")),
+};
+
+function tell({ problems, unapproved, servers }: FoundServers, { log, onSecret }: ComposeHubOptions): void {
   for (const { text } of problems) log.warn({}, text);
   for (const { server } of unapproved) {
     log.warn({ server: server.name }, "this folder asks for an MCP server that is not approved: excursor mcp approve");
   }
-  if (servers.length === 0) return undefined;
-  for (const server of servers) {
-    for (const secret of secretsIn(server)) {
-      // Short ones are words, and would be struck out of every line.
-      if (secret.reveal().length >= MIN_SECRET_CHARS) onSecret(secret);
-    }
+  for (const secret of servers.flatMap(secretsIn)) {
+    // Short ones are words, and would be struck out of every line.
+    if (secret.reveal().length >= MIN_SECRET_CHARS) onSecret(secret);
   }
+}
+
+async function openHub(
+  { servers, keys }: FoundServers,
+  { home, log, onSecret, keyName, searchAbove }: ComposeHubOptions,
+  logins: ReturnType<typeof openServerLogins>,
+): Promise<Hub> {
   // Only loaded where it is wanted: the SDK behind it is large.
   const { createHub } = await import("../tools/hub.ts");
   const { createAuthorization } = await import("../tools/oauth/authorization.ts");
-  const logins = openServerLogins(home, { keychain }, (text) => log.warn({}, text));
   const hub = createHub({
     servers,
     keys,
@@ -62,7 +116,6 @@ export async function composeHub({
     log.info({ server: name, tools: tools.length }, "the MCP server is ready");
     for (const text of [...wrong, ...noteTools(home, name, tools)]) log.warn({ server: name }, text);
   });
-  if (isEager) void hub.connect();
   return hub;
 }
 
@@ -70,7 +123,7 @@ const secretsIn = (server: ServerConfig): readonly Secret[] =>
   server.type === "stdio"
     ? Object.values(server.env)
     : [...Object.values(server.headers), server.oauth?.clientSecret, server.oauth?.privateKey].filter(
-        (one) => one !== undefined,
+        (secret) => secret !== undefined,
       );
 
 const MIN_SECRET_CHARS = 8;

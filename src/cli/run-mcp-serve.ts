@@ -35,7 +35,8 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
   const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
   const keyName = (principalId: string) => keys.withId(principalId)?.name;
-  const hub = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });
+  const composed = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });
+  const hub = composed.current;
   if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
 
   if (key) {
@@ -44,7 +45,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
     await signal;
     await served.close();
   } else await Promise.race([signal, serveOnStdio(hub)]);
-  await hub.close();
+  await composed.close();
   log.flush();
   process.exit(0);
 }

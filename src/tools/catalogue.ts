@@ -47,6 +47,12 @@ export function createAllowList(patterns: readonly string[]): MayUse {
   return (server, tool) => rules.some(([servers, tools]) => servers.test(server) && tools.test(tool));
 }
 
+/** The servers that somebody with these may use anything of. */
+export function createServerFilter(patterns: readonly string[]): (server: string) => boolean {
+  const rules = patterns.map((pattern) => globOf(pattern.split("/", 1)[0] ?? ""));
+  return (server) => rules.some((rule) => rule.test(server));
+}
+
 const globOf = (pattern: string): RegExp =>
   new RegExp(
     `^${pattern

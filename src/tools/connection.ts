@@ -42,6 +42,7 @@ export class Connection {
   #readyAt = 0;
   #retryAt = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isRetired = false;
   readonly #life = new AbortController();
   /** Calls under way, each with who answers for its user. */
   readonly #calls = new Set<{ readonly clock: CallClock; readonly context: CallContext }>();
@@ -104,6 +105,7 @@ export class Connection {
   }
 
   async call(tool: string, args: JsonObject, context: CallContext): Promise<CallToolResult> {
+    if (this.#isRetired) throw stopped(this.name);
     const clock = new CallClock(this.name, this.#options.limits);
     const entry = { clock, context };
     const signal = AbortSignal.any([clock.signal, context.signal]);
@@ -129,7 +131,27 @@ export class Connection {
     } finally {
       clock.stop();
       this.#calls.delete(entry);
+      if (this.#isRetired && !this.isBusy) void this.close();
     }
+  }
+
+  /** Whether a call is under way. */
+  get isBusy(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  /** Ends the server, if nobody uses it; the next call starts it again, and what is known of its tools stays. */
+  async rest(): Promise<void> {
+    const link = this.#link;
+    if (!link || this.isBusy) return;
+    this.#link = undefined;
+    await link.close();
+  }
+
+  /** Closed with its last call; there are no new ones. */
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    if (!this.isBusy) await this.close();
   }
 
   async close(): Promise<void> {
@@ -143,8 +165,7 @@ export class Connection {
   #ready(): Promise<Link> {
     if (this.#link) return Promise.resolve(this.#link);
     const { name } = this;
-    if (this.#life.signal.aborted)
-      return Promise.reject(new ExcursorError("canceled", `The MCP server "${name}" was stopped.`));
+    if (this.#life.signal.aborted) return Promise.reject(stopped(name));
     const waitMs = this.#retryAt - performance.now();
     // One that was lost is started again for whoever needs it; one that could not be started is not, time and again.
     if (!this.#opening && this.#error && this.#failures > 1 && waitMs > 0) return Promise.reject(this.#error);
@@ -185,7 +206,7 @@ export class Connection {
     }
     if (this.#life.signal.aborted) {
       await link.close();
-      throw new ExcursorError("canceled", `The MCP server "${this.name}" was stopped.`);
+      throw stopped(this.name);
     }
     this.#link = link;
     this.#error = undefined;
@@ -256,3 +277,6 @@ export class Connection {
     return { action: answer?.action ?? "cancel" };
   }
 }
+
+const stopped = (server: string): ExcursorError =>
+  new ExcursorError("canceled", `The MCP server "${server}" was stopped.`);

@@ -3,12 +3,14 @@ import { ExcursorError } from "../core/errors.ts";
 import type { HubCallContext, HubResult, Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
-import { buildCatalogue, type Catalogue, createAllowList } from "./catalogue.ts";
+import { buildCatalogue, type Catalogue, createAllowList, createServerFilter } from "./catalogue.ts";
 import { Connection } from "./connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import type { Authorization } from "./oauth/authorization.ts";
+import { PrincipalSets } from "./principal-sets.ts";
 import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
 import type { HttpServer, ServerConfig } from "./server-config.ts";
+import { ServerSet } from "./server-set.ts";
 import { errorResult, readToolResult } from "./tool-result.ts";
 
 export interface HubOptions {
@@ -29,8 +31,9 @@ export interface HubOptions {
 }
 
 export interface Hub extends ToolHub {
+  /** The owner's. */
   readonly connections: readonly Connection[];
-  /** Connects all servers; resolves when each is there or has failed. */
+  /** Connects the owner's; resolves when each is there or has failed. */
   connect(): Promise<void>;
   /** Told whenever the list of a server has changed. */
   onTools(listener: (connection: Connection) => void): void;
@@ -38,6 +41,10 @@ export interface Hub extends ToolHub {
   catalogueFor(principal: Principal): Catalogue;
   /** Runs one by that name. What goes wrong is a result; it rejects only if it was aborted. */
   call(catalogue: Catalogue, name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
+  /** From now on these servers and keys. What has not changed is not touched; what is gone ends with its last call. */
+  follow(found: Required<Pick<HubOptions, "servers" | "keys">>): void;
+  /** Somebody may have signed in: servers that did not let us in are asked again. */
+  retry(): void;
   /** Ends every server that was started. */
   close(): Promise<void>;
 }
@@ -47,49 +54,73 @@ const PATIENCE_MS = 10_000;
 const OWNER = "owner";
 
 export function createHub(options: HubOptions): Hub {
-  const { servers, environment, keys = {}, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
+  const { environment, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
   const watchdog = createWatchdog();
   const listeners: ((connection: Connection) => void)[] = [];
-  const connections = servers
-    .filter(({ isDisabled }) => !isDisabled)
-    .map((server) => {
-      const connection: Connection = new Connection({
-        server,
-        environment,
-        watchdog,
-        limits,
-        ...(server.type !== "stdio" && { authorization: options.authorize?.(server) }),
-        onTools: () => {
-          for (const listener of listeners) listener(connection);
-        },
-        onTrouble: (error) => options.onTrouble?.(server.name, error),
-      });
-      return connection;
+  let { servers, keys = {} } = options;
+
+  const create = (server: ServerConfig): Connection => {
+    const connection: Connection = new Connection({
+      server,
+      environment,
+      watchdog,
+      limits,
+      ...(server.type !== "stdio" && { authorization: options.authorize?.(server) }),
+      onTools: () => {
+        for (const listener of listeners) listener(connection);
+      },
+      onTrouble: (error) => options.onTrouble?.(server.name, error),
     });
-  let connected: Promise<void> | undefined;
-  const connect = () => {
-    connected ??= Promise.allSettled(connections.map((connection) => connection.connect())).then(() => {});
-    return connected;
+    return connection;
   };
-  const everything = createAllowList(["*"]);
-  const catalogueFor = ({ id }: Principal) => {
-    const patterns = keys[options.keyName?.(id) ?? id] ?? keys["*"] ?? [];
-    return buildCatalogue(connections, id === OWNER ? everything : createAllowList(patterns));
+  const patternsOf = (id: string) => (id === OWNER ? ["*"] : (keys[options.keyName?.(id) ?? id] ?? keys["*"] ?? []));
+  const serversOf = (id: string) => {
+    const mayUse = createServerFilter(patternsOf(id));
+    return servers.filter(({ name }) => mayUse(name));
   };
+  const own = new ServerSet(create);
+  own.follow(servers);
+  const others = new PrincipalSets({
+    create: (id) => {
+      const set = new ServerSet(create);
+      set.follow(serversOf(id));
+      return set;
+    },
+    max: limits.principals,
+    idleMs: limits.idleMs,
+  });
+  const nobodys = new ServerSet(create);
+  const setOf = (id: string): ServerSet => {
+    if (id === OWNER) return own;
+    // Who may use nothing takes nobody's place.
+    return serversOf(id).length === 0 ? nobodys : others.for(id);
+  };
+  const catalogueFor = ({ id }: Principal) => buildCatalogue(setOf(id).connections, createAllowList(patternsOf(id)));
 
   return {
-    connections,
-    connect,
+    get connections() {
+      return own.connections;
+    },
+    connect: () => own.connect(),
     onTools: (listener) => listeners.push(listener),
     catalogueFor,
     call: callTool,
+    follow(found) {
+      ({ servers, keys } = found);
+      own.follow(servers);
+      for (const [id, set] of others.all) set.follow(serversOf(id));
+    },
+    retry() {
+      own.retry();
+      for (const [, set] of others.all) set.retry();
+    },
     async open(principal, signal) {
-      await patiently(connect(), options.patienceMs ?? PATIENCE_MS, signal);
+      await patiently(setOf(principal.id).connect(), options.patienceMs ?? PATIENCE_MS, signal);
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
     },
     close: async () => {
-      await Promise.all(connections.map((connection) => connection.close()));
+      await Promise.all([own.close(), others.close()]);
     },
   };
 }

@@ -16,6 +16,9 @@ export const HUB_LIMITS = {
   /** After a server was lost: the first pause, and the longest. */
   backOffMs: 1000,
   maxBackOffMs: 60_000,
+  /** Keys beside the owner's that have servers running for them, and how long those run without use. */
+  principals: 16,
+  idleMs: 600_000,
   tools: 1000,
   toolNameChars: 256,
   imageBytes: 5 * MIB,

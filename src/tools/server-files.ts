@@ -40,6 +40,13 @@ export const approvalsFile = (home: string): string => join(home, APPROVALS_FILE
 /** Files of other programs that may be imported from. */
 export const foreignFiles = ({ userHome }: ServerPlaces): readonly string[] => [join(userHome, ".cursor", "mcp.json")];
 
+/** Every file that says which servers there are. */
+export const serverFiles = ({ home, project }: ServerPlaces): readonly string[] => [
+  ownFile(home),
+  approvalsFile(home),
+  ...PROJECT_FILES.map((file) => join(project, file)),
+];
+
 /** All servers of the user's own file, and those of the project's that were approved as they are. */
 export function findServers(places: ServerPlaces): FoundServers {
   const { home, project, environment } = places;

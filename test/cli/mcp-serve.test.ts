@@ -50,7 +50,7 @@ describe("the hub as one MCP server", () => {
       }),
     );
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(13);
+    expect(tools).toHaveLength(14);
     expect(tools.map(({ name }) => name)).toContain("srv__echo");
     expect(textOf(await client.callTool({ name: "srv__echo", arguments: { a: 1 } }))).toBe('{"a":1}');
     const seen: number[] = [];
@@ -81,7 +81,7 @@ describe("the hub as one MCP server", () => {
         return client;
       };
       const owner = await connect(KEY);
-      expect((await owner.listTools()).tools).toHaveLength(13);
+      expect((await owner.listTools()).tools).toHaveLength(14);
       expect(textOf(await owner.callTool({ name: "srv__echo", arguments: { a: 1 } }))).toBe('{"a":1}');
       const other = await connect(some);
       expect((await other.listTools()).tools.map(({ name }) => name)).toEqual(["srv__echo"]);

@@ -36,7 +36,7 @@ describe("excursor mcp", () => {
     const listed = await mcp("list", "--json");
     expect(listed.stdout).not.toContain("secret-value");
     expect(JSON.parse(listed.stdout).servers).toMatchObject([
-      { name: "mine", state: "ready", tools: 13, origin: "mcp.json", problems: [] },
+      { name: "mine", state: "ready", tools: 14, origin: "mcp.json", problems: [] },
       { name: "gone", state: "failed", tools: 0, problems: [expect.stringContaining('"no-such-program-here"')] },
     ]);
     const [tested, missing, called, failed, unknown, bad] = await Promise.all([
@@ -90,7 +90,7 @@ describe("excursor mcp", () => {
     );
     expect((await mcp("list")).stderr).toContain("has 1 more: excursor mcp import");
     expect((await mcp("import")).stdout).toBe("a\n");
-    expect((await mcp("list")).stdout).toMatch(/^a +ready +13 /m);
+    expect((await mcp("list")).stdout).toMatch(/^a +ready +14 /m);
     expect((await mcp("import")).stderr).toContain("nothing in");
     expect((await mcp("import", "b")).stderr).toContain("There is no server called b; there are a.");
   }, 60_000);

@@ -3,9 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { excursor } from "../cli/support/excursor.ts";
 import { isAlive, untilGone } from "../process/support/alive.ts";
+import { startOAuthServer } from "../tools/support/oauth-server.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 import { answersTo, callsOf, type Messages, TOOLS } from "./support/tool-client.ts";
 
@@ -155,4 +156,49 @@ describe("tools that the gateway runs", () => {
       await stop();
     },
   );
+});
+
+describe("the servers' file, while the gateway runs", { timeout: 60_000 }, () => {
+  const server = { command: process.execPath, args: [SERVER] };
+  const answer = async (client: OpenAI, name: string) =>
+    (await ask(client, `@sim call ${name}__echo {} ;; say got {{result}}`)).content;
+
+  it("is followed: by hand, by command, from nothing, and a broken one changes nothing", async () => {
+    const stage = await setUpGateway();
+    const path = join(stage.home, "mcp.json");
+    const { client, log } = await stage.start("--tools", "hub");
+    expect(await answer(client, "first")).not.toContain("got {}");
+
+    const environment = { EXCURSOR_HOME: stage.home };
+    await excursor(["mcp", "add", "first", "--", server.command, ...server.args], { environment }).exited;
+    await vi.waitFor(async () => expect(await answer(client, "first")).toBe("got {}"), 20_000);
+
+    writeFileSync(path, '{"mcpServers": {', { mode: 0o600 });
+    await vi.waitFor(() => expect(log()).toContain("The MCP servers stay as they were."), 20_000);
+    expect(log()).toContain("mcp.json: expected a JSON object.");
+    expect(await answer(client, "first")).toBe("got {}");
+
+    writeFileSync(path, JSON.stringify({ mcpServers: { second: server, bad: { args: [] } } }), { mode: 0o600 });
+    await vi.waitFor(async () => expect(await answer(client, "second")).toBe("got {}"), 20_000);
+    expect(log()).toContain('mcp.json: mcpServers.bad: expected an object with \\"command\\" or \\"url\\".');
+    expect(await answer(client, "first")).not.toContain("got {}");
+  });
+
+  it("and a sign-in is: the gateway says what it needs, opens nothing, and has the tools afterwards", async () => {
+    const stage = await setUpGateway({}, { BROWSER: "/nonexistent/never" });
+    const safe = await startOAuthServer();
+    onTestFinished(() => safe.close());
+    writeFileSync(join(stage.home, "mcp.json"), JSON.stringify({ mcpServers: { safe: { url: safe.url } } }));
+    const browser = join(stage.home, "browser");
+    writeFileSync(browser, `#!${process.execPath}\nfetch(process.argv[2]);\n`, { mode: 0o700 });
+    const { client, log } = await stage.start("--tools", "hub");
+    expect(await answer(client, "safe")).not.toContain("got {}");
+    expect(log()).toContain("needs sign-in: excursor mcp login safe");
+    expect(new Set(safe.pathsAsked())).toEqual(new Set(["/mcp"]));
+
+    const environment = { EXCURSOR_HOME: stage.home, BROWSER: browser };
+    expect((await excursor(["mcp", "login", "safe"], { environment }).exited).code).toBe(0);
+    await vi.waitFor(async () => expect(await answer(client, "safe")).toBe("got {}"), 20_000);
+    expect(log()).not.toMatch(/access-|refresh-|secret-/);
+  });
 });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createHub, type HubOptions } from "../../src/tools/hub.ts";
+import { HUB_LIMITS } from "../../src/tools/limits.ts";
 import { cleanUp, context, scripted, textOf } from "./support/stage.ts";
 
 function openHub(options: Partial<HubOptions> = {}) {
@@ -25,7 +26,7 @@ describe("the hub", () => {
   it("has the tools of all servers; one that is broken costs the others nothing", async () => {
     const { hub, troubles } = openHub();
     const box = await hub.open(OWNER, context.signal);
-    expect(box.tools).toHaveLength(26);
+    expect(box.tools).toHaveLength(28);
     expect(box.tools[0]).toEqual({ name: "one__ask", description: "does ask", schema: { type: "object" } });
     expect(textOf(await box.call("two__echo", { a: 1 }, context))).toBe('{"a":1}');
     expect(troubles).toEqual([expect.stringContaining('gone: The MCP server "gone": command')]);
@@ -70,7 +71,7 @@ describe("the hub", () => {
     const found = JSON.parse(textOf(await box.call("hub_search", { query: "echo of two", limit: 1 }, context)));
     expect(found).toEqual([{ name: "two__echo", description: "does echo", inputSchema: { type: "object" } }]);
     expect(textOf(await box.call("hub_search", { query: "zebra" }, context))).toContain(
-      "No tool fits these words. There are 26",
+      "No tool fits these words. There are 28",
     );
     expect(textOf(await box.call("hub_search", {}, context))).toContain("No tool fits");
     expect(textOf(await box.call("hub_call", { name: "one__echo", arguments: { b: 2 } }, context))).toBe('{"b":2}');
@@ -83,11 +84,104 @@ describe("the hub", () => {
   it("does not wait for a server that takes too long", async () => {
     const servers = [scripted({}, { name: "one" }), scripted({ never: "initialize" }, { name: "slow" })];
     const { hub } = openHub({ servers, patienceMs: 3000 });
-    expect((await hub.open(OWNER, context.signal)).tools.length).toBeLessThan(26);
+    expect((await hub.open(OWNER, context.signal)).tools.length).toBeLessThan(28);
   });
 
   it("leaves out what is switched off", () => {
     const { hub } = openHub({ servers: [scripted({}, { isDisabled: true })] });
     expect(hub.connections).toEqual([]);
+  });
+});
+
+describe("keys that use the same servers (SEC-30)", () => {
+  const servers = [scripted({}, { name: "one" })];
+  const keys = { "*": ["one"] };
+  const remember = async (hub: ReturnType<typeof createHub>, id: string, canary: string) => {
+    const box = await hub.open(principal(id), context.signal);
+    return textOf(await box.call("one__remember", { canary }, context));
+  };
+
+  it("never see what a server remembers of another", async () => {
+    const { hub } = openHub({ servers, keys });
+    const ids = ["owner", "key_1", "key_2", "token_x"];
+    for (const round of [1, 2, 3]) {
+      const said = await Promise.all(ids.map((id) => remember(hub, id, `canary-${id}-${round}`)));
+      for (const [index, id] of ids.entries()) {
+        const canaries = said[index]?.match(/canary-\w+-\d/g);
+        expect(canaries).toEqual(Array.from({ length: round }, (_, n) => `canary-${id}-${n + 1}`));
+      }
+    }
+  });
+
+  it("are so many at once; the one that waited longest makes room, and nobody in the middle of a call", async () => {
+    const { hub } = openHub({ servers, keys, limits: { ...HUB_LIMITS, principals: 1 } });
+    const [first] = JSON.parse(await remember(hub, "key_1", "a"));
+    await remember(hub, "key_2", "b");
+    const [again, ...said] = JSON.parse(await remember(hub, "key_1", "c"));
+    expect([again === first, said]).toEqual([false, ['{"canary":"c"}']]);
+
+    const abort = new AbortController();
+    const box = await hub.open(principal("key_1"), context.signal);
+    const call = expect(box.call("one__never", {}, { signal: abort.signal })).rejects.toThrow();
+    await expect(hub.open(principal("key_2"), context.signal)).rejects.toMatchObject({ code: "mcp_too_many_keys" });
+    abort.abort();
+    await call;
+    expect(await remember(hub, "key_2", "d")).toContain("d");
+  });
+
+  it("that are silent have nothing running, and find their tools again", async () => {
+    const { hub } = openHub({ servers, keys, limits: { ...HUB_LIMITS, idleMs: 20 } });
+    const box = await hub.open(principal("key_1"), context.signal);
+    const pidOf = async () => JSON.parse(textOf(await box.call("one__remember", {}, context)))[0] as number;
+    const first = await pidOf();
+    await vi.waitFor(() => expect(() => process.kill(first, 0)).toThrow(), 10_000);
+    expect(await pidOf()).not.toBe(first);
+  });
+});
+
+describe("a hub whose settings change", () => {
+  const pids = async (hub: ReturnType<typeof createHub>, ...names: string[]) => {
+    const box = await hub.open(OWNER, context.signal);
+    return Promise.all(
+      names.map(async (name) => JSON.parse(textOf(await box.call(`${name}__remember`, {}, context)))[0] as number),
+    );
+  };
+
+  it("starts what is new, ends what is gone, and leaves alone what is the same", async () => {
+    const same = scripted({}, { name: "same" });
+    const first = [same, scripted({}, { name: "changed" }), scripted({}, { name: "gone" })];
+    const { hub } = openHub({ servers: first, searchAbove: 100 });
+    const before = await pids(hub, "same", "changed", "gone");
+    const servers = [{ ...same }, scripted({ x: 1 }, { name: "changed" }), scripted({}, { name: "added" })];
+    hub.follow({ servers, keys: {} });
+    const after = await pids(hub, "same", "changed", "added");
+    expect([after[0] === before[0], after[1] === before[1]]).toEqual([true, false]);
+    expect(hub.connections.map(({ name }) => name)).toEqual(["same", "changed", "added"]);
+    await vi.waitFor(() => {
+      for (const pid of before.slice(1)) expect(() => process.kill(pid as number, 0)).toThrow();
+    }, 10_000);
+  });
+
+  it("lets a call that is under way come to its end", async () => {
+    const { hub } = openHub({ servers: [scripted({}, { name: "one" })] });
+    const box = await hub.open(OWNER, context.signal);
+    const call = box.call("one__slow", {}, context);
+    hub.follow({ servers: [], keys: {} });
+    expect(textOf(await call)).toBe("done");
+    expect(await box.call("one__echo", {}, context)).toMatchObject({
+      isError: true,
+      content: [{ text: 'The MCP server "one" was stopped.' }],
+    });
+  });
+
+  it("follows what keys may use", async () => {
+    const servers = [scripted({}, { name: "one" }), scripted({}, { name: "two" })];
+    const { hub } = openHub({ servers, keys: { "*": ["one/echo"] } });
+    const names = async () => (await hub.open(principal("key_1"), context.signal)).tools.map(({ name }) => name);
+    expect(await names()).toEqual(["one__echo"]);
+    hub.follow({ servers, keys: { "*": ["two/echo"] } });
+    expect(await names()).toEqual(["two__echo"]);
+    hub.follow({ servers, keys: {} });
+    expect(await names()).toEqual([]);
   });
 });

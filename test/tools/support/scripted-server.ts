@@ -39,6 +39,7 @@ let tools: object[] =
       "grow",
       "fail",
       "crash",
+      "remember",
     ],
   ].map((name) => ({ name, description: `does ${name}`, inputSchema: schema }));
 
@@ -49,12 +50,19 @@ const text = (value: unknown) => ({
 
 type Habit = (args: NonNullable<Params["arguments"]>, reply: (result: object) => void, params: Params) => void;
 
+const remembered: string[] = [];
+
 const HABITS: Readonly<Record<string, Habit>> = {
   echo: (args, reply) => reply(text(args)),
   environment: (_, reply) => reply(text({ environment: process.env, args: process.argv.slice(3) })),
   garbage(_, reply) {
     process.stdout.write('Server listening on port 3000\n{"half": \n\u0000\u0001\n\n[1,2]\n{}\n');
     reply(text("after the garbage"));
+  },
+  /** A server with a memory: everything that this process was ever told. */
+  remember(args, reply) {
+    remembered.push(JSON.stringify(args));
+    reply(text([process.pid, ...remembered]));
   },
   huge: ({ bytes = 0 }, reply) => reply(text("x".repeat(bytes))),
   never: () => {},
