@@ -1,7 +1,7 @@
 import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
 import { historyKeys } from "./history-key.ts";
 import { type LiveRun, sessionOf } from "./live-run.ts";
-import { type RunTerms, termsOf, whyNot } from "./run-terms.ts";
+import { type RunTerms, termsOf, whyNot, withNews } from "./run-terms.ts";
 import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "./turn.ts";
 import { turnBytes } from "./turn-bytes.ts";
 
@@ -121,7 +121,7 @@ export class Parking {
     }
     this.#remove(session, "repeated");
     this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
-    return { type: "run", live, results };
+    return { type: "run", live, results: withNews(terms, turn, results) };
   }
 
   /** A follow-up that asks something new right after the results: no run that waits could be told of it. */

@@ -1,5 +1,5 @@
 import type { LossReason } from "./call-ledger.ts";
-import type { ToolDefinition, Turn } from "./turn.ts";
+import type { ToolDefinition, ToolMessage, Turn } from "./turn.ts";
 
 /** What a run was told when it began: it cannot be told otherwise while it waits. */
 export interface RunTerms {
@@ -26,13 +26,23 @@ export function offeredTools({ tools, toolChoice }: Turn): readonly ToolDefiniti
 /** Why a run with these terms cannot answer this turn; undefined if it can. */
 export function whyNot(terms: RunTerms, turn: Turn): LossReason | undefined {
   if (turn.model.id !== terms.model || !isSameSystem(terms.system, turn.system)) return "redirected";
-  const offered = offeredTools(turn);
-  const knowsAll = offered.every(({ name }) => terms.tools.has(name));
-  // Tools that are just gone were left out more often than taken back; a choice is meant.
-  const isChoice = turn.toolChoice.type === "none" || turn.toolChoice.type === "tool";
-  const mayCallOthers = isChoice && offered.length < terms.tools.size;
+  const offered = new Set(offeredTools(turn).map(({ name }) => name));
+  // It could call what is not offered any more, and cannot call what it has never heard of.
+  const isSameOffer = offered.size === terms.tools.size && [...offered].every((name) => terms.tools.has(name));
   const mayCallSeveral = terms.allowsParallelCalls && !turn.allowsParallelCalls;
-  return !knowsAll || mayCallOthers || mayCallSeveral ? "retooled" : undefined;
+  return isSameOffer && !mayCallSeveral ? undefined : "retooled";
+}
+
+/**
+ * What a run has to be told beside the results it waits for: instructions that the turn has and it has not. They go with
+ * the last result, since there is no other way to reach it.
+ */
+export function withNews(terms: RunTerms, turn: Turn, results: readonly ToolMessage[]): readonly ToolMessage[] {
+  const added = turn.system.length > terms.system.length ? turn.system.slice(terms.system.length).trim() : "";
+  const last = results.at(-1);
+  if (added === "" || !last) return results;
+  const news = { type: "text", text: `\n\n<system-reminder>\n${added}\n</system-reminder>` } as const;
+  return [...results.slice(0, -1), { ...last, content: [...last.content, news] }];
 }
 
 /** Instructions come on the way, and passing ones go: they stand last. */

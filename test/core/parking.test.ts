@@ -103,7 +103,8 @@ describe("parked runs", () => {
 
   it.each<[string, Partial<Turn>, Partial<Turn>, "run" | "retooled" | "redirected"]>([
     ["the same tools", { tools: tools("a", "b") }, { tools: tools("b", "a") }, "run"],
-    ["fewer tools", { tools: tools("a", "b") }, { tools: tools("a") }, "run"],
+    ["fewer tools", { tools: tools("a", "b") }, { tools: tools("a") }, "retooled"],
+    ["no tools", { tools: tools("a") }, { tools: [] }, "retooled"],
     ["tools that they do not know", { tools: tools("search") }, { tools: tools("search", "found") }, "retooled"],
     ["no tool any more", { tools: tools("a") }, { tools: tools("a"), toolChoice: { type: "none" } }, "retooled"],
     [
@@ -143,6 +144,24 @@ describe("parked runs", () => {
       outcome,
       outcome === "run" ? 0 : 1,
     ]);
+  });
+
+  it.each([
+    ["", "Be brief.", "Be brief."],
+    ["Be brief.", "Be brief.\n\nBe kind.\n\nBe quick.", "Be kind.\n\nBe quick."],
+    ["Be brief.\n\nBe kind.", "Be brief.", undefined],
+    ["Be brief.", "Be brief.", undefined],
+  ])("that began with %j hear of the instructions %j with the last result: %j", (before, after, news) => {
+    const { parking } = setUp();
+    const { live, answer, results } = waiting();
+    parking.park(live, { ...turnOf([asked]), system: before }, answer, requestOf());
+    const found = parking.take({ ...turnOf([asked, answer, ...results]), system: after }, requestOf());
+    const told = found?.type === "run" ? found.results : [];
+    expect(told.slice(0, -1)).toEqual(results.slice(0, -1));
+    const more = told.at(-1)?.content.slice(results.at(-1)?.content.length);
+    expect(more).toEqual(
+      news === undefined ? [] : [{ type: "text", text: `\n\n<system-reminder>\n${news}\n</system-reminder>` }],
+    );
   });
 
   it("are given up when their upstream ends, and when their client has not heard of the calls", () => {

@@ -56,6 +56,22 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
     expect(third.message.content).toBe("checkpoint");
   });
 
+  it("go on with instructions that came with the results, and anew without tools that are gone", async () => {
+    const { start } = await setUpGateway({ hostConfig });
+    const { client } = await start();
+    const opening: Messages = [
+      { role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{tools}} {{reused}}' },
+    ];
+    const told = await ask(client, opening);
+    const news = { role: "system", content: "Be kind." } as const;
+    const warm = await ask(client, [...opening, told.message, ...results(told.calls), news]);
+    expect(warm.message.content).toMatch(/^saw a\s+<system-reminder>\s+Be kind\.\s+<\/system-reminder> look stream$/);
+    const again = await ask(client, opening);
+    const messages = [...opening, again.message, ...results(again.calls)];
+    const { choices } = await client.chat.completions.create({ model: "gpt-5.5", messages });
+    expect(choices[0]?.message.content).toMatch(/^saw a {2}(?!stream)\w+$/);
+  });
+
   it("a run that died while it waited is replaced, and nobody notices (REL-33)", async () => {
     const { start, trace } = await setUpGateway({ hostConfig });
     const { client } = await start();

@@ -66,6 +66,8 @@ export class ApiRun implements Run {
   readonly #tags: TagReader | undefined;
   /** Answers that led to tool calls, by the first call's name outside. */
   readonly #answers = new Map<string, AssistantMessage>();
+  /** Results that were given with more than the client knows of, by the call's name outside. */
+  readonly #results = new Map<string, ToolMessage>();
   #said = new SaidParts();
   #call: SseCall | undefined;
   /** Which question is being answered: the end of an earlier one's stream may come late. */
@@ -94,14 +96,19 @@ export class ApiRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(_results: readonly ToolMessage[], history: readonly Message[]): boolean {
+  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     const parts = this.#said.parts;
     const last = history.findLast((message) => message.role === "assistant");
     const id = last && firstCallId(last);
     const said = last && parts && asSaid(parts, last);
     if (this.#phase !== "waiting" || id === undefined || !said) return false;
     this.#answers.set(id, said);
-    const messages = history.map((message) => this.#answers.get(firstCallId(message) ?? "") ?? message);
+    this.#takeNews(results, history);
+    const messages = history.map((message) =>
+      message.role === "tool"
+        ? (this.#results.get(message.callId) ?? message)
+        : (this.#answers.get(firstCallId(message) ?? "") ?? message),
+    );
     this.#said = new SaidParts();
     this.#phase = "running";
     this.#queue.reopen();
@@ -114,6 +121,13 @@ export class ApiRun implements Run {
     this.#end();
     this.#call?.cancel();
     this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+  }
+
+  /** The last result may say more than the client's transcript will: it has to say so from now on. */
+  #takeNews(results: readonly ToolMessage[], history: readonly Message[]): void {
+    const content = results.at(-1)?.content;
+    const last = history.findLast((message) => message.role === "tool");
+    if (content && last && content !== last.content) this.#results.set(last.callId, { ...last, content });
   }
 
   async #ask(turn: Turn): Promise<void> {

@@ -307,7 +307,9 @@ describe("the anthropic driver", () => {
       result("s__call_0"),
       result("s__call_1"),
     ];
-    expect(run.answer([], history)).toBe(true);
+    // The last result may say more than the transcript, now and later.
+    const news = { ...result("toolu_01B"), content: [{ type: "text", text: "and be kind" } as const] };
+    expect(run.answer([result("toolu_01A"), news], history)).toBe(true);
     await gather(run);
     history.push({ role: "assistant", content: [call("s__call_2", 2)] }, result("s__call_2"));
     expect(run.answer([], history)).toBe(true);
@@ -320,6 +322,10 @@ describe("the anthropic driver", () => {
       { type: "text", text: "Let me see." },
       { type: "tool_use", id: "s__call_0", name: "look", input: { at: "there" } },
       { type: "tool_use", id: "s__call_1", name: "look", input: { at: 0 } },
+    ]);
+    expect(third?.body.messages[2].content).toMatchObject([
+      { tool_use_id: "s__call_0", content: [{ text: "s__call_0" }] },
+      { tool_use_id: "s__call_1", content: [{ text: "and be kind" }] },
     ]);
     expect(third?.body.messages[3].content[0]).toEqual({
       type: "thinking",
