@@ -96,7 +96,7 @@ export class AccessSession {
     const { store, find, now } = this.#parts;
     const stamp = store.stamp();
     if (this.#over?.stamp === stamp && now() < this.#over.untilMs) throw this.#over.error;
-    const { login, account, isForeign } = await find();
+    const { login, account, isForeign, given } = await find();
     this.#tell(login);
     const isRefused = refused !== undefined && login.access?.reveal() === refused;
     // What is not ours to renew is looked for anew when its time is over.
@@ -104,6 +104,7 @@ export class AccessSession {
     if (login.access && !isRefused && (isFresh(login.access, now()) || !canRenew(login))) {
       return this.#hold(login.access, stamp);
     }
+    if (isRefused && given !== undefined) throw tokenRefused(given);
     // Nothing better can be had; or it is not ours to renew, and its owner has not.
     if (isForeign || !canRenew(login)) return undefined;
     try {
@@ -189,6 +190,13 @@ export class AccessSession {
     for (const secret of [access, refresh, apiKey]) if (secret) this.#parts.onSecret(secret);
   }
 }
+
+/** A login elsewhere would change nothing: what is given comes first. */
+const tokenRefused = (given: string): ExcursorError =>
+  new ExcursorError("unauthenticated", "Cursor's backend does not accept the token that it was given.", {
+    code: "token_refused",
+    hint: `The token comes from ${given}: set it to another one, or unset it and sign in: excursor login`,
+  });
 
 function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
   const whose = account === undefined ? "The API key" : `The login of the account "${account}"`;

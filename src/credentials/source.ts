@@ -18,4 +18,6 @@ export interface FoundLogin {
    * program would be signed out.
    */
   readonly isForeign: boolean;
+  /** A token that somebody put there for itself: only they can change it. In words for a person. */
+  readonly given?: string;
 }

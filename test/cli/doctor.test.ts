@@ -71,6 +71,17 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
     expect(of("models")).toMatchObject({ status: "skip" });
   });
 
+  it("names a damaged store where the token should be, and the variable of a token that is refused", async () => {
+    writeFileSync(join(home, "accounts.json"), "{", { mode: 0o600 });
+    const damaged = await examine(["--quick"]);
+    expect(damaged.of("token")).toMatchObject({ status: "fail", text: expect.stringContaining("damaged") });
+    const refused = await examine(["--quick"], { EXCURSOR_TOKEN: "invalid-token" });
+    expect(refused.of("token")).toMatchObject({
+      status: "fail",
+      fix: expect.stringMatching(/EXCURSOR_TOKEN.*unset it/),
+    });
+  });
+
   it("says that the backend cannot be reached", async () => {
     const { code, of } = await examine(["--upstream", "http://127.0.0.1:9"], { EXCURSOR_TOKEN: "some-token" });
     expect(code).toBe(2);

@@ -186,11 +186,18 @@ describe("the environment", () => {
   it("gives a token as it is, and what has no way to be renewed is not", async () => {
     const { open, refreshes } = await setUpAccounts();
     const { accessToken } = issueTokens("auth0|user_x", -10);
-    for (const source of [from({}, `user_x::${accessToken}`), from({ CURSOR_AUTH_TOKEN: accessToken })]) {
+    for (const [source, place] of [
+      [from({}, `user_x::${accessToken}`), "EXCURSOR_TOKEN"],
+      [from({ CURSOR_AUTH_TOKEN: accessToken }), "CURSOR_AUTH_TOKEN"],
+    ] as const) {
       const tokens = open({ sources: [source] });
       const { token } = await tokens.get(undefined);
       expect(token.reveal()).toBe(accessToken);
-      expect(await tokens.renew(undefined, token)).toBeUndefined();
+      expect(await failure(tokens.renew(undefined, token))).toMatchObject({
+        kind: "unauthenticated",
+        code: "token_refused",
+        hint: expect.stringMatching(new RegExp(`${place}.*unset it`)),
+      });
     }
     expect(refreshes()).toBe(0);
   });

@@ -1,3 +1,4 @@
+import type { ExcursorError } from "../../core/errors.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
@@ -10,6 +11,7 @@ import { type Check, failed, ok, skip, warn } from "./check.ts";
 export function accountChecks(accounts: Accounts, account: string | undefined): readonly Check[] {
   const { sources, access, origin, transport } = accounts;
   let isFound = false;
+  let problem: ExcursorError | undefined;
   const sourceChecks = sources.map(
     (source): Check => ({
       id: `credentials/${source.id}`,
@@ -17,6 +19,7 @@ export function accountChecks(accounts: Accounts, account: string | undefined): 
         const report = await askSource(source, Date.now());
         if (report.type === "none") return skip(`Nothing: ${source.place}.`);
         if (report.type === "problem") {
+          problem ??= report.error;
           const { message, hint } = report.error;
           return warn(message, hint ?? "Sign in here: excursor login");
         }
@@ -30,7 +33,7 @@ export function accountChecks(accounts: Accounts, account: string | undefined): 
   const token: Check = {
     id: "token",
     async look() {
-      if (!isFound) return failed(notSignedIn());
+      if (!isFound) return failed(problem ?? notSignedIn());
       const somebody = { id: "doctor", token: undefined, account };
       return withCredential(somebody, access, async (credential) => {
         const { email, plan } = await loadProfile(credential.token, { transport, origin });

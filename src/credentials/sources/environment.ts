@@ -18,9 +18,14 @@ export function createEnvironmentSource({ token, environment }: EnvironmentOptio
   return {
     id: "environment",
     place: access || apiKey ? place : "EXCURSOR_TOKEN, CURSOR_AUTH_TOKEN, CURSOR_API_KEY",
-    find: async () => (access || apiKey ? { login: loginOf(access, apiKey), isForeign: false } : undefined),
+    find: async () =>
+      access || apiKey
+        ? { login: loginOf(access, apiKey), isForeign: false, ...(access && { given: token ? SETTING : place }) }
+        : undefined,
   };
 }
+
+const SETTING = "EXCURSOR_TOKEN (or the setting token)";
 
 /** The token may come with the user's id, as the web session's cookie has it. */
 const loginOf = (access: Secret | undefined, apiKey: Secret | undefined): Login => ({
