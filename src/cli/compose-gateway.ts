@@ -8,6 +8,7 @@ import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
+import type { KeptSessions } from "../core/kept-sessions.ts";
 import type { ParkingLimits } from "../core/parking.ts";
 import type { Secret } from "../core/secret.ts";
 import { type AcpDriver, createAcpDriver, isAgentModel } from "../drivers/acp/driver.ts";
@@ -27,6 +28,7 @@ import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createKeyValueStore, type KeyValueStore } from "../state/key-value-store.ts";
+import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
@@ -48,6 +50,8 @@ export interface GatewayParts {
   readonly ledger: TokenLedger;
   /** The conversations of the bridge. */
   readonly composers: KeyValueStore;
+  /** The conversations of editors. */
+  readonly sessions: KeptSessions;
   close(): Promise<void>;
 }
 
@@ -109,6 +113,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     }),
     images,
     composers: createKeyValueStore(state, "composers"),
+    sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();

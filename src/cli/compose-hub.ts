@@ -5,11 +5,11 @@ import type { Secret } from "../core/secret.ts";
 import type { Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { Log } from "../observe/log.ts";
 import type { Hub } from "../tools/hub.ts";
-import type { ServerConfig } from "../tools/server-config.ts";
 import { type FoundServers, findServers, serverFiles } from "../tools/server-files.ts";
 import { noteTools } from "../tools/tool-pins.ts";
 import { followFiles } from "./follow-files.ts";
 import { openServerLogins } from "./open-server-logins.ts";
+import { secretsIn } from "./server-secrets.ts";
 
 export interface ComposeHubOptions {
   readonly home: string;
@@ -89,10 +89,7 @@ function tell({ problems, unapproved, servers }: FoundServers, { log, onSecret }
   for (const { server } of unapproved) {
     log.warn({ server: server.name }, "this folder asks for an MCP server that is not approved: excursor mcp approve");
   }
-  for (const secret of servers.flatMap(secretsIn)) {
-    // Short ones are words, and would be struck out of every line.
-    if (secret.reveal().length >= MIN_SECRET_CHARS) onSecret(secret);
-  }
+  for (const secret of servers.flatMap(secretsIn)) onSecret(secret);
 }
 
 async function openHub(
@@ -118,12 +115,3 @@ async function openHub(
   });
   return hub;
 }
-
-const secretsIn = (server: ServerConfig): readonly Secret[] =>
-  server.type === "stdio"
-    ? Object.values(server.env)
-    : [...Object.values(server.headers), server.oauth?.clientSecret, server.oauth?.privateKey].filter(
-        (secret) => secret !== undefined,
-      );
-
-const MIN_SECRET_CHARS = 8;

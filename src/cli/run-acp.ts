@@ -3,6 +3,7 @@ import { ndJsonStream } from "@agentclientprotocol/sdk";
 import { loadConfig } from "../config/load-config.ts";
 import { createAcpAgent } from "../faces/acp-agent/index.ts";
 import { OWNER } from "../server/credentials.ts";
+import { createEditorServers } from "./open-editor-servers.ts";
 import { openEngine } from "./open-gateway.ts";
 import { nextSignal } from "./shutdown.ts";
 import { version } from "./version.ts";
@@ -19,12 +20,15 @@ const MESSAGE_BYTES = 32 * 1024 * 1024;
 export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> {
   const signal = nextSignal();
   const loaded = loadConfig({ flags: { account }, environment: process.env });
-  const { parts, log, close } = await openEngine(loaded, {
+  const { parts, log, redactor, close } = await openEngine(loaded, {
     isDemo: demo,
     writeLog: (text) => process.stderr.write(text),
   });
   for (const warning of loaded.warnings) log.warn({}, warning);
-  const agent = createAcpAgent({ engine: parts.engine, principal: OWNER, model, version: version() });
+  const servers = createEditorServers(log, (secret) => redactor.add(secret.reveal()));
+  const { engine, sessions: memory } = parts;
+  const openServers = servers.open;
+  const agent = createAcpAgent({ engine, principal: OWNER, model, version: version(), openServers, memory });
   const stream = ndJsonStream(
     Writable.toWeb(process.stdout),
     Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
@@ -33,6 +37,7 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   const connection = agent.connect(stream);
   await Promise.race([connection.closed, signal]);
   connection.close();
+  await servers.close();
   await close();
   process.exit(0);
 }

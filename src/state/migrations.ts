@@ -102,4 +102,19 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX thought_by_text ON thought (principal, digest);
   CREATE INDEX thought_by_age ON thought (put_at, bytes);
   `,
+  `
+  -- Conversations of editors. principal: a digest. messages: as their face writes them.
+  CREATE TABLE editor_session (
+    principal BLOB NOT NULL,
+    id TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    model TEXT NOT NULL,
+    title TEXT NOT NULL,
+    messages TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    put_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, id)
+  ) WITHOUT ROWID;
+  CREATE INDEX editor_session_by_age ON editor_session (put_at, bytes);
+  `,
 ];

@@ -70,8 +70,8 @@ const httpEntry = z.looseObject({
   ...common,
 });
 
-/** Reads `mcpServers`, as Cursor's `mcp.json` and a project's `.mcp.json` have it. */
-export function readServers(mcpServers: unknown, origin: string, variables: VariableSource): ReadServers {
+/** Reads `mcpServers`, as Cursor's `mcp.json` and a project's `.mcp.json` have it; without variables as it is written. */
+export function readServers(mcpServers: unknown, origin: string, variables: VariableSource | undefined): ReadServers {
   if (mcpServers === undefined) return { servers: [], problems: [] };
   if (!isObject(mcpServers)) {
     return { servers: [], problems: [{ server: "", text: `${origin}: mcpServers: expected an object.` }] };
@@ -96,12 +96,11 @@ function readEntry(
   name: string,
   entry: unknown,
   origin: string,
-  variables: VariableSource,
+  variables: VariableSource | undefined,
   report: Report,
 ): ServerConfig | undefined {
-  const expanded = expandVariables(entry, variables, (field, variable) =>
-    report(field, `the variable ${variable} is not set.`),
-  );
+  const onUnset = (field: string, variable: string) => report(field, `the variable ${variable} is not set.`);
+  const expanded = variables ? expandVariables(entry, variables, onUnset) : { value: entry };
   if (!expanded) return undefined;
   const { value } = expanded;
   if (!isObject(value) || !("command" in value || "url" in value)) {

@@ -7,13 +7,18 @@ import { fileURLToPath } from "node:url";
 import {
   type ClientConnection,
   client,
+  type McpServer,
   ndJsonStream,
   type RequestPermissionRequest,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { startSim } from "../../src/sim/server.ts";
+import { untilGone } from "../process/support/alive.ts";
+import { startFakeServer } from "../tools/support/http-server.ts";
 
 const EXCURSOR = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
+const SCRIPTED_SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
 const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 const cleanups: (() => unknown)[] = [];
@@ -31,16 +36,27 @@ interface Editor {
   /** What the user chooses when asked. */
   choice: string;
   onCommand: () => void;
+  /** Closes the window. */
+  leave(): Promise<unknown>;
   text(): string;
 }
 
 /** An editor: files that are its own, a terminal, and a user. */
-async function startEditor(config: object = {}): Promise<Editor> {
-  const folder = mkdtempSync(join(tmpdir(), "excursor-editor-"));
+async function startEditor(
+  config: object = {},
+  { upstream, home }: { readonly upstream?: string; readonly home?: string } = {},
+): Promise<Editor> {
+  const folder = home ?? mkdtempSync(join(tmpdir(), "excursor-editor-"));
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-  const child = spawn(process.execPath, [EXCURSOR, "acp", "--demo"], {
+  const child = spawn(process.execPath, [EXCURSOR, "acp", ...(upstream === undefined ? ["--demo"] : [])], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { PATH: process.env["PATH"], HOME: folder, EXCURSOR_HOME: folder, EXCURSOR_LOG_LEVEL: "warn" },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: folder,
+      EXCURSOR_HOME: folder,
+      EXCURSOR_LOG_LEVEL: "error",
+      ...(upstream !== undefined && { EXCURSOR_UPSTREAM: upstream, EXCURSOR_TOKEN: "tester" }),
+    },
   });
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const editor: Omit<Editor, "connection"> = {
@@ -51,6 +67,10 @@ async function startEditor(config: object = {}): Promise<Editor> {
     exited,
     choice: "once",
     onCommand: () => {},
+    leave: () => {
+      child.stdin.end();
+      return exited;
+    },
     text: () =>
       editor.updates
         .map((update) =>
@@ -80,8 +100,7 @@ async function startEditor(config: object = {}): Promise<Editor> {
     .onRequest("terminal/release", () => {})
     .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>));
   cleanups.push(async () => {
-    child.stdin.end();
-    await exited;
+    await editor.leave();
     rmSync(folder, { recursive: true, force: true });
   });
   await connection.agent.request("initialize", {
@@ -91,8 +110,8 @@ async function startEditor(config: object = {}): Promise<Editor> {
   return Object.assign(editor, { connection });
 }
 
-async function newSession({ connection, folder }: Editor) {
-  return connection.agent.request("session/new", { cwd: folder, mcpServers: [] });
+async function newSession({ connection, folder }: Editor, mcpServers: McpServer[] = []) {
+  return connection.agent.request("session/new", { cwd: folder, mcpServers });
 }
 
 const prompt = ({ connection }: Editor, sessionId: string, text: string) =>
@@ -212,6 +231,85 @@ describe("excursor acp", () => {
     expect(editor.updates).toContainEqual(
       expect.objectContaining({ sessionUpdate: "tool_call_update", status: "completed" }),
     );
+  });
+
+  it("uses MCP servers that the editor names, with the user's leave, for as long as the conversation", async () => {
+    const editor = await startEditor();
+    const remote = await startFakeServer();
+    const variable = ["$", "{HOME}"].join("");
+    const { sessionId } = await newSession(editor, [
+      { name: "local", command: process.execPath, args: [SCRIPTED_SERVER], env: [{ name: "A", value: variable }] },
+      { type: "http", name: "remote", url: remote.url, headers: [{ name: "authorization", value: "Bearer x" }] },
+    ]);
+    const environment = "@sim call local__environment {} ;; say {{result}}";
+    editor.choice = "no";
+    await prompt(editor, sessionId, environment);
+    expect(editor.text()).toContain("did not allow");
+    editor.choice = "always";
+    await prompt(editor, sessionId, environment);
+    // As it was said, and nothing else of ours.
+    expect(editor.text()).toContain(`"A":"${variable}"`);
+    expect(editor.text()).not.toContain("EXCURSOR_HOME");
+    editor.updates.length = 0;
+    await prompt(editor, sessionId, '@sim call remote__echo {"b":2} ;; say {{result}}');
+    expect(editor.text()).toContain('{"b":2}');
+    expect(remote.headers().authorization).toBe("Bearer x");
+    expect(editor.asked.map(({ toolCall }) => toolCall.title)).toEqual([
+      "local__environment",
+      "local__environment",
+      "remote__echo",
+    ]);
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({
+        sessionUpdate: "tool_call_update",
+        status: "completed",
+        content: [{ type: "content", content: { type: "text", text: '{"b":2}' } }],
+      }),
+    );
+    editor.updates.length = 0;
+    await prompt(editor, sessionId, "@sim call local__remember {} ;; say {{result}}");
+    const [pid = 0] = JSON.parse(/\[.*\]/.exec(editor.text())?.[0] ?? "[]");
+    // Another conversation has none of them.
+    const other = await newSession(editor);
+    editor.updates.length = 0;
+    await prompt(editor, other.sessionId, "@sim call local__remember {} ;; say {{result}}");
+    expect(editor.text()).not.toContain(`[${pid}`);
+    await editor.connection.agent.request("session/close", { sessionId });
+    await untilGone(pid);
+  });
+
+  it("names what is wrong with a server, and works without one that does not start", async () => {
+    const editor = await startEditor();
+    const bad: McpServer[] = [{ type: "http", name: "far", url: "ftp://x", headers: [] }];
+    await expect(newSession(editor, bad)).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining("session: mcpServers.far.url: expected an address"),
+    });
+    const gone = { name: "gone", command: "no-such-program", args: [], env: [] };
+    const here = { name: "here", command: process.execPath, args: [SCRIPTED_SERVER], env: [] };
+    await expect(newSession(editor, [here, here])).rejects.toMatchObject({ code: -32_602 });
+    const { sessionId } = await newSession(editor, [gone, here]);
+    await prompt(editor, sessionId, '@sim call here__echo {"a":1} ;; say {{result}}');
+    expect(editor.text()).toContain('{"a":1}');
+  });
+
+  it("goes on with a conversation after a restart, on the backend's checkpoint", async () => {
+    const sim = await startSim();
+    cleanups.push(() => sim.close());
+    const home = mkdtempSync(join(tmpdir(), "excursor-editor-"));
+    const first = await startEditor({}, { upstream: sim.url, home });
+    const { sessionId } = await newSession(first);
+    await prompt(first, sessionId, "@sim say hello");
+    await first.leave();
+
+    const second = await startEditor({}, { upstream: sim.url, home });
+    const { sessions } = await second.connection.agent.request("session/list", { cwd: home });
+    expect(sessions).toMatchObject([{ sessionId, title: "@sim say hello" }]);
+    await second.connection.agent.request("session/load", { sessionId, cwd: home, mcpServers: [] });
+    expect(second.text()).toBe("hello");
+    second.updates.length = 0;
+    await prompt(second, sessionId, "@sim say {{reused}}");
+    expect(second.text()).toBe("checkpoint");
   });
 
   it("ends with its stdin", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AskContext } from "../../src/core/driver.ts";
 import type { Engine } from "../../src/core/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
+import type { KeptSession, KeptSessions } from "../../src/core/kept-sessions.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
 
@@ -10,8 +11,26 @@ type Answer = (turn: Turn, context: AskContext) => AsyncIterable<readonly TurnEv
 
 const DONE: readonly TurnEvent[] = [{ type: "done", reason: "stop" }];
 
+/** What outlives an editor here. */
+function createMemory(): KeptSessions {
+  const kept = new Map<string, KeptSession>();
+  return {
+    keep: (_, session) => void kept.set(session.id, session),
+    find: (_, id) => kept.get(id),
+    list: (_, folder) =>
+      [...kept.values()]
+        .filter((session) => folder === undefined || session.folder === folder)
+        .map((session) => ({ ...session, updatedAt: new Date(0) })),
+    forget: (_, id) => void kept.delete(id),
+  };
+}
+
 /** An editor without files and terminals, in front of an engine that a test writes. */
-async function setUp(answer: Answer, elicitation?: (request: CreateElicitationRequest) => object) {
+async function setUp(
+  answer: Answer,
+  elicitation?: (request: CreateElicitationRequest) => object,
+  memory = createMemory(),
+) {
   const turns: Turn[] = [];
   const updates: SessionUpdate[] = [];
   const engine: Pick<Engine, "answer" | "listModels" | "listCommands"> = {
@@ -22,7 +41,8 @@ async function setUp(answer: Answer, elicitation?: (request: CreateElicitationRe
     listModels: async () => [],
     listCommands: async () => [],
   };
-  const app = createAcpAgent({ engine, principal: { id: "owner", token: undefined }, model: "auto", version: "1" });
+  const principal = { id: "owner", token: undefined };
+  const app = createAcpAgent({ engine, principal, model: "auto", version: "1", memory });
   const { agent } = client()
     .onNotification("session/update", ({ params }) => void updates.push(params.update))
     .onRequest("elicitation/create", ({ params }) => (elicitation?.(params) ?? {}) as never)
@@ -114,5 +134,72 @@ describe("Excursor as an agent", () => {
     await expect(agent.request("session/prompt", { sessionId, prompt })).rejects.toMatchObject({ code: -32_600 });
     await agent.notify("session/cancel", { sessionId });
     expect(await first).toEqual({ stopReason: "cancelled" });
+  });
+});
+
+describe("a conversation that is gone on with", () => {
+  const says: Answer = async function* ({ messages }) {
+    const call = { id: "c1", name: "nope", args: { a: 1 } };
+    if (messages.at(-1)?.role === "user" && messages.length === 1) {
+      yield [
+        { type: "text", text: "let me see" },
+        { type: "tool-call", ...call },
+        { type: "done", reason: "tool-calls" },
+      ];
+    } else yield [{ type: "text", text: "that is it" }, ...DONE];
+  };
+  const prompt = [
+    { type: "text" as const, text: "look   at\nthis" },
+    { type: "image" as const, mimeType: "image/png", data: "AQID" },
+  ];
+
+  it("is told again to the editor that loads it, and whole to the model", async () => {
+    const memory = createMemory();
+    const first = await setUp(says, undefined, memory);
+    const { sessionId } = first;
+    await first.agent.request("session/prompt", { sessionId, prompt });
+
+    const { agent, turns, updates } = await setUp(says, undefined, memory);
+    expect(await agent.request("session/list", { cwd: "/project" })).toEqual({
+      sessions: [{ sessionId, cwd: "/project", title: "look at this", updatedAt: "1970-01-01T00:00:00.000Z" }],
+    });
+    expect(await agent.request("session/list", { cwd: "/other" })).toEqual({ sessions: [] });
+    await agent.request("session/load", { sessionId, cwd: "/project", mcpServers: [] });
+    expect(updates).toMatchObject([
+      { sessionUpdate: "user_message_chunk", content: { type: "text", text: "look   at\nthis" } },
+      { sessionUpdate: "user_message_chunk", content: { type: "image", mimeType: "image/png", data: "AQID" } },
+      { sessionUpdate: "agent_message_chunk", content: { text: "let me see" } },
+      { sessionUpdate: "tool_call", toolCallId: "c1", title: "nope", status: "failed", rawInput: { a: 1 } },
+      { sessionUpdate: "agent_message_chunk", content: { text: "that is it" } },
+    ]);
+    await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "and?" }] });
+    expect(turns.at(-1)?.messages.slice(0, 4)).toEqual(
+      first.turns
+        .at(-1)
+        ?.messages.concat()
+        .slice(0, 3)
+        .concat([{ role: "assistant", content: [{ type: "text", text: "that is it" }] }]),
+    );
+  });
+
+  it("is not told again by a mere resume, and is gone when it was deleted", async () => {
+    const memory = createMemory();
+    const { sessionId, agent: before } = await setUp(says, undefined, memory);
+    await before.request("session/prompt", { sessionId, prompt });
+    const { agent, turns, updates } = await setUp(says, undefined, memory);
+    await agent.request("session/resume", { sessionId, cwd: "/project" });
+    expect(updates).toEqual([]);
+    await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "and?" }] });
+    expect(turns.at(-1)?.messages).toHaveLength(5);
+    await agent.request("session/delete", { sessionId });
+    await expect(agent.request("session/load", { sessionId, cwd: "/p", mcpServers: [] })).rejects.toMatchObject({
+      code: -32_002,
+    });
+  });
+
+  it("that nobody knows is refused", async () => {
+    const { agent } = await setUp(says);
+    const load = { sessionId: "no-such-session", cwd: "/project", mcpServers: [] };
+    await expect(agent.request("session/load", load)).rejects.toMatchObject({ code: -32_002 });
   });
 });

@@ -7,6 +7,7 @@ import type {
   ToolKind,
 } from "@agentclientprotocol/sdk";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
+import { type Allowed, askLeave } from "./ask-leave.ts";
 
 /** What a tool may use: the editor, and the session it belongs to. */
 export interface ToolSite {
@@ -137,9 +138,6 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
 export const offeredTools = (can: ClientCapabilities): readonly ToolDefinition[] =>
   TOOLS.filter((tool) => tool.isOffered(can)).map(({ definition }) => definition);
 
-/** Which tools the user has allowed for good, by name. */
-export type Allowed = Set<string>;
-
 /** Does what the model asks for, shown in the editor and with the user's leave. What goes wrong is a result, too. */
 export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed: Allowed): Promise<ToolMessage> {
   const { id, name, args } = call;
@@ -160,7 +158,7 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   try {
     const content = await tool.preview?.(args, site);
     if (content) await site.update({ sessionUpdate: "tool_call_update", toolCallId: id, content });
-    if (tool.asks && !allowed.has(name) && !(await isAllowed(call, tool, site, allowed))) {
+    if (tool.asks && !(await askLeave(call, { kind: tool.kind, title: tool.title(args) }, site, allowed))) {
       await show("failed");
       return result(id, "The user did not allow this.", true);
     }
@@ -172,26 +170,6 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
     await show("failed");
     return result(id, error instanceof Error ? error.message : String(error), true);
   }
-}
-
-async function isAllowed(
-  { id, args }: ToolCallPart,
-  { kind, title, definition }: EditorTool,
-  { client, sessionId }: ToolSite,
-  allowed: Allowed,
-): Promise<boolean> {
-  const { outcome } = await client.request("session/request_permission", {
-    sessionId,
-    toolCall: { toolCallId: id, kind, title: title(args), rawInput: args },
-    options: [
-      { optionId: "once", name: "Allow", kind: "allow_once" },
-      { optionId: "always", name: "Always allow in this session", kind: "allow_always" },
-      { optionId: "no", name: "Reject", kind: "reject_once" },
-    ],
-  });
-  const chosen = outcome.outcome === "selected" ? outcome.optionId : "no";
-  if (chosen === "always") allowed.add(definition.name);
-  return chosen === "once" || chosen === "always";
 }
 
 const inFolder = (folder: string, path: unknown): string =>

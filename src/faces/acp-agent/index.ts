@@ -4,6 +4,7 @@ import {
   type AgentContext,
   agent,
   type ClientCapabilities,
+  type McpServer,
   PROTOCOL_VERSION,
   RequestError,
   type SessionConfigOption,
@@ -11,8 +12,11 @@ import {
 import type { ModelInfo } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { Principal } from "../../core/turn.ts";
+import { type KeptSessions, NO_SESSIONS } from "../../core/kept-sessions.ts";
+import type { Message, Principal } from "../../core/turn.ts";
 import { errorMessage } from "../error-message.ts";
+import { parseMessages, replay } from "./kept-messages.ts";
+import type { OpenEditorServers } from "./server-tools.ts";
 import { Session } from "./session.ts";
 
 export interface AcpAgentOptions {
@@ -21,19 +25,63 @@ export interface AcpAgentOptions {
   /** The model that a session begins with. */
   readonly model: string;
   readonly version: string;
+  /** Reaches MCP servers that the editor names; without it there are none. */
+  readonly openServers?: OpenEditorServers;
+  /** Conversations that can be gone on with after a restart. */
+  readonly memory?: KeptSessions;
+}
+
+/** What is gone on with. */
+interface Loaded {
+  readonly id: string;
+  readonly model: string;
+  readonly messages: readonly Message[];
 }
 
 /** How many conversations one editor may have open. */
 const MAX_SESSIONS = 100;
 
 /** Excursor itself as an agent: an editor that speaks ACP uses any model of the engine, with its own files and terminals. */
-export function createAcpAgent({ engine, principal, model, version }: AcpAgentOptions): AgentApp {
+export function createAcpAgent(options: AcpAgentOptions): AgentApp {
+  const { engine, principal, model, version, openServers, memory = NO_SESSIONS } = options;
   const sessions = new Map<string, Session>();
   let capabilities: ClientCapabilities = {};
   const find = (sessionId: string): Session => {
     const session = sessions.get(sessionId);
     if (!session) throw RequestError.resourceNotFound(sessionId);
     return session;
+  };
+  const begin = (cwd: string, mcpServers: readonly McpServer[], kept?: Loaded): Session => {
+    if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd: expected an absolute path");
+    if (sessions.size >= MAX_SESSIONS) throw RequestError.invalidRequest(undefined, "Too many sessions are open.");
+    const session = new Session({
+      engine,
+      principal,
+      model: kept?.model ?? model,
+      folder: cwd,
+      capabilities,
+      servers: mcpServers.length > 0 ? serversOf(mcpServers, cwd) : undefined,
+      memory,
+      kept,
+    });
+    sessions.set(session.id, session);
+    return session;
+  };
+  const serversOf = (mcpServers: readonly McpServer[], cwd: string) => {
+    try {
+      return openServers?.(mcpServers, cwd);
+    } catch (error) {
+      throw RequestError.invalidParams(undefined, ExcursorError.from(error).message);
+    }
+  };
+  /** What was kept of a conversation. One that is open is closed: whoever loads it goes on with it here. */
+  const load = async (sessionId: string): Promise<Loaded> => {
+    await sessions.get(sessionId)?.close();
+    sessions.delete(sessionId);
+    const kept = memory.find(principal.id, sessionId);
+    const messages = parseMessages(kept?.messages ?? "");
+    if (!kept || !messages) throw RequestError.resourceNotFound(sessionId);
+    return { id: sessionId, model: kept.model, messages };
   };
   const listModels = () => engine.listModels(principal, new AbortController().signal).catch(refuse);
   return (
@@ -45,21 +93,48 @@ export function createAcpAgent({ engine, principal, model, version }: AcpAgentOp
           agentInfo: { name: "excursor", title: "Excursor", version },
           agentCapabilities: {
             promptCapabilities: { image: true, embeddedContext: true },
-            sessionCapabilities: { close: {} },
+            mcpCapabilities: { http: openServers !== undefined, sse: openServers !== undefined },
+            loadSession: true,
+            sessionCapabilities: { close: {}, list: {}, delete: {}, resume: {} },
           },
           authMethods: [{ id: "login", name: "excursor login", description: "Run `excursor login` in a terminal." }],
         };
       })
       // Whether somebody has signed in meanwhile shows when a model is asked for.
       .onRequest("authenticate", () => ({}))
-      .onRequest("session/new", async ({ params: { cwd }, client }) => {
-        if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd: expected an absolute path");
-        if (sessions.size >= MAX_SESSIONS) throw RequestError.invalidRequest(undefined, "Too many sessions are open.");
+      .onRequest("session/new", async ({ params: { cwd, mcpServers }, client }) => {
         const models = await listModels();
-        const session = new Session({ engine, principal, model, folder: cwd, capabilities });
-        sessions.set(session.id, session);
+        const session = begin(cwd, mcpServers);
         void tellCommands(session, client);
         return { sessionId: session.id, configOptions: configOptions(models, session.model) };
+      })
+      .onRequest("session/load", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
+        const models = await listModels();
+        const kept = await load(sessionId);
+        const session = begin(cwd, mcpServers, kept);
+        for (const update of replay(kept.messages)) await client.notify("session/update", { sessionId, update });
+        void tellCommands(session, client);
+        return { configOptions: configOptions(models, session.model) };
+      })
+      .onRequest("session/resume", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
+        const models = await listModels();
+        const session = begin(cwd, mcpServers ?? [], await load(sessionId));
+        void tellCommands(session, client);
+        return { configOptions: configOptions(models, session.model) };
+      })
+      .onRequest("session/list", ({ params }) => ({
+        sessions: memory.list(principal.id, params.cwd ?? undefined).map(({ id, folder, title, updatedAt }) => ({
+          sessionId: id,
+          cwd: folder,
+          title,
+          updatedAt: updatedAt.toISOString(),
+        })),
+      }))
+      .onRequest("session/delete", async ({ params: { sessionId } }) => {
+        await sessions.get(sessionId)?.close();
+        sessions.delete(sessionId);
+        memory.forget(principal.id, sessionId);
+        return {};
       })
       .onRequest("session/set_config_option", async ({ params, client }) => {
         const session = find(params.sessionId);
@@ -79,9 +154,10 @@ export function createAcpAgent({ engine, principal, model, version }: AcpAgentOp
         if (session.isBusy) throw RequestError.invalidRequest(undefined, "The turn before is still under way.");
         return { stopReason: await session.prompt(params.prompt, client).catch(refuse) };
       })
-      .onRequest("session/close", ({ params }) => {
-        find(params.sessionId).cancel();
+      .onRequest("session/close", async ({ params }) => {
+        const session = find(params.sessionId);
         sessions.delete(params.sessionId);
+        await session.close();
       })
       .onNotification("session/cancel", ({ params }) => sessions.get(params.sessionId)?.cancel())
   );

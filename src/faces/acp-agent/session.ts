@@ -2,10 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { AgentContext, ClientCapabilities, ContentBlock, StopReason } from "@agentclientprotocol/sdk";
 import type { Engine } from "../../core/engine.ts";
 import type { DoneReason } from "../../core/events.ts";
-import type { Elicit } from "../../core/tool-hub.ts";
-import type { AssistantPart, Message, Principal, ToolCallPart, Turn } from "../../core/turn.ts";
-import { type Allowed, offeredTools, runEditorTool } from "./editor-tools.ts";
+import type { KeptSessions } from "../../core/kept-sessions.ts";
+import type { Elicit, Toolbox } from "../../core/tool-hub.ts";
+import type { AssistantPart, Message, Principal, ToolCallPart, ToolMessage, Turn } from "../../core/turn.ts";
+import type { Allowed } from "./ask-leave.ts";
+import { offeredTools, runEditorTool } from "./editor-tools.ts";
+import { formatMessages, titleOf } from "./kept-messages.ts";
 import { promptMessage } from "./prompt-message.ts";
+import { type EditorServers, runServerTool } from "./server-tools.ts";
 import { EventView } from "./show-events.ts";
 
 export interface SessionOptions {
@@ -14,6 +18,11 @@ export interface SessionOptions {
   readonly model: string;
   readonly folder: string;
   readonly capabilities: ClientCapabilities;
+  /** What the editor wants the model to use beside its own tools. */
+  readonly servers?: EditorServers | undefined;
+  readonly memory: KeptSessions;
+  /** What was said before, and under which id. */
+  readonly kept?: { readonly id: string; readonly messages: readonly Message[] } | undefined;
 }
 
 /** Rounds of tools in one turn; more is a model that runs in a circle. */
@@ -28,16 +37,19 @@ const STOP_REASONS: Readonly<Record<DoneReason, StopReason>> = {
 
 /** One conversation in an editor: the model's answers, and the editor's files and terminals for its tools. */
 export class Session {
-  readonly id = randomUUID();
+  readonly id: string;
   model: string;
   readonly #options: SessionOptions;
-  readonly #messages: Message[] = [];
+  readonly #messages: Message[];
   readonly #allowed: Allowed = new Set();
   #current: AbortController | undefined;
+  #toolbox: Toolbox | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.model = options.model;
+    this.id = options.kept?.id ?? randomUUID();
+    this.#messages = [...(options.kept?.messages ?? [])];
   }
 
   get isBusy(): boolean {
@@ -48,6 +60,12 @@ export class Session {
     this.#current?.abort();
   }
 
+  /** Stops what is under way, and ends the servers that were started for it. */
+  async close(): Promise<void> {
+    this.cancel();
+    await this.#options.servers?.close();
+  }
+
   /** One turn, with as many rounds of tools as the model wants. */
   async prompt(blocks: readonly ContentBlock[], client: AgentContext): Promise<StopReason> {
     const abort = new AbortController();
@@ -55,6 +73,7 @@ export class Session {
     const before = this.#messages.length;
     this.#messages.push(promptMessage(blocks));
     try {
+      this.#toolbox = await this.#options.servers?.open(this.#options.principal, abort.signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const { reason, calls } = await this.#ask(client, abort.signal);
         if (reason === "tool-calls") await this.#runTools(calls, client, abort.signal);
@@ -69,21 +88,30 @@ export class Session {
       throw error;
     } finally {
       this.#current = undefined;
+      this.#keep();
     }
+  }
+
+  #keep(): void {
+    const { memory, principal, folder } = this.#options;
+    if (this.#messages.length === 0) return;
+    const { id, model } = this;
+    const messages = formatMessages(this.#messages);
+    memory.keep(principal.id, { id, folder, model, title: titleOf(this.#messages), messages });
   }
 
   async #ask(
     client: AgentContext,
     signal: AbortSignal,
   ): Promise<{ readonly reason: DoneReason; readonly calls: readonly ToolCallPart[] }> {
-    const { engine, capabilities } = this.#options;
+    const { engine } = this.#options;
     const view = new EventView(client, this.id);
     const calls: ToolCallPart[] = [];
     let said = "";
     let reason: DoneReason = "stop";
-    const elicit = capabilities.elicitation?.form ? this.#elicit(client) : undefined;
+    const context = { requestId: randomUUID(), signal, elicit: this.#elicit(client) };
     try {
-      for await (const events of engine.answer(this.#turn(), { requestId: randomUUID(), signal, elicit })) {
+      for await (const events of engine.answer(this.#turn(), context)) {
         for (const event of events) {
           if (event.type === "text") said += event.text;
           else if (event.type === "tool-call") calls.push(event);
@@ -110,7 +138,7 @@ export class Session {
       model: { id: this.model, effort: undefined },
       system: `The user works in an editor; the project is in ${folder}. Paths are absolute.`,
       messages: [...this.#messages],
-      tools: offeredTools(capabilities),
+      tools: [...offeredTools(capabilities), ...(this.#toolbox?.tools ?? [])],
       toolChoice: { type: "auto" },
       allowsParallelCalls: true,
       stop: [],
@@ -131,21 +159,24 @@ export class Session {
       signal,
       update: (update: Parameters<EventView["update"]>[0]) => view.update(update),
     };
+    const run = ({ id, name, args }: ToolCallPart): Promise<ToolMessage> => {
+      const call = { type: "tool-call", id, name, args } as const;
+      const box = this.#toolbox;
+      if (!box?.tools.some((tool) => tool.name === name)) return runEditorTool(call, site, this.#allowed);
+      return runServerTool(call, box, site, { allowed: this.#allowed, elicit: this.#elicit(client) });
+    };
     for (const call of calls) {
       this.#messages.push(
         signal.aborted
           ? { role: "tool", callId: call.id, content: [{ type: "text", text: "Cancelled." }], isError: true }
-          : await runEditorTool(
-              { type: "tool-call", id: call.id, name: call.name, args: call.args },
-              site,
-              this.#allowed,
-            ),
+          : await run(call),
       );
     }
   }
 
-  /** Questions of tools that we run for the model go to the user. */
-  #elicit(client: AgentContext): Elicit {
+  /** Questions of tools that we run for the model go to the user, if the editor can show them. */
+  #elicit(client: AgentContext): Elicit | undefined {
+    if (!this.#options.capabilities.elicitation?.form) return undefined;
     return async ({ message, schema }) => {
       const answer = await client.request("elicitation/create", {
         sessionId: this.id,

@@ -1,0 +1,79 @@
+import type { McpServer } from "@agentclientprotocol/sdk";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { EditorServers } from "../faces/acp-agent/server-tools.ts";
+import type { Log } from "../observe/log.ts";
+import type { Hub } from "../tools/hub.ts";
+import { readServers, type ServerConfig } from "../tools/server-config.ts";
+import { secretsIn } from "./server-secrets.ts";
+
+const MAX_SERVERS = 50;
+
+/**
+ * The MCP servers of one conversation, as the editor that started us names them: it is the same user's program, and could start
+ * them itself. Only here are servers taken from somebody who talks to us (SEC-40): no HTTP route leads here.
+ */
+export function createEditorServers(
+  log: Log,
+  onSecret: (secret: Secret) => void,
+): {
+  open(servers: readonly McpServer[], folder: string): EditorServers;
+  close(): Promise<void>;
+} {
+  const opened = new Set<EditorServers>();
+  return {
+    open(named, folder) {
+      const servers = readEditorServers(named, folder);
+      for (const secret of servers.flatMap(secretsIn)) onSecret(secret);
+      // Only loaded where it is wanted: the SDK behind it is large.
+      let hub: Promise<Hub> | undefined;
+      const load = async () => {
+        const { createHub } = await import("../tools/hub.ts");
+        return createHub({
+          servers,
+          environment: process.env,
+          // The editor has chosen them: all are offered.
+          searchAbove: Number.POSITIVE_INFINITY,
+          onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
+        });
+      };
+      const own: EditorServers = {
+        async open(principal, signal) {
+          hub ??= load();
+          return (await hub).open(principal, signal);
+        },
+        async close() {
+          opened.delete(own);
+          await (await hub)?.close();
+        },
+      };
+      opened.add(own);
+      return own;
+    },
+    close: async () => {
+      await Promise.all([...opened].map((servers) => servers.close()));
+    },
+  };
+}
+
+function readEditorServers(named: readonly McpServer[], folder: string): readonly ServerConfig[] {
+  if (named.length > MAX_SERVERS) throw invalid(`mcpServers: at most ${MAX_SERVERS}`);
+  const entries = new Map(named.map((server) => [server.name, entryOf(server, folder)]));
+  if (entries.size < named.length) throw invalid("mcpServers: two of them have the same name");
+  // What the editor says is meant as it is: nothing is filled in.
+  const { servers, problems } = readServers(Object.fromEntries(entries), "session", undefined);
+  if (problems.length > 0) throw invalid(problems.map(({ text }) => text).join(" "));
+  // Nobody signs in for an editor: it has to bring what lets us in.
+  return servers.map((server) => (server.type === "stdio" ? server : { ...server, oauth: undefined }));
+}
+
+const entryOf = (server: McpServer, folder: string): object =>
+  "command" in server
+    ? { command: server.command, args: server.args, env: pairs(server.env), cwd: folder }
+    : { type: server.type, url: server.url, headers: pairs(server.headers) };
+
+const pairs = (values: readonly { readonly name: string; readonly value: string }[]) =>
+  Object.fromEntries(values.map(({ name, value }) => [name, value]));
+
+const invalid = (text: string): ExcursorError =>
+  new ExcursorError("invalid-request", text, { code: "bad_mcp_server", field: "mcpServers" });

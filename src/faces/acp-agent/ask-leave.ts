@@ -1,0 +1,28 @@
+import type { ToolKind } from "@agentclientprotocol/sdk";
+import type { ToolCallPart } from "../../core/turn.ts";
+import type { ToolSite } from "./editor-tools.ts";
+
+/** Which tools the user has allowed for good, by name. */
+export type Allowed = Set<string>;
+
+/** Asks the user, unless this tool was allowed for good. */
+export async function askLeave(
+  { id, name, args }: ToolCallPart,
+  { kind, title }: { readonly kind: ToolKind; readonly title: string },
+  { client, sessionId }: ToolSite,
+  allowed: Allowed,
+): Promise<boolean> {
+  if (allowed.has(name)) return true;
+  const { outcome } = await client.request("session/request_permission", {
+    sessionId,
+    toolCall: { toolCallId: id, kind, title, rawInput: args },
+    options: [
+      { optionId: "once", name: "Allow", kind: "allow_once" },
+      { optionId: "always", name: "Always allow in this session", kind: "allow_always" },
+      { optionId: "no", name: "Reject", kind: "reject_once" },
+    ],
+  });
+  const chosen = outcome.outcome === "selected" ? outcome.optionId : "no";
+  if (chosen === "always") allowed.add(name);
+  return chosen === "once" || chosen === "always";
+}

@@ -1,0 +1,74 @@
+import type { ContentBlock, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
+import type { ImagePart, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
+
+/** A conversation as text, images in base64. */
+export const formatMessages = (messages: readonly Message[]): string =>
+  JSON.stringify(messages, function (this: Readonly<Record<string, unknown>>, key, value: unknown) {
+    const plain = this[key];
+    return plain instanceof Uint8Array ? Buffer.from(plain).toString("base64") : value;
+  });
+
+/** What {@link formatMessages} wrote; undefined if it is none of it. */
+export function parseMessages(text: string): readonly Message[] | undefined {
+  try {
+    return (JSON.parse(text) as readonly Message[]).map((message) => ({
+      ...message,
+      content: message.content.map((part) =>
+        part.type === "image" ? { ...part, data: Buffer.from(String(part.data), "base64") } : part,
+      ),
+    })) as readonly Message[];
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a list of conversations shows of one. */
+export function titleOf(messages: readonly Message[]): string {
+  const first = messages.find(({ role }) => role === "user")?.content.find(({ type }) => type === "text");
+  const text = first && "text" in first ? first.text : "";
+  return text.replace(/\s+/g, " ").trim().slice(0, 80);
+}
+
+/** A conversation as an editor is shown it that has never seen it. */
+export function* replay(messages: readonly Message[]): Generator<SessionUpdate, void, undefined> {
+  const results = new Map(
+    messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
+  );
+  for (const message of messages) {
+    if (message.role === "user") {
+      for (const part of message.content) yield { sessionUpdate: "user_message_chunk", content: blockOf(part) };
+    } else if (message.role === "assistant") {
+      for (const part of message.content) {
+        if (part.type === "text") yield { sessionUpdate: "agent_message_chunk", content: blockOf(part) };
+        else if (part.type === "tool-call") {
+          const result = results.get(part.id);
+          yield {
+            sessionUpdate: "tool_call",
+            toolCallId: part.id,
+            title: part.name,
+            status: result && !result.isError ? "completed" : "failed",
+            rawInput: part.args,
+            content: result ? resultContent(result) : [],
+          };
+        }
+      }
+    }
+  }
+}
+
+/** What a tool gave back, as an editor shows it. */
+export const resultContent = ({ content }: Pick<ToolMessage, "content">): ToolCallContent[] =>
+  content.map((part) => ({ type: "content", content: blockOf(part) }));
+
+function blockOf(part: UserPart | TextPart | ImagePart): ContentBlock {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "image":
+      return { type: "image", mimeType: part.mediaType, data: Buffer.from(part.data).toString("base64") };
+    case "file":
+      return { type: "resource", resource: { uri: part.name, text: part.text } };
+    default:
+      return part satisfies never;
+  }
+}

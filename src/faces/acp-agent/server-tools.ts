@@ -1,0 +1,51 @@
+import type { McpServer } from "@agentclientprotocol/sdk";
+import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/tool-hub.ts";
+import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
+import { type Allowed, askLeave } from "./ask-leave.ts";
+import type { ToolSite } from "./editor-tools.ts";
+import { resultContent } from "./kept-messages.ts";
+
+/** MCP servers that an editor has named for one conversation. */
+export interface EditorServers extends ToolHub {
+  close(): Promise<void>;
+}
+
+/** Reaches them; throws if one of them cannot be what it says. Nothing is started by that alone. */
+export type OpenEditorServers = (servers: readonly McpServer[], folder: string) => EditorServers;
+
+/** Calls a tool of one of those servers, shown in the editor and with the user's leave. What goes wrong is a result. */
+export async function runServerTool(
+  call: ToolCallPart,
+  toolbox: Toolbox,
+  site: ToolSite,
+  { allowed, elicit }: { readonly allowed: Allowed; readonly elicit: Elicit | undefined },
+): Promise<ToolMessage> {
+  const { id, name, args } = call;
+  const message = (result: Pick<ToolMessage, "content" | "isError">): ToolMessage => ({
+    role: "tool",
+    callId: id,
+    ...result,
+  });
+  const failed = (text: string) => message({ content: [{ type: "text", text }], isError: true });
+  const update = (more: object) => site.update({ sessionUpdate: "tool_call_update", toolCallId: id, ...more });
+  const shown = { kind: "other", title: name } as const;
+  await site.update({ sessionUpdate: "tool_call", toolCallId: id, ...shown, status: "pending", rawInput: args });
+  try {
+    if (!(await askLeave(call, shown, site, allowed))) {
+      await update({ status: "failed" });
+      return failed("The user did not allow this.");
+    }
+    await update({ status: "in_progress" });
+    const onProgress = (progress: HubProgress) =>
+      void update({ title: `${name} ${shareOf(progress)}` }).catch(() => {});
+    const result = await toolbox.call(name, args, { signal: site.signal, onProgress, elicit });
+    await update({ status: result.isError ? "failed" : "completed", title: name, content: resultContent(result) });
+    return message(result);
+  } catch (error) {
+    await update({ status: "failed" });
+    return failed(site.signal.aborted ? "Cancelled." : error instanceof Error ? error.message : String(error));
+  }
+}
+
+const shareOf = ({ done, total, message }: HubProgress): string =>
+  [total === undefined ? String(done) : `${done}/${total}`, message].filter(Boolean).join(" ");

@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import type { KeptSession, KeptSessions, SessionEntry } from "../core/kept-sessions.ts";
+import type { StateDatabase } from "./state-database.ts";
+
+export interface SessionStoreOptions {
+  /** Of all conversations together, and of one. */
+  readonly maxBytes?: number;
+  readonly maxSessionBytes?: number;
+  readonly maxSessions?: number;
+  readonly ttlMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+const MiB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+/** Conversations of editors in the state file, the oldest making room. */
+export function createSessionStore(database: StateDatabase, options: SessionStoreOptions = {}): KeptSessions {
+  const { maxBytes = 64 * MiB, maxSessionBytes = 16 * MiB, maxSessions = 500, ttlMs = 30 * DAY_MS } = options;
+  const { now = Date.now } = options;
+  const { connection } = database;
+  const insert = connection.prepare("INSERT OR REPLACE INTO editor_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const byId = connection.prepare("SELECT * FROM editor_session WHERE principal = ? AND id = ? AND put_at > ?");
+  const all = connection.prepare(
+    `SELECT id, folder, title, put_at FROM editor_session
+     WHERE principal = ? AND put_at > ? AND (? IS NULL OR folder = ?) ORDER BY put_at DESC`,
+  );
+  const remove = connection.prepare("DELETE FROM editor_session WHERE principal = ? AND id = ?");
+  const deleteUntil = connection.prepare("DELETE FROM editor_session WHERE put_at <= ?");
+  const deleteOldest = connection.prepare(
+    "DELETE FROM editor_session WHERE (principal, id) = (SELECT principal, id FROM editor_session ORDER BY put_at LIMIT 1)",
+  );
+  const usage = connection.prepare("SELECT count(*) AS count, total(bytes) AS bytes FROM editor_session");
+
+  const put = (principal: Uint8Array, { id, folder, model, title, messages }: KeptSession): void => {
+    const bytes = Buffer.byteLength(messages);
+    deleteUntil.run(now() - ttlMs);
+    // What was kept before would be another conversation by now.
+    remove.run(principal, id);
+    if (bytes > maxSessionBytes) return;
+    insert.run(principal, id, folder, model, title, messages, bytes, now());
+    for (;;) {
+      const used = usage.get() as { readonly count: number; readonly bytes: number };
+      if (used.bytes <= maxBytes && used.count <= maxSessions) return;
+      deleteOldest.run();
+    }
+  };
+
+  return {
+    keep: (principalId, session) => database.write(() => put(digest(principalId), session), undefined),
+    find: (principalId, id) =>
+      database.read(() => sessionOf(byId.get(digest(principalId), id, now() - ttlMs)), undefined),
+    list: (principalId, folder) =>
+      database.read(
+        () => all.all(digest(principalId), now() - ttlMs, folder ?? null, folder ?? null).map(entryOf),
+        [] as SessionEntry[],
+      ),
+    forget: (principalId, id) => database.write(() => void remove.run(digest(principalId), id), undefined),
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function sessionOf(row: Row | undefined): KeptSession | undefined {
+  if (!row) return undefined;
+  const text = (name: string) => String(row[name]);
+  return {
+    id: text("id"),
+    folder: text("folder"),
+    model: text("model"),
+    title: text("title"),
+    messages: text("messages"),
+  };
+}
+
+const entryOf = (row: Row): SessionEntry => ({
+  id: String(row["id"]),
+  folder: String(row["folder"]),
+  title: String(row["title"]),
+  updatedAt: new Date(Number(row["put_at"])),
+});
+
+const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();
