@@ -16,9 +16,11 @@ export const messageItem = (id: string, status: ItemStatus, text?: string): Json
   content: text === undefined ? [] : [textPart(text)],
 });
 
-export const reasoningItem = (id: string, text?: string, sealed?: string): JsonObject => ({
+/** Its status is told where it was cut off. */
+export const reasoningItem = (id: string, text?: string, sealed?: string, status?: ItemStatus): JsonObject => ({
   id,
   type: "reasoning",
+  ...(status === "incomplete" && { status }),
   summary: text === undefined ? [] : [summaryPart(text)],
   ...(sealed !== undefined && { encrypted_content: sealed }),
 });

@@ -88,8 +88,12 @@ export class ResponseRenderer implements StreamRenderer {
   fail(error: ExcursorError, requestId: string): string {
     const told = errorObject(error, requestId)["error"] as JsonObject;
     const { message = "", code = null, param = null } = told;
+    // Text and calls just break off; what was thought is ended, since some clients show it as under way until then.
+    const ended = this.#open?.type === "reasoning" ? this.#close("incomplete") : "";
     const response = this.#state({ status: "failed", output: this.#shown.filter(Boolean), error: { code, message } });
-    return this.#event("error", { code, message, param, error: told }) + this.#event("response.failed", { response });
+    return (
+      ended + this.#event("error", { code, message, param, error: told }) + this.#event("response.failed", { response })
+    );
   }
 
   /** Nothing is said before there is something to say: until then, an error can have a status. */
@@ -182,8 +186,8 @@ export class ResponseRenderer implements StreamRenderer {
       this.#event("response.reasoning_summary_part.done", { ...place, part: summaryPart(text) }) +
       this.#done(
         index,
-        reasoningItem(id, text, this.#options.includesSealed ? sealed : undefined),
-        reasoningItem(id, text, sealed),
+        reasoningItem(id, text, this.#options.includesSealed ? sealed : undefined, status),
+        reasoningItem(id, text, sealed, status),
       )
     );
   }

@@ -227,6 +227,22 @@ describe("a stream", () => {
     });
   });
 
+  it("thinking ends before an error, as incomplete", async () => {
+    const renderer = (await parse()).stream();
+    const failed = readEvents(
+      renderer.step([thinking("hm")]) + renderer.fail(new ExcursorError("rate-limited", "Slow down."), "r1"),
+    );
+    expect(names(failed).slice(-5)).toEqual([
+      "reasoning_summary_text.done",
+      "reasoning_summary_part.done",
+      "output_item.done",
+      "error",
+      "failed",
+    ]);
+    const item = { type: "reasoning", status: "incomplete", summary: [{ text: "hm" }] };
+    expect(failed.slice(-3)).toMatchObject([{ item }, {}, { response: { status: "failed", output: [item] } }]);
+  });
+
   it("a failure is told twice over, and nothing looks done", async () => {
     const renderer = (await parse()).stream();
     const before = renderer.step([thinking("x"), { type: "thinking-done", durationMs: 1 }, text("a")]);
