@@ -14,6 +14,8 @@ export class UsageEstimate {
   #wasGiven = false;
   #textChars = 0;
   #thinkingChars = 0;
+  /** Calls whose arguments were counted as they came. */
+  #streamed: Set<string> | undefined;
 
   constructor(turn: Turn) {
     this.#turn = turn;
@@ -24,7 +26,8 @@ export class UsageEstimate {
       const event = events[index] as TurnEvent;
       if (event.type === "text") this.#textChars += event.text.length;
       else if (event.type === "thinking") this.#thinkingChars += event.text.length;
-      else if (event.type === "tool-call") this.#textChars += event.name.length + JSON.stringify(event.args).length;
+      else if (event.type === "tool-call-delta") this.#countPiece(event.id, event.json);
+      else if (event.type === "tool-call") this.#countCall(event);
       else if (event.type === "usage") this.#wasGiven = true;
       else if (event.type === "done") {
         if (this.#wasGiven) return index === events.length - 1 ? events : events.slice(0, index + 1);
@@ -32,6 +35,17 @@ export class UsageEstimate {
       }
     }
     return events;
+  }
+
+  /** Some calls never become whole. */
+  #countPiece(id: string, json: string): void {
+    this.#streamed ??= new Set();
+    this.#streamed.add(id);
+    this.#textChars += json.length;
+  }
+
+  #countCall({ id, name, args }: Extract<TurnEvent, { type: "tool-call" }>): void {
+    this.#textChars += name.length + (this.#streamed?.has(id) ? 0 : JSON.stringify(args).length);
   }
 
   #estimate(): Usage {

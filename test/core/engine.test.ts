@@ -53,6 +53,21 @@ describe("the answer", () => {
     expect(await gather(ask(taking, turn))).toEqual([usage(), done()]);
   });
 
+  it("counts a call that is cut short, too, and no call twice", async () => {
+    const call: TurnEvent = { type: "tool-call", id: "1", name: "tool", args: { a: "123456789" } };
+    const pieces: TurnEvent[] = [
+      { type: "tool-call-start", id: "1", name: "tool" },
+      { type: "tool-call-delta", id: "1", json: '{"a":"123456789"}' },
+    ];
+    const outputOf = async (events: readonly TurnEvent[], over: Partial<Turn> = {}) => {
+      const all = await gather(ask(scriptedDriver([events]), aTurn({ tools: [], ...over })));
+      return all.find((event) => event.type === "usage")?.usage.outputTokens;
+    };
+    expect(await outputOf([call, done("tool-calls")])).toBe(6);
+    expect(await outputOf([...pieces, call, done("tool-calls")])).toBe(6);
+    expect(await outputOf([call, done("tool-calls")], { maxOutputTokens: 3 })).toBe(2);
+  });
+
   it("ends at the first done, whatever the driver says after it", async () => {
     const events = await gather(ask(scriptedDriver([[usage(), done(), text("more"), done()]])));
     expect(events).toEqual([usage(), done()]);
