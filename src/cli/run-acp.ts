@@ -5,6 +5,7 @@ import { createAcpAgent } from "../faces/acp-agent/index.ts";
 import { OWNER } from "../server/credentials.ts";
 import { createEditorServers } from "./open-editor-servers.ts";
 import { openEngine } from "./open-gateway.ts";
+import { redirectConsole } from "./redirect-console.ts";
 import { nextSignal } from "./shutdown.ts";
 import { version } from "./version.ts";
 
@@ -24,6 +25,7 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
     isDemo: demo,
     writeLog: (text) => process.stderr.write(text),
   });
+  redirectConsole(log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   const servers = createEditorServers(log, (secret) => redactor.add(secret.reveal()));
   const { engine, sessions: memory } = parts;

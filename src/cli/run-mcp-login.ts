@@ -8,6 +8,7 @@ import { HUB_LIMITS } from "../tools/limits.ts";
 import { type Authorization, createAuthorization } from "../tools/oauth/authorization.ts";
 import { createMemoryLogins } from "../tools/oauth/login-store.ts";
 import { openLoopbackConsent } from "../tools/oauth/loopback-consent.ts";
+import { revokeLogin } from "../tools/oauth/revoke-login.ts";
 import { formatLogin, parseLogin } from "../tools/oauth/server-login.ts";
 import type { HttpServer } from "../tools/server-config.ts";
 import { findServers } from "../tools/server-files.ts";
@@ -126,12 +127,16 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([aborted, work]);
 }
 
-/** Forgets a sign-in. */
+/** Forgets a sign-in, here and there. */
 export async function runMcpLogout(name: string): Promise<void> {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
+  const server = findServers(serverPlaces()).servers.find((candidate) => candidate.name === name);
+  const kept = server && server.type !== "stdio" ? await logins.read(name, server.url.href) : undefined;
   if (!(await logins.lock.run(() => logins.remove(name)))) {
     throw new ExcursorError("not-found", `Nobody is signed in to ${name}.`, { code: "mcp_not_signed_in", hint: null });
   }
   process.stdout.write(`Signed out of ${name}.\n`);
+  if (!kept || server?.type === "stdio" || !server || (await revokeLogin(name, server.url, kept))) return;
+  process.stderr.write("The server was not told: what it has given out lives there until it is too old.\n");
 }

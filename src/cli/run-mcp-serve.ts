@@ -11,6 +11,7 @@ import { KnownKeys } from "../server/known-keys.ts";
 import type { Hub } from "../tools/hub.ts";
 import { createHubServer } from "../tools/hub-server.ts";
 import { composeHub } from "./compose-hub.ts";
+import { redirectConsole } from "./redirect-console.ts";
 import { serveHubOverHttp } from "./serve-hub-over-http.ts";
 import { nextSignal } from "./shutdown.ts";
 
@@ -33,6 +34,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   // Never to stdout: on stdio that is the protocol's.
   const write = (text: string) => process.stderr.write(text);
   const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
+  redirectConsole(log);
   const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
   const keyName = (principalId: string) => keys.withId(principalId)?.name;
   const composed = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });

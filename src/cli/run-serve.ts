@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { loadConfig } from "../config/load-config.ts";
 import type { Log } from "../observe/log.ts";
 import { openGateway, type RunningGateway } from "./open-gateway.ts";
+import { redirectConsole } from "./redirect-console.ts";
 import { nextSignal } from "./shutdown.ts";
 
 export interface ServeFlags {
@@ -23,6 +24,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
   const { url, port, log, bridgeUrl } = gateway;
   exitOnBug(gateway, log);
+  redirectConsole(log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");

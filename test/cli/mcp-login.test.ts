@@ -64,7 +64,9 @@ describe("excursor mcp login", { timeout: 90_000 }, () => {
     const call = await run(["call", "safe/echo", '{"a":1}']).exited;
     expect([call.code, call.stdout]).toEqual([0, '{"a":1}\n']);
 
-    expect((await run(["logout", "safe"]).exited).stdout).toBe("Signed out of safe.\n");
+    expect(fake.renewable()).toBe(1);
+    expect(await run(["logout", "safe"]).exited).toMatchObject({ stdout: "Signed out of safe.\n", stderr: "" });
+    expect(fake.renewable()).toBe(0);
     expect(readFileSync(path, "utf8")).not.toMatch(/access-|refresh-|secret-/);
     expect(await run(["logout", "safe"]).exited).toMatchObject({
       code: 65,

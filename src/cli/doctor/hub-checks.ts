@@ -1,4 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
+import type { Connection } from "../../tools/connection.ts";
 import type { ServerConfig } from "../../tools/server-config.ts";
 import { findServers } from "../../tools/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
@@ -12,29 +13,35 @@ export function hubChecks({ isQuick }: { readonly isQuick: boolean }): readonly 
     const wrong = problems.map(
       ({ server, text }): Check => ({ id: `mcp/${printable(server)}`, look: () => warn(text, "Look at mcp.json.") }),
     );
-    return [...wrong, ...servers.map((server) => serverCheck(server, isQuick))];
+    let tried: ReturnType<typeof tryAll> | undefined;
+    const findingOf = async (server: ServerConfig): Promise<Finding> => {
+      if (server.isDisabled) return skip("Disabled.");
+      if (isQuick) return skip("Not tried.");
+      // All at once: one that takes its time is waited for only once.
+      tried ??= tryAll(servers);
+      return (await tried).get(server.name) ?? skip("Not tried.");
+    };
+    const own = servers.map(
+      (server): Check => ({ id: `mcp/${printable(server.name)}`, look: () => findingOf(server) }),
+    );
+    return [...wrong, ...own];
   } catch (error) {
     const { message, hint } = ExcursorError.from(error);
     return [{ id: "mcp", look: () => warn(message, hint ?? "Look at mcp.json.") }];
   }
 }
 
-const serverCheck = (server: ServerConfig, isQuick: boolean): Check => ({
-  id: `mcp/${printable(server.name)}`,
-  look() {
-    if (server.isDisabled) return skip("Disabled.");
-    if (isQuick) return skip("Not tried.");
-    return withHub(
-      () => [server],
-      async ({ connections: [connection] }): Promise<Finding> => {
-        try {
-          await connection?.connect();
-        } catch (error) {
-          const { message, hint } = ExcursorError.from(error);
-          return warn(printable(message), hint ?? "The other servers work without it.");
-        }
-        return ok(`${connection?.tools.length ?? 0} tools.`);
-      },
-    );
-  },
-});
+const tryAll = (servers: readonly ServerConfig[]): Promise<ReadonlyMap<string, Finding>> =>
+  withHub(
+    () => servers,
+    async (hub) => {
+      await hub.connect();
+      return new Map(hub.connections.map((connection) => [connection.name, findingFor(connection)]));
+    },
+  );
+
+function findingFor({ error, tools, problems: [problem] }: Connection): Finding {
+  if (error) return warn(printable(error.message), error.hint ?? "The other servers work without it.");
+  if (problem !== undefined) return warn(printable(problem), "Its other tools work.");
+  return ok(`${tools.length} tools.`);
+}

@@ -102,6 +102,7 @@ export async function startOAuthServer({ metadata, callScope = "read", resource 
           authorization_endpoint: `${origin()}/authorize`,
           token_endpoint: `${origin()}/token`,
           registration_endpoint: `${origin()}/register`,
+          revocation_endpoint: `${origin()}/revoke`,
           response_types_supported: ["code"],
           code_challenge_methods_supported: ["S256"],
           ...metadata,
@@ -127,6 +128,9 @@ export async function startOAuthServer({ metadata, callScope = "read", resource 
         const answer = grant(new URLSearchParams(body));
         return json(answer, "error" in answer ? 400 : 200);
       }
+      case "/revoke":
+        refresh.delete(new URLSearchParams(body).get("token") ?? "");
+        return json({});
       default:
         return response.writeHead(404).end();
     }
@@ -138,6 +142,8 @@ export async function startOAuthServer({ metadata, callScope = "read", resource 
     url: `${origin()}/mcp`,
     asked,
     pathsAsked: () => asked.map(({ path }) => path),
+    /** How many sign-ins could still be renewed. */
+    renewable: () => [...refresh.values()].filter(({ isUsed }) => !isUsed).length,
     count: (path: string) => asked.filter((one) => one.path === path).length,
     calls: () => calls,
     /** All access tokens are too old from now on. */
