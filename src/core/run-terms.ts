@@ -41,7 +41,9 @@ export function withNews(terms: RunTerms, turn: Turn, results: readonly ToolMess
   const added = turn.system.length > terms.system.length ? turn.system.slice(terms.system.length).trim() : "";
   const last = results.at(-1);
   if (added === "" || !last) return results;
-  const news = { type: "text", text: `\n\n<system-reminder>\n${added}\n</system-reminder>` } as const;
+  // Some clients have put it into these words themselves.
+  const text = added.startsWith("<system-reminder>") ? added : `<system-reminder>\n${added}\n</system-reminder>`;
+  const news = { type: "text", text: `\n\n${text}` } as const;
   return [...results.slice(0, -1), { ...last, content: [...last.content, news] }];
 }
 

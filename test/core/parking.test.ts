@@ -149,6 +149,7 @@ describe("parked runs", () => {
   it.each([
     ["", "Be brief.", "Be brief."],
     ["Be brief.", "Be brief.\n\nBe kind.\n\nBe quick.", "Be kind.\n\nBe quick."],
+    ["Be brief.", "Be brief.\n\n<system-reminder>\nBe kind.\n</system-reminder>", "Be kind."],
     ["Be brief.\n\nBe kind.", "Be brief.", undefined],
     ["Be brief.", "Be brief.", undefined],
   ])("that began with %j hear of the instructions %j with the last result: %j", (before, after, news) => {

@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { textOf } from "../../../core/turn.ts";
 import type { DiagnosticSchema, DiagnosticsArgs } from "../../../gen/agent/v1/exec_diagnostics_pb.ts";
 import { DiagnosticSeverity } from "../../../gen/agent/v1/exec_diagnostics_pb.ts";
 import { failureOf, saysMissing } from "./failure.ts";
 import { PATH } from "./path-names.ts";
+import { plainText } from "./reminders.ts";
 import type { Route } from "./route.ts";
 
 /** Editors have a tool for it, and what runs in a terminal mostly has none. */
@@ -21,7 +21,7 @@ export const DIAGNOSTICS: readonly Route<DiagnosticsArgs>[] = [
           ? [{ case: "diagnosticsResult", value: { result: { case: "fileNotFound", value: { path } } } }]
           : [{ case: "diagnosticsResult", value: { result: { case: "error", value: { path, error } } } }];
       }
-      const diagnostics = textOf(said.content)
+      const diagnostics = plainText(said)
         .split(/\r?\n/)
         .filter((line) => line.trim() !== "" && !ASIDE.test(line.trim()))
         .map(diagnostic);

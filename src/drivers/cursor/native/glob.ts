@@ -1,9 +1,9 @@
-import { textOf } from "../../../core/turn.ts";
 import type { GrepArgs } from "../../../gen/agent/v1/exec_file_pb.ts";
 import { failureOf } from "./failure.ts";
 import { fileList } from "./file-list.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
+import { plainText } from "./reminders.ts";
 import type { ExecResult, Route } from "./route.ts";
 import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
@@ -21,7 +21,7 @@ export const GLOB: readonly Route<GrepArgs>[] = [
             { names: ["explanation", "description"], value: `Find ${glob}`, use: "filler" },
           ]
         : undefined,
-    results: (request, said) => [globResult(request, textOf(said.content), failureOf(said))],
+    results: (request, said) => [globResult(request, plainText(said), failureOf(said))],
   },
   {
     tools: SHELL_TOOLS,

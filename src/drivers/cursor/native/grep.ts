@@ -1,10 +1,11 @@
-import { type ToolDefinition, textOf } from "../../../core/turn.ts";
+import type { ToolDefinition } from "../../../core/turn.ts";
 import type { GrepArgs } from "../../../gen/agent/v1/exec_file_pb.ts";
 import { failureOf } from "./failure.ts";
 import { type Argument, alike, describedAs } from "./fit-tool.ts";
 import { grepResult } from "./grep-result.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
+import { plainText } from "./reminders.ts";
 import type { ExecResult, Route } from "./route.ts";
 import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
@@ -19,7 +20,7 @@ export const GREP: readonly Route<GrepArgs>[] = [
     ],
     results: (request, said) => {
       const error = failureOf(said);
-      return [error === undefined ? grepResult(request, textOf(said.content)) : grepError(error)];
+      return [error === undefined ? grepResult(request, plainText(said)) : grepError(error)];
     },
   },
   {

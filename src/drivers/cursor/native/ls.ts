@@ -1,9 +1,9 @@
-import { textOf } from "../../../core/turn.ts";
 import type { LsArgs } from "../../../gen/agent/v1/exec_file_pb.ts";
 import { failureOf } from "./failure.ts";
 import { listing } from "./listing.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
+import { plainText } from "./reminders.ts";
 import type { ExecResult, Route } from "./route.ts";
 import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
@@ -18,7 +18,7 @@ export const LS: readonly Route<LsArgs>[] = [
       { names: ["recursive"], value: false, use: "filler" },
       { names: ["explanation", "description"], value: `List ${path || "the directory"}`, use: "filler" },
     ],
-    results: ({ path }, said) => [lsResult(path, textOf(said.content), failureOf(said))],
+    results: ({ path }, said) => [lsResult(path, plainText(said), failureOf(said))],
   },
   {
     tools: SHELL_TOOLS,
@@ -36,7 +36,7 @@ export const LS: readonly Route<LsArgs>[] = [
       { names: ["pattern", "globPattern"], value: "*", use: "needed" },
       ...(path === "" ? [] : [{ names: PLACE, value: path, use: "needed" } as const]),
     ],
-    results: ({ path }, said) => [lsResult(path, textOf(said.content), failureOf(said))],
+    results: ({ path }, said) => [lsResult(path, plainText(said), failureOf(said))],
   },
 ];
 

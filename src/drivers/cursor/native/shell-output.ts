@@ -1,4 +1,5 @@
 import { type ToolMessage, textOf } from "../../../core/turn.ts";
+import { splitReminders } from "./reminders.ts";
 
 export interface ShellOutput {
   readonly output: string;
@@ -21,9 +22,13 @@ const NO_OUTPUT = /^(?:\((?:no output|.* with no output)\)|tool ran without outp
 
 /** What a client's shell said of a command: its output, and how it ended as far as can be told. */
 export function shellOutput(said: ToolMessage): ShellOutput {
-  const text = textOf(said.content);
+  const { text, reminders } = splitReminders(textOf(said.content));
   const { output, exitCode } = fromJsonText(text) ?? fromCodex(text) ?? { output: text, exitCode: exitCodeIn(text) };
-  return { output: NO_OUTPUT.test(output) ? "" : output, exitCode: said.isError ? exitCode || 1 : (exitCode ?? 0) };
+  const told = NO_OUTPUT.test(output) ? "" : output;
+  return {
+    output: reminders === "" ? told : `${told}\n\n${reminders}`.trimStart(),
+    exitCode: said.isError ? exitCode || 1 : (exitCode ?? 0),
+  };
 }
 
 interface Told {

@@ -28,6 +28,7 @@ describe("listing a directory", () => {
     ["Claude Code", "- /w/\n  - src/\n    - x/\n      - y.ts\n    - z.ts\n  - c\n\nNOTE: mind the files.", deep],
     ["Codex", "Absolute path: /w\nsrc/\n  x/\n    y.ts\n  z.ts\nc", deep],
     ["a drawn tree", "/w/\n├── src/\n│   ├── x/\n│   │   └── y.ts\n│   └── z.ts\n└── c", deep],
+    ["reminders behind it", "src/\na b.txt\nc\n\n<system-reminder>\nx\n</system-reminder>", flat],
     ["nothing", "Directory /w is empty.", "/w"],
   ])("%s's words are a tree", (_, text, tree) => {
     expect(read(call(asked, tool("list", "path")), text)).toEqual({ text: tree, isError: false });

@@ -93,6 +93,14 @@ describe("how a command ended", () => {
     ["the last line", "boom\nexit code: 9", false, 9, undefined],
     ["a number that fits nowhere", "boom\nexit code: -1073741819", false, 1, undefined],
     ["OpenCode without output", "(no output)", false, 0, ""],
+    [
+      "reminders behind it, which stay",
+      "boom\nexit code: 9\n\n<system-reminder>\na\n</system-reminder>\n\n<system-reminder>b</system-reminder>\n",
+      false,
+      9,
+      "boom\nexit code: 9\n\n<system-reminder>\na\n</system-reminder>\n\n<system-reminder>b</system-reminder>",
+    ],
+    ["the end of a reminder alone", "</system-reminder>", false, 0, "</system-reminder>"],
     ["a command that speaks of codes", "one\nexit code: 2\nthree", false, 0, "one\nexit code: 2\nthree"],
     ["JSON of the command's own", '{"exit_code":1}', false, 0, '{"exit_code":1}'],
   ])("%s", (_, text, isError, code, stdout = text) => {
