@@ -9,10 +9,16 @@ export interface ClientFlags {
   readonly demo: boolean;
 }
 
+interface GatewayRequest {
+  readonly body: object;
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A gateway as a command uses it: like any other client, over HTTP. */
 export interface GatewayClient {
   /** Throws what the gateway answers with, if it is an error. */
-  call(path: string, init?: { readonly body: object; readonly signal: AbortSignal }): Promise<Response>;
+  call(path: string, init?: GatewayRequest): Promise<Response>;
 }
 
 /** Gives the work a running gateway, or one of its own that is gone afterwards. */
@@ -39,7 +45,7 @@ export function createClient({ url, key }: GatewayAddress): GatewayClient {
     async call(path, init) {
       const response = await fetch(url + path, {
         method: init ? "POST" : "GET",
-        headers: { authorization: `Bearer ${key.reveal()}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${key.reveal()}`, "content-type": "application/json", ...init?.headers },
         ...(init && { body: JSON.stringify(init.body), signal: init.signal }),
       }).catch((error: unknown) => {
         if (init?.signal.aborted) throw error;

@@ -4,6 +4,8 @@ import { ExcursorError } from "../core/errors.ts";
 export async function* readEvents(
   response: Response,
   isLast: (event: unknown) => boolean = () => false,
+  /** Told of what is no event. */
+  onComment: (text: string) => Promise<void> | void = () => {},
 ): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let waiting = "";
@@ -12,6 +14,7 @@ export async function* readEvents(
     const lines = waiting.split("\n");
     waiting = lines.pop() ?? "";
     for (const line of lines) {
+      if (line.startsWith(": ")) await onComment(line.slice(2));
       if (!line.startsWith("data: ")) continue;
       const data = line.slice("data: ".length);
       if (data === "[DONE]") return;

@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
 import { ExcursorError } from "../core/errors.ts";
+import { answerQuestion } from "./answer-question.ts";
 import { type ChatScreen, createChatScreen } from "./chat-screen.ts";
 import { DEMO_TOOLS, runDemoTool } from "./demo-tools.ts";
 import { type ClientFlags, type GatewayClient, messageError, withGateway } from "./gateway-client.ts";
@@ -81,8 +82,11 @@ async function ask(gateway: GatewayClient, body: object, screen: ChatScreen, sig
   let said = "";
   const spinner = startSpinner();
   try {
-    const response = await gateway.call("/fields/v1/chat/completions", { body, signal });
-    for await (const event of readEvents(response)) {
+    // Whoever sits here can be asked what a tool of the hub's wants to know.
+    const headers = process.stdin.isTTY && process.stderr.isTTY ? { "x-excursor-asks": "terminal" } : {};
+    const response = await gateway.call("/fields/v1/chat/completions", { body, signal, headers });
+    const onComment = (comment: string) => answerQuestion(comment, gateway, { signal, onAsk: () => spinner.stop() });
+    for await (const event of readEvents(response, undefined, onComment)) {
       const { content, reasoning_content: thinking = "", tool_calls: parts = [] } = deltaOf(event);
       if ((content ?? "") + thinking !== "") spinner.stop();
       screen.think(thinking);

@@ -9,6 +9,7 @@ import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
+import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
 import type { Seats } from "./seats.ts";
@@ -26,11 +27,14 @@ export interface AnswerRouteOptions {
   readonly limits: Limits;
   /** For streamed answers, of whichever dialect. */
   readonly streams: Seats;
+  /** Absent where questions have another way, or none. */
+  readonly questions?: Questions | undefined;
   readonly log: Log;
 }
 
 /** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
-export function answerRoute({ path, face, engine, images, limits, streams, log }: AnswerRouteOptions): Route {
+export function answerRoute(options: AnswerRouteOptions): Route {
+  const { path, face, engine, images, limits, streams, questions, log } = options;
   return {
     method: "POST",
     path,
@@ -43,10 +47,13 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
       exchange.notes.model = parsed.turn.model.id;
       try {
         signal.throwIfAborted();
+        const voice = new Voice();
         const context = {
           requestId,
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
+          elicit:
+            parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
         };
         const batches = () => observe(engine.answer(parsed.turn, context), parsed, exchange, log);
         if (!parsed.isStream) {
@@ -55,7 +62,7 @@ export function answerRoute({ path, face, engine, images, limits, streams, log }
         }
         const leave = streams.take(principal.id);
         try {
-          await answerStream(exchange, parsed, batches(), limits);
+          await answerStream(exchange, parsed, batches(), { limits, voice });
         } finally {
           leave();
         }
@@ -75,14 +82,25 @@ function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
   throw new ExcursorError("invalid-request", `${TOOLS_HEADER}: expected hub or client.`, { field: TOOLS_HEADER });
 }
 
+/** Writes into a stream what is no part of the answer, as long as there is one. */
+class Voice {
+  stream: EventStream | undefined;
+
+  say(comment: string): boolean {
+    this.stream?.write(comment);
+    return this.stream !== undefined;
+  }
+}
+
 async function answerStream(
   exchange: Exchange,
   parsed: ParsedRequest,
   batches: Batches,
-  limits: Limits,
+  { limits, voice }: { readonly limits: Limits; readonly voice: Voice },
 ): Promise<void> {
   const renderer = parsed.stream();
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
+  voice.stream = stream;
   try {
     for await (const events of batches.source) {
       batches.see(events);
@@ -99,6 +117,7 @@ async function answerStream(
     exchange.notes.error = error;
     stream.end(exchange.redact(renderer.fail(error, exchange.id)));
   } finally {
+    voice.stream = undefined;
     stream.stop();
   }
 }
@@ -110,6 +129,11 @@ const PROGRESS = "tool_progress";
 function commentOf(events: readonly TurnEvent[]): string {
   const [event] = events;
   return event?.type === "notice" && event.code === PROGRESS ? `: ${event.text.replace(/\s+/g, " ")}\n\n` : "";
+}
+
+/** Whether there is a user who can be asked, and a client that knows how. */
+function asksUser({ headers }: IncomingMessage): boolean {
+  return headers[ASKS_HEADER] !== undefined;
 }
 
 async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: Batches): Promise<void> {

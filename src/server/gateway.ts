@@ -18,6 +18,7 @@ import type { ModelLister } from "./models-routes.ts";
 import { allowReading, answerPreflight, type PageAccess } from "./page-access.ts";
 import { createPathGuard } from "./path-secret.ts";
 import { checkBind } from "./public-bind.ts";
+import { answersRoute, Questions } from "./questions.ts";
 import { Refusal } from "./refusal.ts";
 import { createRouter, type Route } from "./route.ts";
 import { Seats } from "./seats.ts";
@@ -69,11 +70,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const active = new Set<Exchange>();
   const requests = new Seats("requests", limits.requestsPerKey);
   const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
+  // The bridge has its own way to ask.
+  const questions = page ? undefined : new Questions();
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
     ...healthRoutes(dialects[0].face, () => !isDraining),
-    ...dialects.flatMap((dialect) => dialectRoutes(dialect, { engine, images, limits, streams, log })),
+    ...dialects.flatMap((dialect) => dialectRoutes(dialect, { engine, images, limits, streams, questions, log })),
+    ...(questions ? [answersRoute(questions, dialects[0].face, limits)] : []),
   ];
 
   const findRoute = createRouter(routes);

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import type { Limits } from "../config/settings.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Elicit, ElicitationAnswer } from "../core/tool-hub.ts";
+import type { Principal } from "../core/turn.ts";
+import type { Face } from "../faces/face.ts";
+import { readJson } from "./read-json.ts";
+import type { Route } from "./route.ts";
+
+/** Sent with a request by a client that can ask its user what a tool of the hub's wants to know. */
+export const ASKS_HEADER = "x-excursor-asks";
+
+/** A comment in the stream that begins with this is a question, as JSON. */
+const QUESTION = "excursor-question";
+
+/**
+ * Questions of tools that we run, to users of clients that can show them: as a comment in the stream of the answer, which
+ * every other client passes over. The answer is a request of its own, by the same principal.
+ */
+export class Questions {
+  readonly #waiting = new Map<string, { readonly principalId: string; answer(given: ElicitationAnswer): void }>();
+
+  /** Asks by a comment; where none can be written any more, nobody is there and it is declined. */
+  elicit(principal: Principal, write: (comment: string) => boolean): Elicit {
+    return async (question, signal) => {
+      const id = randomUUID();
+      const { promise, resolve } = Promise.withResolvers<ElicitationAnswer>();
+      const giveUp = () => resolve({ action: "cancel" });
+      this.#waiting.set(id, { principalId: principal.id, answer: resolve });
+      signal.addEventListener("abort", giveUp, { once: true });
+      try {
+        if (!write(`: ${QUESTION} ${JSON.stringify({ id, ...question })}\n\n`)) return { action: "decline" };
+        return await promise;
+      } finally {
+        signal.removeEventListener("abort", giveUp);
+        this.#waiting.delete(id);
+      }
+    };
+  }
+
+  /** False if nobody asked that, or not any more, or somebody else. */
+  answer({ id: principalId }: Principal, id: string, given: ElicitationAnswer): boolean {
+    const waiting = this.#waiting.get(id);
+    if (waiting?.principalId !== principalId) return false;
+    waiting.answer(given);
+    return true;
+  }
+}
+
+export const answersRoute = (questions: Questions, face: Face, limits: Limits): Route => ({
+  method: "POST",
+  path: "/excursor/answers",
+  face,
+  async handle(exchange) {
+    const { principal, request, response } = exchange;
+    const { id, ...given } = readAnswer(await readJson(request, response, limits));
+    if (!principal || !questions.answer(principal, id, given)) {
+      throw new ExcursorError("not-found", "id: there is no such question, or it is not waited for any more.", {
+        code: "unknown_question",
+        field: "id",
+      });
+    }
+    exchange.reply(200, { status: "ok" });
+  },
+});
+
+function readAnswer(body: unknown): ElicitationAnswer & { readonly id: string } {
+  const { id, action, content = {} } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof id !== "string") throw invalid("id", "the id of a question");
+  if (action === "decline" || action === "cancel") return { id, action };
+  if (action !== "accept") throw invalid("action", "accept, decline or cancel");
+  if (typeof content !== "object" || content === null || Array.isArray(content) || !isForm(content)) {
+    throw invalid("content", "an object of texts, numbers, booleans and lists of texts");
+  }
+  return { id, action, content };
+}
+
+type Form = Extract<ElicitationAnswer, { readonly action: "accept" }>["content"];
+
+const isForm = (content: object): content is Form =>
+  Object.values(content).every((value) =>
+    Array.isArray(value)
+      ? value.every((item) => typeof item === "string")
+      : ["string", "number", "boolean"].includes(typeof value),
+  );
+
+const invalid = (field: string, expected: string): ExcursorError =>
+  new ExcursorError("invalid-request", `${field}: expected ${expected}.`, { field });
