@@ -1,6 +1,7 @@
 import type { ExcursorError } from "../core/errors.ts";
 import { serversIn } from "../tools/edit-servers.ts";
 import type { Hub } from "../tools/hub.ts";
+import { NEEDS_LOGIN } from "../tools/oauth/errors.ts";
 import type { ServerConfig } from "../tools/server-config.ts";
 import { type FoundServers, foreignFiles, readTree } from "../tools/server-files.ts";
 import { formatTable } from "./format-table.ts";
@@ -47,7 +48,7 @@ function rowsOf(hub: Hub, { servers }: FoundServers): ServerRow[] {
   });
 }
 
-const failureState = ({ code }: ExcursorError): string => (code === "mcp_needs_login" ? "needs sign-in" : "failed");
+const failureState = ({ code }: ExcursorError): string => (code === NEEDS_LOGIN ? "needs sign-in" : "failed");
 
 const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
   unapproved.map(({ server }) => ({

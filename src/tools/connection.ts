@@ -5,6 +5,7 @@ import type { JsonObject } from "../core/turn.ts";
 import { abortable } from "./abortable.ts";
 import { CallClock } from "./call-clock.ts";
 import { Link, type LinkOptions } from "./link.ts";
+import { NEEDS_LOGIN } from "./oauth/errors.ts";
 import { serverError } from "./server-errors.ts";
 import { TailText } from "./tail-text.ts";
 import { listTools, type ServerTool, type ToolList } from "./tool-list.ts";
@@ -234,7 +235,7 @@ export class Connection {
     if (this.#life.signal.aborted) return;
     this.#options.onTrouble(error);
     // What the settings have wrong is not put right by waiting, nor does it sign anybody in.
-    if (error.kind === "config" || error.kind === "unauthenticated") return;
+    if (error.kind === "config" || error.code === NEEDS_LOGIN) return;
     this.#timer = setTimeout(() => void this.#retry(), pauseMs).unref();
   }
 

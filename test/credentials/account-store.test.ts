@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ExcursorError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createAccountStore } from "../../src/credentials/account-store.ts";
 import type { Keychain } from "../../src/credentials/keychain.ts";
 import { formatSeed, type Login, parseSeed } from "../../src/credentials/login.ts";
+import { aKeychain } from "./support/a-keychain.ts";
 import { makeHome } from "./support/accounts-stage.ts";
 
 const ORIGIN = "https://api2.cursor.sh";
@@ -26,22 +26,6 @@ function open(home = makeHome(), keychain?: Keychain) {
     return login && [login.access?.reveal(), login.refresh?.reveal(), login.apiKey?.reveal()];
   };
   return { home, store, notices, save, read };
-}
-
-/** A safe that can be locked. */
-function aKeychain() {
-  const entries = new Map<string, string>();
-  const state = { isLocked: false };
-  const use = async <T>(act: () => T): Promise<T> => {
-    if (state.isLocked) throw new ExcursorError("forbidden", "The keychain is locked.");
-    return act();
-  };
-  const keychain: Keychain = {
-    read: (name) => use(() => entries.get(name)),
-    write: (name, text) => use(() => void entries.set(name, text)),
-    remove: (name) => use(() => void entries.delete(name)),
-  };
-  return { keychain, entries, state };
 }
 
 describe("the file", () => {

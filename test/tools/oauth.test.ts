@@ -225,6 +225,20 @@ describe("what a server may name (SEC-43)", () => {
   });
 });
 
+describe("a client that was registered by hand", () => {
+  it("shows its secret to the issuer that the settings name, and to no other", async () => {
+    const fake = await start();
+    const oauth = { clientId: "me", clientSecret: "hush-hush", issuer: "https://right.example" };
+    for (const entry of [{ oauth }, { oauth: { ...oauth, grant: "client_credentials" } }]) {
+      const { connection, pages } = await connect(serverAt(fake.url, entry), newLogins(), { hasPerson: true });
+      await expect(connection.connect()).rejects.toMatchObject({ code: "mcp_login_failed" });
+      expect(pages).toEqual([]);
+    }
+    expect([fake.count("/register"), fake.count("/token")]).toEqual([0, 0]);
+    expect(JSON.stringify(fake.asked)).not.toMatch(/hush-hush|bWU6aHVzaC/);
+  });
+});
+
 describe("where the browser comes back to", () => {
   const open = async () => {
     const consent = await openLoopbackConsent({ port: 0, show: () => {}, signal: never });

@@ -1,13 +1,16 @@
 import { OAuthClientFlowError, OAuthError, RegistrationRejectedError } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
 
+/** The code of the error that only a person can put right. */
+export const NEEDS_LOGIN = "mcp_needs_login";
+
 const loginCommand = (server: string): string =>
   `excursor mcp login ${/^[\w.@-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`}`;
 
 /** The one sentence for it: in the log, in lists and to whoever calls. */
 export const needsLogin = (server: string, cause?: unknown): ExcursorError =>
   new ExcursorError("unauthenticated", `The MCP server "${server}" needs sign-in: ${loginCommand(server)}`, {
-    code: "mcp_needs_login",
+    code: NEEDS_LOGIN,
     hint: "Or give it what it asks for under headers in mcp.json, such as authorization.",
     cause,
   });
