@@ -61,6 +61,6 @@ describe("agents behind the gateway", () => {
       });
     const answer = await send(readFileSync(join(home, "bridge-key"), "utf8").trim());
     expect(await answer.json()).toMatchObject({ choices: [{ message: { content: "over the bridge" } }] });
-    expect((await send("exc_a-key-for-tests-only-0123456789")).status).toBe(401);
+    expect((await send("exc_a-key-for-tests-only-0123456789")).status).toBe(403);
   });
 });
