@@ -127,7 +127,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     }
     this.#end();
     const error = ExcursorError.from(thrown);
-    throw this.#hasBegun ? error.with({ retryable: false }) : error;
+    throw this.#hasBegun && error.retryable ? error.with({ retryable: false }) : error;
   };
 
   #end(): void {

@@ -135,3 +135,6 @@ export class ExcursorError extends Error {
     });
   }
 }
+
+/** One for all that is cancelled: a stack costs more than the rest of a cancellation, and many go at once. */
+export const CANCELED: ExcursorError = new ExcursorError("canceled", "The request was cancelled.");

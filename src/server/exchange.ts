@@ -78,7 +78,7 @@ export class Exchange {
 
   /** The client cannot be answered any more. */
   gone(): void {
-    this.cancel(new ExcursorError("canceled", "The client went away.", { code: "client_gone" }));
+    this.cancel(CLIENT_GONE);
   }
 
   /** The error that really ended this exchange: a cancelled answer fails with what it was cancelled for. */
@@ -125,3 +125,5 @@ function requestId({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
 }
+
+const CLIENT_GONE = new ExcursorError("canceled", "The client went away.", { code: "client_gone" });

@@ -1,4 +1,4 @@
-import { ExcursorError } from "../core/errors.ts";
+import { CANCELED, ExcursorError } from "../core/errors.ts";
 import { BodyCollector } from "./body.ts";
 import { encodingError, gunzip } from "./gzip.ts";
 import type { HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
@@ -46,7 +46,7 @@ function exchange(options: HttpCallOptions): Promise<HttpAnswer> {
       http.abort();
       settle(() => reject(error));
     };
-    const cancel = (): void => giveUp(new ExcursorError("canceled", "The request was cancelled."));
+    const cancel = (): void => giveUp(CANCELED);
 
     const http = transport.open(request, {
       head(received) {

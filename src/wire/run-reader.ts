@@ -1,4 +1,4 @@
-import { ExcursorError } from "../core/errors.ts";
+import { CANCELED, ExcursorError } from "../core/errors.ts";
 import { BodyCollector } from "./body.ts";
 import type { EndOfStream } from "./end-of-stream.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
@@ -68,7 +68,7 @@ export class RunReader implements HttpHandler, MessageSink {
   cancel(): void {
     // Most runs are cancelled when they are over, and an error costs a stack.
     if (this.isOver) return;
-    this.close(new ExcursorError("canceled", "The request was cancelled."));
+    this.close(CANCELED);
   }
 
   /** Ends the run with an error of this side's making. */

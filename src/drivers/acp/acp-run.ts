@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestPermissionRequest, RequestPermissionResponse, StopReason } from "@agentclientprotocol/sdk";
 import type { Run, RunContext } from "../../core/driver.ts";
-import { ExcursorError } from "../../core/errors.ts";
+import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
@@ -60,7 +60,7 @@ export class AcpRun implements Run {
   }
 
   cancel(): void {
-    this.#breakOff(new ExcursorError("canceled", "The request was cancelled."));
+    this.#breakOff(CANCELED);
   }
 
   async #start(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { ExcursorError } from "../../core/errors.ts";
+import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { ToolMessage, Turn } from "../../core/turn.ts";
@@ -59,7 +59,7 @@ export class LegacyRun implements Run {
     this.#isOver = true;
     clearTimeout(this.#quiet);
     this.#stream?.cancel();
-    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+    this.#queue.fail(CANCELED);
   }
 
   async #start(parts: LegacyRunParts): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Run, RunContext } from "../../core/driver.ts";
-import { ExcursorError } from "../../core/errors.ts";
+import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { ignoredNotice } from "../../core/ignored.ts";
@@ -133,7 +133,7 @@ export class CursorRun implements Run {
   cancel(): void {
     if (this.#phase === "over") return;
     this.#end();
-    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+    this.#queue.fail(CANCELED);
   }
 
   async #start(): Promise<void> {
@@ -412,7 +412,7 @@ export class CursorRun implements Run {
     this.#end();
     if (wasWaiting) this.#parts.context.onLost?.();
     const isFinal = this.#hasBegun && error.retryAfterMs === undefined;
-    this.#queue.fail(isFinal ? error.with({ retryable: false }) : error);
+    this.#queue.fail(isFinal && error.retryable ? error.with({ retryable: false }) : error);
   }
 
   #end(): void {

@@ -1,5 +1,5 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { ExcursorError } from "../../core/errors.ts";
+import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { type Ignorable, ignoredNotice } from "../../core/ignored.ts";
@@ -120,7 +120,7 @@ export class ApiRun implements Run {
     if (this.#phase === "over") return;
     this.#end();
     this.#call?.cancel();
-    this.#queue.fail(new ExcursorError("canceled", "The request was cancelled."));
+    this.#queue.fail(CANCELED);
   }
 
   /** The last result may say more than the client's transcript will: it has to say so from now on. */

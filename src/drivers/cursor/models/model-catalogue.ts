@@ -1,5 +1,5 @@
 import type { ModelInfo } from "../../../core/driver.ts";
-import { ExcursorError } from "../../../core/errors.ts";
+import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { BaseModel } from "./base-model.ts";
 import { closeMatches } from "./close-matches.ts";
 import { isEffortParameter, sortEfforts } from "./effort.ts";
@@ -70,13 +70,12 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
 
 /** The wait ends with the signal; what is waited for goes on, since others may wait for it too. */
 function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const canceled = () => new ExcursorError("canceled", "The request was cancelled.");
   if (signal.aborted) {
     promise.catch(() => undefined);
-    return Promise.reject(canceled());
+    return Promise.reject(CANCELED);
   }
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(canceled());
+    const onAbort = () => reject(CANCELED);
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
