@@ -25,12 +25,16 @@ export async function readMessages(
     throw invalid(`messages[${asked.length - 1}].role`, 'the last message must be from "user" or "tool"');
   }
   const system = asked.flatMap((message) => (isInstruction(message) ? [joinTexts(message.content)] : []));
-  const conversation = asked.map((message, index) => readMessage(message, `messages[${index}]`, images, returned));
+  const reading = asked.flatMap((message, index) =>
+    isInstruction(message) ? [] : [readMessage(message, `messages[${index}]`, images, returned)],
+  );
   return {
     system: system.filter((text) => text !== "").join("\n\n"),
-    messages: (await Promise.all(conversation)).filter((message) => message !== undefined),
+    messages: reading.every(isRead) ? reading : await Promise.all(reading),
   };
 }
+
+const isRead = (message: Message | Promise<Message>): message is Message => !(message instanceof Promise);
 
 export function countImages(messages: readonly ChatMessage[]): number {
   let count = 0;
@@ -41,28 +45,31 @@ export function countImages(messages: readonly ChatMessage[]): number {
   return count;
 }
 
-async function readMessage(
-  message: ChatMessage,
+function readMessage(
+  message: Exclude<ChatMessage, Instruction>,
   field: string,
   images: ImageLoader,
   returned: ReturnContext,
-): Promise<Message | undefined> {
+): Message | Promise<Message> {
   switch (message.role) {
-    case "system":
-    case "developer":
-      return undefined;
-    case "user":
-      return { role: "user", content: await loadParts(message.content, `${field}.content`, images) };
+    case "user": {
+      const content = loadParts(message.content, `${field}.content`, images);
+      return once(content, (loaded) => ({ role: "user", content: loaded }));
+    }
     case "assistant":
       return { role: "assistant", content: readAnswer(message, returned) };
     case "tool": {
-      const content = await loadParts(message.content ?? "", `${field}.content`, images);
-      return { role: "tool", callId: message.tool_call_id, content, isError: false };
+      const content = loadParts(message.content ?? "", `${field}.content`, images);
+      const callId = message.tool_call_id;
+      return once(content, (loaded) => ({ role: "tool", callId, content: loaded, isError: false }));
     }
     default:
       return message satisfies never;
   }
 }
+
+const once = <T, R>(given: T | Promise<T>, then: (value: T) => R): R | Promise<R> =>
+  given instanceof Promise ? given.then(then) : then(given);
 
 type AnswerMessage = Extract<ChatMessage, { role: "assistant" }>;
 

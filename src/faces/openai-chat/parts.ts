@@ -6,18 +6,25 @@ import type { ChatPart } from "./schema.ts";
 
 export type Content = string | readonly ChatPart[];
 
-/** The parts of a message with the bytes they stand for. What is wrong with one is told with its place. */
-export async function loadParts<T extends ChatPart>(
+/**
+ * The parts of a message with the bytes they stand for, at once where there are none to wait for: histories are long, and
+ * nearly all text. What is wrong with a part is told with its place.
+ */
+export function loadParts<T extends ChatPart>(
   content: string | readonly T[],
   field: string,
   images: ImageLoader,
-): Promise<Loaded<T>[]> {
-  const parts: readonly ChatPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+): Loaded<T>[] | Promise<Loaded<T>[]> {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  const parts: readonly ChatPart[] = content;
+  if (parts.every(isText)) return parts.filter(({ text }) => text !== "");
   const loading = parts.flatMap((part, index) =>
-    part.type === "text" && part.text === "" ? [] : [loadPart(part, `${field}[${index}]`, images)],
+    isText(part) && part.text === "" ? [] : [loadPart(part, `${field}[${index}]`, images)],
   );
-  return (await Promise.all(loading)) as Loaded<T>[];
+  return Promise.all(loading) as Promise<Loaded<T>[]>;
 }
+
+const isText = (part: ChatPart): part is Extract<ChatPart, { type: "text" }> => part.type === "text";
 
 /** A message that may not hold files gives none. */
 type Loaded<T extends ChatPart> = TextPart | ImagePart | (T extends { type: "file" } ? FilePart : never);
