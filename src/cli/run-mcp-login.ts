@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -53,6 +54,9 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
     onTools: () => {},
     onTrouble: () => {},
   });
+  const pasted = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
+  // With a reader on it the terminal tells us of Ctrl-C, and not the process.
+  pasted?.on("line", (line) => void consent.offer(line.trim())).on("SIGINT", () => interrupt.abort());
   const spinner = startSpinner();
   try {
     await unlessAborted(signIn(connection, authorization), signal);
@@ -68,6 +72,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
     throw error;
   } finally {
     spinner.stop();
+    pasted?.close();
     consent.close();
     await connection.close();
   }
@@ -112,9 +117,10 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
   process.stderr.write(
     isOpened
       ? `Your browser opens to sign you in. If it does not, open this address:\n\n  ${address}\n\n`
-      : `Open this address in a browser of this machine:\n\n  ${address}\n\n`,
+      : `Open this address in a browser:\n\n  ${address}\n\n`,
   );
-  process.stderr.write("Waiting for you to sign in there; Ctrl-C cancels.\n");
+  const elsewhere = "If the browser is on another machine, paste here the address that it cannot open at the end.\n";
+  process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for you to sign in there; Ctrl-C cancels.\n`);
 }
 
 /** A server that does not answer is not waited for by who has pressed Ctrl-C. */

@@ -259,6 +259,21 @@ describe("where the browser comes back to", () => {
     expect(consent.redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   });
 
+  it("takes the same from a browser elsewhere, brought by hand", async () => {
+    const consent = await open();
+    const answer = consent.ask(new URL("https://auth.example"), "right");
+    for (const wrong of [
+      "",
+      "hello",
+      "http://127.0.0.1/callback?code=evil&state=wrong",
+      "http://127.0.0.1/x?state=right",
+    ]) {
+      expect(consent.offer(wrong)).toBe(false);
+    }
+    expect(consent.offer(`${consent.redirectUrl}?code=good&state=right`)).toBe(true);
+    expect(await answer).toEqual({ code: "good" });
+  });
+
   it("says in one word why there is no code, and nothing that the page has written", async () => {
     const consent = await open();
     const refused = expect(consent.ask(new URL("https://auth.example"), "s")).rejects.toThrow(

@@ -12,21 +12,26 @@ export interface LoopbackOptions {
   readonly signal: AbortSignal;
 }
 
+export interface LoopbackConsent extends Consent {
+  /** The address that a browser elsewhere could not reach, brought by hand. False if it is no answer to our question. */
+  offer(address: string): boolean;
+  close(): void;
+}
+
 const PATH = "/callback";
 
 /**
  * Waits on this machine for the browser to come back (RFC 8252). Whoever does not bring the state that was sent along is
  * told nothing and changes nothing: any page can send a browser here.
  */
-export async function openLoopbackConsent({
-  port,
-  show,
-  signal,
-}: LoopbackOptions): Promise<Consent & { close(): void }> {
+export async function openLoopbackConsent({ port, show, signal }: LoopbackOptions): Promise<LoopbackConsent> {
   let expected: ((parameters: URLSearchParams) => boolean) | undefined;
+  const take = (address: string): boolean => {
+    const url = URL.parse(address, "http://127.0.0.1");
+    return url?.pathname === PATH && expected?.(url.searchParams) === true;
+  };
   const server = createServer((request, response) => {
-    const url = URL.parse(request.url ?? "", "http://127.0.0.1");
-    const isAnswer = request.method === "GET" && url?.pathname === PATH && expected?.(url.searchParams) === true;
+    const isAnswer = request.method === "GET" && take(request.url ?? "");
     response.writeHead(isAnswer ? 200 : 404, {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": "default-src 'none'",
@@ -68,6 +73,7 @@ export async function openLoopbackConsent({
         hint: null,
       });
     },
+    offer: take,
     close() {
       server.close();
       server.closeAllConnections();
