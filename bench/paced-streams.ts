@@ -5,13 +5,17 @@ import { tailResult } from "./tail-result.ts";
 import { compare, ratioOf, type Testbed } from "./testbed.ts";
 
 const STREAMS = 500;
-const PLAN = { tokens: 75, rate: 25 };
+/** Tokens a second. */
+const RATE = 25;
+/** They open all at the same moment, which no clients do, but they do not end so, too. */
+const SHORTEST = 50;
+const LENGTHS = 51;
 
 /** Many answers at once, as fast as people read: is every token there, in its place, and in time? */
 export async function measurePacedStreams(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await compare(bed, measureStreams);
   const wrong = rounds.reduce((sum, { gateway }) => sum + gateway.wrong, 0);
-  const name = `paced, ${STREAMS} × ${PLAN.rate}/s`;
+  const name = `paced, ${STREAMS} × ${RATE}/s`;
   return [
     { name: `${name}: tokens lost, reordered, doubled`, value: wrong, unit: "tokens", bound: 0 },
     { name: `${name}: latency p50`, ...ratioOf(rounds, ({ p50 }) => p50, "µs") },
@@ -32,12 +36,12 @@ async function measureStreams(subject: Subject): Promise<Sample> {
     Array.from({ length: STREAMS }, async (_, id) => {
       const connection = new Connection(subject);
       const answer = new StreamedAnswer({ latenciesUs });
-      await connection.ask({ ...PLAN, id, together: STREAMS }, answer);
+      await connection.ask({ tokens: SHORTEST + (id % LENGTHS), rate: RATE, id, together: STREAMS }, answer);
       connection.destroy();
       wrong += answer.lost + answer.repeated;
     }),
   );
-  // They open all at the same moment, as no clients do: what counts begins when the last is there.
+  // What counts begins when the last is there.
   const counted = latenciesUs.slice(STREAMS);
   return { wrong, p50: percentile(counted, 0.5), p99: percentile(counted, 0.99) };
 }
