@@ -199,8 +199,10 @@ async function createDriver(
       const model = await withCredential(turn.principal, access, (credential) =>
         models.resolve(turn.model, credential),
       );
-      const { modelId } = model.encodings.find((encoding) => encoding?.kind === "variant") ?? model.encodings[0];
-      return { ...fitContext(turn, model, config.context), model: { ...turn.model, id: modelId } };
+      const encoding = model.encodings.find((one) => one?.kind === "variant") ?? model.encodings[0];
+      const { modelId: id, maxMode } = encoding;
+      const fitting = { ...fitContext(turn, model, config.context), model: { ...turn.model, id } };
+      return { turn: fitting, maxMode, ignoresEffort: model.ignoresEffort };
     },
   });
   return { ...legacy, ...(cursor.findModel && { findModel: cursor.findModel }) };

@@ -8,7 +8,7 @@ import type { HttpTransport } from "../../wire/http.ts";
 import { credentialOf, renewedCredential } from "../cursor/credential.ts";
 import type { ModelCredential } from "../cursor/models/model.ts";
 import { LegacyRun } from "./legacy-run.ts";
-import { streamChat, unifiedChat } from "./protocol.ts";
+import { type PreparedTurn, streamChat, unifiedChat } from "./protocol.ts";
 
 export interface LegacyDriverOptions {
   readonly origin: string;
@@ -19,8 +19,7 @@ export interface LegacyDriverOptions {
   /** These calls are the IDE's, and want its kind of version. */
   readonly clientVersion?: string | undefined;
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
-  /** The turn as this wire can carry it: the model by the name it has there, no longer than the model reads. */
-  readonly prepare: (turn: Turn) => Promise<Turn>;
+  readonly prepare: (turn: Turn) => Promise<PreparedTurn>;
 }
 
 const IDE_VERSION = "2.6.21";

@@ -2,11 +2,12 @@ import type { Run, RunContext } from "../../core/driver.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import type { ToolMessage, Turn } from "../../core/turn.ts";
+import { ignoredNotice } from "../../core/ignored.ts";
+import type { ToolMessage } from "../../core/turn.ts";
 import { BidiRun } from "../../wire/bidi-run.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import type { RunStream } from "../../wire/run-stream.ts";
-import type { LegacyEvent, LegacyProtocol } from "./protocol.ts";
+import type { LegacyEvent, LegacyProtocol, PreparedTurn } from "./protocol.ts";
 
 export interface LegacyRunParts {
   readonly context: RunContext;
@@ -16,7 +17,7 @@ export interface LegacyRunParts {
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   /** Others, once the backend has refused the token in those; undefined if there is no better one. */
   readonly renewHeaders: () => Promise<Readonly<Record<string, string>> | undefined>;
-  readonly prepare: () => Promise<Turn>;
+  readonly prepare: () => Promise<PreparedTurn>;
 }
 
 /** These chats do not say when a batch of calls is complete. */
@@ -64,7 +65,9 @@ export class LegacyRun implements Run {
 
   async #start(parts: LegacyRunParts): Promise<void> {
     try {
-      const request = parts.protocol.request(await parts.prepare());
+      const prepared = await parts.prepare();
+      if (prepared.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
+      const request = parts.protocol.request(prepared);
       this.#send(parts, request, await parts.headers(), (refusal) => void this.#sendAgain(parts, request, refusal));
     } catch (error) {
       this.#queue.fail(ExcursorError.from(error));

@@ -17,9 +17,18 @@ export interface LegacyProtocol {
   readonly path: string;
   /** The client keeps its half open to answer tool calls. */
   readonly isBidi: boolean;
-  request(turn: Turn): Uint8Array;
+  request(prepared: PreparedTurn): Uint8Array;
   read(payload: Uint8Array): readonly LegacyEvent[];
   result(result: ToolMessage): Uint8Array;
+}
+
+/** A turn as these calls can carry it. */
+export interface PreparedTurn {
+  /** The model by the name it has there; no longer than the model reads. */
+  readonly turn: Turn;
+  readonly maxMode: boolean;
+  /** The effort that was asked for, if one was, is not the one that it gets. */
+  readonly ignoresEffort: boolean;
 }
 
 export type LegacyEvent =
@@ -31,7 +40,7 @@ export type LegacyEvent =
 export const streamChat: LegacyProtocol = {
   path: "/aiserver.v1.AiService/StreamChat",
   isBidi: false,
-  request(turn) {
+  request({ turn, maxMode }) {
     if (turn.tools.length > 0) {
       throw new ExcursorError("invalid-request", "tools: this upstream, the old StreamChat, cannot call tools.", {
         code: "tools_unsupported",
@@ -45,7 +54,7 @@ export const streamChat: LegacyProtocol = {
       // Clients name a project here; which one is nobody's business.
       workspaceRootPath: "/project",
       // An empty azure state is what the clients of its time sent.
-      modelDetails: { modelName: turn.model.id, azureState: {} },
+      modelDetails: { modelName: turn.model.id, azureState: {}, ...(maxMode && { maxMode }) },
       requestId: randomUUID(),
       conversationId: randomUUID(),
     });
@@ -63,7 +72,7 @@ export const streamChat: LegacyProtocol = {
 export const unifiedChat: LegacyProtocol = {
   path: "/aiserver.v1.ChatService/StreamUnifiedChatWithTools",
   isBidi: true,
-  request(turn) {
+  request({ turn, maxMode }) {
     const conversation = bubblesOf(turn.messages);
     const tools = turn.toolChoice.type === "none" ? [] : turn.tools;
     return encodeUnified({
@@ -72,7 +81,7 @@ export const unifiedChat: LegacyProtocol = {
         conversation,
         fullConversationHeadersOnly: conversation.map(({ bubbleId, type }) => ({ bubbleId, type })),
         explicitContext: { context: turn.system },
-        modelDetails: { modelName: turn.model.id },
+        modelDetails: { modelName: turn.model.id, ...(maxMode && { maxMode }) },
         conversationId: randomUUID(),
         isChat: tools.length === 0,
         isAgentic: tools.length > 0,

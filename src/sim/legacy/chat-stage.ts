@@ -1,3 +1,4 @@
+import type { ModelDetails } from "../../gen/aiserver/v1/conversation_pb.ts";
 import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { inject, noOddities } from "../faults.ts";
@@ -21,7 +22,7 @@ export interface ChatVoice {
 export interface ChatTurn {
   readonly messages: readonly Message[];
   readonly system: string;
-  readonly model: string;
+  readonly model: ModelDetails | undefined;
   readonly account: Account;
   readonly backend: Backend;
   readonly lifeline: Lifeline;
@@ -64,7 +65,7 @@ class ChatStage implements Stage {
     const reused = () => (this.#hasGoneOn ? "stream" : "fresh");
     this.received = {
       system,
-      model,
+      model: [model?.modelName ?? "default", ...(model?.maxMode ? ["max_mode=true"] : [])].join(" "),
       user: account.id,
       tools: voice.tools.join(","),
       history: describeHistory(messages.slice(0, -1)),

@@ -90,7 +90,7 @@ async function serveChat<I extends DescMessage>(
     out.open();
     await lifeline.sleep(backend.options.bootstrapMs);
     const system = request.explicitContext?.context ?? "";
-    const model = request.modelDetails?.modelName ?? "default";
+    const model = request.modelDetails;
     await answerChat({ messages, system, model, account, backend, lifeline, trace, voice });
   } catch (error) {
     if (!(error instanceof StreamGone)) out.end(failureFrom(error));

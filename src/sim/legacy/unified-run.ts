@@ -82,7 +82,7 @@ class UnifiedRun {
       await answerChat({
         messages,
         system: request.explicitContext?.context ?? "",
-        model: request.modelDetails?.modelName ?? "default",
+        model: request.modelDetails,
         account: this.#account,
         backend: this.#backend,
         lifeline: this.#lifeline,

@@ -5,6 +5,7 @@ import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
+import type { PreparedTurn } from "../../../src/drivers/cursor-legacy/protocol.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { createSessionPool } from "../../../src/wire/session-pool.ts";
@@ -20,6 +21,7 @@ async function setUp(
   method: "chat" | "unified",
   options: Partial<SimOptions> = { legacy: "on" },
   access: AccessTokens = createGivenAccess(new Secret("tester")),
+  prepared: Partial<PreparedTurn> = {},
 ) {
   const sim = await startSim(options);
   const transport = createSessionPool();
@@ -30,7 +32,7 @@ async function setUp(
     method,
     access,
     listModels: async () => [],
-    prepare: async (turn) => turn,
+    prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false, ...prepared }),
   });
 }
 
@@ -63,6 +65,13 @@ describe.each(["chat", "unified"] as const)("the older chat calls: %s", (method)
     expect(error).toBeUndefined();
     expect(text).toBe("Be brief.|user: one\nassistant: two|gpt-5.5");
     expect(events.at(-1)).toEqual({ type: "done", reason: "stop" });
+  });
+
+  it("ask for max mode, and tell of an effort that the model has not", async () => {
+    const driver = await setUp(method, undefined, undefined, { maxMode: true, ignoresEffort: true });
+    const { text, events } = await read(open(driver, aTurn([user("@sim say {{model}}")])));
+    expect(text).toBe("gpt-5.5 max_mode=true");
+    expect(events[0]).toEqual({ type: "notice", code: "ignored", text: "effort" });
   });
 
   it("carry images as Markdown", async () => {
