@@ -19,6 +19,8 @@ export class OutputLimit {
   readonly #maxTokens: number;
   /** The end of the text so far, which may be the beginning of a stop sequence. */
   #held = "";
+  /** How much of that the upstream has counted already: it came before the count, whenever it goes out. */
+  #counted = 0;
   #knownTokens = 0;
   #charsSince = 0;
   #isOver = false;
@@ -64,6 +66,7 @@ export class OutputLimit {
         this.#takeText(event.text, out);
         return;
       case "usage":
+        this.#counted = Math.max(this.#counted, Math.min(this.#held.length, this.#room()));
         this.#knownTokens = event.usage.outputTokens;
         this.#charsSince = 0;
         out.push(event);
@@ -139,9 +142,11 @@ export class OutputLimit {
 
   #emit(text: string, toEvent: (text: string) => TurnEvent, out: TurnEvent[]): void {
     if (text === "") return;
-    const room = this.#room();
+    const counted = Math.min(this.#counted, text.length);
+    const room = counted + this.#room();
     const fitting = text.length <= room ? text : cutAt(text, room);
-    this.#charsSince += fitting.length;
+    this.#counted -= counted;
+    this.#charsSince += Math.max(0, fitting.length - counted);
     if (fitting !== "") out.push(toEvent(fitting));
     if (fitting !== text) this.#end({ type: "done", reason: "length" }, out);
   }

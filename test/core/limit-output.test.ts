@@ -123,6 +123,31 @@ describe("the number of tokens", () => {
     expect(limit({ maxOutputTokens }, events)).toEqual(expected);
   });
 
+  it.each<[string, readonly TurnEvent[], readonly TurnEvent[]]>([
+    [
+      "at the end, by a count that reaches the limit",
+      [text("ab#"), usage({ outputTokens: 9 }), done()],
+      [text("ab"), usage({ outputTokens: 9 }), text("#"), done()],
+    ],
+    [
+      "with more text, which has no room",
+      [text("ab#"), usage({ outputTokens: 9 }), text("c"), done()],
+      [text("ab"), usage({ outputTokens: 9 }), text("#"), done("length")],
+    ],
+    [
+      "over several counts",
+      [text("ab#"), usage({ outputTokens: 1 }), text("#"), usage({ outputTokens: 2 }), text("c"), done()],
+      [text("ab"), usage({ outputTokens: 1 }), usage({ outputTokens: 2 }), text("##"), done("length")],
+    ],
+    [
+      "but no more than there was room for",
+      [text("12345678#"), usage({ outputTokens: 9 }), done()],
+      [text("12345678"), usage({ outputTokens: 9 }), done("length")],
+    ],
+  ])("text that was held back goes out as it came, before the count: %s", (_, events, expected) => {
+    expect(limit({ stop: ["###"], maxOutputTokens: 2 }, events)).toEqual(expected);
+  });
+
   it("gives nothing more after its end", () => {
     const rule = new OutputLimit({ stop: [], maxOutputTokens: 1 });
     rule.step([text("12345")]);
