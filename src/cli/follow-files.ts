@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { fileStamp } from "../config/file-stamp.ts";
 
 const EVERY_MS = 1000;
 
@@ -21,8 +21,7 @@ export function followFiles(paths: readonly string[], onChange: (path: string) =
 
 function stampOf(path: string): string {
   try {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs} ${stats.size}` : "none";
+    return fileStamp(path);
   } catch {
     return "none";
   }

@@ -14,6 +14,7 @@ import { openBrowser } from "./open-browser.ts";
 import { printable } from "./printable.ts";
 import { readSecret } from "./read-secret.ts";
 import { startSpinner } from "./spinner.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 export interface LoginFlags {
   readonly account: string;
@@ -65,16 +66,6 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   } finally {
     accounts.close();
   }
-}
-
-/** A backend that does not answer is not waited for by who has pressed Ctrl-C. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  return Promise.race([aborted, work]);
 }
 
 async function getLogin(flags: LoginFlags, accounts: Accounts, home: string, signal: AbortSignal): Promise<Login> {

@@ -17,6 +17,7 @@ import { openBrowser } from "./open-browser.ts";
 import { serverPlaces } from "./open-hub.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { startSpinner } from "./spinner.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 interface McpLoginFlags {
   readonly browser: boolean;
@@ -121,16 +122,6 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
   );
   const elsewhere = "If the browser is on another machine, paste here the address that it cannot open at the end.\n";
   process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for you to sign in there; Ctrl-C cancels.\n`);
-}
-
-/** A server that does not answer is not waited for by who has pressed Ctrl-C. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  return Promise.race([aborted, work]);
 }
 
 /** Forgets a sign-in, here and there. */

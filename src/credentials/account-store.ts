@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { statSync } from "node:fs";
 import { join } from "node:path";
+import { fileStamp } from "../config/file-stamp.ts";
 import { openHome } from "../config/home.ts";
 import { createProcessLock, type ProcessLock } from "../config/process-lock.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -84,10 +84,7 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
         return lock.run(work);
       },
     },
-    stamp() {
-      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-      return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : "none";
-    },
+    stamp: () => fileStamp(path),
     list: () => [...read()].map(([name, { origin, kept }]) => ({ name, origin, kept })),
     async read(name) {
       const account = read().get(name);

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { fileStamp } from "../config/file-stamp.ts";
 import { checkPrivate, openHome } from "../config/home.ts";
 import { createProcessLock, type ProcessLock } from "../config/process-lock.ts";
 import { writePrivate } from "../config/write-private.ts";
@@ -66,10 +67,7 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
         return lock.run(work);
       },
     },
-    stamp() {
-      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-      return stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : "none";
-    },
+    stamp: () => fileStamp(path),
     async read(name, url) {
       const kept = readLogins(path)[name];
       if (kept?.url !== url) return undefined;

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { fileStamp } from "../config/file-stamp.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { type GatewayKey, readKeys } from "./gateway-keys.ts";
 
@@ -31,8 +31,7 @@ export class KnownKeys {
 
   /** A look at the file's stamp for every request: a few microseconds. */
   #refresh(): void {
-    const stats = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
-    const stamp = stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size} ${stats.mode}` : "none";
+    const stamp = fileStamp(this.#path);
     if (stamp === this.#stamp) return;
     this.#stamp = stamp;
     const keys = this.#read();
