@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 
 /** Fields that ask for something no upstream of ours can do: answering as if they were not there would be a lie. */
-const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean; because: string }>> = {
+const REFUSED = Object.entries<{ isHarmless: (value: unknown) => boolean; because: string }>({
   n: { isHarmless: (value) => value === 1, because: "expected 1: there is one answer to a request" },
   logprobs: { isHarmless: (value) => value === false, because: "expected false: log probabilities are not known" },
   top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
@@ -15,7 +15,7 @@ const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean
     isHarmless: (value) => value === "none" || value === "auto",
     because: "not supported: this is the old form of `tool_choice`",
   },
-};
+});
 
 /** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
 const IGNORED = ["logit_bias", "prediction", "verbosity", "web_search_options"] as const;
@@ -23,7 +23,7 @@ const IGNORED = ["logit_bias", "prediction", "verbosity", "web_search_options"] 
 type Body = Readonly<Record<string, unknown>>;
 
 export function refuseUnsupported(body: Body): void {
-  for (const [field, { isHarmless, because }] of Object.entries(REFUSED)) {
+  for (const [field, { isHarmless, because }] of REFUSED) {
     const value = valueIn(body, field);
     if (value === undefined || isHarmless(value)) continue;
     throw new ExcursorError("invalid-request", `${field}: ${because}.`, { field, code: "unsupported_parameter" });

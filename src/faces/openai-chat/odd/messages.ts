@@ -5,7 +5,11 @@ import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
  * stand beside the content, and images behind a URL. What is none of these stays as it is.
  */
 export const straightMessages = (messages: unknown): unknown =>
-  Array.isArray(messages) ? messages.flatMap(straightMessage) : messages;
+  Array.isArray(messages) && !messages.every(isPlain) ? messages.flatMap(straightMessage) : messages;
+
+/** Text alone, as nearly all are. */
+const isPlain = (message: unknown): boolean =>
+  isFields(message) && typeof message["content"] === "string" && message["tool_calls"] === undefined;
 
 function straightMessage(message: unknown): unknown[] {
   if (!isFields(message)) return [message];
