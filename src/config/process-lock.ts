@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExcursorError } from "../core/errors.ts";
@@ -40,7 +41,7 @@ async function acquire(Database: typeof DatabaseSync, path: string, until: numbe
   try {
     connection.exec("PRAGMA busy_timeout = 0");
     while (!begin(connection)) {
-      if (performance.now() > until) throw held();
+      if (performance.now() > until) throw held(path);
       await sleep(5 + Math.random() * 20);
     }
     return connection;
@@ -60,8 +61,8 @@ function begin(connection: DatabaseSync): boolean {
   }
 }
 
-const held = (): ExcursorError =>
-  new ExcursorError("busy", "Another process of Excursor is changing the accounts and does not come to an end.", {
-    code: "accounts_locked",
+const held = (path: string): ExcursorError =>
+  new ExcursorError("busy", `Another process of Excursor holds ${basename(path)} and does not come to an end.`, {
+    code: "locked",
     hint: "Look for an `excursor` that hangs, and stop it.",
   });

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createProcessLock } from "../../src/config/process-lock.ts";
 
@@ -34,7 +34,11 @@ it("does not wait for ever for who has it", async () => {
   const path = join(folder, "lock");
   await createProcessLock(path).run(async () => {
     const other = createProcessLock(path, { patienceMs: 0 });
-    await expect(other.run(() => {})).rejects.toMatchObject({ kind: "busy", code: "accounts_locked" });
+    await expect(other.run(() => {})).rejects.toMatchObject({
+      kind: "busy",
+      code: "locked",
+      message: expect.stringContaining(basename(path)),
+    });
   });
   expect(await createProcessLock(path, { patienceMs: 0 }).run(() => "free")).toBe("free");
 });
