@@ -63,7 +63,7 @@ export function createEngine(options: EngineOptions): Engine {
   const resume = (turn: Turn, context: AskContext): LiveRun | undefined => {
     const found = parking.take(turn, context);
     if (found?.type === "run") {
-      if (found.live.answer(found.results, turn.messages)) return found.live;
+      if (found.live.answer(found.results, turn.messages, context.elicit)) return found.live;
       found.live.cancel();
     }
     if (found) parking.replay(turn, context, found.type === "gone" ? found.reason : "died");
@@ -74,10 +74,10 @@ export function createEngine(options: EngineOptions): Engine {
     new AnswerStream({
       resume: () => resume(turn, context),
       start: () =>
-        new LiveRun((onLost) => {
+        new LiveRun((own) => {
           const driver = driverFor(asked.model.id);
-          const { requestId, tools, elicit } = context;
-          const inside = { requestId, tools, elicit, onLost };
+          const { requestId, tools } = context;
+          const inside = { requestId, tools, ...own };
           // Who must call, or must not, is to call the client's.
           const isHubs = hub && tools === "hub" && asked.toolChoice.type === "auto";
           const run = isHubs
@@ -90,7 +90,7 @@ export function createEngine(options: EngineOptions): Engine {
               })
             : driver.open(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
-        }),
+        }, context.elicit),
       first: turn.sampling ? ignoredOf(turn) : [],
       onStalled: () => parking.replay(turn, context, "stalled"),
       stages: stagesFor(limitsOutput(asked.model.id) ? { ...asked, maxOutputTokens: undefined } : asked),

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Run } from "./driver.ts";
+import type { Run, RunContext } from "./driver.ts";
 import type { TurnEvent } from "./events.ts";
+import type { Elicit } from "./tool-hub.ts";
 import type { Message, ToolMessage } from "./turn.ts";
 
 const FORM = /^(sess_[\w-]{22})__call_\d+$/;
@@ -19,12 +20,17 @@ export class LiveRun {
   #names: CallNames | undefined;
   #isLost = false;
   #onLost: (() => void) | undefined;
+  #elicit: Elicit | undefined;
 
   /** What the run is given is its own: requests come and go, and the run may outlive them. */
-  constructor(open: (onLost: () => void) => Run) {
-    this.#run = open(() => {
-      this.#isLost = true;
-      this.#onLost?.();
+  constructor(open: (own: Pick<RunContext, "onLost" | "elicit">) => Run, elicit?: Elicit) {
+    this.#elicit = elicit;
+    this.#run = open({
+      onLost: () => {
+        this.#isLost = true;
+        this.#onLost?.();
+      },
+      elicit: async (...question) => this.#elicit?.(...question) ?? { action: "decline" },
     });
   }
 
@@ -45,8 +51,12 @@ export class LiveRun {
     return events.map((event) => (isCall(event) ? { ...event, id: this.#nameOf(event.id) } : event));
   }
 
-  /** Brings results to it, each under the name its call has outside. False if it cannot go on. */
-  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
+  /**
+   * Brings results to it, each under the name its call has outside; from now on whoever brought them is asked what the
+   * user is asked. False if it cannot go on.
+   */
+  answer(results: readonly ToolMessage[], history: readonly Message[], elicit?: Elicit): boolean {
+    this.#elicit = elicit;
     const inside = results.map((result) => ({
       ...result,
       callId: this.#names?.inside.get(result.callId) ?? result.callId,

@@ -32,7 +32,7 @@ function waiting() {
     },
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   };
-  const live = new LiveRun((onLost) => {
+  const live = new LiveRun(({ onLost = () => {} }) => {
     lose = onLost;
     return run;
   });

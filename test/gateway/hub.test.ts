@@ -99,6 +99,41 @@ describe("tools that the gateway runs", () => {
     expect(body).toContain("done");
   });
 
+  it("ask the user of whichever request the run goes on with", async () => {
+    const { client, url } = await setUp(["--tools", "hub"]);
+    const messages: Messages = [
+      { role: "user", content: '@sim call look {"at":"x"} ;; wait ;; call srv__ask {} ;; say {{result}} {{reused}}' },
+    ];
+    const first = await ask(client, messages, { tools: TOOLS });
+    const post = (path: string, body: object) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json", "x-excursor-asks": "1" },
+        body: JSON.stringify(body),
+      });
+    const conversation = [...messages, first, ...answersTo(first)];
+    const { body } = await post("/v1/chat/completions", {
+      model: "gpt-5.5",
+      stream: true,
+      messages: conversation,
+      tools: TOOLS,
+    });
+    let received = "";
+    let isAnswered = false;
+    for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      received += text;
+      const [, question] = /^: excursor-question (.*)\n\n/m.exec(received) ?? [];
+      if (question === undefined || isAnswered) continue;
+      isAnswered = true;
+      const answer = { id: JSON.parse(question).id, action: "accept", content: { name: "Ann" } };
+      expect((await post("/excursor/answers", answer)).status).toBe(200);
+    }
+    const said = received.matchAll(/"content":("(?:[^"\\]|\\.)*")/g);
+    expect([...said].map(([, part = ""]) => JSON.parse(part)).join("")).toBe(
+      '{"action":"accept","content":{"name":"Ann"}} stream',
+    );
+  });
+
   it("work in every dialect, streamed or whole, and with an answer in JSON", async () => {
     const { url } = await setUp(["--tools", "hub"]);
     const content = '@sim call srv__echo {"a":1} ;; say {"got":{{result}}}';
