@@ -144,7 +144,10 @@ export class Connection {
   /** Ends the server, if nobody uses it; the next call starts it again, and what is known of its tools stays. */
   async rest(): Promise<void> {
     const link = this.#link;
-    if (!link || this.isBusy) return;
+    if (this.isBusy) return;
+    // One that fails is not started again for nobody, either.
+    clearTimeout(this.#timer);
+    if (!link) return;
     this.#link = undefined;
     await link.close();
   }

@@ -17,7 +17,7 @@ export interface HubOptions {
   readonly servers: readonly ServerConfig[];
   /** What each key may use, by its name; `*` is for all that are not named. The owner may use everything. */
   readonly keys?: Readonly<Record<string, readonly string[]>>;
-  /** The name of the key that a principal came with. */
+  /** The name of the key that a principal came with; without a name nothing may be used. */
   readonly keyName?: (principalId: string) => string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: HubLimits;
@@ -73,7 +73,14 @@ export function createHub(options: HubOptions): Hub {
     });
     return connection;
   };
-  const patternsOf = (id: string) => (id === OWNER ? ["*"] : (keys[options.keyName?.(id) ?? id] ?? keys["*"] ?? []));
+  const { keyName = (id: string) => id } = options;
+  const patternsOf = (id: string): readonly string[] => {
+    if (id === OWNER) return ["*"];
+    const name = keyName(id);
+    // A token that came with a request is not looked at before the backend does, and programs are started earlier.
+    if (name === undefined) return [];
+    return (Object.hasOwn(keys, name) ? keys[name] : keys["*"]) ?? [];
+  };
   const serversOf = (id: string) => {
     const mayUse = createServerFilter(patternsOf(id));
     return servers.filter(({ name }) => mayUse(name));

@@ -58,6 +58,8 @@ export class ServerSet {
 
   /** Ends what runs for it; whoever calls a tool has it started again. */
   async rest(): Promise<void> {
+    // What has failed is not tried again meanwhile: whoever comes next has that done.
+    if (this.connections.some(({ error }) => error)) this.#connecting = undefined;
     await Promise.all(this.connections.map((connection) => connection.rest()));
   }
 

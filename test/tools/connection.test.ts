@@ -89,6 +89,19 @@ describe("a server on stdio", () => {
     await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(1), 10_000);
   });
 
+  it("one that nobody uses is not started time and again", async () => {
+    const failing = scripted({ dies: true });
+    const idle = connectionTo(failing, { backOffMs: 50, maxBackOffMs: 50 });
+    const used = connectionTo(failing, { backOffMs: 50, maxBackOffMs: 50 });
+    await expect(idle.connection.connect()).rejects.toThrow(/exited/);
+    await idle.connection.rest();
+    void used.connection.connect().catch(() => {});
+    await vi.waitFor(() => expect(used.troubles.length).toBeGreaterThan(3), 20_000);
+    expect(idle.troubles).toHaveLength(1);
+    await expect(idle.connection.connect()).rejects.toThrow(/exited/);
+    expect(idle.troubles).toHaveLength(2);
+  });
+
   it("is ended with all that it has started", async () => {
     const { connection } = connectionTo(scripted());
     const pids: number[] = JSON.parse(textOf(await connection.call("fork", {}, context)));

@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { createHub, type HubOptions } from "../../src/tools/hub.ts";
 import { HUB_LIMITS } from "../../src/tools/limits.ts";
@@ -52,10 +56,14 @@ describe("the hub", () => {
 
   it("shows each key what it may use, and strangers nothing", async () => {
     const keys = { laptop: ["one/echo", "two/e*"], "*": ["one/fail"] };
-    const { hub } = openHub({ keys, keyName: (id) => (id === "key_1" ? "laptop" : undefined) });
+    const known: Readonly<Record<string, string>> = { key_1: "laptop", key_2: "phone", key_3: "constructor" };
+    const { hub } = openHub({ keys, keyName: (id) => known[id] });
     const names = async (id: string) => (await hub.open(principal(id), context.signal)).tools.map(({ name }) => name);
     expect(await names("key_1")).toEqual(["one__echo", "two__echo", "two__environment", "two__exit"]);
-    expect(await names("token_x")).toEqual(["one__fail"]);
+    expect(await names("key_2")).toEqual(["one__fail"]);
+    expect(await names("key_3")).toEqual(["one__fail"]);
+    // Nobody has looked yet whether such a token is any good.
+    expect(await names("token_x")).toEqual([]);
     const closed = openHub().hub;
     expect((await closed.open(principal("token_x"), context.signal)).tools).toEqual([]);
     const box = await hub.open(principal("key_1"), context.signal);
@@ -136,6 +144,22 @@ describe("keys that use the same servers (SEC-30)", () => {
     const first = await pidOf();
     await vi.waitFor(() => expect(() => process.kill(first, 0)).toThrow(), 10_000);
     expect(await pidOf()).not.toBe(first);
+  });
+
+  it("that come back have what failed tried again", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "excursor-hub-"));
+    cleanUp(() => rmSync(folder, { recursive: true }));
+    const { args } = scripted();
+    const late = join(folder, "late.ts");
+    const { hub, troubles } = openHub({
+      servers: [scripted({}, { name: "one", args: [late, "{}"] })],
+      keys,
+      limits: { ...HUB_LIMITS, idleMs: 20, backOffMs: 60_000 },
+    });
+    const tools = async () => (await hub.open(principal("key_1"), context.signal)).tools.length;
+    expect([await tools(), troubles.length]).toEqual([0, 1]);
+    writeFileSync(late, `import ${JSON.stringify(pathToFileURL(args[0] as string).href)};`);
+    await vi.waitFor(async () => expect(await tools()).toBeGreaterThan(0), 20_000);
   });
 });
 
