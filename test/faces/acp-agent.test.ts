@@ -197,9 +197,24 @@ describe("a conversation that is gone on with", () => {
     });
   });
 
-  it("that nobody knows is refused", async () => {
-    const { agent } = await setUp(says);
-    const load = { sessionId: "no-such-session", cwd: "/project", mcpServers: [] };
-    await expect(agent.request("session/load", load)).rejects.toMatchObject({ code: -32_002 });
+  it("stays deleted, whatever was under way", async () => {
+    const { agent, sessionId } = await setUp(async function* (_, { signal }) {
+      yield [{ type: "text", text: "so: " }];
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      yield DONE;
+    });
+    const answer = agent.request("session/prompt", { sessionId, prompt });
+    await agent.request("session/delete", { sessionId });
+    expect(await answer).toEqual({ stopReason: "cancelled" });
+    expect(await agent.request("session/list", {})).toEqual({ sessions: [] });
+  });
+
+  it("that nobody knows is refused, and one that is open stays open then", async () => {
+    const { agent, sessionId } = await setUp(says);
+    for (const id of ["no-such-session", sessionId]) {
+      const load = { sessionId: id, cwd: "/project", mcpServers: [] };
+      await expect(agent.request("session/load", load)).rejects.toMatchObject({ code: -32_002 });
+    }
+    expect(await agent.request("session/prompt", { sessionId, prompt })).toEqual({ stopReason: "end_turn" });
   });
 });

@@ -74,13 +74,17 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
       throw RequestError.invalidParams(undefined, ExcursorError.from(error).message);
     }
   };
+  const drop = async (sessionId: string): Promise<void> => {
+    const session = sessions.get(sessionId);
+    sessions.delete(sessionId);
+    await session?.drop();
+  };
   /** What was kept of a conversation. One that is open is closed: whoever loads it goes on with it here. */
   const load = async (sessionId: string): Promise<Loaded> => {
-    await sessions.get(sessionId)?.close();
-    sessions.delete(sessionId);
     const kept = memory.find(principal.id, sessionId);
     const messages = parseMessages(kept?.messages ?? "");
     if (!kept || !messages) throw RequestError.resourceNotFound(sessionId);
+    await drop(sessionId);
     return { id: sessionId, model: kept.model, messages };
   };
   const listModels = () => engine.listModels(principal, new AbortController().signal).catch(refuse);
@@ -131,8 +135,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
         })),
       }))
       .onRequest("session/delete", async ({ params: { sessionId } }) => {
-        await sessions.get(sessionId)?.close();
-        sessions.delete(sessionId);
+        await drop(sessionId);
         memory.forget(principal.id, sessionId);
         return {};
       })

@@ -44,6 +44,7 @@ export class Session {
   readonly #allowed: Allowed = new Set();
   #current: AbortController | undefined;
   #toolbox: Toolbox | undefined;
+  #isKept = true;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -64,6 +65,12 @@ export class Session {
   async close(): Promise<void> {
     this.cancel();
     await this.#options.servers?.close();
+  }
+
+  /** The same for one that was deleted, or goes on elsewhere: what is still under way here is not kept any more. */
+  async drop(): Promise<void> {
+    this.#isKept = false;
+    await this.close();
   }
 
   /** One turn, with as many rounds of tools as the model wants. */
@@ -94,7 +101,7 @@ export class Session {
 
   #keep(): void {
     const { memory, principal, folder } = this.#options;
-    if (this.#messages.length === 0) return;
+    if (!this.#isKept || this.#messages.length === 0) return;
     const { id, model } = this;
     const messages = formatMessages(this.#messages);
     memory.keep(principal.id, { id, folder, model, title: titleOf(this.#messages), messages });
