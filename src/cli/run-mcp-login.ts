@@ -128,12 +128,14 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
 export async function runMcpLogout(name: string): Promise<void> {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
-  const server = findServers(serverPlaces()).servers.find((candidate) => candidate.name === name);
-  const kept = server && server.type !== "stdio" ? await logins.read(name, server.url.href) : undefined;
+  const server = findServers(serverPlaces())
+    .servers.filter((candidate) => candidate.type !== "stdio")
+    .find((candidate) => candidate.name === name);
+  const kept = server && (await logins.read(name, server.url.href));
   if (!(await logins.lock.run(() => logins.remove(name)))) {
     throw new ExcursorError("not-found", `Nobody is signed in to ${name}.`, { code: "mcp_not_signed_in", hint: null });
   }
   process.stdout.write(`Signed out of ${name}.\n`);
-  if (!kept || server?.type === "stdio" || !server || (await revokeLogin(name, server.url, kept))) return;
+  if (!kept || (await revokeLogin(server, kept))) return;
   process.stderr.write("The server was not told: what it has given out lives there until it is too old.\n");
 }

@@ -11,6 +11,7 @@ import { createAuthorization } from "../../src/tools/oauth/authorization.ts";
 import { createGuardedFetch } from "../../src/tools/oauth/guarded-fetch.ts";
 import type { LoginStore } from "../../src/tools/oauth/login-store.ts";
 import { openLoopbackConsent } from "../../src/tools/oauth/loopback-consent.ts";
+import { revokeLogin } from "../../src/tools/oauth/revoke-login.ts";
 import { type HttpServer, readServers } from "../../src/tools/server-config.ts";
 import { startOAuthServer } from "./support/oauth-server.ts";
 import { cleanUp, context, textOf } from "./support/stage.ts";
@@ -236,6 +237,19 @@ describe("a client that was registered by hand", () => {
     }
     expect([fake.count("/register"), fake.count("/token")]).toEqual([0, 0]);
     expect(JSON.stringify(fake.asked)).not.toMatch(/hush-hush|bWU6aHVzaC/);
+  });
+
+  it("says who it is when it signs out, and to that issuer alone", async () => {
+    const { fake, logins, server } = await signedIn();
+    const kept = (await logins.read(server.name, server.url.href)) as Secret;
+    const oauth = { clientId: "me", clientSecret: "hush-hush", issuer: "https://right.example" };
+    expect(await revokeLogin(serverAt(fake.url, { oauth }), kept)).toBe(false);
+    expect(fake.count("/revoke")).toBe(0);
+    const { issuer: _, ...anywhere } = oauth;
+    expect(await revokeLogin(serverAt(fake.url, { oauth: anywhere }), kept)).toBe(true);
+    const [revoked] = fake.asked.filter(({ path }) => path === "/revoke");
+    expect(revoked?.headers.authorization).toBe(`Basic ${btoa("me:hush-hush")}`);
+    expect(fake.renewable()).toBe(0);
   });
 });
 

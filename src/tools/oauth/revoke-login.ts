@@ -1,19 +1,30 @@
 import { selectClientAuthMethod } from "@modelcontextprotocol/client";
 import type { Secret } from "../../core/secret.ts";
+import type { HttpServer } from "../server-config.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
+import { LoginProvider } from "./login-provider.ts";
 import { parseLogin } from "./server-login.ts";
 
 /**
  * Tells the authorization server that a sign-in is over (RFC 7009), where it wants to know. False if it did not take it:
  * then the tokens live on there until they are too old.
  */
-export async function revokeLogin(name: string, url: URL, kept: Secret): Promise<boolean> {
-  const { tokens, client, discovery } = parseLogin(kept);
-  const { revocation_endpoint: endpoint, revocation_endpoint_auth_methods_supported: methods } =
-    (discovery?.authorizationServerMetadata ?? {}) as Readonly<Record<string, unknown>>;
+export async function revokeLogin({ name, url, oauth }: HttpServer, kept: Secret): Promise<boolean> {
+  const login = parseLogin(kept);
+  const { tokens, discovery } = login;
+  const {
+    revocation_endpoint: endpoint,
+    revocation_endpoint_auth_methods_supported: methods,
+    issuer,
+  } = (discovery?.authorizationServerMetadata ?? {}) as Readonly<Record<string, unknown>>;
   // With the refresh token all that came of it is gone, too.
   const token = tokens?.refresh_token ?? tokens?.access_token;
   if (typeof endpoint !== "string" || token === undefined) return true;
+  // The settings may say who gets the secret: nobody else does.
+  if (oauth?.issuer !== undefined && oauth.issuer !== issuer) return false;
+  const client = oauth
+    ? new LoginProvider({ settings: oauth, login, redirectUrl: undefined }).clientInformation()
+    : login.client;
   const body = new URLSearchParams({
     token,
     token_type_hint: tokens?.refresh_token === undefined ? "access_token" : "refresh_token",
