@@ -1,6 +1,7 @@
 import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../tools/edit-servers.ts";
+import { isUnpinned } from "../tools/package-versions.ts";
 import { readServers } from "../tools/server-config.ts";
 import { findServers, foreignFiles, ownFile, readTree } from "../tools/server-files.ts";
 import { serverPlaces } from "./open-hub.ts";
@@ -96,7 +97,12 @@ export async function runMcpApprove(names: readonly string[]): Promise<void> {
       unapproved.map(({ server }) => server.name),
     );
   const chosen = unapproved.filter(({ server }) => names.includes(server.name));
-  for (const { server } of chosen) process.stderr.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
+  for (const { server } of chosen) {
+    process.stderr.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
+    if (server.type === "stdio" && isUnpinned([server.command, ...server.args], server.folder ?? places.project)) {
+      process.stderr.write(`It names no version: whatever is newest is run. Name one to know what you approve.\n`);
+    }
+  }
   await approveServers(places.home, chosen);
   process.stderr.write("Approved, as they are now: any change has to be approved again.\n");
 }

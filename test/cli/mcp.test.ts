@@ -98,14 +98,22 @@ describe("excursor mcp", () => {
   it("a project's servers run after approval only (SEC-41)", async () => {
     writeFileSync(
       join(root, "project/.mcp.json"),
-      JSON.stringify({ mcpServers: { theirs: { command: process.execPath, args: [SERVER] } } }),
+      JSON.stringify({
+        mcpServers: {
+          theirs: { command: process.execPath, args: [SERVER] },
+          newest: { command: "npx", args: ["-y", "@some/server"] },
+          pinned: { command: "npx", args: ["-y", "@some/server@1.2.3"] },
+        },
+      }),
     );
     const before = await mcp("list");
     expect(before.stdout).toMatch(/^theirs +not approved +- +\.mcp\.json /m);
     expect(before.stderr).toContain("excursor mcp approve");
     expect((await mcp("call", "theirs/echo")).code).toBe(65);
     expect((await mcp("approve")).stdout).toContain(`theirs: ${process.execPath}`);
-    expect((await mcp("approve", "theirs")).code).toBe(0);
+    expect(await mcp("approve", "theirs")).toMatchObject({ code: 0, stderr: expect.not.stringContaining("version") });
+    expect((await mcp("approve", "newest")).stderr).toContain("It names no version");
+    expect((await mcp("approve", "pinned")).stderr).not.toContain("It names no version");
     expect((await mcp("call", "theirs/echo")).stdout).toBe("{}\n");
   }, 60_000);
 

@@ -78,6 +78,40 @@ describe("where servers come from", () => {
     expect(names().unapproved).toEqual(["a"]);
   });
 
+  it.each([
+    ["by a path to it", { command: "run", args: ["node_modules/pkg/server.js"] }],
+    ["by its name", { command: "npx", args: ["-y", "pkg"] }],
+  ])("not if the package has become another version, either, %s (SEC-41)", async (_, server) => {
+    const install = (version: string) =>
+      writeFileSync(at("project/node_modules/pkg/package.json"), JSON.stringify({ name: "pkg", version }));
+    mkdirSync(at("project/node_modules/pkg"), { recursive: true });
+    writeFileSync(at("project/node_modules/pkg/server.js"), "");
+    install("1.0.0");
+    write("project/.mcp.json", { a: server });
+    await approveServers(at("home"), find().unapproved);
+    expect(names().servers).toEqual(["a"]);
+    install("1.0.1");
+    expect(names().unapproved).toEqual(["a"]);
+    install("1.0.0");
+    expect(names().servers).toEqual(["a"]);
+  });
+
+  it("nor if it is to be signed in to otherwise (SEC-41)", async () => {
+    write("project/.mcp.json", { a: { url: "https://a.example/mcp" } });
+    await approveServers(at("home"), find().unapproved);
+    expect(names().servers).toEqual(["a"]);
+    for (const oauth of [{ scope: "admin" }, { issuer: "https://b.example" }, { callbackPort: 4000 }]) {
+      write("project/.mcp.json", { a: { url: "https://a.example/mcp", oauth } });
+      expect(names().unapproved).toEqual(["a"]);
+    }
+  });
+
+  it("a command of a project's that cannot be a file keeps nobody from starting", () => {
+    const command = "x".repeat(5000);
+    write("project/.mcp.json", { a: { command }, b: { command: "\u0000", args: [command, "\u0000"] } });
+    expect(names()).toEqual({ servers: [], unapproved: ["a", "b"] });
+  });
+
   it("a project cannot take the place of a server of the user's", async () => {
     write("home/mcp.json", { a: { command: "run" } });
     write("project/.cursor/mcp.json", { a: { command: "evil" }, b: { command: "run" } });
