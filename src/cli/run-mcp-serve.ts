@@ -56,7 +56,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
 async function serveOnStdio(hub: Hub): Promise<void> {
   const handle = serveStdio(() => {
     const server = createHubServer(hub, OWNER);
-    hub.onTools(() => void server.sendToolListChanged().catch(() => {}));
+    hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
     return server;
   });
   await once(process.stdin, "close");

@@ -38,7 +38,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   const handler = createMcpHandler(({ authInfo }) => createHubServer(hub, principalOf(authInfo?.clientId)), {
     maxRequestBodySize: limits.bodyBytes,
   });
-  hub.onTools(() => handler.notify.toolsChanged());
+  hub.onChange(() => handler.notify.toolsChanged());
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     try {

@@ -37,6 +37,8 @@ export interface Hub extends ToolHub {
   connect(): Promise<void>;
   /** Told whenever the list of a server has changed. */
   onTools(listener: (connection: Connection) => void): void;
+  /** Told whenever somebody's catalogue may be another one: after that, and after a change of the settings. */
+  onChange(listener: () => void): void;
   /** Every tool that a principal may use, by its name in the catalogue. */
   catalogueFor(principal: Principal): Catalogue;
   /** Runs one by that name. What goes wrong is a result; it rejects only if it was aborted. */
@@ -57,6 +59,7 @@ export function createHub(options: HubOptions): Hub {
   const { environment, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
   const watchdog = createWatchdog();
   const listeners: ((connection: Connection) => void)[] = [];
+  const followers: (() => void)[] = [];
   let { servers, keys = {} } = options;
 
   const create = (server: ServerConfig): Connection => {
@@ -67,7 +70,7 @@ export function createHub(options: HubOptions): Hub {
       limits,
       ...(server.type !== "stdio" && { authorization: options.authorize?.(server) }),
       onTools: () => {
-        for (const listener of listeners) listener(connection);
+        for (const listener of [...listeners, ...followers]) listener(connection);
       },
       onTrouble: (error) => options.onTrouble?.(server.name, error),
     });
@@ -110,12 +113,14 @@ export function createHub(options: HubOptions): Hub {
     },
     connect: () => own.connect(),
     onTools: (listener) => listeners.push(listener),
+    onChange: (listener) => followers.push(listener),
     catalogueFor,
     call: callTool,
     follow(found) {
       ({ servers, keys } = found);
       own.follow(servers);
       for (const [id, set] of others.all) set.follow(serversOf(id));
+      for (const listener of followers) listener();
     },
     retry() {
       own.retry();

@@ -99,6 +99,25 @@ describe("the hub as one MCP server", () => {
     },
   );
 
+  it("tells of servers that are taken away", async () => {
+    const gone = Promise.withResolvers<void>();
+    const client = newClient();
+    client.setNotificationHandler("notifications/tools/list_changed", async () => {
+      if ((await client.listTools()).tools.length === 0) gone.resolve();
+    });
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [here("../../bin/excursor.js"), "mcp", "serve"],
+        env: { EXCURSOR_HOME: home },
+        stderr: "ignore",
+      }),
+    );
+    expect((await client.listTools()).tools).toHaveLength(14);
+    writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers: {} }), { mode: 0o600 });
+    await gone.promise;
+  });
+
   it("is nothing without servers", async () => {
     rmSync(join(home, "mcp.json"));
     const { code, stderr } = await excursor(["mcp", "serve"], { environment: { EXCURSOR_HOME: home } }).exited;
