@@ -31,9 +31,15 @@ export function serverError(
   const details = { cause: thrown };
   if (ProtocolError.isInstance(thrown)) {
     const text = `${subject} refused ${doing}: ${clip(thrown.message)}`;
-    return new ExcursorError("upstream-failed", text, { ...details, code: "mcp_refused", retryable: false });
+    return new ExcursorError("upstream-failed", text, {
+      ...details,
+      code: "mcp_refused",
+      retryable: false,
+      hint: null,
+    });
   }
-  if (SdkHttpError.isInstance(thrown)) return httpError(subject, thrown, doing);
+  const status = statusOf(thrown);
+  if (status !== undefined) return httpError(subject, thrown as Error, status, doing);
   const network = networkCode(thrown);
   if (network !== undefined) {
     return new ExcursorError("upstream-unavailable", `${subject} could not be reached for ${doing} (${network}).`, {
@@ -67,7 +73,11 @@ export function serverError(
     }
   }
   if (thrown instanceof Error && thrown.name === "AbortError") return ExcursorError.from(thrown);
-  return new ExcursorError("upstream-failed", `${subject} failed at ${doing}.`, { ...details, code: "mcp_failed" });
+  return new ExcursorError("upstream-failed", `${subject} failed at ${doing}.`, {
+    ...details,
+    code: "mcp_failed",
+    hint: null,
+  });
 }
 
 /** What our own fetch threw comes back inside of something of the SDK's. */
@@ -93,9 +103,8 @@ function networkCode(thrown: unknown): string | undefined {
   return undefined;
 }
 
-function httpError(subject: string, error: SdkHttpError, doing: string): ExcursorError {
-  const { status } = error;
-  const details = { cause: error, context: { status } };
+function httpError(subject: string, cause: Error, status: number, doing: string): ExcursorError {
+  const details = { cause, context: { status } };
   if (status === 401 || status === 403) {
     return new ExcursorError(status === 401 ? "unauthenticated" : "forbidden", `${subject} answered with ${status}.`, {
       ...details,
@@ -103,9 +112,12 @@ function httpError(subject: string, error: SdkHttpError, doing: string): Excurso
       hint: "Give it what it asks for under headers in mcp.json, such as authorization.",
     });
   }
+  // What it was sent is not for anybody else: only the user can say that this is still the same server.
+  const moved = /Redirect to (\S+) not followed/.exec(clip(cause.message))?.[1];
   return new ExcursorError("upstream-failed", `${subject} answered ${doing} with ${status}.`, {
     ...details,
     code: "mcp_http_error",
+    hint: moved === undefined ? null : `If it has moved to ${moved}, put that address into mcp.json.`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
@@ -74,6 +74,27 @@ describe("a server over HTTP", () => {
       kind,
       message: expect.stringContaining(`"remote" answered`),
     });
+  });
+
+  it.each(["http", "sse"] as const)("what it is sent goes nowhere else, wherever it sends us: %s", async (type) => {
+    const seen: (string | undefined)[] = [];
+    const start = async (onRequest: (request: IncomingMessage, response: ServerResponse) => void) => {
+      const server = createServer(onRequest).listen(0, "127.0.0.1");
+      cleanUp(() => void server.close());
+      await once(server, "listening");
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    };
+    const thief = await start(({ headers }, response) => {
+      seen.push(headers.authorization);
+      response.writeHead(404).end();
+    });
+    const url = await start((_, response) => response.writeHead(307, { location: `${thief}/mcp` }).end());
+    const { connection } = connectionTo(remote(url, { type, isFixed: true }));
+    await expect(connection.connect()).rejects.toMatchObject({
+      message: 'The MCP server "remote" answered the handshake with 307.',
+      hint: `If it has moved to ${thief}/mcp, put that address into mcp.json.`,
+    });
+    expect(seen).toEqual([]);
   });
 
   it("one that is not there is named", async () => {
