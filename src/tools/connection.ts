@@ -276,7 +276,9 @@ export class Connection {
     const { message, requestedSchema } = params;
     const question = { server: this.name, message, schema: requestedSchema as unknown as JsonObject };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
-    const answer = await entry.clock.pauseFor(elicit(question, limited).catch(() => undefined));
+    // Whoever asks may not listen to the signal.
+    const asked = abortable(elicit(question, limited), limited).catch(() => undefined);
+    const answer = await entry.clock.pauseFor(asked);
     if (answer?.action === "accept") return { action: "accept", content: { ...answer.content } };
     return { action: answer?.action ?? "cancel" };
   }

@@ -179,6 +179,12 @@ describe("a server on stdio", () => {
     await never;
   });
 
+  it("a question that nobody ever answers is given up", async () => {
+    const { connection } = connectionTo(scripted(), { elicitationMs: 20 });
+    const result = await connection.call("ask", {}, { ...context, elicit: () => new Promise(() => {}) });
+    expect(JSON.parse(textOf(result))).toEqual({ action: "cancel" });
+  });
+
   it("each of many calls at once gets its own result (SEC-30)", async () => {
     const { connection } = connectionTo(scripted());
     const canaries = Array.from({ length: 200 }, (_, n) => ({ canary: `c${n}` }));
