@@ -53,32 +53,41 @@ export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: Ope
   for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
-  const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const onSecret = (secret: Secret) => redactor.add(secret.reveal());
   const accounts = openAccounts(loaded, {
     onSecret,
     onNotice: (text) => log.warn({}, text),
   });
-  const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
-  // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
-  const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config));
-  const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
-  const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
-  const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
-  const keyName = (principalId: string) => keys.withId(principalId)?.name;
-  const parts = await composeGateway({ config, home, log, access, onSecret, keyName, ...upstream });
-  return {
-    parts,
-    keys,
-    log,
-    redactor,
-    isSignedIn,
-    async close() {
-      await parts.close();
-      accounts.close();
-      await sim?.close();
-    },
+  const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
+  const closeBackend = async () => {
+    accounts.close();
+    await sim?.close();
   };
+  try {
+    const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
+    // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
+    const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config));
+    const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
+    const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
+    const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
+    const keyName = (principalId: string) => keys.withId(principalId)?.name;
+    const parts = await composeGateway({ config, home, log, access, onSecret, keyName, ...upstream });
+    return {
+      parts,
+      keys,
+      log,
+      redactor,
+      isSignedIn,
+      async close() {
+        await parts.close();
+        await closeBackend();
+      },
+    };
+  } catch (error) {
+    // What listens would keep a process alive that has said why it cannot serve.
+    await closeBackend();
+    throw error;
+  }
 }
 
 const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);

@@ -173,6 +173,13 @@ describe("excursor serve", () => {
     ],
     ["a name for an address", ["serve", "--demo", "--host", "localhost"], {}, 78, "expected an address"],
     ["an address of somebody else", ["serve", "--demo", "--host", "192.0.2.1"], {}, 78, "Cannot listen on 192.0.2.1"],
+    [
+      "a model that leads to an upstream without a key",
+      ["serve", "--demo"],
+      { EXCURSOR_MODELS: "claude-*=anthropic" },
+      78,
+      "models → claude-*: there is no key for anthropic",
+    ],
   ])("%s: says what is wrong", async (_, args, environment, code, message) => {
     const result = await run([...args, ...(args.includes("--port") ? [] : ["--log-level", "info"])], { environment })
       .exited;
