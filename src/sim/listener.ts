@@ -28,6 +28,12 @@ const HTTP2: ServerOptions = {
   settings: { maxConcurrentStreams: 1000, initialWindowSize: 1 << 20 },
 };
 
+/**
+ * Idle connections stay for longer than clients keep theirs. Node's own five seconds are less than a busy one may take
+ * to come back: it would write into a connection that has just been closed, and not all try again.
+ */
+const HTTP1 = { keepAliveTimeout: 65_000 } as const;
+
 /** No HTTP/1.1 method begins like the connection preface of HTTP/2. */
 const isHttp2Preface = (first: Buffer): boolean => first.subarray(0, 3).equals(Buffer.from("PRI"));
 
@@ -39,7 +45,7 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
   const onRequest: RequestListener = (request, response) => onExchange(new Exchange(request, response));
   const sockets = new Set<Socket>();
   const sessions = new Set<Http2Session>();
-  const http1 = createHttp1Server({ requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
+  const http1 = createHttp1Server({ ...HTTP1, requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
   const http2 = tls ? createTlsServer(tls, onRequest) : createHttp2Server(HTTP2, onRequest as never);
   // It never listens itself, and watches its connections (idle ones, slow headers) only from then on.
   http1.emit("listening");
@@ -90,7 +96,7 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
 
 function createTlsServer(tls: { readonly cert: string; readonly key: string }, onRequest: RequestListener) {
   try {
-    return createSecureServer({ ...HTTP2, ...tls, allowHTTP1: true }, onRequest as never);
+    return createSecureServer({ ...HTTP2, ...HTTP1, ...tls, allowHTTP1: true }, onRequest as never);
   } catch (error) {
     throw new ExcursorError("config", "The certificate and key of --tls-cert and --tls-key cannot be used.", {
       code: "bad_certificate",

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
+import { request as requestTls } from "node:https";
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
@@ -56,6 +57,15 @@ describe("one port for both versions of HTTP", () => {
       );
     },
   );
+
+  it("keeps idle connections for longer than a busy client leaves them alone", async () => {
+    const { sim } = await setUp("h1");
+    const [{ headers }] = await once(
+      request(`${sim.url}/nowhere`, { headers: { connection: "keep-alive" } }).end(),
+      "response",
+    );
+    expect(headers["keep-alive"]).toBe("timeout=65");
+  });
 
   it("closes at once although clients keep idle connections open", async () => {
     const { sim } = await setUp("h1");
@@ -145,5 +155,7 @@ describe("over TLS", () => {
     expect(sim.url).toMatch(/^https:/);
     expect((await client().say("@sim say hello")).text).toBe("hello");
     expect((await client({ transport: "h1" }).say("@sim say hello")).text).toBe("hello");
+    const idle = requestTls(`${sim.url}/nowhere`, { ca: tls.cert, headers: { connection: "keep-alive" } }).end();
+    expect((await once(idle, "response"))[0].headers["keep-alive"]).toBe("timeout=65");
   });
 });
