@@ -59,6 +59,7 @@ const toolResultBlock = z.object({
 /** Of tools that ran elsewhere, in answers of another backend: a conversation may have begun there. */
 const FOREIGN_BLOCKS = [
   "server_tool_use",
+  "advisor_tool_result",
   "web_search_tool_result",
   "web_fetch_tool_result",
   "code_execution_tool_result",
@@ -67,8 +68,10 @@ const FOREIGN_BLOCKS = [
   "tool_search_tool_result",
   "mcp_tool_use",
   "mcp_tool_result",
+  "mcp_tool_listing",
   "container_upload",
   "compaction",
+  "fallback",
 ] as const;
 
 const answerBlock = z.discriminatedUnion("type", [

@@ -1,3 +1,4 @@
+import type Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import type { Message, Turn } from "../../../src/core/turn.ts";
 import { mintSignature } from "../../../src/faces/anthropic-messages/signature.ts";
@@ -218,6 +219,30 @@ describe("the messages", () => {
     const { turn } = await parse({ messages: [user(text("q")), assistant(thinking, text("a")), user(text("r"))] });
     expect(turn.messages[1]?.content).toEqual([...expected, text("a")]);
   });
+});
+
+/** Complete by its type: a new version of the SDK brings what is new. */
+const LEFT_BEHIND: Record<Exclude<Anthropic.Beta.BetaContentBlock["type"], OwnBlock>, true> = {
+  advisor_tool_result: true,
+  bash_code_execution_tool_result: true,
+  code_execution_tool_result: true,
+  compaction: true,
+  container_upload: true,
+  fallback: true,
+  mcp_tool_listing: true,
+  mcp_tool_result: true,
+  mcp_tool_use: true,
+  server_tool_use: true,
+  text_editor_code_execution_tool_result: true,
+  tool_search_tool_result: true,
+  web_fetch_tool_result: true,
+  web_search_tool_result: true,
+};
+type OwnBlock = "text" | "thinking" | "redacted_thinking" | "tool_use";
+
+it.each(Object.keys(LEFT_BEHIND))("a conversation that began at Anthropic's may hold %s", async (type) => {
+  const messages = [user(text("q")), assistant({ type, id: "x" }, text("a")), user(text("r"))];
+  expect((await parse({ messages })).turn.messages).toEqual([user(text("q")), assistant(text("a")), user(text("r"))]);
 });
 
 describe("tools", () => {
