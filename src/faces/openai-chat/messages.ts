@@ -60,8 +60,8 @@ function readMessage(
       return { role: "assistant", content: readAnswer(message, returned) };
     case "tool": {
       const content = loadParts(message.content ?? "", `${field}.content`, images);
-      const callId = message.tool_call_id;
-      return once(content, (loaded) => ({ role: "tool", callId, content: loaded, isError: false }));
+      const { tool_call_id: callId, is_error } = message;
+      return once(content, (loaded) => ({ role: "tool", callId, content: loaded, isError: is_error ?? false }));
     }
     default:
       return message satisfies never;

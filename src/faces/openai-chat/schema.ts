@@ -52,6 +52,8 @@ const message = z.discriminatedUnion("role", [
   z.object({
     role: z.literal("tool"),
     tool_call_id: z.string().min(1),
+    /** No field of this dialect: what came as a block of Anthropic's may have it. */
+    is_error: z.boolean().nullish().catch(undefined),
     content: z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))]).nullish(),
   }),
 ]);

@@ -53,9 +53,10 @@ const callOf = ({ id, name, input }: Fields): Fields => ({
   function: { name, arguments: typeof input === "string" ? input : JSON.stringify(input ?? {}) },
 });
 
-const resultMessage = ({ tool_use_id, content }: Fields): Fields => ({
+const resultMessage = ({ tool_use_id, content, is_error }: Fields): Fields => ({
   role: "tool",
   tool_call_id: tool_use_id,
+  is_error,
   content: Array.isArray(content) ? content.map(straightPart) : content,
 });
 

@@ -132,6 +132,7 @@ describe("messages with blocks of other dialects", () => {
           { type: "thinking", thinking: "hm", signature: "sig" },
           { type: "text", text: "I do." },
           { type: "tool_use", id: "toolu_1", name: "t", input: { at: "x" } },
+          { type: "tool_use", id: "toolu_2", name: "t", input: {} },
         ],
       },
       {
@@ -145,6 +146,7 @@ describe("messages with blocks of other dialects", () => {
               { type: "image", source },
             ],
           },
+          { type: "tool_result", tool_use_id: "toolu_2", content: "no", is_error: true },
           { type: "text", text: "go on" },
         ],
       },
@@ -159,9 +161,11 @@ describe("messages with blocks of other dialects", () => {
           { type: "thinking", text: "hm", signature: "sig" },
           { type: "text", text: "I do." },
           { type: "tool-call", id: "toolu_1", name: "t", args: { at: "x" } },
+          { type: "tool-call", id: "toolu_2", name: "t", args: {} },
         ],
       },
       { role: "tool", callId: "toolu_1", content: [{ type: "text", text: "seen" }, image], isError: false },
+      { role: "tool", callId: "toolu_2", content: [{ type: "text", text: "no" }], isError: true },
       { role: "user", content: [{ type: "text", text: "go on" }] },
     ]);
   });
