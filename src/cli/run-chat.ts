@@ -51,9 +51,9 @@ export async function runChat(words: string, { model, system, effort, tools, ...
   };
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
+  const screen = createChatScreen();
   try {
     await withGateway(flags, async (gateway) => {
-      const screen = createChatScreen();
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const answer = await ask(gateway, { ...body, messages }, screen, interrupt.signal);
         if (answer.tool_calls.length === 0) {
@@ -70,7 +70,10 @@ export async function runChat(words: string, { model, system, effort, tools, ...
       throw new ExcursorError("upstream-failed", `The model called tools ${MAX_ROUNDS} times in a row.`);
     });
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
+    if (!interrupt.signal.aborted) {
+      screen.end();
+      throw error;
+    }
     process.stdout.write("\n");
     process.exitCode = 130;
   }

@@ -29,7 +29,7 @@ export const serveCommand = () =>
         "hub",
       ]),
     )
-    .addOption(new Option("--images <source>", "where images may come from").choices(["data", "fetch"]))
+    .addOption(new Option("--images <source>", "where images may come from").choices(["auto", "data", "fetch"]))
     .addOption(
       new Option("--log-level <level>", "how much to log on stderr").choices([
         "trace",

@@ -11,7 +11,7 @@ export function showConfig(isJson: boolean): string {
   const rows = settings.map((setting) => [setting.key, shown(setting), setting.origin, setting.variable, setting.help]);
   const notes = [
     `Flags come before the environment, the environment before ${file}.`,
-    ...loaded.warnings.map((warning) => `${warning}.`),
+    ...loaded.warnings.map((warning) => (warning.endsWith("?") ? warning : `${warning}.`)),
   ];
   return `${formatTable(["SETTING", "VALUE", "FROM", "VARIABLE", "WHAT IT IS"], rows)}\n${notes.join("\n")}\n`;
 }
