@@ -170,7 +170,10 @@ function observe(
   return {
     source,
     see(events) {
-      notes.firstEventMs ??= performance.now() - exchange.startedAt;
+      // What is ignored is known before anybody has been asked.
+      if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {
+        notes.firstEventMs = performance.now() - exchange.startedAt;
+      }
       for (const event of events) {
         if (event.type === "text") continue;
         if (event.type === "usage") notes.usage = event.usage;

@@ -268,4 +268,14 @@ describe("the log", () => {
     for (const figure of ["durationMs", "firstEventMs", "bytes"]) expect(line[figure]).toBeGreaterThan(0);
     expect(JSON.stringify(gateway.log)).not.toMatch(/hello|words/);
   });
+
+  it("does not take a note on what is ignored for the first of the answer", async () => {
+    const gateway = await startTestGateway();
+    const request = postChat(gateway, {}, { headers: { "x-request-id": "unheard" } });
+    const answer = await gateway.engine.next();
+    answer.events(ignoredNotice("temperature"));
+    answer.fail(new ExcursorError("rate-limited", "No."));
+    await (await request).text();
+    expect(await gateway.logged("unheard")).not.toHaveProperty("firstEventMs");
+  });
 });
