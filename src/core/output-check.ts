@@ -10,7 +10,7 @@ export type CheckedOutput =
 
 /** How to tell whether a text is what the client asked for. Throws `invalid-request` if the schema cannot be used. */
 export async function createOutputCheck(format: OutputFormat): Promise<OutputCheck> {
-  const matches = format.type === "json-schema" ? await compile(format.schema) : mustBeObject;
+  const matches = format.type === "json-schema" ? await compile(format.schema, format.field) : mustBeObject;
   return (text) => {
     const found = findJson(text);
     if (!found) return { isValid: false, problem: "it is not JSON" };
@@ -27,7 +27,7 @@ const mustBeObject: Matcher = (value) =>
 
 const MAX_PROBLEMS = 10;
 
-async function compile(schema: JsonObject): Promise<Matcher> {
+async function compile(schema: JsonObject, field: string): Promise<Matcher> {
   const { $schema, $id, ...rest } = schema;
   const options = {
     strict: false,
@@ -50,8 +50,9 @@ async function compile(schema: JsonObject): Promise<Matcher> {
     };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ExcursorError("invalid-request", `The JSON schema of the answer cannot be used: ${why}`, {
+    throw new ExcursorError("invalid-request", `${field}: this JSON schema cannot be used: ${why}`, {
       code: "invalid_json_schema",
+      field,
       cause,
     });
   }

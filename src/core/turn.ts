@@ -126,7 +126,13 @@ export type ToolChoice =
 export type OutputFormat =
   | { readonly type: "text" }
   | { readonly type: "json" }
-  | { readonly type: "json-schema"; readonly name: string; readonly schema: JsonObject };
+  | {
+      readonly type: "json-schema";
+      readonly name: string;
+      readonly schema: JsonObject;
+      /** Where the schema stands in the client's request. */
+      readonly field: string;
+    };
 
 /** The text of a message, parts joined. */
 export function textOf(content: readonly { readonly type: string }[]): string {

@@ -24,7 +24,7 @@ const schema = {
   required: ["n"],
   additionalProperties: false,
 };
-const asSchema: OutputFormat = { type: "json-schema", name: "number", schema };
+const asSchema: OutputFormat = { type: "json-schema", name: "number", schema, field: "format" };
 const asJson: OutputFormat = { type: "json" };
 
 const ask = (driver: ScriptedDriver, over: Partial<Turn> = {}) =>
@@ -124,10 +124,11 @@ describe("an answer in JSON", () => {
     ["nothing where a schema should be", { properties: { a: null } }],
   ])("with a schema that has %s is refused before anything is asked", async (_, bad) => {
     const driver = scriptedDriver(answer("{}"));
-    const output: OutputFormat = { type: "json-schema", name: "x", schema: bad };
+    const output: OutputFormat = { type: "json-schema", name: "x", schema: bad, field: "format.schema" };
     await expect(gather(ask(driver, { output }))).rejects.toMatchObject({
       kind: "invalid-request",
       code: "invalid_json_schema",
+      field: "format.schema",
     });
     expect(driver.turns).toEqual([]);
   });
@@ -165,7 +166,7 @@ describe("what counts as the JSON in a text", () => {
       '{"a":1}',
     ],
   ])("a schema %s", async (_, given, good, bad) => {
-    const check = await createOutputCheck({ type: "json-schema", name: "x", schema: given });
+    const check = await createOutputCheck({ type: "json-schema", name: "x", schema: given, field: "format" });
     expect(check(good).isValid).toBe(true);
     expect(check(bad).isValid).toBe(false);
   });

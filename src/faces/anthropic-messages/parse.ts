@@ -58,5 +58,7 @@ export async function toTurn(
 
 function readFormat({ output_config, output_format }: CountRequest): OutputFormat {
   const format = output_config?.format ?? output_format;
-  return format ? { type: "json-schema", name: "answer", schema: format.schema } : { type: "text" };
+  if (!format) return { type: "text" };
+  const field = output_config?.format ? "output_config.format.schema" : "output_format.schema";
+  return { type: "json-schema", name: "answer", schema: format.schema, field };
 }

@@ -66,7 +66,9 @@ function readFormat(format: ChatRequest["response_format"]): OutputFormat {
       return { type: "json" };
     case "json_schema": {
       const { name, schema } = format.json_schema;
-      return schema ? { type: "json-schema", name, schema } : { type: "json" };
+      return schema
+        ? { type: "json-schema", name, schema, field: "response_format.json_schema.schema" }
+        : { type: "json" };
     }
     default:
       return format satisfies never;

@@ -79,7 +79,7 @@ function readFormat(format: NonNullable<ResponsesRequest["text"]>["format"]): Ou
     case "json_object":
       return { type: "json" };
     case "json_schema":
-      return { type: "json-schema", name: format.name, schema: format.schema };
+      return { type: "json-schema", name: format.name, schema: format.schema, field: "text.format.schema" };
     default:
       return format satisfies never;
   }

@@ -327,8 +327,11 @@ describe("the rest", () => {
   it("the format of the answer, at its old place, too", async () => {
     const format = { type: "json_schema", schema: { type: "object" } };
     const output = { type: "json-schema", name: "answer", schema: { type: "object" } };
-    expect((await parse({ output_config: { format } })).turn.output).toEqual(output);
-    expect((await parse({ output_format: format })).turn.output).toEqual(output);
+    expect((await parse({ output_config: { format } })).turn.output).toEqual({
+      ...output,
+      field: "output_config.format.schema",
+    });
+    expect((await parse({ output_format: format })).turn.output).toEqual({ ...output, field: "output_format.schema" });
   });
 
   it("stop sequences, streaming, and what cannot be honoured", async () => {

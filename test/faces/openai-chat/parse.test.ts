@@ -313,7 +313,7 @@ describe("the other fields", () => {
     [{ response_format: { type: "json_object" } }, { output: { type: "json" } }],
     [
       { response_format: { type: "json_schema", json_schema: { name: "x", strict: true, schema: { a: 1 } } } },
-      { output: { type: "json-schema", name: "x", schema: { a: 1 } } },
+      { output: { type: "json-schema", name: "x", schema: { a: 1 }, field: "response_format.json_schema.schema" } },
     ],
     [{ response_format: { type: "json_schema", json_schema: { name: "x" } } }, { output: { type: "json" } }],
   ])("%j", async (over, expected) => {

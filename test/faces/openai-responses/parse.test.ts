@@ -85,7 +85,7 @@ describe("a plain request", () => {
       model: { effort: "xhigh" },
       maxOutputTokens: 7,
       allowsParallelCalls: false,
-      output: { type: "json-schema", name: "n", schema },
+      output: { type: "json-schema", name: "n", schema, field: "text.format.schema" },
     });
     expect((await turnOf({ text: { format: { type: "json_object" } } })).output).toEqual({ type: "json" });
   });
