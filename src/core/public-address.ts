@@ -39,7 +39,8 @@ const SPECIAL = blockList([
   ["3fff::", 20],
 ]);
 
-function blockList(subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
+/** Holds IPv4 addresses in the clothes of IPv6, too, in whatever spelling. */
+export function blockList(subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
   const list = new BlockList();
   for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIPv4(address) ? "ipv4" : "ipv6");
   return list;

@@ -188,6 +188,10 @@ describe("what a server may name (SEC-43)", () => {
     ["https://mcp.example", "file:///etc/passwd"],
     ["https://mcp.example", "https://user:pass@auth.example/x"],
     ["http://10.0.0.1", "https://127.0.0.1/x"],
+    ["http://10.0.0.1", "https://[::ffff:127.0.0.1]/x"],
+    ["http://10.0.0.1", "https://[::ffff:169.254.169.254]/x"],
+    ["http://10.0.0.1", "https://0.0.0.0/x"],
+    ["http://10.0.0.1", "https://[::]/x"],
     ["http://127.0.0.1:1", "https://169.254.169.254/x"],
     ["http://127.0.0.1:1", "http://10.0.0.1/x"],
   ])("%s cannot send us to %s", async (server, target) => {

@@ -2,10 +2,10 @@ import { lookup as resolve } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP, isIPv4, type LookupFunction } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
-import { isPublicAddress } from "../../core/public-address.ts";
+import { blockList, isPublicAddress } from "../../core/public-address.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 15_000;
@@ -42,11 +42,24 @@ type Reach = "machine" | "nobody" | "network" | "internet";
 const REACH: Readonly<Record<Reach, number>> = { nobody: -1, machine: 0, network: 1, internet: 2 };
 
 function reach(address: string): Reach {
-  const plain = address.replace(/^::ffff:/i, "");
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
   if (isPublicAddress(plain)) return "internet";
-  if (/^(?:127\.|::1$)/.test(plain)) return "machine";
-  return /^(?:169\.254\.|fe[89ab]|0\.|::$)/i.test(plain) ? "nobody" : "network";
+  const family = isIPv4(plain) ? "ipv4" : "ipv6";
+  if (MACHINE.check(plain, family)) return "machine";
+  return NOBODY.check(plain, family) ? "nobody" : "network";
 }
+
+const MACHINE = blockList([
+  ["127.0.0.0", 8],
+  ["::1", 128],
+]);
+
+const NOBODY = blockList([
+  ["169.254.0.0", 16],
+  ["0.0.0.0", 8],
+  ["fe80::", 10],
+  ["::", 128],
+]);
 
 /** Where the server itself is. One that cannot be found is taken for one of the internet. */
 async function reachOf(server: URL): Promise<Reach> {
