@@ -49,23 +49,28 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     current = await openHub(found, options, logins);
     if (isEager) void current.connect();
   };
-  await follow(findServers(places));
-  let following: Promise<void> = Promise.resolve();
-  const stop = followFiles([...serverFiles(places), logins.path], (path) => {
-    if (path === logins.path) {
-      current?.retry();
-      return;
+  const refollow = async (): Promise<void> => {
+    try {
+      await follow(findServers(places));
+      log.info({ servers: current?.connections.length ?? 0 }, "the MCP servers are as the files have them now");
+    } catch (error) {
+      const { message } = ExcursorError.from(error);
+      log.warn({}, `${message} The MCP servers stay as they were.`);
     }
-    following = following.then(async () => {
-      try {
-        await follow(findServers(places));
-        log.info({ servers: current?.connections.length ?? 0 }, "the MCP servers are as the files have them now");
-      } catch (error) {
-        const { message } = ExcursorError.from(error);
-        log.warn({}, `${message} The MCP servers stay as they were.`);
-      }
-    });
+  };
+  let following: Promise<void> = Promise.resolve();
+  // From before they are read: what changes while the servers are opened is not missed.
+  const stop = followFiles([...serverFiles(places), logins.path], (path) => {
+    if (path === logins.path) current?.retry();
+    else following = following.then(refollow);
   });
+  try {
+    following = follow(findServers(places));
+    await following;
+  } catch (error) {
+    stop();
+    throw error;
+  }
   return {
     get current() {
       return current;
