@@ -33,8 +33,9 @@ interface Editor {
   readonly asked: RequestPermissionRequest[];
   readonly commands: string[];
   readonly exited: Promise<number | null>;
-  /** What the user chooses when asked. */
+  /** What the user chooses when asked; nothing leaves us without an answer. */
   choice: string;
+  onAsk: () => void;
   onCommand: () => void;
   /** Closes the window. */
   leave(): Promise<unknown>;
@@ -66,6 +67,7 @@ async function startEditor(
     commands: [],
     exited,
     choice: "once",
+    onAsk: () => {},
     onCommand: () => {},
     leave: () => {
       child.stdin.end();
@@ -83,6 +85,8 @@ async function startEditor(
     .onNotification("session/update", ({ params }) => void editor.updates.push(params.update))
     .onRequest("session/request_permission", ({ params }) => {
       editor.asked.push(params);
+      editor.onAsk();
+      if (editor.choice === "") return new Promise<never>(() => {});
       return { outcome: { outcome: "selected", optionId: editor.choice } };
     })
     .onRequest("fs/read_text_file", ({ params }) => ({ content: readFileSync(params.path, "utf8") }))
@@ -198,6 +202,16 @@ describe("excursor acp", () => {
     editor.updates.length = 0;
     expect(await prompt(editor, sessionId, "@sim say back")).toEqual({ stopReason: "end_turn" });
     expect(editor.text()).toMatch(/back$/);
+  });
+
+  it("stops when the user cancels in place of an answer", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    editor.choice = "";
+    editor.onAsk = () => void editor.connection.agent.notify("session/cancel", { sessionId });
+    const answer = prompt(editor, sessionId, '@sim call terminal {"command":"true"} ;; say never');
+    expect(await answer).toEqual({ stopReason: "cancelled" });
+    expect(editor.commands).toEqual([]);
   });
 
   it("refuses what cannot be, and says why an answer failed", async () => {

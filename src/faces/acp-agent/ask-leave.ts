@@ -5,15 +5,15 @@ import type { ToolSite } from "./editor-tools.ts";
 /** Which tools the user has allowed for good, by name. */
 export type Allowed = Set<string>;
 
-/** Asks the user, unless this tool was allowed for good. */
+/** Asks the user, unless this tool was allowed for good. A turn that is cancelled waits for no answer. */
 export async function askLeave(
   { id, name, args }: ToolCallPart,
   { kind, title }: { readonly kind: ToolKind; readonly title: string },
-  { client, sessionId }: ToolSite,
+  { client, sessionId, signal }: ToolSite,
   allowed: Allowed,
 ): Promise<boolean> {
   if (allowed.has(name)) return true;
-  const { outcome } = await client.request("session/request_permission", {
+  const asked = client.request("session/request_permission", {
     sessionId,
     toolCall: { toolCallId: id, kind, title, rawInput: args },
     options: [
@@ -22,7 +22,23 @@ export async function askLeave(
       { optionId: "no", name: "Reject", kind: "reject_once" },
     ],
   });
+  const { outcome } = (await untilAborted(asked, signal)) ?? CANCELLED;
   const chosen = outcome.outcome === "selected" ? outcome.optionId : "no";
   if (chosen === "always") allowed.add(name);
   return chosen === "once" || chosen === "always";
+}
+
+const CANCELLED = { outcome: { outcome: "cancelled" } } as const;
+
+/** Undefined once it is aborted; what is waited for goes on, and nobody minds its end. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const onAbort = () => resolve(undefined);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }
