@@ -284,47 +284,53 @@ describe("what goes wrong", () => {
   });
 });
 
-it("ten megabytes of thinking pass in constant memory, and the answer behind them arrives", async () => {
-  const piece = "0123456789abcdef".repeat(64);
-  const count = 10 * 1024;
-  const delta = (type: string, text: string) =>
-    `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: `${type}_delta`, [type]: text } })}\n\n`;
-  const [head = "", tail = ""] = streamOf(answers).split(delta("thinking", "Good."));
-  const upstream = await startAnthropicServer(async (_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(head);
-    for (let sent = 0; sent < count; sent += 16) {
-      if (!response.write(delta("thinking", piece).repeat(16))) await once(response, "drain");
-    }
-    response.end(tail);
-  });
-  const gateway = await openOwnGateway({
-    anthropic: { key: "k", baseURL: upstream.url },
-    models: { "claude-*": "anthropic" },
-  });
-  const response = await fetch(`${gateway.url}/tags/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: MODEL, messages: [{ role: "user", content: "x" }], stream: true }),
-  });
-  const reader = response.body?.getReader();
-  let [bytes, seen, most, end] = [0, 0, 0, ""];
-  collectGarbage();
-  const before = process.memoryUsage().heapUsed;
-  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
-    bytes += next.value.length;
-    end = (end + Buffer.from(next.value).toString("latin1")).slice(-4096);
-    if (bytes - seen < 2 * 1024 * 1024) continue;
-    seen = bytes;
+it.each([
+  ["/tags/v1/chat/completions", '"content":"Done."', "[DONE]"],
+  ["/v1/messages", '"text":"Done."', "event: message_stop"],
+])(
+  "ten megabytes of thinking pass in constant memory, and the answer behind them arrives: %s",
+  async (path, answer, sign) => {
+    const piece = "0123456789abcdef".repeat(64);
+    const count = 10 * 1024;
+    const delta = (type: string, text: string) =>
+      `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: `${type}_delta`, [type]: text } })}\n\n`;
+    const [head = "", tail = ""] = streamOf(answers).split(delta("thinking", "Good."));
+    const upstream = await startAnthropicServer(async (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(head);
+      for (let sent = 0; sent < count; sent += 16) {
+        if (!response.write(delta("thinking", piece).repeat(16))) await once(response, "drain");
+      }
+      response.end(tail);
+    });
+    const gateway = await openOwnGateway({
+      anthropic: { key: "k", baseURL: upstream.url },
+      models: { "claude-*": "anthropic" },
+    });
+    const response = await fetch(gateway.url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: MODEL, max_tokens: 9e6, messages: [{ role: "user", content: "x" }], stream: true }),
+    });
+    const reader = response.body?.getReader();
+    let [bytes, seen, most, end] = [0, 0, 0, ""];
     collectGarbage();
-    most = Math.max(most, process.memoryUsage().heapUsed - before);
-  }
-  expect(bytes).toBeGreaterThan(10 * 1024 * 1024);
-  expect(end).toContain('"content":"Done."');
-  expect(end).toContain("[DONE]");
-  // What may still be kept of a block, what waits for its reader, and the mock: far from ten.
-  expect(most).toBeLessThan(6 * 1024 * 1024);
-});
+    const before = process.memoryUsage().heapUsed;
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+      bytes += next.value.length;
+      end = (end + Buffer.from(next.value).toString("latin1")).slice(-4096);
+      if (bytes - seen < 2 * 1024 * 1024) continue;
+      seen = bytes;
+      collectGarbage();
+      most = Math.max(most, process.memoryUsage().heapUsed - before);
+    }
+    expect(bytes).toBeGreaterThan(10 * 1024 * 1024);
+    expect(end).toContain(answer);
+    expect(end).toContain(sign);
+    // What may still be kept of a block, what waits for its reader, and the mock: far from ten.
+    expect(most).toBeLessThan(6 * 1024 * 1024);
+  },
+);
 
 it("a local model that writes tags thinks, in every style", async () => {
   const upstream = await startOpenAiServer(

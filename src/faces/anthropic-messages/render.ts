@@ -6,12 +6,12 @@ import type { StreamRenderer } from "../face.ts";
 import { inOnePiece } from "../in-one-piece.ts";
 import { type AnswerHead, stopFields } from "./answer.ts";
 import { errorObject } from "./errors.ts";
-import { mintSignature } from "./signature.ts";
+import { SignatureMint } from "./signature.ts";
 import { openingUsage, usageObject } from "./usage.ts";
 
 type OpenBlock =
   | { readonly type: "text" }
-  | { readonly type: "thinking"; text: string }
+  | { readonly type: "thinking"; readonly mint: SignatureMint }
   | { readonly type: "call"; readonly id: string; hasStreamed: boolean };
 
 type Done = Extract<TurnEvent, { type: "done" }>;
@@ -94,12 +94,9 @@ export class MessageRenderer implements StreamRenderer {
 
   #thinking(given: string): string {
     const text = this.#head.omitsThinking ? "" : given;
-    if (this.#open?.type === "thinking") {
-      this.#open.text += text;
-      return text === "" ? "" : this.#delta(text);
-    }
-    const block = { type: "thinking", thinking: "", signature: "" };
-    return this.#start({ type: "thinking", text }, block) + (text === "" ? "" : this.#delta(text));
+    const opening = this.#open?.type === "thinking" ? "" : this.#startThinking();
+    if (this.#open?.type === "thinking") this.#open.mint.add(text);
+    return text === "" ? opening : opening + this.#delta(text);
   }
 
   #thinkingDone(signature: string | undefined): string {
@@ -108,8 +105,12 @@ export class MessageRenderer implements StreamRenderer {
     // There was no text: all that can come back is what it is signed with, or the sealed whole, which has no deltas.
     const data = redactedData(signature);
     if (data !== undefined) return this.#start({ type: "text" }, { type: "redacted_thinking", data }) + this.#close();
+    return this.#startThinking() + this.#close(signature);
+  }
+
+  #startThinking(): string {
     const block = { type: "thinking", thinking: "", signature: "" };
-    return this.#start({ type: "thinking", text: "" }, block) + this.#close(signature);
+    return this.#start({ type: "thinking", mint: new SignatureMint() }, block);
   }
 
   #startCall(id: string, name: string): string {
@@ -151,7 +152,7 @@ export class MessageRenderer implements StreamRenderer {
     const index = this.#blocks - 1;
     const delta = open.type === "thinking" && {
       type: "signature_delta",
-      signature: signature ?? mintSignature(open.text),
+      signature: signature ?? open.mint.mint(),
     };
     const signed = delta ? serverEvent("content_block_delta", { index, delta }) : "";
     return signed + serverEvent("content_block_stop", { index });

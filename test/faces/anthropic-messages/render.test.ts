@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
-import { mintSignature } from "../../../src/faces/anthropic-messages/signature.ts";
+import { mintSignature, SignatureMint } from "../../../src/faces/anthropic-messages/signature.ts";
 import { done, text, thinking, usage } from "../../core/support/turns.ts";
 import { readEvents } from "../../gateway/support/dialect.ts";
 import { anthropicMessages } from "../../gateway/support/dialects/anthropic-messages.ts";
@@ -210,6 +210,21 @@ describe("the events", () => {
     const shown = (await parse({ thinking: { type: "adaptive", display: "summarized" } })).collect();
     shown.step(events);
     expect(shown.body()["content"]).toMatchObject([{ thinking: "hm" }, { thinking: "x" }, { text: "a" }]);
+  });
+
+  it("a signature of ours is that of the whole text, in whichever pieces it comes", () => {
+    const long = fc.string({ unit: "binary" }).map((piece) => piece.repeat(4000));
+    const pieces = fc.array(fc.oneof(long, fc.string({ unit: "binary" }), fc.constantFrom("\ud83d", "\ude00", "a")));
+    fc.assert(
+      fc.property(pieces, (given) => {
+        const mint = new SignatureMint();
+        for (const one of given) mint.add(one);
+        expect(mint.mint()).toBe(mintSignature(given.join("")));
+      }),
+    );
+    const halves = new SignatureMint();
+    for (const one of [`${"a".repeat(20_000)}\ud83d`, "\ude00"]) halves.add(one);
+    expect(halves.mint()).toBe(mintSignature(`${"a".repeat(20_000)}\u{1f600}`));
   });
 
   it("thinking ends before an error", async () => {
