@@ -22,7 +22,7 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
   let start = 0;
   while (tokens > contextTokens) {
     const next = policy === "trim" ? nextTurn(turn.messages, start) : undefined;
-    if (next === undefined) throw tooLong(tokens, contextTokens, displayId);
+    if (next === undefined) throw tooLong(tokens, model, policy);
     for (; start < next; start++) tokens -= sizes[start] ?? 0;
   }
   return start === 0 ? turn : { ...turn, messages: turn.messages.slice(start) };
@@ -37,11 +37,16 @@ function nextTurn(messages: readonly Message[], start: number): number | undefin
   return next < 0 ? undefined : next;
 }
 
-const tooLong = (tokens: number, window: number, displayId: string) =>
-  new ExcursorError(
+function tooLong(tokens: number, { contextTokens, displayId }: ResolvedModel, policy: "refuse" | "trim") {
+  const isTrimmed = policy === "trim";
+  const what = isTrimmed ? "What cannot be left out of this conversation" : "This conversation";
+  return new ExcursorError(
     "context-overflow",
-    `This conversation has about ${tokens} tokens; the model ${displayId} reads ${window}.`,
+    `${what} has about ${tokens} tokens; the model ${displayId} reads ${contextTokens}.`,
     {
-      hint: "Shorten or compact it, choose a model with a larger window, or set context: trim.",
+      hint: isTrimmed
+        ? "Shorten the last turn, the instructions or the tools, or choose a model with a larger window."
+        : "Shorten or compact it, choose a model with a larger window, or set context: trim.",
     },
   );
+}

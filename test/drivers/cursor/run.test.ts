@@ -281,6 +281,8 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
       user("@sim say {{history}}"),
     ]);
     expect((await read(open(driver, turn))).text).toBe("user: short\nassistant: c");
+    const tooLong = await read(open(driver, aTurn([user("short"), assistant("c"), user("x".repeat(1000))])));
+    expect(tooLong.error).toMatchObject({ kind: "context-overflow", hint: expect.not.stringContaining("trim") });
   });
 
   it("what was trimmed for one model is not lost to another", async () => {
