@@ -75,14 +75,14 @@ export function list(help: string, expected: string, shape: RegExp): Setting<rea
     help,
     expected: `a list of ${expected}`,
     isSecret: false,
-    fromText: split,
+    fromText: (given) => split(given),
   };
 }
 
-/** As text: `name=value`, separated by commas. */
+/** As text: `name=value`, separated by commas. What stands in brackets belongs to the value: `a=b[x=1,y=2]`. */
 export function namePairs(given: string): unknown {
-  const pairs = split(given).map((pair) => pair.split("="));
-  return pairs.every(({ length }) => length === 2) ? Object.fromEntries(pairs) : given;
+  const pairs = split(given, /,(?![^[\]]*\])/).map((pair) => /^([^=[]*)=(.*)$/.exec(pair)?.slice(1));
+  return pairs.every((pair) => pair !== undefined) ? Object.fromEntries(pairs) : given;
 }
 
 /** Things by name, each read by who uses them, so that one that is wrong spoils no other. They may hold keys. As text: JSON. */
@@ -103,8 +103,8 @@ export function entries(help: string): Setting<Readonly<Record<string, unknown>>
   };
 }
 
-const split = (given: string): string[] =>
+const split = (given: string, separator: string | RegExp = ","): string[] =>
   given
-    .split(",")
+    .split(separator)
     .map((item) => item.trim())
     .filter((item) => item !== "");

@@ -58,7 +58,7 @@ describe("a value", () => {
       {},
       {
         EXCURSOR_HOSTS: "a.lan, b.lan:80",
-        EXCURSOR_MODELS: "best=claude,fast=gpt",
+        EXCURSOR_MODELS: "best=claude, fast=gpt[effort=low,fast=true],cheap=gpt[max]",
         EXCURSOR_ALLOW_TOKENS: "false",
         EXCURSOR_CLIENT_VERSION: "cli-2026.01.09-231024f",
         EXCURSOR_UPSTREAM: "http://127.0.0.1:99",
@@ -67,7 +67,7 @@ describe("a value", () => {
     );
     expect(values).toMatchObject({
       hosts: ["a.lan", "b.lan:80"],
-      models: { best: "claude", fast: "gpt" },
+      models: { best: "claude", fast: "gpt[effort=low,fast=true]", cheap: "gpt[max]" },
       allowTokens: false,
       clientVersion: "cli-2026.01.09-231024f",
       upstream: "http://127.0.0.1:99",
