@@ -1,3 +1,4 @@
+import type { ModelInfo } from "../core/driver.ts";
 import type { Engine } from "../core/engine.ts";
 import { closestPattern } from "../core/model-pattern.ts";
 
@@ -21,10 +22,13 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
     listModels: async (principal, signal) => {
       const models = await engine.listModels(principal, signal);
       const own = [...aliases.keys()].filter((name) => !name.endsWith("*"));
-      return models.map((model) => ({
-        ...model,
-        aliases: [...own.filter((name) => meaningOf(name) === model.id), ...model.aliases],
-      }));
+      return models.map((model) => {
+        // The user may also have given one of the model's names to another.
+        const names = [...own, ...model.aliases].filter((name) => isNameOf(model, meaningOf(name)));
+        return { ...model, aliases: [...new Set(names)] };
+      });
     },
   };
 }
+
+const isNameOf = ({ id, aliases }: ModelInfo, name: string): boolean => id === name || aliases.includes(name);

@@ -128,6 +128,24 @@ describe("which upstream answers for a model", () => {
     expect(routing.keys.map((key) => key.reveal())).toEqual(["ka", "kl"]);
   });
 
+  it("lists names of the user's own beside the model's, whichever of its names they stand for", async () => {
+    const model = { contextTokens: 1, supportsImages: false, isThinking: false, efforts: [] };
+    const models = [
+      { ...model, id: "claude-opus-4-8", displayName: "Opus", aliases: ["opus", "opus-4.8"] },
+      { ...model, id: "gpt-5.5", displayName: "GPT", aliases: ["gpt"] },
+    ];
+    const { aliases } = route({
+      models: { big: "opus", opus: "gpt-5.5", mine: "big", gpt: "gpt-5.5", old: "opus-4.8" },
+    });
+    const drivers = new Map([["cursor", { ...scriptedDriver(), listModels: () => Promise.resolve(models) }]]);
+    const engine = withAliases(createEngine({ drivers, route: () => "cursor" }), aliases);
+    const listed = await engine.listModels({ id: "p", token: undefined }, new AbortController().signal);
+    expect(listed.map(({ id, aliases: names }) => [id, ...names])).toEqual([
+      ["claude-opus-4-8", "old", "opus-4.8"],
+      ["gpt-5.5", "big", "opus", "mine", "gpt"],
+    ]);
+  });
+
   it("a model that nobody answers for is a 404", async () => {
     const engine = createEngine({ drivers: new Map(), route: () => undefined });
     const answer = () => gather(engine.answer(aTurn(), { requestId: "r", signal: new AbortController().signal }));
