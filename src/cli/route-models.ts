@@ -7,6 +7,7 @@ import { Secret } from "../core/secret.ts";
 import { ANTHROPIC_URL, createAnthropicDriver } from "../drivers/anthropic/driver.ts";
 import type { ModelNames } from "../drivers/http-api/api-endpoint.ts";
 import { forKeyHolders } from "../drivers/http-api/for-key-holders.ts";
+import { withGivenModel } from "../drivers/http-api/with-given-model.ts";
 import { createOpenAiDriver, OPENAI_URL } from "../drivers/openai/driver.ts";
 import type { HttpTransport } from "../wire/http.ts";
 
@@ -41,7 +42,9 @@ export function routeModels(config: Config, transport: HttpTransport, environmen
     if (key) keys.push(key);
     const options = { transport, baseURL, key, names: namesOf(name, route.model), effort: route.effort };
     const create = route.driver === "anthropic" ? createAnthropicDriver : createOpenAiDriver;
-    drivers.set(name, forKeyHolders(create(options)));
+    const given = givenName(name, route.model);
+    const driver = create(options);
+    drivers.set(name, forKeyHolders(given === undefined ? driver : withGivenModel(driver, given)));
   }
   return {
     aliases,
@@ -81,11 +84,17 @@ function addressOf(
 const unusable = (name: string, why: string, hint: string): ExcursorError =>
   new ExcursorError("config", `models → ${name}: ${why}.`, { code: "bad_config", hint });
 
+/** The one name that a route is for, where it is for one. */
+function givenName(pattern: string, model: string | undefined): string | undefined {
+  if (!pattern.endsWith("*")) return pattern;
+  return model === undefined ? undefined : `${pattern.slice(0, -1)}${model}`;
+}
+
 /** `local/*` is a shelf of its own: what is on it has another name at the upstream. */
 function namesOf(pattern: string, model: string | undefined): ModelNames {
   const shelf = pattern.endsWith("/*") ? pattern.slice(0, -1) : "";
   if (model !== undefined) {
-    const name = pattern.endsWith("*") ? `${pattern.slice(0, -1)}${model}` : pattern;
+    const name = givenName(pattern, model);
     return { toUpstream: () => model, toClient: (upstreamName) => (upstreamName === model ? name : undefined) };
   }
   return {

@@ -14,7 +14,7 @@ export interface ModelRoute {
   readonly baseURL?: string | undefined;
   /** The variable of the environment that holds the key for it. */
   readonly keyVariable?: string | undefined;
-  /** The name there. Default: the same; of a name like `local/x`, what stands after the slash. */
+  /** The name there. Default: the same; of a route like `local/*`, what stands after the slash. */
   readonly model?: string | undefined;
   /** How hard to think where a client does not say. */
   readonly effort?: string | undefined;

@@ -10,6 +10,7 @@ import { ExcursorError } from "../../src/core/errors.ts";
 import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
 import { aTurn, done, gather, scriptedDriver, text, textIn } from "../core/support/turns.ts";
 import { startAnthropicServer } from "../drivers/support/anthropic-server.ts";
+import { type ApiServer, replyJson, startApiServer } from "../drivers/support/api-server.ts";
 import { startOpenAiServer } from "../drivers/support/openai-server.ts";
 
 const transport = createHttp1Transport();
@@ -143,6 +144,38 @@ describe("which upstream answers for a model", () => {
     expect(listed.map(({ id, aliases: names }) => [id, ...names])).toEqual([
       ["claude-opus-4-8", "old", "opus-4.8"],
       ["gpt-5.5", "big", "opus", "mine", "gpt"],
+    ]);
+  });
+
+  it("a name that was given whole is listed, whatever the upstream can tell of it", async () => {
+    const openai = await startOpenAiServer();
+    const silent = await startApiServer((_, response) => replyJson(response, 404, { error: "no such page" }));
+    const strict = await startApiServer((_, response) => replyJson(response, 401, { error: "no" }));
+    const at = ({ url }: ApiServer, more: object = {}) => ({ driver: "openai", baseURL: `${url}/v1`, ...more });
+    const { drivers } = route({
+      models: {
+        listed: at(openai, { model: "qwen" }),
+        hidden: at(openai),
+        "some/*": at(silent, { model: "one" }),
+        claude: { driver: "anthropic", baseURL: silent.url },
+        "any/*": at(silent),
+        refused: at(strict),
+      },
+    });
+    const list = async (name: string) => {
+      const asked = drivers.get(name)?.listModels({ id: "p", token: undefined }, new AbortController().signal);
+      return asked?.then(
+        (models) => models.map(({ id }) => id),
+        ({ kind }) => kind,
+      );
+    };
+    expect(await Promise.all(["listed", "hidden", "some/*", "claude", "any/*", "refused"].map(list))).toEqual([
+      ["listed"],
+      ["hidden"],
+      ["some/one"],
+      ["claude"],
+      "not-found",
+      "unauthenticated",
     ]);
   });
 
