@@ -1,10 +1,10 @@
-import { once } from "node:events";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { keyOf } from "../config/key-file.ts";
 import { loadConfig } from "../config/load-config.ts";
+import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import { createLog } from "../observe/log.ts";
+import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { keysPath } from "../server/gateway-keys.ts";
 import { KnownKeys } from "../server/known-keys.ts";
@@ -46,19 +46,41 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
     process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
     await signal;
     await served.close();
-  } else await Promise.race([signal, serveOnStdio(hub)]);
+  } else await Promise.race([signal, serveOnStdio(hub, { limits: config.limits, log })]);
   await composed.close();
   log.flush();
   process.exit(0);
 }
 
-/** Resolves when the client has closed our stdin. */
-async function serveOnStdio(hub: Hub): Promise<void> {
-  const handle = serveStdio(() => {
-    const server = createHubServer(hub, OWNER);
-    hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
-    return server;
-  });
-  await once(process.stdin, "close");
+/** Resolves when the client has closed our stdin, or cannot be understood any more. */
+async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits; readonly log: Log }): Promise<void> {
+  const transport = new EndingTransport(limits.bodyBytes);
+  const handle = serveStdio(
+    () => {
+      const server = createHubServer(hub, OWNER);
+      hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
+      return server;
+    },
+    { transport, onerror: ({ message }) => log.warn({}, `The client: ${message.slice(0, 200)}`) },
+  );
+  await transport.ended;
   await handle.close();
+}
+
+/** A transport that says when it is over: it closes by itself after a message that is too large, and reads no more. */
+class EndingTransport extends StdioServerTransport {
+  readonly #end = Promise.withResolvers<void>();
+
+  constructor(maxBufferSize: number) {
+    super(process.stdin, process.stdout, { maxBufferSize });
+  }
+
+  get ended(): Promise<void> {
+    return this.#end.promise;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#end.resolve();
+  }
 }

@@ -118,6 +118,14 @@ describe("the hub as one MCP server", () => {
     await gone.promise;
   });
 
+  it("ends when it cannot understand its client any more, and says why", async () => {
+    const { code, stderr } = await excursor(["mcp", "serve"], {
+      environment: { EXCURSOR_HOME: home, EXCURSOR_LIMITS_BODY_BYTES: "100000" },
+      input: `garbage\n${"x".repeat(11 * 1024 * 1024)}\n`,
+    }).exited;
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/"The client: .*exceeded/)]);
+  });
+
   it("is nothing without servers", async () => {
     rmSync(join(home, "mcp.json"));
     const { code, stderr } = await excursor(["mcp", "serve"], { environment: { EXCURSOR_HOME: home } }).exited;
