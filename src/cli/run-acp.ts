@@ -1,5 +1,5 @@
 import { Readable, Writable } from "node:stream";
-import { ndJsonStream } from "@agentclientprotocol/sdk";
+import { MessageTooLargeError, ndJsonStream } from "@agentclientprotocol/sdk";
 import { loadConfig } from "../config/load-config.ts";
 import { createAcpAgent } from "../faces/acp-agent/index.ts";
 import { OWNER } from "../server/credentials.ts";
@@ -38,8 +38,11 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   );
   const connection = agent.connect(stream);
   await Promise.race([connection.closed, signal]);
+  const { reason } = connection.signal;
+  const isTooLarge = reason instanceof MessageTooLargeError;
+  if (isTooLarge) log.error({}, `The editor was cut off: ${reason.message}.`);
   connection.close();
   await servers.close();
   await close();
-  process.exit(0);
+  process.exit(isTooLarge ? 1 : 0);
 }

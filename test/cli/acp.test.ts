@@ -16,6 +16,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { startSim } from "../../src/sim/server.ts";
 import { untilGone } from "../process/support/alive.ts";
 import { startFakeServer } from "../tools/support/http-server.ts";
+import { excursor } from "./support/excursor.ts";
 
 const EXCURSOR = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
 const SCRIPTED_SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
@@ -324,6 +325,16 @@ describe("excursor acp", () => {
     second.updates.length = 0;
     await prompt(second, sessionId, "@sim say {{reused}}");
     expect(second.text()).toBe("checkpoint");
+  });
+
+  it("says why it ends after a message that is too large", async () => {
+    const home = mkdtempSync(join(tmpdir(), "excursor-editor-"));
+    cleanups.push(() => rmSync(home, { recursive: true, force: true }));
+    const { code, stderr } = await excursor(["acp", "--demo"], {
+      environment: { EXCURSOR_HOME: home },
+      input: `${"x".repeat(33 * 1024 * 1024)}\n`,
+    }).exited;
+    expect([code, stderr]).toEqual([1, expect.stringContaining("The editor was cut off: ")]);
   });
 
   it("ends with its stdin", async () => {
