@@ -153,8 +153,12 @@ async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<b
   try {
     await findLogin(sources, Date.now(), () => {});
     return true;
-  } catch (error) {
-    if (isNeeded || ExcursorError.from(error).kind === "config") throw error;
+  } catch (thrown) {
+    const error = ExcursorError.from(thrown);
+    // Nothing runs yet, and no token may come with a request: what else could be done does not help here.
+    if (isNeeded && error.code === "not_signed_in")
+      throw error.with({ hint: "Run `excursor login`, then start again." });
+    if (isNeeded || error.kind === "config") throw error;
     return false;
   }
 }

@@ -134,7 +134,13 @@ describe("excursor serve", () => {
   });
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
-    ["no account, and no tokens with requests", ["serve"], { EXCURSOR_ALLOW_TOKENS: "false" }, 77, "excursor login"],
+    [
+      "no account, and no tokens with requests",
+      ["serve"],
+      { EXCURSOR_ALLOW_TOKENS: "false" },
+      77,
+      "Run `excursor login`, then start again.\n",
+    ],
     ["an unknown account", ["serve", "--account", "nobody"], {}, 77, 'There is no account "nobody" here'],
     ["a name that is none", ["serve"], { EXCURSOR_ACCOUNT: "a b" }, 78, "EXCURSOR_ACCOUNT: expected a name"],
     ["a misspelt flag", ["serve", "--prot", "1"], {}, 2, "Did you mean --port?"],
