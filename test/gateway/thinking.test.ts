@@ -174,6 +174,56 @@ describe("thinking through Anthropic's client", () => {
   });
 });
 
+describe("thinking through OpenAI's client for Responses, after a restart", () => {
+  type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming["input"];
+  type Output = OpenAI.Responses.Response["output"];
+  const tools = [{ type: "function" as const, name: "look", strict: false, parameters: { type: "object" } }];
+  const sealed = { store: false, include: ["reasoning.encrypted_content" as const] };
+  const question = { role: "user" as const, content: "look there" };
+
+  it.each<[string, object, (id: string, output: Output, results: Exclude<Asked, string | undefined>) => object]>([
+    ["sealed in its items", sealed, (_, output, results) => ({ ...sealed, input: [question, ...output, ...results] })],
+    ["kept with the answer", {}, (id, _, results) => ({ previous_response_id: id, input: results })],
+    [
+      "kept, and referred to",
+      {},
+      (_, output, results) => ({
+        input: [question, ...output.map(({ id }) => ({ type: "item_reference", id })), ...results],
+      }),
+    ],
+  ])("it goes back as it was, each block in its place: %s", async (_, how, next) => {
+    const blocks = [
+      { type: "redacted_thinking", data: "c2VhbGVk" },
+      ...looks.blocks.slice(0, 2),
+      { type: "thinking", text: "And." },
+    ];
+    const { upstream, gateway, client } = await setUp([
+      { blocks: [...blocks, ...looks.blocks.slice(2)] } as Answer,
+      answers,
+    ]);
+    const ask = { model: "claude-sonnet-5", tools };
+    const first = await client()
+      .responses.stream({ ...ask, ...how, input: [question] })
+      .finalResponse();
+    await gateway.restart();
+    const results = first.output.flatMap((item) =>
+      item.type === "function_call"
+        ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "42" }]
+        : [],
+    );
+    const second = await client().responses.create({ ...ask, ...next(first.id, first.output, results) });
+    expect(second.output_text).toBe("Done.");
+    expect(upstream.calls).toHaveLength(2);
+    expect(upstream.calls[1]?.body.messages[1].content).toEqual([
+      { type: "redacted_thinking", data: "c2VhbGVk" },
+      SIGNED,
+      { type: "text", text: "\n\nLet me see." },
+      { type: "thinking", thinking: "And.", signature: signatureOf("And.") },
+      { type: "tool_use", id: expect.stringMatching(/^sess_/), name: "look", input: { at: "there" } },
+    ]);
+  });
+});
+
 describe("the AI SDK shows what was thought, once", () => {
   const ask = async (url: string, tagName?: string) => {
     const provider = createOpenAICompatible({ name: "excursor", baseURL: url, apiKey: KEY });
