@@ -15,6 +15,9 @@ async function setUp(authType: string) {
       OPENAI_API_KEY: KEY,
       OPENAI_BASE_URL: `${url}/v1`,
       OPENAI_MODEL: MODEL,
+      ANTHROPIC_API_KEY: KEY,
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_MODEL: MODEL,
     }).outcome;
   return { desk, trace, run };
 }
@@ -51,3 +54,18 @@ describe.each(["openai", "openai-responses"])("Qwen Code as %s", (authType) => {
     expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
   });
 });
+
+it.each(["openai", "openai-responses", "anthropic"])(
+  "Qwen Code as %s shows what was thought, once",
+  async (authType) => {
+    const { run } = await setUp(authType);
+    const outcome = await run(
+      '@sim need run_shell_command ;; think let me see ;; call run_shell_command {"command":"true","is_background":false} ;; think I have seen ;; say done',
+    );
+    const shown = outcome.events.flatMap(({ type, message }) =>
+      type === "assistant" ? (message as { content: readonly { thinking?: string }[] }).content : [],
+    );
+    expect(shown.flatMap(({ thinking }) => thinking ?? [])).toEqual(["let me see", "I have seen"]);
+    expect(textOf(outcome)).toBe("done");
+  },
+);
