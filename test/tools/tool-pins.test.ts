@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -33,4 +33,11 @@ it("a server that describes its tools otherwise than before is told, each time a
   expect(noteTools(home, "a", worse)).toEqual([]);
   expect(noteTools(home, "b", [tool("read", "something else")])).toEqual([]);
   expect(statSync(join(home, "mcp-tools.json")).mode & 0o777).toBe(0o600);
+});
+
+it("a file that cannot be read is told, and keeps no server from working", () => {
+  writeFileSync(join(home, "mcp-tools.json"), "{broken");
+  expect(noteTools(home, "a", [tool("read")])).toEqual([
+    expect.stringMatching(/^Whether the MCP server "a" has changed its tools is not known: .*mcp-tools\.json/),
+  ]);
 });
