@@ -127,7 +127,8 @@ export function createHub(options: HubOptions): Hub {
       for (const [, set] of others.all) set.retry();
     },
     async open(principal, signal) {
-      await patiently(setOf(principal.id).connect(), options.patienceMs ?? PATIENCE_MS, signal);
+      const set = setOf(principal.id);
+      await set.holdFor(patiently(set.connect(), options.patienceMs ?? PATIENCE_MS, signal));
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
     },

@@ -11,6 +11,7 @@ export class ServerSet {
   readonly #create: (server: ServerConfig) => Connection;
   #entries: ReadonlyMap<string, { readonly digest: string; readonly connection: Connection }> = new Map();
   #connecting: Promise<void> | undefined;
+  #waiting = 0;
 
   constructor(create: (server: ServerConfig) => Connection) {
     this.#create = create;
@@ -20,8 +21,9 @@ export class ServerSet {
     return [...this.#entries.values()].map(({ connection }) => connection);
   }
 
+  /** Whether a call is under way, or somebody waits for it. */
   get isBusy(): boolean {
-    return this.connections.some(({ isBusy }) => isBusy);
+    return this.#waiting > 0 || this.connections.some(({ isBusy }) => isBusy);
   }
 
   /** From now on these. One that is gone, or is another one under the same name, ends with its last call. */
@@ -49,6 +51,16 @@ export class ServerSet {
   connect(): Promise<void> {
     this.#connecting ??= Promise.allSettled(this.connections.map((connection) => connection.connect())).then(() => {});
     return this.#connecting;
+  }
+
+  /** Lets somebody wait, who needs it afterwards. */
+  async holdFor(work: Promise<void>): Promise<void> {
+    this.#waiting++;
+    try {
+      await work;
+    } finally {
+      this.#waiting--;
+    }
   }
 
   /** Something has changed that may let in what was not let in before. */

@@ -137,6 +137,19 @@ describe("keys that use the same servers (SEC-30)", () => {
     expect(await remember(hub, "key_2", "d")).toContain("d");
   });
 
+  it("nor does one make room that waits for its servers", async () => {
+    const { hub } = openHub({
+      servers: [scripted({ never: "initialize" }, { name: "one" })],
+      keys,
+      limits: { ...HUB_LIMITS, principals: 1 },
+      patienceMs: 500,
+    });
+    const first = hub.open(principal("key_1"), context.signal);
+    await expect(hub.open(principal("key_2"), context.signal)).rejects.toMatchObject({ code: "mcp_too_many_keys" });
+    await first;
+    await hub.open(principal("key_2"), context.signal);
+  });
+
   it("that are silent have nothing running, and find their tools again", async () => {
     const { hub } = openHub({ servers, keys, limits: { ...HUB_LIMITS, idleMs: 20 } });
     const box = await hub.open(principal("key_1"), context.signal);
