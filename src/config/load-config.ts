@@ -46,7 +46,7 @@ export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig 
   if (problems.length > 0) {
     throw new ExcursorError("config", problems.join("\n"), {
       code: "bad_config",
-      hint: "`excursor config` lists every setting and where its value comes from.",
+      hint: "Correct it where it stands. Once all are right, `excursor config` shows every value and its place.",
     });
   }
   return { values: values as unknown as Config, origins, home, warnings: unknownVariables(environment) };

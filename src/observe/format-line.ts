@@ -8,9 +8,13 @@ export function formatLine(json: string): string {
   const clock = String(time).slice(11, 19);
   const pairs = Object.entries(facts).map(([name, value]) => `${name}=${printable(value)}`);
   const colour = COLOURS[level as keyof typeof COLOURS];
-  const text = `${printable(msg)}${pairs.length === 0 ? "" : ` ${styleText("dim", pairs.join(" "))}`}`;
-  return `${styleText("dim", clock)} ${colour ? `${styleText(colour, String(level))} ${text}` : text}\n`;
+  const text = `${printable(msg)}${pairs.length === 0 ? "" : ` ${styled("dim", pairs.join(" "))}`}`;
+  return `${styled("dim", clock)} ${colour ? `${styled(colour, String(level))} ${text}` : text}\n`;
 }
+
+/** The log is on stderr, whatever becomes of stdout. */
+const styled = (format: "dim" | (typeof COLOURS)[keyof typeof COLOURS], text: string): string =>
+  styleText(format, text, { stream: process.stderr });
 
 /** On one line, and nothing in it that a terminal would obey. */
 function printable(value: unknown): string {
