@@ -161,10 +161,16 @@ export class BackendClient {
   }
 
   open(listener: RunListener, signal?: AbortSignal): RunStream {
+    const run = this.#connect(listener);
+    signal?.addEventListener("abort", () => run.cancel(), { once: true });
+    return run;
+  }
+
+  #connect(listener: RunListener): RunStream {
     const { url: origin, transport, token = "tester", limits = {} } = this.#options;
     const requestId = randomUUID();
     const caller = { token, requestId };
-    const rest = { origin, listener, limits, ...(signal ? { signal } : {}) };
+    const rest = { origin, listener, limits };
     if (transport === "h2") return new BidiRun({ transport: this.#pool, headers: callHeaders("run", caller), ...rest });
     const headers = callHeaders("run-sse", caller);
     const appendHeaders = callHeaders("append", caller);
