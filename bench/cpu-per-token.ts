@@ -24,7 +24,7 @@ export async function measureCpuPerToken(bed: Testbed): Promise<BenchResult[]> {
 }
 
 /** Microseconds a token took, of the process and of the clock. */
-interface TokenCost {
+export interface TokenCost {
   readonly cpuUs: number;
   readonly wallUs: number;
 }

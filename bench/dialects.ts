@@ -1,20 +1,22 @@
-import { tokenCost } from "./cpu-per-token.ts";
+import { type TokenCost, tokenCost } from "./cpu-per-token.ts";
 import { type BenchDialect, CHAT, MESSAGES, RESPONSES } from "./dialect.ts";
 import { type BenchResult, median } from "./measure.ts";
 import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
-const LOAD = { streams: 16, tokens: 20_000 };
+const LOAD = { streams: 16, tokens: 10_000 };
 const BOUND = 1.15;
 
 /** What a token costs in the other dialects, against Chat Completions through the same gateway. */
 export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
+  const ask = (which: BenchDialect) => tokenCost(bed.gateway, LOAD, which);
   for (const dialect of [RESPONSES, MESSAGES]) {
     const rounds = await measureRounds(bed, async (round) => {
-      const ask = (which: BenchDialect) => tokenCost(bed.gateway, LOAD, which);
-      if (round % 2 === 0) return { chat: await ask(CHAT), other: await ask(dialect) };
-      const other = await ask(dialect);
-      return { chat: await ask(CHAT), other };
+      // One around the other, so that a machine that becomes slower or faster meanwhile is so for both.
+      const [outer, inner] = round % 2 === 0 ? [CHAT, dialect] : [dialect, CHAT];
+      const [first, second, third, last] = [await ask(outer), await ask(inner), await ask(inner), await ask(outer)];
+      const [around, within] = [sumOf(first, last), sumOf(second, third)];
+      return outer === CHAT ? { chat: around, other: within } : { chat: within, other: around };
     });
     const ratios = (pick: (round: (typeof rounds)[number]) => number) => {
       const values = rounds.map(pick);
@@ -28,3 +30,5 @@ export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
   }
   return results;
 }
+
+const sumOf = (a: TokenCost, b: TokenCost): TokenCost => ({ cpuUs: a.cpuUs + b.cpuUs, wallUs: a.wallUs + b.wallUs });
