@@ -7,19 +7,21 @@ import { compare, ratioOf, type Testbed } from "./testbed.ts";
 const STREAMS = 500;
 /** Tokens a second. */
 const RATE = 25;
-/** They open all at the same moment, which no clients do, but they do not end so, too. */
-const SHORTEST = 50;
-const LENGTHS = 51;
+/** The figure: all begin and end at the same moments. Beside it, without a bound: answers of different lengths, as people get. */
+const TOKENS = { equal: () => 75, mixed: (id: number) => 50 + (id % 51) };
+type Lengths = keyof typeof TOKENS;
 
 /** Many answers at once, as fast as people read: is every token there, in its place, and in time? */
 export async function measurePacedStreams(bed: Testbed): Promise<BenchResult[]> {
-  const rounds = await compare(bed, measureStreams);
-  const wrong = rounds.reduce((sum, { gateway }) => sum + gateway.wrong, 0);
+  const rounds = await compare(bed, (subject) => measureStreams(subject, "equal"));
+  const mixed = await compare(bed, (subject) => measureStreams(subject, "mixed"));
+  const wrong = [...rounds, ...mixed].reduce((sum, { gateway }) => sum + gateway.wrong, 0);
   const name = `paced, ${STREAMS} × ${RATE}/s`;
   return [
     { name: `${name}: tokens lost, reordered, doubled`, value: wrong, unit: "tokens", bound: 0 },
     { name: `${name}: latency p50`, ...ratioOf(rounds, ({ p50 }) => p50, "µs") },
     tailResult(`${name}: latency p99`, rounds, ({ p99 }) => p99),
+    { name: `${name}, mixed lengths: latency p99`, ...ratioOf(mixed, ({ p99 }) => p99, "µs") },
   ];
 }
 
@@ -29,14 +31,14 @@ interface Sample {
   readonly p99: number;
 }
 
-async function measureStreams(subject: Subject): Promise<Sample> {
+async function measureStreams(subject: Subject, lengths: Lengths): Promise<Sample> {
   const latenciesUs: number[] = [];
   let wrong = 0;
   await Promise.all(
     Array.from({ length: STREAMS }, async (_, id) => {
       const connection = new Connection(subject);
       const answer = new StreamedAnswer({ latenciesUs });
-      await connection.ask({ tokens: SHORTEST + (id % LENGTHS), rate: RATE, id, together: STREAMS }, answer);
+      await connection.ask({ tokens: TOKENS[lengths](id), rate: RATE, id, together: STREAMS }, answer);
       connection.destroy();
       wrong += answer.lost + answer.repeated;
     }),
