@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { fileStamp } from "../config/file-stamp.ts";
-import { openHome } from "../config/home.ts";
-import { createProcessLock, type ProcessLock } from "../config/process-lock.ts";
+import { createHomeLock } from "../config/home-lock.ts";
+import type { ProcessLock } from "../config/process-lock.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { readAccounts, type WrittenAccount, writeAccounts } from "./account-file.ts";
 import type { Keychain } from "./keychain.ts";
@@ -47,7 +47,6 @@ export const DEFAULT_ACCOUNT = "default";
 
 export function createAccountStore({ home, keychain, onNotice }: AccountStoreOptions): AccountStore {
   const path = join(home, "accounts.json");
-  const lock = createProcessLock(join(home, "accounts.lock"));
   const read = () => readAccounts(path, onNotice);
   const change = (keepsPrevious: boolean, edit: (accounts: Map<string, WrittenAccount>) => void) => {
     let isDamaged = false;
@@ -78,12 +77,7 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
 
   return {
     path,
-    lock: {
-      run(work) {
-        openHome(home);
-        return lock.run(work);
-      },
-    },
+    lock: createHomeLock(home, "accounts.lock"),
     stamp: () => fileStamp(path),
     list: () => [...read()].map(([name, { origin, kept }]) => ({ name, origin, kept })),
     async read(name) {

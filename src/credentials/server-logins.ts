@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { fileStamp } from "../config/file-stamp.ts";
-import { checkPrivate, openHome } from "../config/home.ts";
-import { createProcessLock, type ProcessLock } from "../config/process-lock.ts";
+import { checkPrivate } from "../config/home.ts";
+import { createHomeLock } from "../config/home-lock.ts";
+import type { ProcessLock } from "../config/process-lock.ts";
 import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
@@ -42,7 +43,6 @@ export interface ServerLoginsOptions {
 
 export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOptions): ServerLogins {
   const path = join(home, "mcp-logins.json");
-  const lock = createProcessLock(join(home, "mcp-logins.lock"));
   // Two homes may have servers of the same name, and the system has one keychain.
   const entryOf = (name: string) => `mcp ${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
   const write = (logins: WrittenLogins) => {
@@ -61,12 +61,7 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
   };
   return {
     path,
-    lock: {
-      run(work) {
-        openHome(home);
-        return lock.run(work);
-      },
-    },
+    lock: createHomeLock(home, "mcp-logins.lock"),
     stamp: () => fileStamp(path),
     async read(name, url) {
       const kept = readLogins(path)[name];

@@ -2,9 +2,9 @@ import { hash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { checkPrivate, openHome } from "../config/home.ts";
+import { checkPrivate } from "../config/home.ts";
+import { createHomeLock } from "../config/home-lock.ts";
 import { newKey } from "../config/key-file.ts";
-import { createProcessLock } from "../config/process-lock.ts";
 import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
@@ -96,9 +96,8 @@ async function changeKeys<T>(
   home: string,
   change: (keys: readonly GatewayKey[]) => { readonly keys: readonly GatewayKey[]; readonly result: T },
 ): Promise<T> {
-  openHome(home);
   const path = keysPath(home);
-  return createProcessLock(join(home, "keys.lock")).run(() => {
+  return createHomeLock(home, "keys.lock").run(() => {
     const { keys, result } = change(readKeys(path));
     const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys] };
     writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious: false });

@@ -1,6 +1,4 @@
-import { join } from "node:path";
-import { openHome } from "../config/home.ts";
-import { createProcessLock } from "../config/process-lock.ts";
+import { createHomeLock } from "../config/home-lock.ts";
 import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { approvalsFile, ownFile, readTree, type Tree, type UnapprovedServer } from "./server-files.ts";
@@ -50,8 +48,7 @@ export const serversIn = ({ mcpServers }: Tree): ServerEntries =>
   typeof mcpServers === "object" && mcpServers !== null ? (mcpServers as ServerEntries) : {};
 
 async function change(home: string, path: string, edit: (tree: Tree) => Tree): Promise<void> {
-  openHome(home);
-  await createProcessLock(join(home, "mcp.lock")).run(() => {
+  await createHomeLock(home, "mcp.lock").run(() => {
     writePrivate(path, `${JSON.stringify(edit(readTree(path)), null, 2)}\n`, { keepsPrevious: false });
   });
 }

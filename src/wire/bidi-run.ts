@@ -30,7 +30,7 @@ export class BidiRun implements RunStream {
       request: { origin, path, headers, isLongLived: true },
       listener,
       limits: wireLimits(limits),
-      onDrain: listener.drain && (() => listener.drain?.()),
+      onDrain: () => listener.drain?.(),
     });
   }
 

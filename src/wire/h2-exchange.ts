@@ -178,8 +178,8 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
     const stream = this.#stream;
     if (!this.#isEnded) stream?.end();
-    if (!stream?.writableFinished) {
-      stream?.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    if (stream && !stream.writableFinished) {
+      stream.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
     }
     this.#handler.end();
   }

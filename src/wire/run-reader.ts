@@ -13,7 +13,7 @@ export interface ReaderOptions {
   readonly listener: RunListener;
   readonly limits: WireLimits;
   /** The exchange takes more of the request's body again. */
-  readonly onDrain?: (() => void) | undefined;
+  readonly onDrain?: () => void;
   /** The run is over; its listener hears that next. */
   readonly onOver?: () => void;
 }

@@ -1,0 +1,14 @@
+import { join } from "node:path";
+import { openHome } from "./home.ts";
+import { createProcessLock, type ProcessLock } from "./process-lock.ts";
+
+/** A lock of this name in the home folder, which is made if need be: whoever changes a file there holds it. */
+export function createHomeLock(home: string, name: string): ProcessLock {
+  const lock = createProcessLock(join(home, name));
+  return {
+    run(work) {
+      openHome(home);
+      return lock.run(work);
+    },
+  };
+}
