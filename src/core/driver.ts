@@ -45,8 +45,8 @@ export interface AskContext extends RunContext {
 }
 
 /**
- * One live answer: batches of events, at least one event each. The first event of an event-loop turn comes at once,
- * the rest gathered to its end, so that every hop and every write is paid per batch and not per token.
+ * One live answer: batches of events, at least one event each. What comes in one turn of the event loop is one batch, so
+ * that every hop and every write is paid per batch and not per token.
  *
  * Leaving the loop early cancels it. After `done` with `tool-calls` it waits: {@link answer} makes it go on, and the
  * loop is entered again.

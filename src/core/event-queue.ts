@@ -10,8 +10,8 @@ export interface EventQueueOptions {
 }
 
 /**
- * Between a driver that pushes and a face that pulls. The first event of an event-loop turn is handed on at once, the
- * others wait for the end of that turn and go together (see bench/README.md for what that buys).
+ * Between a driver that pushes and a face that pulls. What is pushed in one turn of the event loop is handed on
+ * together, at the end of that turn (see bench/README.md for what that buys).
  */
 export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   readonly #options: EventQueueOptions;
@@ -19,7 +19,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   #batch: TurnEvent[] = [];
   #size = 0;
   #isFull = false;
-  /** Something was handed on in this turn of the loop: what follows waits for its end. */
+  /** There is something for the reader at the end of this turn of the loop. */
   #isGathering = false;
   #end: { readonly error: unknown } | "proper" | undefined;
   #reader:
@@ -39,7 +39,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
       this.#isFull = true;
       this.#options.onPressure(true);
     }
-    if (this.#reader && !this.#isGathering) this.#handOn();
+    if (this.#reader) this.#gather();
   }
 
   /** No more events in this loop; it may be entered again later. */
@@ -61,7 +61,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
       next: () =>
         new Promise((resolve, reject) => {
           this.#reader = { resolve, reject };
-          if (this.#end || !this.#isGathering) this.#handOn();
+          if (!this.#isGathering) this.#handOn();
         }),
       return: () => {
         if (!this.#end) this.#options.onLeave();
@@ -72,7 +72,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
 
   #finish(end: { readonly error: unknown } | "proper"): void {
     this.#end ??= end;
-    if (this.#reader) this.#handOn();
+    if (this.#reader) this.#gather();
   }
 
   #handOn(): void {
@@ -83,7 +83,6 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
       this.#reader = undefined;
       this.#batch = [];
       this.#size = 0;
-      this.#gather();
       reader.resolve({ done: false, value: batch });
       if (this.#isFull) {
         this.#isFull = false;
@@ -102,7 +101,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
     // Not a microtask: Node drains those after every single read of a socket, so they would gather nothing.
     setImmediate(() => {
       this.#isGathering = false;
-      if (this.#reader) this.#handOn();
+      this.#handOn();
     });
   }
 }

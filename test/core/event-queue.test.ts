@@ -25,18 +25,19 @@ function readAll(queue: EventQueue) {
 }
 
 describe("batches", () => {
-  it("the first event at once, the others of the turn together at its end", async () => {
+  it("the events of one turn of the loop, together at its end", async () => {
     const { queue } = aQueue();
     const { batches, end } = readAll(queue);
     queue.push(text("1"));
     await Promise.resolve();
-    expect(batches).toEqual([[text("1")]]);
     queue.push(text("2"));
-    queue.push(text("3"));
     await Promise.resolve();
-    expect(batches).toHaveLength(1);
+    expect(batches).toEqual([]);
     await nextTurn();
-    expect(batches).toEqual([[text("1")], [text("2"), text("3")]]);
+    expect(batches).toEqual([[text("1"), text("2")]]);
+    queue.push(text("3"));
+    await nextTurn();
+    expect(batches).toEqual([[text("1"), text("2")], [text("3")]]);
     queue.close();
     await end;
   });
@@ -66,15 +67,14 @@ describe("batches", () => {
 });
 
 describe("the end", () => {
-  it("does not wait for the end of the turn", async () => {
+  it("comes with the events of its turn", async () => {
     const { queue } = aQueue();
     const { batches, end } = readAll(queue);
     queue.push(text("1"));
-    await Promise.resolve();
-    queue.push(text("2"));
     queue.close();
+    await nextTurn();
     await end;
-    expect(batches).toEqual([[text("1")], [text("2")]]);
+    expect(batches).toEqual([[text("1")]]);
   });
 
   it("an error comes after all that came before it, and only the first counts", async () => {
