@@ -20,6 +20,7 @@ import { createPathGuard } from "./path-secret.ts";
 import { checkBind } from "./public-bind.ts";
 import { answersRoute, Questions } from "./questions.ts";
 import { Refusal } from "./refusal.ts";
+import { Roster } from "./roster.ts";
 import { createRouter, type Route } from "./route.ts";
 import { Seats } from "./seats.ts";
 
@@ -67,7 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, dialects, images, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
-  const active = new Set<Exchange>();
+  const active = new Roster<Exchange>();
   const requests = new Seats("requests", limits.requestsPerKey);
   const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
   // The bridge has its own way to ask.
@@ -88,12 +89,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const exchange = new Exchange({ request, response, redact });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
-    active.add(exchange);
+    const depart = active.join(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
     let leave = () => {};
     response.on("close", () => {
-      active.delete(exchange);
+      depart();
       leave();
       logRequest(log, exchange);
       const { usage } = exchange.notes;
@@ -155,7 +156,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** New requests of a revoked key are refused at once; those under way end with the next look. */
-function cancelRevoked(active: ReadonlySet<Exchange>, keys: KnownKeys): void {
+function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
   for (const exchange of active) {
     const { principal } = exchange;
     if (principal && isIssued(principal.id) && !keys.withId(principal.id)) exchange.cancel(revoked());

@@ -58,7 +58,8 @@ export interface HttpHandler {
 /** Node's headers, of either version, as ours. */
 export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): Readonly<Record<string, string>> {
   const plain: Record<string, string> = Object.create(null);
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name];
     if (value === undefined || name.startsWith(":")) continue;
     plain[name] = Array.isArray(value) ? value.join(", ") : String(value);
   }
