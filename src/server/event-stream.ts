@@ -1,6 +1,7 @@
 import type { Limits } from "../config/settings.ts";
 import type { StreamRenderer } from "../faces/face.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Probe } from "./watch-client.ts";
 
 type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
 
@@ -11,7 +12,7 @@ const COMMENT = ": keep-alive\n\n";
  * A streamed answer on its way out. Its headers go with the first text, or with the first comment after a silence:
  * until then nothing is committed and an error can still have a status.
  */
-export class EventStream {
+export class EventStream implements Probe {
   readonly #exchange: Exchange;
   readonly #limits: Limits;
   readonly #headers: () => Readonly<Record<string, string>>;
@@ -31,8 +32,8 @@ export class EventStream {
     this.#headers = headers;
     this.#contentType = contentType;
     this.#keepAlive = keepAlive;
-    this.#silence = setInterval(() => this.#stayAlive(), limits.keepAliveMs);
-    exchange.probe = () => this.#stayAlive();
+    this.#silence = setInterval(() => this.stayAlive(), limits.keepAliveMs);
+    exchange.probe = this;
   }
 
   get hasBegun(): boolean {
@@ -82,7 +83,8 @@ export class EventStream {
     }
   }
 
-  #stayAlive(): void {
+  /** Writes something that means nothing. */
+  stayAlive(): void {
     const { response } = this.#exchange;
     if (response.writableEnded || response.writableNeedDrain || response.destroyed) return;
     this.write(this.#keepAlive);

@@ -5,7 +5,7 @@ import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { Face } from "../faces/face.ts";
 import { Refusal } from "./refusal.ts";
-import { watchClient } from "./watch-client.ts";
+import { type Probe, watchClient } from "./watch-client.ts";
 
 /** What a request leaves behind for its log line. */
 export interface ExchangeNotes {
@@ -39,7 +39,7 @@ export class Exchange {
   /** Who asks; the gate sets it. */
   principal: Principal | undefined;
   /** How to make a dead client notice itself once the answer has begun; a stream sets it. */
-  probe: (() => void) | undefined;
+  probe: Probe | undefined;
   readonly redact: (text: string) => string;
   readonly #abort = new AbortController();
   readonly #bytesBefore: number;

@@ -16,7 +16,7 @@ const MAX_UNSENT_BYTES = 64 * 1024;
 export class H2Exchange implements HttpExchange, SessionWaiter {
   readonly #sessions: OriginSessions;
   readonly #request: HttpRequest;
-  readonly #handler: HttpHandler;
+  #handler: HttpHandler;
   #stream: ClientHttp2Stream | undefined;
   /** The body so far; undefined once the response has begun. */
   #sent: Uint8Array[] | undefined = [];
@@ -99,7 +99,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       this.#closed(session, stream, failure);
       // Node's session has its streams in a map, and the tables that such a map leaves behind keep some that are over
       // until the next full collection (bench/README.md): what was said on this one shall not hang on it.
-      stream.removeAllListeners();
+      if (this.#stream === stream) this.#handler = NOBODY;
     });
     if (this.#isPaused) stream.pause();
     this.#flush(stream);
@@ -195,6 +195,9 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#handler.fail(error, reached);
   }
 }
+
+/** Listens when there is nothing more to hear. */
+const NOBODY: HttpHandler = { head() {}, data() {}, end() {}, fail() {} };
 
 /** As HTTP/2 counts them. Node lets through 64 KiB, whatever we tell the peer. */
 function headerBytes(headers: Readonly<Record<string, string>>): number {
