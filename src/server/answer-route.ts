@@ -102,15 +102,18 @@ async function answerStream(
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
   voice.stream = stream;
   try {
+    // The last words go out with the end of the response: one write less for every answer.
+    let last = "";
     for await (const events of batches.source) {
       batches.see(events);
       const text = commentOf(events) + renderer.step(events);
-      if (text !== "" && !stream.write(text)) await stream.drained();
+      if (events.at(-1)?.type === "done") last = text;
+      else if (text !== "" && !stream.write(text)) await stream.drained();
       if (exchange.signal.aborted) break;
     }
     exchange.signal.throwIfAborted();
     batches.checkEnd();
-    stream.end();
+    stream.end(last);
   } catch (thrown) {
     if (!stream.hasBegun) throw thrown;
     const error = exchange.errorFrom(thrown);
