@@ -1,4 +1,4 @@
-/** The time as pino wants it, in ISO form. Only the milliseconds are written anew for every line of a second. */
+/** The time as a member of a JSON object, in ISO form. Only the milliseconds are written anew for every line of a second. */
 export function createLogTime(now: () => number = Date.now): () => string {
   let [second, prefix] = [Number.NaN, ""];
   return () => {

@@ -1,10 +1,13 @@
-import { type Logger, pino } from "pino";
+import { inspect } from "node:util";
 import { formatLine } from "./format-line.ts";
 import { type GatheredWriter, gatherWrites } from "./gathered-writer.ts";
 import { createLogTime } from "./log-time.ts";
 import type { Redactor } from "./redactor.ts";
 
-type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+/** The least first. */
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+type LogLevel = (typeof LEVELS)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,22 +36,28 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
     const safe = redactor.redact(escapeControls(lines));
     write(isPretty ? safe.replace(/.+\n/g, formatLine) : safe);
   });
-  const logger: Logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: createLogTime(),
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    gathered,
-  );
+  const time = createLogTime();
+  const writer = (own: LogLevel) => {
+    if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
+    return (fields: Fields, message: string) =>
+      gathered.write(`{"level":"${own}"${time()},${factsOf(fields, message)}\n`);
+  };
   return {
-    debug: (fields, message) => logger.debug(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    error: (fields, message) => logger.error(fields, message),
+    debug: writer("debug"),
+    info: writer("info"),
+    warn: writer("warn"),
+    error: writer("error"),
     flush: () => gathered.flush(),
   };
+}
+
+/** The rest of the line. Whatever it is given, a log does not fail. */
+function factsOf(fields: Fields, msg: string): string {
+  try {
+    return JSON.stringify({ ...fields, msg }).slice(1);
+  } catch {
+    return JSON.stringify({ facts: inspect(fields), msg }).slice(1);
+  }
 }
 
 /** JSON lets these stand as they are; a terminal would obey some, and others turn the text around (SEC-53). */

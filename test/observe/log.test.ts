@@ -130,3 +130,21 @@ describe("a line", () => {
     expect(writes[0]?.trim().split("\n")).toHaveLength(2);
   });
 });
+
+it("does not fail on what JSON cannot say", () => {
+  const { log, lines } = capture();
+  const circle: Record<string, unknown> = { big: 1n };
+  circle["self"] = circle;
+  log.warn(circle, "odd");
+  const { level, facts, msg } = JSON.parse(lines());
+  expect({ level, msg }).toEqual({ level: "warn", msg: "odd" });
+  expect(facts).toContain("1n");
+});
+
+it("is silent below its level", () => {
+  const { log, lines } = capture({ level: "warn" });
+  log.info({}, "no");
+  log.debug({}, "no");
+  log.warn({}, "yes");
+  expect(lines().match(/yes|no"/g)).toEqual(["yes"]);
+});
