@@ -42,35 +42,38 @@ const PATIENCE_MS = 15_000;
 export function compare<Sample>(
   bed: Testbed,
   measure: (subject: Subject) => Promise<Sample>,
+  count = ROUNDS,
 ): Promise<readonly Round<Sample>[]> {
-  return measureRounds(bed, async (round) => {
+  const both = async (round: number) => {
     const isReversed = round % 2 === 1;
     const first = await measure(isReversed ? bed.gateway : bed.floor);
     const second = await measure(isReversed ? bed.floor : bed.gateway);
     return isReversed ? { floor: second, gateway: first } : { floor: first, gateway: second };
-  });
+  };
+  return measureRounds(bed, both, count);
 }
 
 /**
- * Five rounds, after one that does not count. A round waits for the machine to be quiet, within reason; those in which
+ * Five rounds or so, after one that does not count. A round waits for the machine to be quiet, within reason; those in which
  * others were busy all the same are made up for by a few more, and the quietest are kept. What was measured has no say
  * in that.
  */
 export async function measureRounds<Sample extends object>(
   { upstream, floor, gateway }: Testbed,
   measure: (round: number) => Promise<Sample>,
+  count = ROUNDS,
 ): Promise<readonly Quiet<Sample>[]> {
   const rounds: Quiet<Sample>[] = [];
-  const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= ROUNDS;
+  const isEnough = () => rounds.filter(({ foreignLoad }) => foreignLoad <= QUIET).length >= count;
   const pids = [upstream.pid, floor.pid, gateway.pid];
   const patience = AbortSignal.timeout(PATIENCE_MS);
-  for (let round = 0; round <= ROUNDS + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
+  for (let round = 0; round <= count + MAX_EXTRA_ROUNDS && !isEnough(); round++) {
     await untilQuiet(pids, patience);
     const foreign = watchForeignLoad(pids);
     const sample = await measure(round);
     if (round > 0) rounds.push({ ...sample, foreignLoad: foreign() });
   }
-  return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, ROUNDS);
+  return rounds.toSorted((a, b) => a.foreignLoad - b.foreignLoad).slice(0, count);
 }
 
 async function untilQuiet(pids: readonly number[], patience: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 const YOUNG_BYTES = 32 * 1024 * 1024;
 
 /** How much of a half is filled before it is collected, in percent. */
-const FILLED = 25;
+const FILLED = 50;
 
 /**
  * For a process that answers many at once, and then sits in the background for days. What it buys is in bench/README.md.
