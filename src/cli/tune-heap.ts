@@ -4,9 +4,6 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 /** Both halves. */
 const YOUNG_BYTES = 32 * 1024 * 1024;
 
-/** How much of a half is filled before it is collected, in percent. */
-const FILLED = 50;
-
 /**
  * For a process that answers many at once, and then sits in the background for days. What it buys is in bench/README.md.
  *
@@ -14,22 +11,17 @@ const FILLED = 50;
  * long. Here that is what many streams make while they open; from then on every token's promise, list and event would be
  * old at birth, and keep the young ones that it points to.
  *
- * It also lets the young generation grow to 128 MB on machines that have the memory, and collects it between two turns
- * of the event loop when four fifths of it are full. What lives in there by then is copied in one pause, and none of it
- * is given back. Smaller and sooner the pauses are many and short.
+ * It also lets the young generation grow to 128 MB on machines that have the memory. What lives in there when it is full
+ * is copied in one pause, and none of it is given back. A quarter of that is as fast.
  */
 export function tuneHeap(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
-  setFlagsFromString(`--minor-gc-task-trigger=${FILLED}`);
-  // The size itself can only be said on the command line. It grows by this factor; an idle process may shrink again.
-  let factor = 2;
-  const limitGrowth = () => {
+  // Its size can only be said on the command line, but it grows only while this factor lets it.
+  const observer = new PerformanceObserver(() => {
     const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
-    const wanted = (young?.space_size ?? 0) < YOUNG_BYTES ? 2 : 1;
-    if (wanted === factor) return;
-    factor = wanted;
-    setFlagsFromString(`--semi-space-growth-factor=${factor}`);
-  };
-  limitGrowth();
-  new PerformanceObserver(limitGrowth).observe({ entryTypes: ["gc"] });
+    if ((young?.space_size ?? 0) < YOUNG_BYTES) return;
+    setFlagsFromString("--semi-space-growth-factor=1");
+    observer.disconnect();
+  });
+  observer.observe({ entryTypes: ["gc"] });
 }
