@@ -102,7 +102,7 @@ async function answerStream(
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
   voice.stream = stream;
   try {
-    // The last words go out with the end of the response: one write less for every answer.
+    // The last words go out with the end of the response.
     let last = "";
     for await (const events of batches.source) {
       batches.see(events);

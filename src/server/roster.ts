@@ -3,7 +3,7 @@
  *
  * Not a `Set`. As members come and go, V8 replaces a set's table again and again, in the old generation once it has
  * lived there; each table that is left behind keeps the members it had until the next full collection, and with a
- * request all that hangs on it. Half of all requests outlived themselves that way (bench/README.md).
+ * request all that hangs on it: a fifth of what survived a scavenge under short requests (bench/README.md).
  */
 export class Roster<Member extends object> {
   readonly #members: { readonly member: Member; place: number }[] = [];

@@ -97,8 +97,8 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     });
     stream.on("close", () => {
       this.#closed(session, stream, failure);
-      // Node's session has its streams in a map, and the tables that such a map leaves behind keep some that are over
-      // until the next full collection (bench/README.md): what was said on this one shall not hang on it.
+      // A stream of Node's outlives its end until the next full collection (bench/README.md): what was said on this one
+      // shall not hang on it.
       if (this.#stream === stream) this.#handler = NOBODY;
     });
     if (this.#isPaused) stream.pause();
