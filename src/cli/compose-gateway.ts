@@ -75,7 +75,7 @@ export interface ComposeOptions {
  * What a paused HTTP/2 stream gathers beside its window, in pieces of a few bytes that weigh ten times as much. Node's
  * own 64 KiB would make a reader that has stalled cost a megabyte; it has no setting for these streams alone.
  */
-const PAUSED_STREAM_BYTES = 16 * 1024;
+const PAUSED_STREAM_BYTES = 4 * 1024;
 
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {

@@ -1,7 +1,7 @@
 import type { TurnEvent } from "./events.ts";
 
 export interface EventQueueOptions {
-  /** Called with true when too much waits for the reader, with false when it has caught up. */
+  /** Called with true when too much waits for the reader, with false when it has caught up and wants more. */
   readonly onPressure: (isFull: boolean) => void;
   /** The reader has left the loop before the end. */
   readonly onLeave: () => void;
@@ -61,9 +61,11 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
       next: () =>
         new Promise((resolve, reject) => {
           this.#reader = { resolve, reject };
+          if (this.#size === 0) this.#relieve();
           if (!this.#isGathering) this.#handOn();
         }),
       return: () => {
+        this.#relieve();
         if (!this.#end) this.#options.onLeave();
         return Promise.resolve({ done: true, value: undefined });
       },
@@ -84,15 +86,18 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
       this.#batch = [];
       this.#size = 0;
       reader.resolve({ done: false, value: batch });
-      if (this.#isFull) {
-        this.#isFull = false;
-        this.#options.onPressure(false);
-      }
     } else if (this.#end) {
       this.#reader = undefined;
       if (this.#end === "proper") reader.resolve({ done: true, value: undefined });
       else reader.reject(this.#end.error);
     }
+  }
+
+  /** Not when a batch is handed on: a reader that does not come back for the next one is still busy with it. */
+  #relieve(): void {
+    if (!this.#isFull) return;
+    this.#isFull = false;
+    this.#options.onPressure(false);
   }
 
   #gather(): void {

@@ -120,3 +120,22 @@ it("tells of pressure when much waits, and when it is gone", async () => {
   await gather(queue);
   expect(pressure).toEqual([true, false]);
 });
+
+it("the pressure stays while the reader is busy with what it was given", async () => {
+  const { queue, pressure } = aQueue(1000);
+  const reader = queue[Symbol.asyncIterator]();
+  queue.push(text("long".repeat(250)));
+  await reader.next();
+  expect(pressure).toEqual([true]);
+  const next = reader.next();
+  expect(pressure).toEqual([true, false]);
+  queue.close();
+  await next;
+});
+
+it("a reader that leaves takes the pressure with it", async () => {
+  const { queue, pressure } = aQueue(1000);
+  queue.push(text("long".repeat(250)));
+  for await (const _ of queue) break;
+  expect(pressure).toEqual([true, false]);
+});
