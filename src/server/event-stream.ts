@@ -1,5 +1,6 @@
 import type { Limits } from "../config/settings.ts";
 import type { StreamRenderer } from "../faces/face.ts";
+import { endBody, isBehind, writeChunk } from "./chunked-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Probe } from "./watch-client.ts";
 
@@ -42,26 +43,30 @@ export class EventStream implements Probe {
 
   /** False when the reader is behind: wait for {@link drained} before there is more. */
   write(text: string): boolean {
-    if (!this.hasBegun) this.#begin();
     this.#silence.refresh();
-    return this.#exchange.response.write(text);
+    const { response } = this.#exchange;
+    if (this.hasBegun) return writeChunk(response, text);
+    this.#begin();
+    return response.write(text);
   }
 
   /** Resolves when the reader has caught up or is gone; one that takes nothing for too long is dropped. */
   drained(): Promise<void> {
     const { response, request } = this.#exchange;
+    const { socket } = request;
     return new Promise((resolve) => {
-      if (response.destroyed || !response.writableNeedDrain) {
+      if (response.destroyed || !isBehind(response)) {
         resolve();
         return;
       }
       // A socket that times out is destroyed; bytes that leave it begin the time anew.
-      request.socket.setTimeout(this.#limits.stalledReaderMs);
+      socket.setTimeout(this.#limits.stalledReaderMs);
       const goOn = () => {
-        request.socket.setTimeout(0);
+        socket.setTimeout(0).off("drain", goOn);
         response.off("drain", goOn).off("close", goOn);
         resolve();
       };
+      socket.on("drain", goOn);
       response.on("drain", goOn).on("close", goOn);
     });
   }
@@ -73,20 +78,21 @@ export class EventStream implements Probe {
 
   end(text = ""): void {
     this.stop();
-    if (this.#exchange.response.destroyed) return;
-    if (!this.hasBegun) this.#begin();
-    if (text === "") this.#exchange.response.end();
-    else this.#exchange.response.end(text);
-    // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
-    if (this.#exchange.response.writableLength > 0) {
-      this.#exchange.request.socket.setTimeout(this.#limits.stalledReaderMs);
+    const { response, request } = this.#exchange;
+    if (response.destroyed) return;
+    if (this.hasBegun) endBody(response, text);
+    else {
+      this.#begin();
+      response.end(text);
     }
+    // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
+    if (response.writableLength > 0) request.socket.setTimeout(this.#limits.stalledReaderMs);
   }
 
   /** Writes something that means nothing. */
   stayAlive(): void {
     const { response } = this.#exchange;
-    if (response.writableEnded || response.writableNeedDrain || response.destroyed) return;
+    if (response.writableEnded || response.destroyed || isBehind(response)) return;
     this.write(this.#keepAlive);
   }
 
