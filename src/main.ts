@@ -16,6 +16,7 @@ import { modelsCommand } from "./cli/models.ts";
 import { reportError } from "./cli/report-error.ts";
 import { serveCommand } from "./cli/serve.ts";
 import { simCommand } from "./cli/sim.ts";
+import { tuneHeap } from "./cli/tune-heap.ts";
 import { version } from "./cli/version.ts";
 import { whoamiCommand } from "./cli/whoami.ts";
 
@@ -42,6 +43,7 @@ const COMMANDS = [
 
 /** The command line. One file a command in `cli/`; their bodies are loaded when they run. */
 export async function main(argv: readonly string[]): Promise<void> {
+  tuneHeap();
   // Whoever reads our output may stop reading: that ends no gateway, and is no error of ours.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // What nobody caught would be printed as it is, with whatever stands in it.

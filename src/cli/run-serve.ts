@@ -4,7 +4,6 @@ import type { Log } from "../observe/log.ts";
 import { openGateway, type RunningGateway } from "./open-gateway.ts";
 import { redirectConsole } from "./redirect-console.ts";
 import { nextSignal } from "./shutdown.ts";
-import { tuneHeap } from "./tune-heap.ts";
 
 export interface ServeFlags {
   readonly demo: boolean;
@@ -21,7 +20,6 @@ const CRASH_DRAIN_MS = 5000;
 /** Starts the gateway, says where it listens, and runs until it is told to stop. */
 export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
   const signal = nextSignal();
-  tuneHeap();
   const loaded = loadConfig({ flags: settings, environment: process.env });
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
   const { url, port, log, bridgeUrl } = gateway;
