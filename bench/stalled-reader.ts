@@ -9,7 +9,7 @@ const STALLED = 16;
 const NEIGHBOURS = 50;
 const NEIGHBOUR_PLAN = { tokens: 40, rate: 25 };
 const WARM_UP_PLAN = { tokens: 10_000 };
-const SETTLE_MS = 1000;
+const SETTLE_MS = 500;
 const GRACE_MS = 5;
 const MiB = 1024 * 1024;
 
@@ -67,14 +67,24 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
         return connection;
       }),
     );
-    await sleep(SETTLE_MS);
+    const pulledTokens = await settled(upstream, ids);
     const meanwhileMs = await measureNeighbours(gateway);
     const bytes = ((await heldBytes(gateway)) - before) / STALLED;
-    const { sent } = await upstream.report();
     for (const connection of stalled) connection.destroy();
-    return { bytes, pulledTokens: median(ids.map((id) => sent[id] ?? 0)), beforeMs, meanwhileMs };
+    return { bytes, pulledTokens, beforeMs, meanwhileMs };
   } finally {
     await gateway.stop();
+  }
+}
+
+/** Waits until they are sent nothing any more: before they hold all they can, they do not stall. Says how much it was. */
+async function settled(upstream: Upstream, ids: readonly number[]): Promise<number> {
+  for (let before = Number.NaN; ; ) {
+    await sleep(SETTLE_MS);
+    const { sent } = await upstream.report();
+    const now = median(ids.map((id) => sent[id] ?? 0));
+    if (now === before) return now;
+    before = now;
   }
 }
 
