@@ -18,7 +18,7 @@ const MAX_PIECES = 256;
  * copied in one pause, so a larger one makes some tokens late; a smaller one makes more of what is on its way to a reader
  * old before it is there.
  *
- * To be called before much is loaded: to load us makes it grow to 16 MB already, and what has grown stays as it is.
+ * To be called before much is loaded: what has grown further by then is not made smaller here.
  */
 export function tuneHeap(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");

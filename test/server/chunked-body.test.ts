@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { ControlledAnswer } from "./support/controlled-engine.ts";
 import { chatBody, KEY, startTestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 
@@ -38,15 +39,20 @@ const textOf = (body: string): string =>
     .map((event) => JSON.parse(event.slice("data: ".length)).choices[0]?.delta.content ?? "")
     .join("");
 
-it("every chunk is as long as it says, in bytes", async () => {
-  const gateway = await startTestGateway();
-  const connection = new RawConnection(gateway.port).send(ask("1.1"));
-  const answer = await gateway.engine.next();
+/** Each in a chunk of its own, and the end. */
+async function sayWords(answer: ControlledAnswer, connection: RawConnection): Promise<void> {
   for (const [index, word] of WORDS.entries()) {
     answer.say(word);
     await connection.until("data: {", index + 2);
   }
   answer.finish();
+}
+
+it("every chunk is as long as it says, in bytes", async () => {
+  const gateway = await startTestGateway();
+  const connection = new RawConnection(gateway.port).send(ask("1.1"));
+  const answer = await gateway.engine.next();
+  await sayWords(answer, connection);
   await connection.until("\r\n0\r\n\r\n");
   const { body, rest } = takeResponse(Buffer.from(connection.received));
   expect([textOf(body), rest.length]).toEqual([WORDS.join(""), 0]);
@@ -58,11 +64,7 @@ it("a client of HTTP/1.0 gets no chunks", async () => {
   const gateway = await startTestGateway();
   const connection = new RawConnection(gateway.port).send(ask("1.0"));
   const answer = await gateway.engine.next();
-  for (const [index, word] of WORDS.entries()) {
-    answer.say(word);
-    await connection.until("data: {", index + 2);
-  }
-  answer.finish();
+  await sayWords(answer, connection);
   const [, body = ""] = (await connection.closed()).split(/\r\n\r\n(.*)/s);
   expect(body).toMatch(/^data: \{.*data: \[DONE\]\n\n$/s);
   expect(body).not.toContain("\r\n");
