@@ -1,8 +1,7 @@
 /** The time as a member of a JSON object, in ISO form. Only the milliseconds are written anew for every line of a second. */
-export function createLogTime(now: () => number = Date.now): () => string {
+export function createLogTime(): (time: number) => string {
   let [second, prefix] = [Number.NaN, ""];
-  return () => {
-    const time = now();
+  return (time) => {
     const current = Math.floor(time / 1000);
     if (current !== second) {
       second = current;

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { formatLine } from "./format-line.ts";
-import { type GatheredWriter, gatherWrites } from "./gathered-writer.ts";
 import { createLogTime } from "./log-time.ts";
+import { putOff } from "./put-off.ts";
 import type { Redactor } from "./redactor.ts";
 
 /** The least first. */
@@ -11,43 +11,56 @@ type LogLevel = (typeof LEVELS)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Facts first, then what they are about. Never prompt text, never an answer. */
+/**
+ * Facts first, then what they are about. Never prompt text, never an answer. The facts are read when the line is written,
+ * a moment later: they are the log's from now on.
+ */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
   warn(fields: Fields, message: string): void;
   error(fields: Fields, message: string): void;
-  /** Writes what is still gathered, at once. */
+  /** Writes at once what still waits. */
   flush(): void;
 }
 
 export interface LogOptions {
   readonly level: LogLevel;
   readonly redactor: Redactor;
-  /** Where the lines go; writes of one turn of the event loop come as one. */
+  /** Where the lines go; those of a short time come as one. */
   readonly write: (text: string) => void;
   /** Short lines for a person instead of JSON. */
   readonly isPretty: boolean;
 }
 
+interface Line {
+  readonly own: LogLevel;
+  readonly time: number;
+  readonly fields: Fields;
+  readonly message: string;
+}
+
 /** The one sink of log text: all of it passes the redactor here, in whole lines, as it will be written. */
 export function createLog({ level, redactor, write, isPretty }: LogOptions): Log {
-  const gathered: GatheredWriter = gatherWrites((lines) => {
-    const safe = redactor.redact(escapeControls(lines));
+  const timeOf = createLogTime();
+  const lines = putOff<Line>((entries) => {
+    let text = "";
+    for (const { own, time, fields, message } of entries) {
+      text += `{"level":"${own}"${timeOf(time)},${factsOf(fields, message)}\n`;
+    }
+    const safe = redactor.redact(escapeControls(text));
     write(isPretty ? safe.replace(/.+\n/g, formatLine) : safe);
   });
-  const time = createLogTime();
   const writer = (own: LogLevel) => {
     if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
-    return (fields: Fields, message: string) =>
-      gathered.write(`{"level":"${own}"${time()},${factsOf(fields, message)}\n`);
+    return (fields: Fields, message: string) => lines.add({ own, time: Date.now(), fields, message });
   };
   return {
     debug: writer("debug"),
     info: writer("info"),
     warn: writer("warn"),
     error: writer("error"),
-    flush: () => gathered.flush(),
+    flush: () => lines.flush(),
   };
 }
 

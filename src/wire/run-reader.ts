@@ -22,7 +22,7 @@ export interface ReaderOptions {
  * The receiving half of a run, on whatever transport: the response and its time limits, until the listener has heard
  * `done`. It opens the exchange, and it alone decides that the run is over.
  *
- *     waiting ──200──▶ reading ──end frame──▶ over (the exchange lingers until the peer closes it)
+ *     waiting ──200──▶ reading ──end frame──▶ over ──▶ closed (the exchange lingers until the peer closes it)
  *        │                │ anything else
  *        │ other status   ▼
  *        └─▶ refused ──▶ over (the exchange is aborted)
@@ -34,7 +34,8 @@ export class RunReader implements HttpHandler, MessageSink {
     | { readonly at: "waiting" }
     | { readonly at: "refused"; readonly head: ResponseHead; readonly body: BodyCollector }
     | { readonly at: "reading"; readonly messages: MessageStream }
-    | { readonly at: "over" } = { at: "waiting" };
+    | { readonly at: "over" }
+    | { readonly at: "closed" } = { at: "waiting" };
   #isPaused = false;
   #timer: NodeJS.Timeout;
 
@@ -47,7 +48,7 @@ export class RunReader implements HttpHandler, MessageSink {
   }
 
   get isOver(): boolean {
-    return this.#state.at === "over";
+    return this.#state.at === "over" || this.#state.at === "closed";
   }
 
   pause(): void {
@@ -118,7 +119,7 @@ export class RunReader implements HttpHandler, MessageSink {
     const state = this.#state;
     if (state.at === "reading") state.messages.finish();
     else if (state.at === "refused") this.#refuse(state.head, state.body);
-    else clearTimeout(this.#timer);
+    else this.#close();
   }
 
   fail(error: ExcursorError, reached: boolean): void {
@@ -126,7 +127,7 @@ export class RunReader implements HttpHandler, MessageSink {
     if (state.at === "reading") state.messages.fail(error);
     else if (state.at === "refused") this.#refuse(state.head, state.body);
     else if (state.at === "waiting") this.close(error, reached);
-    else clearTimeout(this.#timer);
+    else this.#close();
   }
 
   broken(error: ExcursorError): void {
@@ -147,7 +148,16 @@ export class RunReader implements HttpHandler, MessageSink {
     exchange.end();
     exchange.resume();
     this.#finish(error, { metadata, reached: true });
-    this.#timer = this.#after(this.#options.limits.lingerMs, () => exchange.abort());
+    // Most close it with the same words, and need no timer.
+    setImmediate(() => {
+      if (this.#state.at === "closed") return;
+      this.#timer = this.#after(this.#options.limits.lingerMs, () => exchange.abort());
+    });
+  }
+
+  #close(): void {
+    this.#state = { at: "closed" };
+    clearTimeout(this.#timer);
   }
 
   #finish(error: ExcursorError | undefined, end: RunEnd): void {

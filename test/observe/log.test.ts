@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createLog, type LogOptions } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
@@ -11,6 +11,8 @@ const LIVE = {
   odd: 'quote"back\\slash/and ümlaut?&=',
   jwt: JWT,
 };
+
+afterEach(() => vi.useRealTimers());
 
 function capture(options: Partial<LogOptions> = {}) {
   const redactor = createRedactor();
@@ -119,15 +121,35 @@ describe("a line", () => {
     expect(lines()).not.toContain("quiet");
   });
 
-  it("goes out with the others of its turn", async () => {
+  it("goes out with the others of a moment, and says when it was written down", () => {
+    vi.useFakeTimers({ now: 1_794_916_800_042 });
     const writes: string[] = [];
     const { log } = capture({ write: (text) => writes.push(text) });
     log.info({}, "one");
+    vi.advanceTimersByTime(7);
     log.info({}, "two");
     expect(writes).toEqual([]);
-    await new Promise(setImmediate);
+    vi.advanceTimersByTime(100);
     expect(writes).toHaveLength(1);
-    expect(writes[0]?.trim().split("\n")).toHaveLength(2);
+    const times = writes[0]
+      ?.trim()
+      .split("\n")
+      .map((line) => Date.parse(JSON.parse(line).time));
+    expect(times).toEqual([1_794_916_800_042, 1_794_916_800_049]);
+    log.info({}, "three");
+    vi.advanceTimersByTime(100);
+    expect(writes).toHaveLength(2);
+  });
+
+  it("does not wait where many do", () => {
+    vi.useFakeTimers();
+    let lines = 0;
+    const { log } = capture({ write: (text) => (lines += text.trim().split("\n").length) });
+    for (let count = 0; count < 2500; count++) log.info({ count }, "many");
+    expect(lines).toBeGreaterThanOrEqual(2000);
+    log.flush();
+    expect(lines).toBe(2500);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 

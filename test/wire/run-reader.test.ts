@@ -17,6 +17,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const endOfTurn = () => vi.advanceTimersByTime(0);
+
 /** A reader on a transport that is the test itself. */
 function setUp() {
   const exchange = { write: vi.fn(), end: vi.fn(), pause: vi.fn(), resume: vi.fn(), abort: vi.fn() };
@@ -75,6 +77,21 @@ describe("REL-15: time", () => {
     expect(outcome()).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(outcome()).toEqual(["idle_timeout"]);
+  });
+
+  test.each([
+    ["in the same turn", () => {}, 0],
+    ["a second later", () => vi.advanceTimersByTime(1000), 0],
+    ["not in time", () => vi.advanceTimersByTime(2000), 1],
+  ])("2 s for the peer to close after its end frame: %s", (_, wait, aborts) => {
+    const { peer, exchange, outcome } = setUp();
+    peer.head(OK);
+    peer.data(END);
+    wait();
+    peer.end();
+    vi.advanceTimersByTime(10_000);
+    expect(exchange.abort).toHaveBeenCalledTimes(aborts);
+    expect(outcome()).toEqual(["ok"]);
   });
 
   test("paused before the headers: these still have to come in time", () => {
@@ -138,6 +155,7 @@ describe("order", () => {
     reader.pause();
     reader.resume();
     expect(outcome()).toEqual(["ok"]);
+    endOfTurn();
   });
 
   test("a listener that throws fails its run with what it threw", () => {

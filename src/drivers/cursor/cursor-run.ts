@@ -330,7 +330,10 @@ export class CursorRun implements Run {
     }
     this.#queue.push({ type: "done", reason: "stop" });
     this.#queue.close();
-    this.#timer = setTimeout(() => this.#conclude(), LAST_CHECKPOINT_MS);
+    // Most backends have ended the stream by then, and need no timer.
+    setImmediate(() => {
+      if (this.#phase === "finished") this.#timer = setTimeout(() => this.#conclude(), LAST_CHECKPOINT_MS);
+    });
   }
 
   /** Keeps the checkpoint under the history that the client will send back, and lets go of the stream. */
