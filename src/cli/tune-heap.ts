@@ -2,7 +2,7 @@ import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /** What fits into the young generation before it is collected. */
-const YOUNG_BYTES = 16 * 1024 * 1024;
+const YOUNG_BYTES = 8 * 1024 * 1024;
 
 /** Of 64 KiB each; some twenty of them make it grow. */
 const MAX_PIECES = 256;

@@ -1,5 +1,5 @@
 /** How long something may wait, and how much of it. */
-const DELAY_MS = 50;
+const DELAY_MS = 200;
 const MAX_WAITING = 1000;
 
 export interface PutOff<Item> {

@@ -17,12 +17,14 @@ export function writeChunk(response: ServerResponse, text: string): boolean {
 /** The last words of a body, in one write with its end. */
 export function endBody(response: ServerResponse, text: string): void {
   const socket = text === "" ? undefined : plainSocket(response);
-  if (socket) {
-    // The end of a response takes this back.
-    socket.cork();
-    send(socket, text);
-    response.end();
-  } else response.end(text);
+  if (!socket) {
+    response.end(text);
+    return;
+  }
+  send(socket, text, LAST_CHUNK);
+  // Or Node would write the last chunk as well.
+  response.chunkedEncoding = false;
+  response.end();
 }
 
 /** Whether there is something that the reader has yet to take; its `drain` comes from the socket or the response. */
@@ -30,11 +32,13 @@ export function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || response.socket?.writableNeedDrain === true;
 }
 
-function send(socket: Socket, text: string): boolean {
+const LAST_CHUNK = "0\r\n\r\n";
+
+function send(socket: Socket, text: string, next = ""): boolean {
   const bytes = Buffer.byteLength(text);
   // What is a byte a letter anyway is cheaper so: Node need not make room for three.
   const encoding = bytes === text.length ? "latin1" : "utf8";
-  return socket.write(`${bytes.toString(16)}\r\n${text}\r\n`, encoding);
+  return socket.write(`${bytes.toString(16)}\r\n${text}\r\n${next}`, encoding);
 }
 
 /** Where what follows on the wire is the next chunk of this response: nothing of it waits inside Node. */

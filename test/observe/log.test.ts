@@ -129,7 +129,7 @@ describe("a line", () => {
     vi.advanceTimersByTime(7);
     log.info({}, "two");
     expect(writes).toEqual([]);
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(250);
     expect(writes).toHaveLength(1);
     const times = writes[0]
       ?.trim()
@@ -137,7 +137,7 @@ describe("a line", () => {
       .map((line) => Date.parse(JSON.parse(line).time));
     expect(times).toEqual([1_794_916_800_042, 1_794_916_800_049]);
     log.info({}, "three");
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(250);
     expect(writes).toHaveLength(2);
   });
 
