@@ -33,8 +33,16 @@ const hasImages = ({ messages }: Turn): boolean =>
 
 /** Where the turn after this one begins; undefined if it is the last. */
 function nextTurn(messages: readonly Message[], start: number): number | undefined {
-  const next = messages.findIndex((message, index) => index > start && message.role === "user");
+  const next = messages.findIndex(
+    (message, index) => index > start && message.role === "user" && !bringsResults(messages, index),
+  );
   return next < 0 ? undefined : next;
+}
+
+/** Some clients put a word of the user's between a call and its result: such a word begins no turn. */
+function bringsResults(messages: readonly Message[], start: number): boolean {
+  const next = messages.slice(start).find(({ role }) => role !== "user");
+  return next?.role === "tool";
 }
 
 function tooLong(tokens: number, { contextTokens, displayId }: ResolvedModel, policy: "refuse" | "trim") {

@@ -3,7 +3,7 @@ import type { AssistantPart, Message, ToolCallPart } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
-import { type Content, loadParts } from "./parts.ts";
+import { type Content, isImage, loadParts } from "./parts.ts";
 import { type ReturnContext, readReturnedField, readReturnedText } from "./returned-thinking.ts";
 import type { ChatMessage } from "./schema.ts";
 
@@ -40,7 +40,7 @@ export function countImages(messages: readonly ChatMessage[]): number {
   let count = 0;
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue;
-    for (const part of content) if (part.type === "image_url") count++;
+    for (const part of content) if (isImage(part)) count++;
   }
   return count;
 }

@@ -40,10 +40,16 @@ async function loadPart(part: ChatPart, field: string, images: ImageLoader): Pro
     case "file": {
       const { filename, file_data } = part.file;
       const where = `${field}.file.file_data`;
-      if (/^data:image\//i.test(file_data)) return loadImage(file_data, where, images);
+      if (isImageFile(part)) return loadImage(file_data, where, images);
       return readFile(filename || "file", file_data, where);
     }
     default:
       return part satisfies never;
   }
 }
+
+/** Whether it is one for the model's eyes, whatever it is sent as. */
+export const isImage = (part: ChatPart | { readonly type: "refusal" }): boolean =>
+  part.type === "image_url" || (part.type === "file" && isImageFile(part));
+
+const isImageFile = ({ file }: Extract<ChatPart, { type: "file" }>): boolean => /^data:image\//i.test(file.file_data);

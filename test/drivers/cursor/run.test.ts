@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AccessTokens } from "../../../src/core/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
+import type { Message } from "../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { issueTokens } from "../../../src/sim/accounts.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
@@ -283,6 +284,17 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     expect((await read(open(driver, turn))).text).toBe("user: short\nassistant: c");
     const tooLong = await read(open(driver, aTurn([user("short"), assistant("c"), user("x".repeat(1000))])));
     expect(tooLong.error).toMatchObject({ kind: "context-overflow", hint: expect.not.stringContaining("trim") });
+  });
+
+  it("never parts a tool call from its result, not even where a word stands between them", async () => {
+    const { driver } = await setUpDriver(transport, { context: "trim" }, {}, { contextTokens: 120 });
+    const call: Message = { role: "assistant", content: [{ type: "tool-call", id: "c1", name: "look", args: {} }] };
+    const result: Message = { role: "tool", callId: "c1", content: [{ type: "text", text: "seen" }], isError: false };
+    const ask = user("@sim say {{history}}");
+    const turn = (first: Message) => aTurn([first, call, user("hurry"), result, assistant("done"), ask]);
+    expect((await read(open(driver, turn(user("short"))))).text).toContain("seen");
+    const { text } = await read(open(driver, turn(user("a".repeat(800)))));
+    expect(text).toBe("");
   });
 
   it("what was trimmed for one model is not lost to another", async () => {

@@ -3,6 +3,7 @@ import type { Message, Turn } from "../../../src/core/turn.ts";
 import { aFace, aRequest, context, parse, refusal } from "./support/requests.ts";
 
 const text = (value: string) => ({ type: "text", text: value }) as const;
+const IMAGE_FILE = { type: "file", file: { filename: "a.png", file_data: "data:image/png;base64,AA==" } };
 const image = (url: string) => ({ type: "image", mediaType: "image/png", data: Buffer.from(url) });
 const call = (id: string, args = "{}") => ({ id, type: "function", function: { name: "t", arguments: args } });
 
@@ -479,6 +480,7 @@ describe("what is wrong is named", () => {
     ["messages", { messages: Array(4).fill({ role: "user", content: "a" }) }],
     ["tools", { tools: Array(4).fill({ type: "function", function: { name: "a" } }) }],
     ["messages", { messages: [{ role: "user", content: Array(4).fill({ type: "image_url", image_url: "u" }) }] }],
+    ["messages", { messages: [{ role: "user", content: Array(4).fill(IMAGE_FILE) }] }],
   ])("too many %s", async (field, over) => {
     const options = { limits: { maxMessages: 3, maxTools: 3, maxImages: 3 } };
     const error = await refusal(aRequest(over), options);
