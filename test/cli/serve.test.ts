@@ -224,11 +224,12 @@ describe("the file", () => {
   it("gives what neither flags nor environment say", async () => {
     const settings = { port: 0, key: KEY, models: { mine: "auto" }, logLevel: "warn" };
     writeFileSync(join(home, "config.json"), JSON.stringify(settings), { mode: 0o600 });
-    const { firstLine, output } = run(["serve", "--demo"]);
+    const { child, firstLine, exited } = run(["serve", "--demo"]);
     const url = (await firstLine()).slice(6);
     expect((await ask(url, "@sim say hello", { model: "mine" })).status).toBe(200);
     const models = await fetch(`${url}/v1/models/mine`, { headers: { "x-api-key": KEY } });
     expect(await models.json()).toMatchObject({ id: "auto" });
-    expect(output.stderr).not.toContain('"msg":"request"');
+    child.kill("SIGTERM");
+    expect((await exited).stderr).not.toContain('"msg":"request"');
   });
 });

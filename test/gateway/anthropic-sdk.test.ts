@@ -144,7 +144,7 @@ describe("Anthropic's own client through the gateway", () => {
     });
     const last = await runner;
     expect(last.content).toEqual([{ type: "text", text: "saw a saw b stream" }]);
-    expect(log()).toContain("thread_unsupported_request");
+    await expect.poll(log).toContain("thread_unsupported_request");
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
   });
 

@@ -228,12 +228,15 @@ describe("the servers' file, while the gateway runs", { timeout: 60_000 }, () =>
     writeFileSync(browser, `#!${process.execPath}\nfetch(process.argv[2]);\n`, { mode: 0o700 });
     const { client, log } = await stage.start("--tools", "hub");
     expect(await answer(client, "safe")).not.toContain("got {}");
-    expect(log()).toContain("needs sign-in: excursor mcp login safe");
+    await expect.poll(log).toContain("needs sign-in: excursor mcp login safe");
     expect(new Set(safe.pathsAsked())).toEqual(new Set(["/mcp"]));
 
     const environment = { EXCURSOR_HOME: stage.home, BROWSER: browser };
     expect((await excursor(["mcp", "login", "safe"], { environment }).exited).code).toBe(0);
     await vi.waitFor(async () => expect(await answer(client, "safe")).toBe("got {}"), 20_000);
+    const { length } = log();
+    await answer(client, "safe");
+    await expect.poll(() => log().length).toBeGreaterThan(length);
     expect(log()).not.toMatch(/access-|refresh-|secret-/);
   });
 });

@@ -52,6 +52,6 @@ describe("runs that wait", () => {
     if (!message) throw new Error("no answer");
     const { said } = await converse(client, [...opening, message, ...answersTo(message)]);
     expect(said.at(-1)).toBe("saw secret-argument fresh");
-    expect(ledgerOf(log())).toEqual(["asked", `lost ${reason}`, `replayed ${reason}`]);
+    await expect.poll(() => ledgerOf(log())).toEqual(["asked", `lost ${reason}`, `replayed ${reason}`]);
   });
 });

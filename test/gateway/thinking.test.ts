@@ -315,6 +315,7 @@ describe("what goes wrong", () => {
       code: "upstream_key_refused",
       message: expect.stringContaining("refuses the key"),
     });
+    await expect.poll(gateway.log).toContain("upstream_key_refused");
     expect(gateway.log()).not.toContain("wrong");
   });
 

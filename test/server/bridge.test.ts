@@ -133,7 +133,7 @@ describe("the bridge", () => {
       sessionId: init["sessionId"],
     });
     await post("/acp/log", { level: "warn", message: "from the page" });
-    expect(logged.join("")).toContain("from the page");
+    await expect.poll(() => logged.join("")).toContain("from the page");
   });
 
   it("lets the user answer a permission request", async () => {
