@@ -23,7 +23,7 @@ describe("runs that wait", () => {
     relay.stallStreams();
     const { said } = await converse(client, followUp);
     expect(said).toEqual(["saw a fresh"]);
-    expect(log()).toMatch(/"event":"replayed","reason":"stalled"/);
+    await expect.poll(log).toMatch(/"event":"replayed","reason":"stalled"/);
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
