@@ -218,6 +218,29 @@ describe("excursor serve", () => {
     const key = readFileSync(join(home, "key"), "utf8").trim();
     expect((await ask(url, "hello", { key })).status).toBe(200);
   });
+
+  it.each([
+    ["127.0.0.1", [], "not one of the public internet"],
+    ["0.0.0.0", [], "not fetched here"],
+    ["0.0.0.0", ["--images", "fetch"], "not one of the public internet"],
+    ["127.0.0.1", ["--images", "data"], "not fetched here"],
+  ])("SEC-33: an image by its address, on %s %s: %s", async (host, args, message) => {
+    const { firstLine } = run(["serve", "--demo", "--host", host, "--port", "0", ...args]);
+    const url = (await firstLine()).slice(6).replace("0.0.0.0", "127.0.0.1");
+    const key = readFileSync(join(home, "key"), "utf8").trim();
+    const image = { type: "image_url", image_url: { url: "https://127.0.0.1/a.png" } };
+    const response = await ask(url, "", { key, messages: [{ role: "user", content: [image] }] });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          code: "image_url_forbidden",
+          param: "messages[0].content[0].image_url.url",
+          message: expect.stringContaining(message),
+        },
+      },
+    ]);
+  });
 });
 
 describe("the file", () => {

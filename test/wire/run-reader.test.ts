@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { encodeFrame, FLAG_END } from "../../src/wire/envelope.ts";
-import type { HttpHandler, HttpTransport } from "../../src/wire/http.ts";
+import type { HttpHandler } from "../../src/wire/http.ts";
 import { wireLimits } from "../../src/wire/limits.ts";
 import { RunReader } from "../../src/wire/run-reader.ts";
 import { Recorder } from "./support/listener.ts";
+import { madeUpTransport } from "./support/made-up-transport.ts";
 
 const text = (said: string) => encodeFrame(Buffer.from(said));
 const END = encodeFrame(Buffer.from("{}"), FLAG_END);
@@ -23,14 +24,10 @@ const endOfTurn = () => vi.advanceTimersByTime(0);
 function setUp() {
   const exchange = { write: vi.fn(), end: vi.fn(), pause: vi.fn(), resume: vi.fn(), abort: vi.fn() };
   let peer: HttpHandler | undefined;
-  const transport: HttpTransport = {
-    open(_, handler) {
-      peer = handler;
-      return exchange;
-    },
-    close: async () => {},
-    destroy: () => {},
-  };
+  const transport = madeUpTransport((_, handler) => {
+    peer = handler;
+    return exchange;
+  });
   const listener = new Recorder();
   const request = { origin: "http://x", path: "/", headers: {} };
   const reader = new RunReader({ transport, request, listener, limits: wireLimits() });

@@ -20,8 +20,9 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
   const sizes = turn.messages.map(estimateMessageTokens);
   let tokens = sizes.reduce((sum, size) => sum + size, estimateFixedTokens(turn));
   let start = 0;
+  const later = policy === "trim" ? laterTurns(turn.messages) : [];
   while (tokens > contextTokens) {
-    const next = policy === "trim" ? nextTurn(turn.messages, start) : undefined;
+    const next = later.pop();
     if (next === undefined) throw tooLong(tokens, model, policy);
     for (; start < next; start++) tokens -= sizes[start] ?? 0;
   }
@@ -31,18 +32,19 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
 const hasImages = ({ messages }: Turn): boolean =>
   messages.some((message) => message.content.some((part) => part.type === "image"));
 
-/** Where the turn after this one begins; undefined if it is the last. */
-function nextTurn(messages: readonly Message[], start: number): number | undefined {
-  const next = messages.findIndex(
-    (message, index) => index > start && message.role === "user" && !bringsResults(messages, index),
-  );
-  return next < 0 ? undefined : next;
-}
-
-/** Some clients put a word of the user's between a call and its result: such a word begins no turn. */
-function bringsResults(messages: readonly Message[], start: number): boolean {
-  const next = messages.slice(start).find(({ role }) => role !== "user");
-  return next?.role === "tool";
+/**
+ * Where the turns after the first begin, the last of them first. Some clients put a word of the user's between a call
+ * and its result: such a word begins no turn.
+ */
+function laterTurns(messages: readonly Message[]): number[] {
+  const starts: number[] = [];
+  let follower: Message["role"] | undefined;
+  for (let index = messages.length - 1; index > 0; index--) {
+    const role = messages[index]?.role;
+    if (role !== "user") follower = role;
+    else if (follower !== "tool") starts.push(index);
+  }
+  return starts;
 }
 
 function tooLong(tokens: number, { contextTokens, displayId }: ResolvedModel, policy: "refuse" | "trim") {

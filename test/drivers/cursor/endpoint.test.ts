@@ -3,29 +3,25 @@ import { expect, it } from "vitest";
 import { Endpoints } from "../../../src/drivers/cursor/endpoint.ts";
 import { GetUserPrivacyModeResponseSchema, PrivacyMode } from "../../../src/gen/aiserver/v1/dashboard_pb.ts";
 import { GetServerConfigResponseSchema } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
-import type { HttpTransport } from "../../../src/wire/http.ts";
+import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 
 const ORIGIN = "https://api2.cursor.sh";
 const [PRIVATE, OPEN] = ["https://agent.api5.cursor.sh", "https://agentn.api5.cursor.sh"];
 
 /** A backend that has these two answers, or none. */
 function find(config: object | undefined, privacyMode: PrivacyMode | undefined) {
-  const http1: HttpTransport = {
-    open({ path }, handler) {
-      const answer = path.endsWith("/GetServerConfig")
-        ? config && toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config))
-        : privacyMode !== undefined &&
-          toBinary(GetUserPrivacyModeResponseSchema, create(GetUserPrivacyModeResponseSchema, { privacyMode }));
-      queueMicrotask(() => {
-        handler.head({ status: answer ? 200 : 500, headers: { "content-type": "application/proto" } });
-        if (answer) handler.data(answer);
-        handler.end();
-      });
-      return { write: () => true, end() {}, pause() {}, resume() {}, abort() {} };
-    },
-    close: async () => {},
-    destroy: () => {},
-  };
+  const http1 = madeUpTransport(({ path }, handler) => {
+    const answer = path.endsWith("/GetServerConfig")
+      ? config && toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config))
+      : privacyMode !== undefined &&
+        toBinary(GetUserPrivacyModeResponseSchema, create(GetUserPrivacyModeResponseSchema, { privacyMode }));
+    queueMicrotask(() => {
+      handler.head({ status: answer ? 200 : 500, headers: { "content-type": "application/proto" } });
+      if (answer) handler.data(answer);
+      handler.end();
+    });
+    return undefined;
+  });
   return new Endpoints({ origin: ORIGIN, http1, transport: "auto" }).find("me", { token: "t" });
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { AgentStream } from "../../../src/drivers/cursor/stream.ts";
-import type { HttpHandler, HttpTransport } from "../../../src/wire/http.ts";
+import type { HttpHandler } from "../../../src/wire/http.ts";
+import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -14,15 +15,10 @@ it.each<[how: string, stop: (stream: AgentStream, peer: HttpHandler) => void]>([
   vi.useFakeTimers();
   const written: string[] = [];
   let peer: HttpHandler | undefined;
-  const transport: HttpTransport = {
-    open(_request, handler) {
-      peer = handler;
-      const write = (chunk: Uint8Array) => written.push(Buffer.from(chunk).toString("hex")) > 0;
-      return { write, end() {}, pause() {}, resume() {}, abort() {} };
-    },
-    close: async () => {},
-    destroy: () => {},
-  };
+  const transport = madeUpTransport((_request, handler) => {
+    peer = handler;
+    return { write: (chunk) => written.push(Buffer.from(chunk).toString("hex")) > 0 };
+  });
   const endpoint = { origin: "http://x", transport: "h2", ghostMode: true } as const;
   const caller = { token: "t", requestId: "00000000-0000-4000-8000-000000000000" };
   const listener = { message() {}, done() {} };
