@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
 import { findWrongImports } from "./import-direction.ts";
+import { findUndefinedIds } from "./requirement-ids.ts";
 
 /** Everything that can be wrong without running the product. Each check says nothing, or what is wrong. */
 const CHECKS: Readonly<Record<string, () => string>> = {
@@ -13,6 +14,7 @@ const CHECKS: Readonly<Record<string, () => string>> = {
   "format and lint": () => run("biome", "check", "--error-on-warnings", "."),
   "nothing is dead": () => run("knip", "--no-progress"),
   "imports point one way": () => findWrongImports("src").join("\n"),
+  "cited requirements are defined": () => findUndefinedIds().join("\n"),
 };
 
 function run(command: string, ...args: string[]): string {
