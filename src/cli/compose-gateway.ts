@@ -62,7 +62,7 @@ export interface ComposeOptions {
   /** The accounts of callers that bring none. */
   readonly access: AccessTokens;
   /** Told of every secret that the settings lead to. */
-  readonly onSecret: (secret: Secret) => void;
+  readonly onSecret: (secret: Secret, isRenewed?: boolean) => void;
   /** The name of the key that a principal came with. */
   readonly keyName: (principalId: string) => string | undefined;
   /** Instead of the settings' backend. */

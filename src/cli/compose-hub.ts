@@ -14,7 +14,7 @@ import { secretsIn } from "./server-secrets.ts";
 export interface ComposeHubOptions {
   readonly home: string;
   readonly log: Log;
-  readonly onSecret: (secret: Secret) => void;
+  readonly onSecret: (secret: Secret, isRenewed?: boolean) => void;
   /** The name of the key that a principal came with. */
   readonly keyName: (principalId: string) => string | undefined;
   /** With more tools than this, a search stands for them. */
@@ -110,7 +110,7 @@ async function openHub(
     keys,
     keyName,
     environment: process.env,
-    authorize: (server) => createAuthorization(server, { logins, onSecret }),
+    authorize: (server) => createAuthorization(server, { logins, onSecret: (secret) => onSecret(secret, true) }),
     ...(searchAbove !== undefined && { searchAbove }),
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
   });

@@ -53,9 +53,9 @@ export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: Ope
   for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
-  const onSecret = (secret: Secret) => redactor.add(secret.reveal());
+  const onSecret = (secret: Secret, isRenewed = false) => redactor.add(secret.reveal(), isRenewed ? "renewed" : "own");
   const accounts = openAccounts(loaded, {
-    onSecret,
+    onSecret: (secret) => onSecret(secret, true),
     onNotice: (text) => log.warn({}, text),
   });
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;

@@ -29,7 +29,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const { values: config, home } = loadConfig({ flags, environment: process.env });
   const key = flags.port === undefined ? undefined : (config.key ?? keyOf(home));
   const redactor = createRedactor();
-  const onSecret = (secret: Secret) => redactor.add(secret.reveal());
+  const onSecret = (secret: Secret, isRenewed = false) => redactor.add(secret.reveal(), isRenewed ? "renewed" : "own");
   if (key) onSecret(key);
   // Never to stdout: on stdio that is the protocol's.
   const write = (text: string) => process.stderr.write(text);

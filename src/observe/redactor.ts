@@ -1,19 +1,23 @@
+import { SecretForms } from "./secret-forms.ts";
+
 /** Takes secrets out of text that leaves the process: those it was told of, and whatever looks like one. */
 export interface Redactor {
   /** Told of a live secret. Shorter ones than eight characters cannot be told from ordinary text, and are not kept. */
-  add(secret: string): void;
+  add(secret: string, origin?: SecretOrigin): void;
   redact(text: string): string;
 }
 
-const MIN_LENGTH = 8;
+/**
+ * Where a secret came from. `own` ones (settings, keys) are kept for ever. `renewed` ones (tokens of our accounts)
+ * and `caller` ones (tokens that came with a request) are kept in lists of their own, so that no caller can push out
+ * a secret of the gateway.
+ */
+export type SecretOrigin = "own" | "renewed" | "caller";
 
-/** The halves of a secret give most of it away; halves shorter than this would redact ordinary words. */
-const MIN_HALF_LENGTH = 16;
+/** The longest unseen one makes room. */
+const MAX_KEPT: Readonly<Record<SecretOrigin, number>> = { own: Number.POSITIVE_INFINITY, renewed: 512, caller: 256 };
 
 const REDACTED = "[redacted]";
-
-/** Secrets that callers bring come and go: the longest unseen one makes room. */
-const MAX_SECRETS = 256;
 
 /** None of these can run on over a quote or a backslash, so that a JSON line stays one. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
@@ -26,43 +30,23 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function createRedactor(): Redactor {
-  const forms = new Map<string, readonly string[]>();
+  const forms = new SecretForms(REDACTED);
+  const kept = { own: new Set<string>(), renewed: new Set<string>(), caller: new Set<string>() };
   return {
-    add(secret) {
-      if (secret.length < MIN_LENGTH) return;
-      const known = forms.get(secret) ?? formsOf(secret);
-      forms.delete(secret);
-      forms.set(secret, known);
-      if (forms.size <= MAX_SECRETS) return;
-      for (const oldest of forms.keys()) {
-        forms.delete(oldest);
-        break;
-      }
+    add(secret, origin = "own") {
+      if (secret.length < SecretForms.MIN_LENGTH || (origin !== "own" && kept.own.has(secret))) return;
+      const list = kept[origin];
+      if (!list.delete(secret)) forms.add(secret);
+      list.add(secret);
+      if (list.size <= MAX_KEPT[origin]) return;
+      const [oldest = ""] = list;
+      list.delete(oldest);
+      forms.remove(oldest);
     },
     redact(text) {
-      let clean = text;
-      for (const known of forms.values()) {
-        for (const form of known) if (clean.includes(form)) clean = clean.replaceAll(form, REDACTED);
-      }
+      let clean = forms.replaceIn(text);
       for (const [shape, replacement] of SHAPES) clean = clean.replace(shape, replacement);
       return clean;
     },
   };
-}
-
-/** How a secret may be written, the longest first: else a half would be taken out of the whole and leave the rest. */
-function formsOf(secret: string): readonly string[] {
-  const half = secret.slice(0, Math.ceil(secret.length / 2));
-  const bytes = Buffer.from(secret);
-  const written = [
-    secret,
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-    bytes.toString("base64"),
-    bytes.toString("base64").replace(/=+$/, ""),
-    bytes.toString("base64url"),
-    bytes.toString("hex"),
-    ...(half.length >= MIN_HALF_LENGTH ? [half] : []),
-  ];
-  return [...new Set(written)].sort((a, b) => b.length - a.length);
 }

@@ -112,13 +112,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const isOpen = match.type === "found" && match.route.isOpen === true;
       const principal = gate(request, isOpen);
       exchange.principal = principal;
-      if (principal?.token) redactor.add(principal.token.reveal());
       if (match.type === "wrong-method") throw wrongMethod(match.allow);
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
       if (isDraining && !isOpen) throw shuttingDown();
       if (principal) leave = requests.take(principal.id);
       if (principal && !isOpen) allowance?.admit(principal.id);
+      if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       await match.route.handle(exchange, match.id);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createLog, type LogOptions } from "../../src/observe/log.ts";
@@ -87,12 +88,43 @@ describe("no secret leaves by the log", () => {
     expect(redactor.redact("a demo")).toBe("a demo");
   });
 
-  it("only so many secrets are kept, the ones seen last", () => {
+  const name = (index: number) => `passing-secret-${String(index).padStart(5, "0")}-`;
+
+  it("secrets of callers push out each other, and none of the gateway's (SEC-50)", () => {
     const redactor = createRedactor();
-    const name = (index: number) => `passing-secret-${String(index).padStart(5, "0")}-`;
-    for (let index = 0; index < 300; index++) redactor.add(name(index));
+    redactor.add(LIVE.long);
+    redactor.add(LIVE.odd, "renewed");
+    for (let index = 0; index < 1000; index++) redactor.add(name(index), "caller");
     expect(redactor.redact(name(0))).toBe(name(0));
-    expect(redactor.redact(name(299))).toBe("[redacted]");
+    expect(redactor.redact(`${name(999)} ${LIVE.long} ${LIVE.odd}`)).toBe("[redacted] [redacted] [redacted]");
+  });
+
+  it("a caller that brings a secret of the gateway does not make it one of the callers'", () => {
+    const redactor = createRedactor();
+    redactor.add(LIVE.long, "caller");
+    redactor.add(LIVE.long);
+    redactor.add(LIVE.long, "caller");
+    for (let index = 0; index < 1000; index++) redactor.add(name(index), "caller");
+    expect(redactor.redact(LIVE.long)).toBe("[redacted]");
+  });
+
+  it("secrets that overlap or contain each other leave nothing behind", () => {
+    const redactor = createRedactor();
+    for (const secret of ["abcdefgh-ijkl", "abcdefgh-ijkl-mnop-qrst", "qrst-uvwx-yz01"]) redactor.add(secret);
+    expect(redactor.redact("<abcdefgh-ijkl-mnop-qrst-uvwx-yz01>abcdefgh-ijkl<")).toBe("<[redacted]>[redacted]<");
+  });
+
+  it("finds every secret, wherever it stands", () => {
+    const secret = fc.string({ minLength: 8, maxLength: 20, unit: fc.constantFrom("a", "b", '"', "ü") });
+    fc.assert(
+      fc.property(fc.array(secret, { minLength: 1, maxLength: 5 }), fc.array(fc.string()), (secrets, between) => {
+        const redactor = createRedactor();
+        for (const one of secrets) redactor.add(one);
+        const text = between.flatMap((words, index) => [words, secrets[index % secrets.length] ?? ""]).join("");
+        const clean = redactor.redact(text);
+        for (const one of secrets) expect(clean).not.toContain(one);
+      }),
+    );
   });
 });
 

@@ -1,0 +1,119 @@
+/** What the first characters of every form are hashed to. */
+const WINDOW = 8;
+const TABLE_SIZE = 1 << 16;
+const BASE = 0x01_00_01_93;
+/** `BASE ** (WINDOW - 1)`, to take the oldest character out of the hash. */
+const OLDEST = Array.from({ length: WINDOW - 1 }).reduce<number>((power) => Math.imul(power, BASE), 1);
+
+/** The halves of a secret give most of it away; halves shorter than this would redact ordinary words. */
+const MIN_HALF_LENGTH = 16;
+
+interface Form {
+  readonly text: string;
+  /** Two secrets may share one. */
+  users: number;
+}
+
+/**
+ * Finds any of many secrets in a text, each in all the forms it may be written in. One pass over the text with a rolling
+ * hash (Rabin-Karp), whatever the number of secrets: a search for each form would take longer with every caller.
+ */
+export class SecretForms {
+  static readonly MIN_LENGTH = WINDOW;
+  readonly #replacement: string;
+  /** Forms that begin with these characters, by their hash. */
+  readonly #byHash = new Map<number, Form[]>();
+  /** How many hashes fall on each place: most positions of a text are dismissed by one look. */
+  readonly #table = new Uint16Array(TABLE_SIZE);
+
+  constructor(replacement: string) {
+    this.#replacement = replacement;
+  }
+
+  add(secret: string): void {
+    for (const text of formsOf(secret)) {
+      const hash = hashOf(text);
+      const forms = this.#byHash.get(hash) ?? [];
+      const known = forms.find((form) => form.text === text);
+      if (known) known.users++;
+      else forms.push({ text, users: 1 });
+      if (this.#byHash.has(hash)) continue;
+      this.#byHash.set(hash, forms);
+      this.#count(hash, 1);
+    }
+  }
+
+  remove(secret: string): void {
+    for (const text of formsOf(secret)) {
+      const hash = hashOf(text);
+      const forms = this.#byHash.get(hash) ?? [];
+      const index = forms.findIndex((form) => form.text === text);
+      const form = forms[index];
+      if (!form || --form.users > 0) continue;
+      forms.splice(index, 1);
+      if (forms.length > 0) continue;
+      this.#byHash.delete(hash);
+      this.#count(hash, -1);
+    }
+  }
+
+  replaceIn(text: string): string {
+    if (this.#byHash.size === 0 || text.length < WINDOW) return text;
+    let clean = "";
+    /** Up to here the text is copied, or replaced. */
+    let done = 0;
+    /** Where a secret that was found ends; another one may begin inside of it. */
+    let end = 0;
+    let hash = 0;
+    for (let at = 0; at < WINDOW - 1; at++) hash = (Math.imul(hash, BASE) + text.charCodeAt(at)) | 0;
+    for (let start = 0; start + WINDOW <= text.length; start++) {
+      hash = (Math.imul(hash, BASE) + text.charCodeAt(start + WINDOW - 1)) | 0;
+      if (this.#table[hash & (TABLE_SIZE - 1)] !== 0) {
+        const length = this.#longestAt(text, start, hash);
+        if (length > 0) {
+          if (start >= end) clean += text.slice(done, start) + this.#replacement;
+          end = Math.max(end, start + length);
+          done = end;
+        }
+      }
+      hash = (hash - Math.imul(text.charCodeAt(start), OLDEST)) | 0;
+    }
+    return done === 0 ? text : clean + text.slice(done);
+  }
+
+  #count(hash: number, by: number): void {
+    const place = hash & (TABLE_SIZE - 1);
+    this.#table[place] = (this.#table[place] ?? 0) + by;
+  }
+
+  #longestAt(text: string, start: number, hash: number): number {
+    let longest = 0;
+    for (const form of this.#byHash.get(hash) ?? []) {
+      if (form.text.length > longest && text.startsWith(form.text, start)) longest = form.text.length;
+    }
+    return longest;
+  }
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let at = 0; at < WINDOW; at++) hash = (Math.imul(hash, BASE) + text.charCodeAt(at)) | 0;
+  return hash;
+}
+
+/** How a secret may be written. */
+function formsOf(secret: string): ReadonlySet<string> {
+  const half = secret.slice(0, Math.ceil(secret.length / 2));
+  const bytes = Buffer.from(secret);
+  return new Set([
+    secret,
+    // Half a character cannot be encoded.
+    encodeURIComponent(secret.toWellFormed()),
+    JSON.stringify(secret).slice(1, -1),
+    bytes.toString("base64"),
+    bytes.toString("base64").replace(/=+$/, ""),
+    bytes.toString("base64url"),
+    bytes.toString("hex"),
+    ...(half.length >= MIN_HALF_LENGTH ? [half] : []),
+  ]);
+}
