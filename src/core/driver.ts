@@ -1,4 +1,5 @@
 import type { TurnEvent } from "./events.ts";
+import type { OnSpent } from "./metered-run.ts";
 import type { Elicit } from "./tool-hub.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
@@ -42,6 +43,8 @@ export interface RunContext {
 export interface AskContext extends RunContext {
   /** Aborted when the client is gone: the run it waits for is cancelled then. */
   readonly signal: AbortSignal;
+  /** Told what every upstream run of this request uses, finished or not; absent where nobody counts. */
+  readonly onSpent?: OnSpent | undefined;
 }
 
 /**

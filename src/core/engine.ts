@@ -8,6 +8,7 @@ import { hubRun } from "./hub-run.ts";
 import { ignoredNotice } from "./ignored.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
 import { LiveRun } from "./live-run.ts";
+import { meteredRun } from "./metered-run.ts";
 import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
 import { samplingNames } from "./sampling.ts";
@@ -76,8 +77,12 @@ export function createEngine(options: EngineOptions): Engine {
       start: () =>
         new LiveRun((own) => {
           const driver = driverFor(asked.model.id);
-          const { requestId, tools } = context;
+          const { requestId, tools, onSpent } = context;
           const inside = { requestId, tools, ...own };
+          const openRun: Driver["open"] = (inner, innerContext) => {
+            const run = driver.open(inner, innerContext);
+            return onSpent ? meteredRun(run, inner, onSpent) : run;
+          };
           // Who must call, or must not, is to call the client's.
           const isHubs = hub && tools === "hub" && asked.toolChoice.type === "auto";
           const run = isHubs
@@ -85,10 +90,10 @@ export function createEngine(options: EngineOptions): Engine {
                 hub,
                 turn: asked,
                 context: inside,
-                open: (...asking) => driver.open(...asking),
+                open: openRun,
                 maxSteps: maxHubSteps,
               })
-            : driver.open(asked, inside);
+            : openRun(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
         }, context.elicit),
       first: turn.sampling ? ignoredOf(turn) : [],

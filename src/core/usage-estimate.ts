@@ -31,7 +31,7 @@ export class UsageEstimate {
       else if (event.type === "usage") this.#wasGiven = true;
       else if (event.type === "done") {
         if (this.#wasGiven) return index === events.length - 1 ? events : events.slice(0, index + 1);
-        return [...events.slice(0, index), { type: "usage", usage: this.#estimate() }, event];
+        return [...events.slice(0, index), { type: "usage", usage: this.soFar() }, event];
       }
     }
     return events;
@@ -48,7 +48,8 @@ export class UsageEstimate {
     this.#textChars += name.length + (this.#streamed?.has(id) ? 0 : JSON.stringify(args).length);
   }
 
-  #estimate(): Usage {
+  /** The estimate from what has passed. */
+  soFar(): Usage {
     const reasoningTokens = tokensIn(this.#thinkingChars);
     return {
       inputTokens: estimateInputTokens(this.#turn),

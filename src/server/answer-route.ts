@@ -4,6 +4,7 @@ import type { AskContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import { IGNORED } from "../core/ignored.ts";
+import type { OnSpent } from "../core/metered-run.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
@@ -29,12 +30,14 @@ export interface AnswerRouteOptions {
   readonly streams: Seats;
   /** Absent where questions have another way, or none. */
   readonly questions?: Questions | undefined;
+  /** Who counts the tokens of a principal, if anybody does. */
+  readonly meterOf?: ((principalId: string) => OnSpent | undefined) | undefined;
   readonly log: Log;
 }
 
 /** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
 export function answerRoute(options: AnswerRouteOptions): Route {
-  const { path, face, engine, images, limits, streams, questions, log } = options;
+  const { path, face, engine, images, limits, streams, questions, meterOf, log } = options;
   return {
     method: "POST",
     path,
@@ -52,6 +55,7 @@ export function answerRoute(options: AnswerRouteOptions): Route {
           requestId,
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
+          onSpent: meterOf?.(principal.id),
           elicit:
             parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
         };

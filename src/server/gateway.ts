@@ -77,7 +77,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let onIdle = () => {};
   const routes: readonly Route[] = [
     ...healthRoutes(dialects[0].face, () => !isDraining),
-    ...dialects.flatMap((dialect) => dialectRoutes(dialect, { engine, images, limits, streams, questions, log })),
+    ...dialects.flatMap((dialect) =>
+      dialectRoutes(dialect, {
+        engine,
+        images,
+        limits,
+        streams,
+        questions,
+        log,
+        meterOf: (principalId) => allowance?.meterOf(principalId),
+      }),
+    ),
     ...(questions ? [answersRoute(questions, dialects[0].face, limits)] : []),
   ];
 
@@ -97,8 +107,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       depart();
       leave();
       logRequest(log, exchange);
-      const { usage } = exchange.notes;
-      if (exchange.principal && usage) allowance?.spend(exchange.principal.id, usage.inputTokens + usage.outputTokens);
       if (active.size === 0) onIdle();
     });
     try {

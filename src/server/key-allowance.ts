@@ -1,3 +1,4 @@
+import type { OnSpent } from "../core/metered-run.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -38,10 +39,10 @@ export class KeyAllowance {
     if (limits?.tokensPerDay !== undefined) this.#checkTokens(principalId, limits.tokensPerDay);
   }
 
-  /** What an answer has cost, once that is known. */
-  spend(principalId: string, tokens: number): void {
-    if (this.#keys.withId(principalId)?.limits.tokensPerDay === undefined) return;
-    this.#ledger.spend(principalId, dayOf(this.#now()), tokens);
+  /** Counts the tokens of one key; undefined if it may use as many as it likes. */
+  meterOf(principalId: string): OnSpent | undefined {
+    if (this.#keys.withId(principalId)?.limits.tokensPerDay === undefined) return undefined;
+    return (tokens) => this.#ledger.spend(principalId, dayOf(this.#now()), tokens);
   }
 
   /** How many streamed answers at once, if that was said. */
