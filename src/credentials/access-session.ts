@@ -13,7 +13,10 @@ export interface SessionParts {
   readonly auth: AuthClient;
   /** Looks for the login anew. */
   readonly find: () => Promise<FoundLogin>;
+  /** Milliseconds since the epoch, as tokens count them. */
   readonly now: () => number;
+  /** Milliseconds that only grow. */
+  readonly ticks: () => number;
   /** Told of every secret that passes, so that none is ever printed. */
   readonly onSecret: (secret: Secret) => void;
   readonly onNotice: (text: string) => void;
@@ -24,7 +27,7 @@ interface Held {
   /** Of the store: whatever changes there may mean another login. */
   readonly stamp: string;
   readonly useUntilMs: number;
-  /** When the backend gave it to this process; undefined if it was found. */
+  /** When the backend gave it to this process, in ticks; undefined if it was found. */
   readonly renewedAtMs: number | undefined;
 }
 
@@ -50,7 +53,7 @@ export class AccessSession {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #work: { readonly refused: string | undefined; readonly result: Promise<AccessToken | undefined> } | undefined;
   /** The login that the backend called over: asking again with it is no use. */
-  #over: { readonly stamp: string; readonly untilMs: number; readonly error: ExcursorError } | undefined;
+  #over: { readonly stamp: string; readonly untilTicks: number; readonly error: ExcursorError } | undefined;
   /** A renewed login that the disk did not take: nobody else has it. */
   #unsaved: { readonly stamp: string; readonly login: Login } | undefined;
 
@@ -70,7 +73,7 @@ export class AccessSession {
   async renew(refused: Secret): Promise<AccessToken | undefined> {
     const held = this.#held;
     if (held && held.token.token.reveal() !== refused.reveal()) return this.get();
-    if (held?.renewedAtMs !== undefined && this.#parts.now() - held.renewedAtMs < TOO_YOUNG_MS) return undefined;
+    if (held?.renewedAtMs !== undefined && this.#parts.ticks() - held.renewedAtMs < TOO_YOUNG_MS) return undefined;
     return this.#once(refused.reveal());
   }
 
@@ -93,9 +96,9 @@ export class AccessSession {
   }
 
   async #load(refused: string | undefined): Promise<AccessToken | undefined> {
-    const { store, find, now } = this.#parts;
+    const { store, find, now, ticks } = this.#parts;
     const stamp = store.stamp();
-    if (this.#over?.stamp === stamp && now() < this.#over.untilMs) throw this.#over.error;
+    if (this.#over?.stamp === stamp && ticks() < this.#over.untilTicks) throw this.#over.error;
     const { login, account, isForeign, given } = await find();
     this.#tell(login);
     const isRefused = refused !== undefined && login.access?.reveal() === refused;
@@ -112,7 +115,7 @@ export class AccessSession {
     } catch (thrown) {
       const error = ExcursorError.from(thrown);
       if (error.kind === "unauthenticated") {
-        this.#over = { stamp: store.stamp(), untilMs: now() + OVER_MS, error: loginOver(account, error) };
+        this.#over = { stamp: store.stamp(), untilTicks: ticks() + OVER_MS, error: loginOver(account, error) };
         throw this.#over.error;
       }
       // Its last minute is still good, and the next try may do better.
@@ -166,7 +169,7 @@ export class AccessSession {
   #holdNew(access: Secret, atMostMs = Number.POSITIVE_INFINITY): AccessToken {
     const nowMs = this.#parts.now();
     const useUntilMs = nowMs + Math.min(lifeOf(access, nowMs), atMostMs);
-    return this.#hold(access, this.#parts.store.stamp(), useUntilMs, nowMs);
+    return this.#hold(access, this.#parts.store.stamp(), useUntilMs, this.#parts.ticks());
   }
 
   #hold(access: Secret, stamp: string, useUntilMs = this.#endOf(access), renewedAtMs?: number): AccessToken {

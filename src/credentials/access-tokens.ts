@@ -9,12 +9,16 @@ export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth"
   readonly origin: string;
   /** Where the gateway's own login may be, in the order in which they are tried. */
   readonly sources: readonly CredentialSource[];
+  /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Milliseconds that only grow; without it `now`, where that is given. */
+  readonly ticks?: () => number;
 }
 
 /** The tokens of all accounts of this machine. Each key uses one account: nothing here goes on to another. */
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, origin, now = Date.now, onNotice } = options;
+  const { ticks = options.now ?? (() => performance.now()) } = options;
   const sessions = new Map<string | undefined, AccessSession>();
   const told = new Set<string>();
   const onProblem = ({ message }: ExcursorError): void => {
@@ -27,7 +31,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     if (known) return known;
     const sources = account === undefined ? options.sources : [createStoreSource({ store, origin, account })];
     const find = () => findLogin(sources, now(), account === undefined ? onProblem : () => {});
-    const session = new AccessSession({ ...options, now, find });
+    const session = new AccessSession({ ...options, now, ticks, find });
     sessions.set(account, session);
     return session;
   };

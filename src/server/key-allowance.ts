@@ -12,8 +12,10 @@ export interface TokenLedger {
 export interface AllowanceOptions {
   readonly keys: KnownKeys;
   readonly ledger: TokenLedger;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds that only grow, for the requests of a minute. */
   readonly now?: () => number;
+  /** Milliseconds since the epoch, for the day. */
+  readonly wallClock?: () => number;
 }
 
 const MINUTE_MS = 60_000;
@@ -24,12 +26,15 @@ export class KeyAllowance {
   readonly #keys: KnownKeys;
   readonly #ledger: TokenLedger;
   readonly #now: () => number;
+  readonly #wallClock: () => number;
+  #latest = 0;
   readonly #minutes = new Map<string, { readonly until: number; count: number }>();
 
-  constructor({ keys, ledger, now = Date.now }: AllowanceOptions) {
+  constructor({ keys, ledger, now = () => performance.now(), wallClock = Date.now }: AllowanceOptions) {
     this.#keys = keys;
     this.#ledger = ledger;
     this.#now = now;
+    this.#wallClock = wallClock;
   }
 
   /** Counts a request, or refuses it. Who has no key of these is not held to anything. */
@@ -42,7 +47,7 @@ export class KeyAllowance {
   /** Counts the tokens of one key; undefined if it may use as many as it likes. */
   meterOf(principalId: string): OnSpent | undefined {
     if (this.#keys.withId(principalId)?.limits.tokensPerDay === undefined) return undefined;
-    return (tokens) => this.#ledger.spend(principalId, dayOf(this.#now()), tokens);
+    return (tokens) => this.#ledger.spend(principalId, dayOf(this.#today()), tokens);
   }
 
   /** How many streamed answers at once, if that was said. */
@@ -65,10 +70,20 @@ export class KeyAllowance {
   }
 
   #checkTokens(id: string, perDay: number): void {
-    const now = this.#now();
-    if (this.#ledger.spent(id, dayOf(now)) < perDay) return;
+    const today = this.#today();
+    if (this.#ledger.spent(id, dayOf(today)) < perDay) return;
     const message = `This key may use ${perDay} tokens in a day (UTC), and has.`;
-    throw refusal("quota-exhausted", "tokens_per_day", message, DAY_MS - (now % DAY_MS));
+    throw refusal("quota-exhausted", "tokens_per_day", message, DAY_MS - (today % DAY_MS));
+  }
+
+  /**
+   * A moment of the day that counts. A clock that is set back by less than a day does not bring back a day that is
+   * over, and perhaps used up. One that is set back further was wrong before.
+   */
+  #today(): number {
+    const now = this.#wallClock();
+    if (now >= this.#latest || this.#latest - now >= DAY_MS) this.#latest = now;
+    return this.#latest;
   }
 }
 

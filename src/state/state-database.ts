@@ -20,6 +20,7 @@ export interface StateDatabase {
 export interface StateOptions {
   /** Told what an operator should know, at most once a minute. */
   readonly onNotice?: (notice: StateNotice) => void;
+  /** Milliseconds that only grow. */
   readonly now?: () => number;
 }
 
@@ -32,7 +33,7 @@ const NOTICE_INTERVAL_MS = 60_000;
 
 /** Opens the database of this path, or one that is gone with the process (`:memory:`). Makes it if need be. */
 export async function openStateDatabase(path: string, options: StateOptions = {}): Promise<StateDatabase> {
-  const { onNotice = () => undefined, now = Date.now } = options;
+  const { onNotice = () => undefined, now = () => performance.now() } = options;
   const connection = await openSound(path, onNotice);
   let noticedAt = Number.NEGATIVE_INFINITY;
   let isOpen = true;

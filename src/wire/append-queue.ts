@@ -34,6 +34,7 @@ export class AppendQueue {
   readonly #waiting: Uint8Array[] = [];
   readonly #stopping = new AbortController();
   #headers: Readonly<Record<string, string>>;
+  #renewing: Promise<Readonly<Record<string, string>> | undefined> | undefined;
   #next = 0n;
   #inFlight = 0;
   #needsDrain = false;
@@ -72,15 +73,21 @@ export class AppendQueue {
 
   /** A run may outlive its token. Whoever was refused for that was not heard, and may say it once more. */
   async #append(body: Uint8Array): Promise<void> {
+    const refused = this.#headers;
     let answer = await this.#call(body);
-    if (answer.head.status === 401) {
-      const renewed = await this.#options.renewHeaders?.();
-      if (renewed) {
-        this.#headers = renewed;
-        answer = await this.#call(body);
-      }
-    }
+    if (answer.head.status === 401 && (await this.#renew(refused))) answer = await this.#call(body);
     if (answer.head.status !== 200) throw fromFailedResponse(answer.head, answer.body);
+  }
+
+  /** Whether there are other headers than those that were refused. Appends that are refused together renew once. */
+  async #renew(refused: Readonly<Record<string, string>>): Promise<boolean> {
+    if (this.#headers === refused) {
+      this.#renewing ??= this.#options.renewHeaders?.().finally(() => {
+        this.#renewing = undefined;
+      });
+      this.#headers = (await this.#renewing) ?? this.#headers;
+    }
+    return this.#headers !== refused;
   }
 
   #call(body: Uint8Array): Promise<HttpAnswer> {

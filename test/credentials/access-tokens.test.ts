@@ -126,6 +126,18 @@ describe("the token of an account", () => {
     expect(refreshes()).toBe(1);
   });
 
+  it("can be renewed again after the clock was set back (REL-39)", async () => {
+    const { open, signIn, refreshes } = await setUpAccounts();
+    await signIn("default", { ttlS: -10 });
+    let [now, ticks] = [Date.now(), 0];
+    const tokens = open({ now: () => now, ticks: () => ticks });
+    const { token } = await tokens.get(undefined);
+    now -= 2 * 3_600_000;
+    ticks += 11_000;
+    expect(await tokens.renew(undefined, token)).toBeDefined();
+    expect(refreshes()).toBe(2);
+  });
+
   it("works though the disk does not take it, is not lost, and is written when it can be (REL-51)", async () => {
     const { open, signIn, refreshes, store, notices } = await setUpAccounts({ refreshTokens: "rotating" });
     await signIn("default", { ttlS: -10 });

@@ -118,6 +118,37 @@ describe("a key that was given out", () => {
     for (let n = 0; n < 10; n++) allowance.admit("owner");
   });
 
+  it("is not locked out by a clock that is set back (REL-39)", async () => {
+    const { keys, ledger } = setUp();
+    await add("alice", { requestsPerMinute: 1, tokensPerDay: 10 });
+    const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
+    let [ticks, wall] = [0, Date.UTC(2026, 10, 15, 23, 30)];
+    const allowance = new KeyAllowance({ keys, ledger, now: () => ticks, wallClock: () => wall });
+    const passMinutes = (minutes: number) => {
+      ticks += minutes * 60_000;
+      wall += minutes * 60_000;
+    };
+    allowance.admit(id);
+    wall -= 2 * 3_600_000;
+    passMinutes(1);
+    expect(() => allowance.admit(id)).not.toThrow();
+    // The day is used up, and the next one begins.
+    wall += 2 * 3_600_000;
+    allowance.meterOf(id)?.(10);
+    passMinutes(1);
+    expect(() => allowance.admit(id)).toThrow("tokens in a day");
+    passMinutes(60);
+    expect(() => allowance.admit(id)).not.toThrow();
+    wall -= 2 * 3_600_000;
+    passMinutes(1);
+    expect(() => allowance.admit(id)).not.toThrow();
+    // A clock that was wrong by a year does not make the day last for one.
+    allowance.meterOf(id)?.(10);
+    wall -= 365 * 86_400_000;
+    passMinutes(1);
+    expect(() => allowance.admit(id)).not.toThrow();
+  });
+
   it("may use so many tokens in a day, counted when an answer is over", async () => {
     const issued = setUp();
     const gateway = await startTestGateway({ issued });

@@ -19,6 +19,7 @@ export interface EndpointOptions {
   /** `auto` leaves the choice to the backend. */
   readonly transport: "auto" | "h2" | "h1";
   readonly ttlMs?: number;
+  /** Milliseconds that only grow. */
   readonly now?: () => number;
 }
 
@@ -32,7 +33,7 @@ export class Endpoints {
   }
 
   find(accountKey: string, caller: Caller): Promise<Endpoint> {
-    const { now = Date.now, ttlMs = 10 * 60_000 } = this.#options;
+    const { now = () => performance.now(), ttlMs = 10 * 60_000 } = this.#options;
     const known = this.#known.get(accountKey);
     if (known && known.until > now()) return known.endpoint;
     const answer = this.#ask(caller);

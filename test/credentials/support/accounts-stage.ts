@@ -42,6 +42,7 @@ export interface AccountsStage {
 
 interface OpenOptions {
   readonly now?: () => number;
+  readonly ticks?: () => number;
   readonly sources?: readonly CredentialSource[];
 }
 
