@@ -209,9 +209,9 @@ async function createDriver(
 }
 
 /** One file for each backend: what one of them gave us means nothing to another. */
-async function openState({ home, isDemo, log }: ComposeOptions, origin: string): Promise<StateDatabase> {
+async function openState({ config, home, isDemo, log }: ComposeOptions, origin: string): Promise<StateDatabase> {
   const onNotice = ({ code, text }: { readonly code: string; readonly text: string }) => log.warn({ code }, text);
-  if (isDemo) return openStateDatabase(":memory:", { onNotice });
+  if (isDemo || config.state === "off") return openStateDatabase(":memory:", { onNotice });
   openHome(home);
   const name = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   return openStateDatabase(join(home, origin === CURSOR_ORIGIN ? "state.db" : `state-${name}.db`), { onNotice });

@@ -90,6 +90,9 @@ export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: Ope
   }
 }
 
+/** Taken on loopback, for scripts; beyond it much longer ones are refused. */
+const SHORT_KEY = 8;
+
 const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);
 
 /** Starts a gateway in this process, by the settings. */
@@ -98,6 +101,9 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   const key = config.key ?? keyOf(home);
   const { parts, keys, log, redactor, isSignedIn, close } = await openEngine(loaded, options);
   redactor.add(key.reveal());
+  if (key.reveal().length < SHORT_KEY) {
+    log.warn({}, `The key has fewer than ${SHORT_KEY} characters: any program on this machine could guess it.`);
+  }
   try {
     const gateway = await startGateway({
       ...config,
@@ -155,13 +161,15 @@ async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<b
     return true;
   } catch (thrown) {
     const error = ExcursorError.from(thrown);
-    // Nothing runs yet, and no token may come with a request: what else could be done does not help here.
-    if (isNeeded && error.code === "not_signed_in")
-      throw error.with({ hint: "Run `excursor login`, then start again." });
+    // Nothing runs yet, and no token may come with a request.
+    if (isNeeded && error.code === "not_signed_in") throw error.with({ hint: SIGN_IN });
     if (isNeeded || error.kind === "config") throw error;
     return false;
   }
 }
+
+const SIGN_IN =
+  "Run `excursor login`, then start again; or set `allowTokens` to true, and every request brings a Cursor token of its own.";
 
 /** Only loaded where it is wanted. */
 async function startSimulator(): Promise<Simulator> {

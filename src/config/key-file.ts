@@ -5,6 +5,9 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { checkPrivate, openHome } from "./home.ts";
 
+/** A shorter one in the file was cut off, or made up by hand. */
+const MIN_KEY_LENGTH = 16;
+
 /** A key that is kept in the home folder, the gateway's or the bridge's; made on the first call. */
 export function keyOf(home: string, name: "key" | "bridge-key" = "key"): Secret {
   const path = join(home, name);
@@ -38,12 +41,20 @@ function readKey(path: string): Secret | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new ExcursorError("forbidden", `Cannot read the key in ${path}.`, { code: "key_unreadable", cause: error });
   }
-  if (/^[\x21-\x7e]{1,512}$/.test(text)) return new Secret(text);
-  throw new ExcursorError("config", `There is no usable key in ${path}.`, {
+  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`There is no usable key in ${path}.`);
+  if (text.length < MIN_KEY_LENGTH) {
+    throw badKeyFile(
+      `The key in ${path} has ${text.length} characters and could be guessed; ${MIN_KEY_LENGTH} are the least.`,
+    );
+  }
+  return new Secret(text);
+}
+
+const badKeyFile = (message: string): ExcursorError =>
+  new ExcursorError("config", message, {
     code: "bad_key_file",
     hint: "Delete that file: the next start makes a new key.",
   });
-}
 
 /** Whole or not at all, and never over one that another process has made meanwhile. */
 function create(path: string, key: string): void {

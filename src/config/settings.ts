@@ -42,7 +42,7 @@ const SETTINGS = {
     /^[\x21-\x7e]{1,512}$/,
   ),
   hosts: list(
-    "Further names that clients may reach the gateway by.",
+    "Further names that clients may reach the gateway by; without a port, with any.",
     "names like gateway.lan or gateway.lan:8080",
     HOST,
   ),
@@ -100,6 +100,10 @@ const SETTINGS = {
   thinking: choice(
     ["auto", ...THINKING_STYLES],
     "How Chat Completions writes thinking: fields beside the text, tags in it, or not at all; auto looks who asks.",
+  ),
+  state: choice(
+    ["on", "off"],
+    "Whether conversations may be kept on disk; off keeps them in memory, until the gateway stops.",
   ),
   logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
   limits: {

@@ -6,29 +6,41 @@ import { Refusal } from "./refusal.ts";
  * The names by which this gateway may be reached, exact. A page that points its own name at our address sends that
  * name as Host, and is turned away by it (DNS rebinding).
  */
-export type HostList = ReadonlySet<string>;
+export interface HostList {
+  /** With their ports, if they have any. */
+  readonly exact: ReadonlySet<string>;
+  /** Names that may come with any port: another one may be mapped to ours. */
+  readonly withAnyPort: ReadonlySet<string>;
+}
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+const PORT = /(?<=[^:]):\d{1,5}$/;
 
-/** Loopback, the address we listen on, and what is configured: each alone and with our port. */
+/** Loopback and the address we listen on, alone and with our port; what is configured, with its own port or any. */
 export function createHostList(host: string, port: number, configured: readonly string[]): HostList {
-  const names = [...LOOPBACK_NAMES, host.includes(":") ? `[${host}]` : host, ...configured];
-  const hasPort = (name: string) => /[^\]:]:\d+$|\]:\d+$/.test(name);
-  return new Set(
-    names.flatMap((name) => (hasPort(name) ? [name] : [name, `${name}:${port}`])).map((name) => name.toLowerCase()),
+  const names = [...LOOPBACK_NAMES, host.includes(":") ? `[${host}]` : host, ...configured].map((name) =>
+    name.toLowerCase(),
   );
+  return {
+    exact: new Set(names.flatMap((name) => (PORT.test(name) ? [name] : [name, `${name}:${port}`]))),
+    withAnyPort: new Set(configured.map((name) => name.toLowerCase()).filter((name) => !PORT.test(name))),
+  };
 }
 
 const WELL_FORMED = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-export function checkHost(request: IncomingMessage, hosts: HostList): void {
+export function checkHost(request: IncomingMessage, { exact, withAnyPort }: HostList): void {
   const [host, ...others] = valuesOf(request, "host");
   if (host === undefined || others.length > 0 || !WELL_FORMED.test(host)) {
     throw new Refusal(400, "invalid-request", "The request needs one well-formed Host header.", { code: "bad_host" });
   }
-  if (hosts.has(host.toLowerCase())) return;
-  throw new Refusal(421, "invalid-request", "This gateway is not known by the name in the Host header.", {
+  const given = host.toLowerCase();
+  const name = given.replace(PORT, "");
+  if (exact.has(given) || withAnyPort.has(name)) return;
+  throw new Refusal(421, "invalid-request", `This gateway is not known as ${given}.`, {
     code: "unknown_host",
-    hint: "Use 127.0.0.1 or localhost with the right port, or add the name to the setting `hosts`.",
+    hint: exact.has(name)
+      ? `Use the port that it listens on, or, if another one is mapped to it, add ${name} to the setting \`hosts\`: names there are accepted with any port.`
+      : `Use 127.0.0.1 or localhost with the right port, or add ${name} to the setting \`hosts\`, where it is accepted with any port.`,
   });
 }

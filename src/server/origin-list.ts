@@ -8,14 +8,11 @@ export type OriginList = ReadonlySet<string>;
 
 export function createOriginList(hosts: HostList, port: number, configured: readonly string[]): OriginList {
   // Without its port the same name is another server's.
-  const ours = [...hosts].filter((host) => host.endsWith(`:${port}`));
+  const ours = [...hosts.exact].filter((host) => host.endsWith(`:${port}`));
   return new Set([...ours.map((host) => `http://${host}`), ...configured]);
 }
 
-/**
- * Turns away what a page of another site sends through the user's browser. Programs send neither header. No CORS
- * header is ever given, so that no page can read an answer across origins either.
- */
+/** Turns away what a page of another site sends through the user's browser. Programs send neither header. */
 export function checkOrigin(request: IncomingMessage, origins: OriginList): void {
   const given = valuesOf(request, "origin");
   const isKnown = given.length === 1 && origins.has(given[0] ?? "");
@@ -24,6 +21,6 @@ export function checkOrigin(request: IncomingMessage, origins: OriginList): void
   if (given.length === 0 && (site === "none" || site === "same-origin")) return;
   throw new Refusal(403, "forbidden", "Pages of other sites may not send requests here.", {
     code: "foreign_origin",
-    hint: "If this is a program of yours, add its origin to the setting `origins`.",
+    hint: "If this is a page or program of yours, add its origin to the setting `origins`; it needs the key all the same.",
   });
 }

@@ -35,8 +35,8 @@ describe("the key", () => {
   });
 
   it("is never made over another one", () => {
-    writeFileSync(join(folder, "key"), "mine\n", { mode: 0o600 });
-    expect(keyOf(folder).reveal()).toBe("mine");
+    writeFileSync(join(folder, "key"), "a-key-of-my-own-making\n", { mode: 0o600 });
+    expect(keyOf(folder).reveal()).toBe("a-key-of-my-own-making");
   });
 
   it.each([
@@ -66,6 +66,9 @@ describe("the key", () => {
   });
 
   it("an empty or broken file is named", () => {
+    writeFileSync(join(folder, "key"), "x\n", { mode: 0o600 });
+    expect(() => keyOf(folder)).toThrow(expect.objectContaining({ kind: "config", code: "bad_key_file" }));
+    expect(() => keyOf(folder)).toThrow("has 1 characters and could be guessed");
     writeFileSync(join(folder, "key"), "\n", { mode: 0o600 });
     expect(() => keyOf(folder)).toThrow(expect.objectContaining({ kind: "config", code: "bad_key_file" }));
   });

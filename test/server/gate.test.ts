@@ -38,7 +38,10 @@ describe("Host", () => {
     [`Gateway.LAN:${port}`, 200],
     ["proxy.lan:9000", 200],
     ["proxy.lan", 421],
-    ["gateway.lan:9000", 421],
+    // Another port may be mapped to ours.
+    ["gateway.lan:9000", 200],
+    ["gateway.lan:3000", 200],
+    ["proxy.lan:3000", 421],
     // Somebody else's name for our address.
     ["evil.com", 421],
     [`evil.com:${port}`, 421],
@@ -96,6 +99,18 @@ describe("Host", () => {
   ])("%s is answered with 400", async (_, head) => {
     const { port: at } = await startTestGateway();
     expect((await rawRequest(at, head)).status).toBe(400);
+  });
+
+  it("behind a mapped port: localhost with any port, if `hosts` names it", async () => {
+    const refusing = await startTestGateway();
+    const head = ["GET /v1/models HTTP/1.1", "Host: localhost:3000", AUTH];
+    const refused = await rawRequest(refusing.port, head);
+    expect(refused.status).toBe(421);
+    expect(refused.body).toContain("localhost:3000");
+    expect(refused.body).toContain("any port");
+    const { port: at } = await startTestGateway({ hosts: ["localhost"] });
+    expect((await rawRequest(at, head)).status).toBe(200);
+    expect((await rawRequest(at, ["GET /v1/models HTTP/1.1", "Host: 127.0.0.1:3000", AUTH])).status).toBe(421);
   });
 
   it("names in X-Forwarded-Host count for nothing", async () => {

@@ -16,6 +16,8 @@ export interface OwnGateway {
   /** Of the one that runs now. */
   readonly url: string;
   readonly log: () => string;
+  /** Its home folder. */
+  readonly home: string;
   /** Closes it and opens another one over the same state. */
   restart(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export async function openOwnGateway(settings: object): Promise<OwnGateway> {
       return gateway.url;
     },
     log: () => log,
+    home,
     async restart() {
       await gateway.close(0);
       gateway = await open();
