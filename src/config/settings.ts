@@ -47,7 +47,7 @@ const SETTINGS = {
     HOST,
   ),
   origins: list(
-    "Web origins that may send requests.",
+    "Web origins whose pages may send requests and read the answers (CORS); the key is needed all the same.",
     "origins like https://app.example",
     /^[a-z][a-z0-9+.-]*:\/\/[^/\s*]+$/,
   ),

@@ -6,6 +6,7 @@ import type { ImageLoader } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import type { Answerer } from "./answer-route.ts";
+import { Cors } from "./cors.ts";
 import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
 import { createGate, type Gate } from "./gate.ts";
@@ -94,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const findRoute = createRouter(routes);
   const redact = (text: string) => redactor.redact(text);
   const letIn = createPathGuard(options.pathSecret);
+  const cors = new Cors(options.origins);
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange({ request, response, redact });
@@ -111,6 +113,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     try {
       if (!isLetIn) throw noSuchRoute();
+      cors.allowReading(request, response);
+      if (cors.isPreflight(request)) {
+        gate(request, true);
+        cors.answerPreflight(request, response);
+        return;
+      }
       if (page) allowReading(request, response, page);
       if (page && request.method === "OPTIONS") {
         gate(request, true);
