@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Limits } from "../config/settings.ts";
 import { Secret } from "../core/secret.ts";
-import { THINKING_STYLES, type ThinkingStyle } from "../core/thoughts.ts";
+import { THINKING_STYLES, type ThinkingStyle, type Thoughts } from "../core/thoughts.ts";
 import { createAnthropicMessagesFace } from "../faces/anthropic-messages/index.ts";
 import { modelObject, modelPage } from "../faces/anthropic-messages/models.ts";
 import type { ImageLoader } from "../faces/face.ts";
@@ -35,7 +35,7 @@ export function createDialects(options: DialectOptions): Dialects {
   const { thinking } = options;
   return [
     openAiChat(startedAt, options, { thoughts, thinking }),
-    openAiResponses(options),
+    openAiResponses(options, thoughts),
     anthropicMessages(startedAt, options),
     // By its base URL a client says itself how it wants to have thinking: `/tags/v1`.
     ...THINKING_STYLES.map((style) => openAiChat(startedAt, options, { thoughts, thinking: style }, `/${style}`)),
@@ -57,12 +57,13 @@ function openAiChat(
   };
 }
 
-function openAiResponses({ state, images, limits }: DialectOptions): Dialect {
+function openAiResponses({ state, images, limits }: DialectOptions, thoughts: Thoughts): Dialect {
   const path = "/v1/responses";
   const store = createResponseStore(state);
   const face = createOpenAiResponsesFace({
     limits: requestLimits(limits),
     store,
+    thoughts,
     seal: createReasoningSeal(sealSecret(state)),
   });
   const answer = face.countTokens;

@@ -4,6 +4,9 @@ export interface Thought {
   readonly signature: string | undefined;
 }
 
+/** The longest text of a thought that is kept, in characters; a longer one is shown all the same. */
+export const MAX_THOUGHT_LENGTH: number = 1024 * 1024;
+
 /**
  * Thinking that was shown to clients which cannot give it back as it was: by the id they were told, or by its text. Each
  * principal has its own. Bounded and for a while: what is not there is just not known any more.

@@ -1,9 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { GatheredText } from "../../core/gathered-text.ts";
-import type { Thoughts } from "../../core/thoughts.ts";
-
-/** What is longer is shown and not kept: whoever gives it back has lost it. */
-const MAX_LENGTH = 1024 * 1024;
+import { MAX_THOUGHT_LENGTH, type Thoughts } from "../../core/thoughts.ts";
 
 /** Keeps the thinking of one answer, block by block, for when the client brings it back. */
 export class ThoughtKeeper {
@@ -21,7 +18,7 @@ export class ThoughtKeeper {
   take(text: string): void {
     this.#length += text.length;
     this.#text ??= new GatheredText();
-    if (this.#length <= MAX_LENGTH) this.#text.add(text);
+    if (this.#length <= MAX_THOUGHT_LENGTH) this.#text.add(text);
     else this.#text.take();
   }
 
@@ -34,7 +31,7 @@ export class ThoughtKeeper {
   /** The block is over. Gives the id under which it is found again, if it could be kept. */
   end(signature: string | undefined): string {
     const id = randomBytes(12).toString("hex");
-    if (this.#length <= MAX_LENGTH) {
+    if (this.#length <= MAX_THOUGHT_LENGTH) {
       this.#thoughts.keep(this.#principalId, id, { text: this.#text?.take() ?? "", signature });
     }
     this.forget();

@@ -17,9 +17,11 @@ export interface PlacedItem {
 export interface ReadContext {
   readonly toolbox: Toolbox;
   readonly images: ImageLoader;
-  /** What is behind a reasoning item's encrypted content, if it is ours. */
-  readonly unseal: (sealed: string) => Thought | undefined;
+  /** The thought of a reasoning item as it was thought; undefined if it is not known. */
+  readonly recall: (item: ReasoningItem, summary: string) => Thought | undefined;
 }
+
+export type ReasoningItem = Extract<InputItem, { type: "reasoning" }>;
 
 /** Items as a conversation, instructions apart from it. What the model said in a row is one message. */
 export async function readConversation(
@@ -73,16 +75,13 @@ export async function readConversation(
 }
 
 /** What the model said; undefined if it was somebody else. */
-function assistantParts(item: InputItem, { toolbox, unseal }: ReadContext): AssistantPart[] | undefined {
+function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): AssistantPart[] | undefined {
   switch (item.type) {
     case "message":
       return item.role === "assistant" ? textsOf(item.content).map((text) => ({ type: "text", text })) : undefined;
     case "reasoning": {
       const summary = (item.summary ?? []).map(({ text }) => text).join("\n\n");
-      const thought = (item.encrypted_content && unseal(item.encrypted_content)) || {
-        text: summary,
-        signature: undefined,
-      };
+      const thought = recall(item, summary) ?? { text: summary, signature: undefined };
       return thought.text === "" && thought.signature === undefined ? [] : [{ type: "thinking", ...thought }];
     }
     case "function_call":

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import type { Face, ParseContext } from "../face.ts";
@@ -6,7 +7,7 @@ import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
 import { ResponseCollector } from "./collect.ts";
-import type { PlacedItem } from "./conversation.ts";
+import type { PlacedItem, ReadContext } from "./conversation.ts";
 import { isPassedOver } from "./item-schema.ts";
 import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
@@ -20,6 +21,8 @@ export interface OpenAiResponsesOptions {
   /** Where answers are kept, unless the client does not want it. */
   readonly store: ResponseStore;
   readonly seal: ReasoningSeal;
+  /** Where thinking is kept for clients that bring a reasoning item back without its encrypted content. */
+  readonly thoughts?: Thoughts;
   readonly limits?: Partial<RequestLimits>;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -32,8 +35,14 @@ export interface OpenAiResponsesFace extends Face {
 }
 
 export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): OpenAiResponsesFace {
-  const { store, seal, now = Date.now } = options;
+  const { store, seal, thoughts = NO_THOUGHTS, now = Date.now } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
+  const recallFor =
+    (principalId: string): ReadContext["recall"] =>
+    ({ id, encrypted_content: sealed }, summary) =>
+      (sealed ? seal.open(sealed, principalId) : undefined) ??
+      (id ? thoughts.find(principalId, id) : undefined) ??
+      (summary === "" ? undefined : thoughts.findByText(principalId, summary));
   const face: OpenAiResponsesFace = {
     parse: async (body, context) => {
       const request = readRequest(body, limits);
@@ -41,7 +50,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       const items = resolveItems(request, store, principalId);
       checkItems(items, limits);
       const toolbox = readTools(request, items, limits);
-      const turn = await toTurn(request, items, toolbox, seal, context);
+      const turn = await toTurn(request, items, toolbox, recallFor(principalId), context);
       const fields = body as Body;
       const head: AnswerHead = {
         id: `resp_${randomUUID().replaceAll("-", "")}`,
@@ -51,6 +60,9 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       const render = (): RenderOptions => ({
         toolbox,
         seal: (thought) => seal.seal(thought, principalId),
+        onThought: (itemId, thought) => {
+          if (thought.text.length <= MAX_THOUGHT_LENGTH) thoughts.keep(principalId, itemId, thought);
+        },
         includesSealed: includesReasoning(request.include),
         onEnd: (response, output) => {
           if (request.store ?? true) keep(store, context, request, fields, response, output);

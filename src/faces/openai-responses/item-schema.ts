@@ -65,6 +65,7 @@ const item = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("reasoning"),
+    id: z.string().max(256).nullish().catch(undefined),
     summary: z.array(z.object({ text: z.string() })).nullish(),
     encrypted_content: z.string().nullish().catch(undefined),
   }),

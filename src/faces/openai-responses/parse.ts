@@ -4,8 +4,7 @@ import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
 import { readSampling } from "../sampling.ts";
 import { invalidRequest } from "../schema-issue.ts";
-import { type PlacedItem, readConversation } from "./conversation.ts";
-import type { ReasoningSeal } from "./reasoning-seal.ts";
+import { type PlacedItem, type ReadContext, readConversation } from "./conversation.ts";
 import { type Body, refuseUnsupported } from "./refusals.ts";
 import { type ResponsesRequest, responsesRequest } from "./schema.ts";
 import { chooseTools } from "./tool-choice.ts";
@@ -52,11 +51,10 @@ export async function toTurn(
   request: ResponsesRequest,
   items: readonly PlacedItem[],
   toolbox: Toolbox,
-  seal: ReasoningSeal,
+  recall: ReadContext["recall"],
   { principal, images }: ParseContext,
 ): Promise<Turn> {
-  const unseal = (sealed: string) => seal.open(sealed, principal.id);
-  const { system, messages } = await readConversation(items, { toolbox, images, unseal });
+  const { system, messages } = await readConversation(items, { toolbox, images, recall });
   return {
     principal,
     model: { id: request.model, effort: request.reasoning?.effort ?? undefined },

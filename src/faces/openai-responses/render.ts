@@ -25,6 +25,8 @@ import type { Toolbox } from "./toolbox.ts";
 export interface RenderOptions {
   readonly toolbox: Toolbox;
   readonly seal: (thought: Thought) => string;
+  /** Called once for each reasoning item that is whole. */
+  readonly onThought: (itemId: string, thought: Thought) => void;
   /** Whether the client gets the sealed thoughts as well. */
   readonly includesSealed: boolean;
   /** The answer is whole. Its output as it is kept: with what was thought, sealed. */
@@ -180,7 +182,7 @@ export class ResponseRenderer implements StreamRenderer {
       );
     }
     const place = { item_id: id, output_index: index, summary_index: 0 };
-    const sealed = this.#options.seal({ text, signature });
+    const sealed = this.#keep(id, { text, signature });
     return (
       this.#event("response.reasoning_summary_text.done", { ...place, text }) +
       this.#event("response.reasoning_summary_part.done", { ...place, part: summaryPart(text) }) +
@@ -196,13 +198,19 @@ export class ResponseRenderer implements StreamRenderer {
   #sealedThought(signature: string): string {
     const closing = this.#close("completed");
     const [id, index] = this.#newItem("rs");
-    const sealed = this.#options.seal({ text: "", signature });
+    const sealed = this.#keep(id, { text: "", signature });
     const item = reasoningItem(id, undefined, this.#options.includesSealed ? sealed : undefined);
     return (
       closing +
       this.#event("response.output_item.added", { output_index: index, item: reasoningItem(id) }) +
       this.#done(index, item, reasoningItem(id, undefined, sealed))
     );
+  }
+
+  /** Returns the sealed thought. */
+  #keep(itemId: string, thought: Thought): string {
+    this.#options.onThought(itemId, thought);
+    return this.#options.seal(thought);
   }
 
   #startCall(callId: string, name: string): string {

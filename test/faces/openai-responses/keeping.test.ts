@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import type { Thoughts } from "../../../src/core/thoughts.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
 import { createResponseArchive } from "../../../src/faces/openai-responses/archive.ts";
+import { openStateDatabase } from "../../../src/state/state-database.ts";
+import { createThoughtStore } from "../../../src/state/thought-store.ts";
 import { MemoryStore, parse, refusal } from "./support/requests.ts";
 
 const text = (value: string): TurnEvent => ({ type: "text", text: value });
@@ -109,6 +112,41 @@ describe("an answer that is kept", () => {
     });
     const nothing = await refusal({ previous_response_id: first["id"], input: [] }, { store });
     expect(nothing.message).toMatch(/^previous_response_id: the last item/);
+  });
+});
+
+describe("a reasoning item that comes back without its encrypted content", () => {
+  const thinking: readonly TurnEvent[] = [
+    { type: "thinking", text: "hm" },
+    { type: "thinking-done", durationMs: 1, signature: "sig" },
+    text("two"),
+  ];
+  const thoughtOf = async (thoughts: Thoughts, item: object) => {
+    const input = [{ role: "user", content: "one" }, item, { role: "user", content: "three" }];
+    const { turn } = await parse({ input }, { thoughts });
+    return turn.messages[1]?.role === "assistant" ? turn.messages[1].content : undefined;
+  };
+
+  it("has its thought, by its id or its summary, in another process and with store: false", async () => {
+    const state = await openStateDatabase(":memory:");
+    const collector = (await parse({ store: false }, { thoughts: createThoughtStore(state) })).collect();
+    collector.step([...thinking, DONE]);
+    const [item] = collector.body()["output"] as readonly JsonObject[];
+    const known = [{ type: "thinking", text: "hm", signature: "sig" }];
+    const restarted = createThoughtStore(state);
+    expect(await thoughtOf(restarted, { ...item })).toEqual(known);
+    expect(await thoughtOf(restarted, { type: "reasoning", id: item?.["id"], summary: [] })).toEqual(known);
+    expect(await thoughtOf(restarted, { type: "reasoning", summary: item?.["summary"] })).toEqual(known);
+    const other = { type: "reasoning", id: "rs_other", summary: [{ type: "summary_text", text: "else" }] };
+    expect(await thoughtOf(restarted, other)).toEqual([{ type: "thinking", text: "else", signature: undefined }]);
+  });
+
+  it("has a thought that was signed without a text", async () => {
+    const thoughts = createThoughtStore(await openStateDatabase(":memory:"));
+    const collector = (await parse({}, { thoughts })).collect();
+    collector.step([{ type: "thinking-done", durationMs: 1, signature: "hidden" }, text("two"), DONE]);
+    const [item] = collector.body()["output"] as readonly JsonObject[];
+    expect(await thoughtOf(thoughts, { ...item })).toEqual([{ type: "thinking", text: "", signature: "hidden" }]);
   });
 });
 
