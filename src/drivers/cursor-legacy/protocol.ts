@@ -8,8 +8,10 @@ import { UnifiedMode } from "../../gen/aiserver/v1/conversation_pb.ts";
 import {
   StreamUnifiedChatRequestWithToolsSchema,
   StreamUnifiedChatResponseWithToolsSchema,
+  ThinkingLevel,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
 import { decodeMessage } from "../../wire/decode-message.ts";
+import { effortRank } from "../cursor/models/effort.ts";
 import { bubblesOf, toolText } from "./bubbles.ts";
 
 /** One of the older chat calls: how it is asked, and what its messages mean. */
@@ -29,6 +31,8 @@ export interface PreparedTurn {
   readonly maxMode: boolean;
   /** The effort that was asked for, if one was, is not the one that it gets. */
   readonly ignoresEffort: boolean;
+  /** How hard the model shall think; undefined leaves it to the backend. */
+  readonly effort?: string | undefined;
 }
 
 export type LegacyEvent =
@@ -72,7 +76,8 @@ export const streamChat: LegacyProtocol = {
 export const unifiedChat: LegacyProtocol = {
   path: "/aiserver.v1.ChatService/StreamUnifiedChatWithTools",
   isBidi: true,
-  request({ turn, maxMode }) {
+  request({ turn, maxMode, effort }) {
+    const thinkingLevel = thinkingLevelFor(effort);
     const conversation = bubblesOf(turn.messages);
     const tools = turn.toolChoice.type === "none" ? [] : turn.tools;
     return encodeUnified({
@@ -89,6 +94,7 @@ export const unifiedChat: LegacyProtocol = {
         shouldDisableTools: tools.length === 0,
         unifiedMode: tools.length === 0 ? UnifiedMode.CHAT : UnifiedMode.AGENT,
         unifiedModeName: tools.length === 0 ? "Ask" : "Agent",
+        ...(thinkingLevel !== undefined && { thinkingLevel }),
         supportedTools: tools.length === 0 ? [] : [ClientSideToolV2.MCP],
         mcpTools: tools.map(({ name, description, schema }) => ({
           name,
@@ -123,6 +129,15 @@ export const unifiedChat: LegacyProtocol = {
     });
   },
 };
+
+/** The protocol has two levels. A model that shall not think has neither. */
+function thinkingLevelFor(effort: string | undefined): ThinkingLevel | undefined {
+  const rank = effortRank(effort ?? "none") ?? 0;
+  if (rank === 0) return undefined;
+  return rank >= HIGH_RANK ? ThinkingLevel.HIGH : ThinkingLevel.MEDIUM;
+}
+
+const HIGH_RANK = effortRank("high") ?? 0;
 
 const encodeUnified = (request: MessageInitShape<typeof StreamUnifiedChatRequestWithToolsSchema>["request"] & object) =>
   toBinary(StreamUnifiedChatRequestWithToolsSchema, create(StreamUnifiedChatRequestWithToolsSchema, { request }));

@@ -107,6 +107,7 @@ function asNamed(name: string, hasEffort: boolean): ResolvedModel {
     maxModeContextTokens: undefined,
     supportsImages: true,
     ignoresEffort: hasEffort,
+    effort: undefined,
   };
 }
 

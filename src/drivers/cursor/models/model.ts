@@ -37,6 +37,8 @@ export interface ResolvedModel {
   readonly supportsImages: boolean;
   /** The effort that was asked for, if one was, is not the one that it gets. */
   readonly ignoresEffort: boolean;
+  /** How hard it thinks, by its own parameter or by what was asked of a model that thinks; undefined if that is not known. */
+  readonly effort: string | undefined;
 }
 
 /** `variant`: the parameters are suffixes of the id. `parameters`: they stand beside the base id. */

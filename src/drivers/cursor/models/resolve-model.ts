@@ -29,14 +29,18 @@ export function resolveModel(
     maxModeContextTokens: model.maxModeContextTokens,
     supportsImages: model.supportsImages,
     ignoresEffort: effort !== undefined && !hasEffort(variant, effort),
+    effort: effortOf(variant) ?? (parameterValue(variant, "thinking") === "true" ? effort : undefined),
   };
 }
+
+const effortOf = (variant: Variant): string | undefined =>
+  variant.parameters.find(({ id }) => isEffortParameter(id))?.value;
 
 /** Whether a variant thinks as hard as this; one that can only be told to think does so for any effort. */
 function hasEffort(variant: Variant, effort: string): boolean {
   const thinks = parameterValue(variant, "thinking");
   if (effort === "none" && thinks === "false") return true;
-  const own = variant.parameters.find(({ id }) => isEffortParameter(id))?.value;
+  const own = effortOf(variant);
   if (own === undefined) return effort !== "none" && thinks === "true";
   return effortRank(own) === effortRank(effort);
 }
