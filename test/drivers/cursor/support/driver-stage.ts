@@ -81,6 +81,7 @@ function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCat
       maxModeContextTokens: 1_000_000,
       supportsImages: true,
       ignoresEffort: false,
+      effort: undefined,
       ...model,
       // Whatever the others read, this one reads more.
       ...(id === "big" ? { contextTokens: 1_000_000 } : {}),
