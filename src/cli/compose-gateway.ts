@@ -162,16 +162,13 @@ async function createDriver(
   state: StateDatabase,
   transports: Parameters<typeof createCursorDriver>[0]["transports"],
 ): Promise<Driver> {
-  const { clientVersion } = config;
+  const { clientVersion, checksum } = config;
+  const client = { ...(clientVersion !== undefined && { clientVersion }), ...(checksum !== undefined && { checksum }) };
   const models = createModelCatalogue({
     source: createModelListSource({
       transport: transports.h1,
       origin,
-      headers: (credential) =>
-        callHeaders("unary-proto", {
-          token: credential.token.reveal(),
-          ...(clientVersion === undefined ? {} : { clientVersion }),
-        }),
+      headers: ({ token }) => callHeaders("unary-proto", { token: token.reveal(), ...client }),
     }),
     memory: createKeyValueStore(state, "model-encoding"),
   });
@@ -180,9 +177,10 @@ async function createDriver(
     transports,
     models,
     transport: config.transport,
+    agentOrigin: config.agentUpstream && new URL(config.agentUpstream).origin,
     checkpoints: createCheckpointStore(state),
     access,
-    clientVersion,
+    client,
     context: config.context,
     onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
   });
@@ -193,7 +191,7 @@ async function createDriver(
     transport: transports.h2,
     method: config.legacyCall,
     access,
-    clientVersion,
+    client,
     listModels: (principal, signal) => cursor.listModels(principal, signal),
     prepare: async (turn) => {
       const model = await withCredential(turn.principal, access, (credential) =>

@@ -58,6 +58,11 @@ const SETTINGS = {
   ),
   allowTokens: optionalBoolean("Whether a Cursor token may come as the API key. Without it: only on loopback."),
   upstream: optionalText("Another backend origin.", "an https origin, or an http one on loopback", isUpstream),
+  agentUpstream: optionalText(
+    "Where runs go, instead of the host that the backend names for them.",
+    "an https origin, or an http one on loopback",
+    isUpstream,
+  ),
   token: secret("The token of the Cursor account.", "a token without spaces", /^[\x21-\x7e]{1,16384}$/),
   account: optionalText(
     "Which account to use, of those that are signed in here. Without it: the one called default, or the only one.",
@@ -75,6 +80,11 @@ const SETTINGS = {
     "The client version told to the backend.",
     "a version like cli-2026.01.09-231024f",
     (value) => /^[\w.+-]{1,64}$/.test(value),
+  ),
+  checksum: optionalText(
+    "The x-cursor-checksum header sent to the backend. Without it: one by account for cursor-legacy, else none.",
+    "1 to 512 printable characters without spaces",
+    (value) => /^[\x21-\x7e]{1,512}$/.test(value),
   ),
   tools: choice(
     ["client", "hub"],

@@ -21,6 +21,9 @@ export interface Caller {
   readonly acceptGzip?: boolean;
 }
 
+/** What the settings say about the client; unset values are left out. */
+export type ClientHeaders = Pick<Caller, "clientVersion" | "checksum">;
+
 const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
 
 /** `run` is the bidirectional call, `run-sse` and `append` the two halves of its HTTP/1.1 form. */

@@ -62,6 +62,8 @@ describe("a value", () => {
         EXCURSOR_ALLOW_TOKENS: "false",
         EXCURSOR_CLIENT_VERSION: "cli-2026.01.09-231024f",
         EXCURSOR_UPSTREAM: "http://127.0.0.1:99",
+        EXCURSOR_AGENT_UPSTREAM: "https://agentn.us.api5.cursor.sh",
+        EXCURSOR_CHECKSUM: "Vfb45Bi9abc/def",
         EXCURSOR_PORT: "",
       },
     );
@@ -71,6 +73,8 @@ describe("a value", () => {
       allowTokens: false,
       clientVersion: "cli-2026.01.09-231024f",
       upstream: "http://127.0.0.1:99",
+      agentUpstream: "https://agentn.us.api5.cursor.sh",
+      checksum: "Vfb45Bi9abc/def",
       port: 8787,
     });
   });
@@ -93,6 +97,12 @@ describe("what is wrong is named with its place", () => {
     ["a wrong choice", { driver: "curser" }, 'driver: expected one of cursor, cursor-legacy, found "curser".'],
     ["a group that is none", { limits: 3 }, "limits: expected an object, found 3."],
     ["a setting that is a group", { port: {} }, "port: expected a whole number from 0 to 65535, found {}."],
+    [
+      "a host of runs in the clear",
+      { agentUpstream: "http://example.com" },
+      "agentUpstream: expected an https origin, or an http one on loopback",
+    ],
+    ["a checksum that no header can carry", { checksum: "a b" }, "checksum: expected 1 to 512 printable characters"],
     [
       "an upstream in the clear",
       { upstream: "http://example.com" },

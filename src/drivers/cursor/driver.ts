@@ -2,6 +2,7 @@ import type { AccessTokens } from "../../core/access.ts";
 import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/retry-budget.ts";
+import type { ClientHeaders } from "../../wire/headers.ts";
 import { fitContext } from "./context-window.ts";
 import { createOwners, renewedCredential, withCredential } from "./credential.ts";
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
@@ -13,13 +14,15 @@ import { UnknownTally } from "./unknown.ts";
 
 export interface CursorDriverOptions {
   readonly origin: string;
+  /** Where runs go, whatever the backend says. */
+  readonly agentOrigin?: string | undefined;
   readonly transports: Transports;
   readonly transport: "auto" | "h2" | "h1";
   readonly models: ModelCatalogue;
   readonly checkpoints: CheckpointStore;
   /** The tokens of principals that brought none. */
   readonly access: AccessTokens;
-  readonly clientVersion?: string | undefined;
+  readonly client?: ClientHeaders;
   /** What to do with a conversation that is longer than the model's window. */
   readonly context: "refuse" | "trim";
   /** Told of each thing that the schema does not know: the first time, and at every tenfold. */
@@ -28,8 +31,13 @@ export interface CursorDriverOptions {
 
 /** Cursor's agent protocol as a driver. */
 export function createCursorDriver(options: CursorDriverOptions): Driver {
-  const { origin, transports, models, checkpoints, access, clientVersion } = options;
-  const endpoints = new Endpoints({ origin, http1: transports.h1, transport: options.transport });
+  const { origin, transports, models, checkpoints, access, client } = options;
+  const endpoints = new Endpoints({
+    origin,
+    agentOrigin: options.agentOrigin,
+    http1: transports.h1,
+    transport: options.transport,
+  });
   const ownerOf = createOwners();
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
@@ -38,11 +46,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       const { principal } = turn;
       retries.earn();
       const planFor = async (credential: ModelCredential): Promise<RunPlan> => {
-        const caller = {
-          token: credential.token.reveal(),
-          timezone: TIME_ZONE,
-          ...(clientVersion === undefined ? {} : { clientVersion }),
-        };
+        const caller = { token: credential.token.reveal(), timezone: TIME_ZONE, ...client };
         const [model, endpoint] = await Promise.all([
           models.resolve(turn.model, credential),
           endpoints.find(credential.id, caller),

@@ -15,6 +15,8 @@ export interface Endpoint {
 export interface EndpointOptions {
   /** The backend of the settings; configuration, models and accounts are asked for here. */
   readonly origin: string;
+  /** Where runs go, whatever the backend says. */
+  readonly agentOrigin?: string | undefined;
   readonly http1: HttpTransport;
   /** `auto` leaves the choice to the backend. */
   readonly transport: "auto" | "h2" | "h1";
@@ -58,8 +60,9 @@ export class Endpoints {
     ]);
     const ghostMode = !OPEN_MODES.includes(privacy?.privacyMode ?? PrivacyMode.UNSPECIFIED);
     const { agentUrl = "", agentnUrl = "" } = config?.agentUrlConfig ?? {};
-    const agentOrigin = config?.useNlbForNal ? trusted(ghostMode ? agentUrl : agentnUrl) : undefined;
-    const endpoint = { origin: agentOrigin ?? origin, transport: this.#choose(config?.http2Config), ghostMode };
+    const named = config?.useNlbForNal ? trusted(ghostMode ? agentUrl : agentnUrl) : undefined;
+    const runOrigin = this.#options.agentOrigin ?? named ?? origin;
+    const endpoint = { origin: runOrigin, transport: this.#choose(config?.http2Config), ghostMode };
     return { endpoint, isTold: config !== undefined && privacy !== undefined };
   }
 

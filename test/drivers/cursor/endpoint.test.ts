@@ -9,7 +9,7 @@ const ORIGIN = "https://api2.cursor.sh";
 const [PRIVATE, OPEN] = ["https://agent.api5.cursor.sh", "https://agentn.api5.cursor.sh"];
 
 /** A backend that has these two answers, or none. */
-function find(config: object | undefined, privacyMode: PrivacyMode | undefined) {
+function find(config: object | undefined, privacyMode: PrivacyMode | undefined, agentOrigin?: string) {
   const http1 = madeUpTransport(({ path }, handler) => {
     const answer = path.endsWith("/GetServerConfig")
       ? config && toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config))
@@ -22,7 +22,7 @@ function find(config: object | undefined, privacyMode: PrivacyMode | undefined) 
     });
     return undefined;
   });
-  return new Endpoints({ origin: ORIGIN, http1, transport: "auto" }).find("me", { token: "t" });
+  return new Endpoints({ origin: ORIGIN, agentOrigin, http1, transport: "auto" }).find("me", { token: "t" });
 }
 
 const elsewhere = (agentUrl: string, agentnUrl: string) => ({
@@ -51,4 +51,10 @@ it.each([
   "",
 ])("SEC-13: the token goes to no host but the vendor's: %s", async (url) => {
   expect((await find(elsewhere(url, url), PrivacyMode.NO_TRAINING)).origin).toBe(ORIGIN);
+});
+
+it("the host of the settings counts for more than the backend's", async () => {
+  const own = "https://agentn.us.api5.cursor.sh";
+  expect(await find(elsewhere(PRIVATE, OPEN), PrivacyMode.NO_TRAINING, own)).toMatchObject({ origin: own });
+  expect(await find(undefined, undefined, own)).toMatchObject({ origin: own, transport: "h2", ghostMode: true });
 });

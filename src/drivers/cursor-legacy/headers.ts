@@ -1,0 +1,40 @@
+import { createHash, randomUUID } from "node:crypto";
+import { checksum } from "../../wire/checksum.ts";
+import { type ClientHeaders, callHeaders } from "../../wire/headers.ts";
+import type { ModelCredential } from "../cursor/models/model.ts";
+import { TIME_ZONE } from "../cursor/time-zone.ts";
+
+const IDE_VERSION = "2.6.21";
+
+/** The headers of the IDE's chat calls. What identifies a device or session is derived from the account or its token. */
+export function legacyHeaders(
+  { id, token }: ModelCredential,
+  { clientVersion = IDE_VERSION, checksum: fixed }: ClientHeaders = {},
+): Readonly<Record<string, string>> {
+  const requestId = randomUUID();
+  // Stable for an account: the backend counts devices by it.
+  const device = sha256(id);
+  const caller = {
+    token: token.reveal(),
+    requestId,
+    clientType: "ide",
+    clientVersion,
+    timezone: TIME_ZONE,
+    checksum: fixed ?? checksum({ device }),
+    acceptGzip: true,
+  } as const;
+  return {
+    ...callHeaders("run", caller),
+    "user-agent": "connect-es/1.6.1",
+    "x-cursor-streaming": "true",
+    "x-client-key": sha256(token.reveal()),
+    "x-session-id": uuidFrom(device),
+    "x-amzn-trace-id": `Root=${requestId}`,
+  };
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** The first half of a digest in the form of a UUID (version 8: made by the application's own rule). */
+const uuidFrom = (hex: string): string =>
+  hex.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-8$3-8$4-$5");
