@@ -5,5 +5,9 @@ export function errorMessage(error: ExcursorError, requestId: string): string {
   const reference = error.kind === "internal" ? `(Request ${requestId}.)` : undefined;
   // Programs read this as well: advice that fits every error of a kind would only be in their way.
   const hint = error.hasOwnHint ? error.hint : undefined;
-  return [error.message, hint, reference].filter((text) => text !== undefined).join(" ");
+  const more = [hint, reference].filter((text) => text !== undefined);
+  return more.length === 0 ? error.message : [asSentence(error.message), ...more].join(" ");
 }
+
+/** Messages of upstreams often lack their full stop. */
+const asSentence = (text: string): string => (/[.!?…:]$/.test(text) ? text : `${text}.`);

@@ -5,6 +5,7 @@ import {
   CURSOR_ERRORS,
   FINAL_ERROR_TYPES,
   isConnectCode,
+  MAYBE_OUTDATED,
   type Meaning,
   OUTDATED,
 } from "./cursor-errors.ts";
@@ -67,6 +68,7 @@ function judge(
   const named = details?.error === undefined ? "byCode" : CURSOR_ERRORS[details.error];
   const final = errorType !== undefined && Object.hasOwn(FINAL_ERROR_TYPES, errorType) && FINAL_ERROR_TYPES[errorType];
   if (named !== "byCode") return final ? { ...named, retryable: false } : named;
+  if (!final && code === "permission_denied" && details === undefined) return MAYBE_OUTDATED;
   return final || (code ? CONNECT_CODES[code] : fallback);
 }
 

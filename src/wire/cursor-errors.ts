@@ -17,7 +17,7 @@ export interface Meaning {
 export type CursorErrorName = keyof typeof ErrorDetails_Error;
 
 const LOG_IN = "Sign in again with `excursor login`.";
-const NEW_VERSION = "Set a newer Cursor client version in the configuration.";
+const NEW_VERSION = "Set a newer clientVersion in the configuration.";
 const OTHER_MODEL = "List the models and pick another one.";
 const OWN_KEY = "Check the provider key in your Cursor settings.";
 const SHORTEN = "Shorten the conversation, or start a new one.";
@@ -38,6 +38,12 @@ const github: Meaning = { kind: "invalid-request", hint: GITHUB };
 
 /** An old client version; the backend has more than one way to say so. */
 export const OUTDATED: Meaning = { kind: "outdated-client", hint: NEW_VERSION };
+
+/** What the backend says to an old client version, too, when it says nothing but its code. */
+export const MAYBE_OUTDATED: Meaning = {
+  kind: "forbidden",
+  hint: "Check what the account and its plan allow. An outdated client is refused in the same way: set a newer clientVersion.",
+};
 
 /** `byCode`: the name says nothing of the cause, the Connect code does. */
 export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">> = {

@@ -234,6 +234,25 @@ describe("what the gateway keeps for itself", () => {
     await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 });
   });
 
+  it.each(["cursor", "cursor-legacy"])(
+    "says of a Cursor token that came as the API key that it has expired: %s",
+    async (driver) => {
+      const { start } = await setUpGateway({ legacy: "on" });
+      const { url } = await start("--driver", driver);
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+      const claims = { sub: "auth0|user_9", exp: 1_600_000_000 };
+      const apiKey = `${part({ alg: "none" })}.${part(claims)}.${"s".repeat(43)}`;
+      const client = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+      await expect(client.chat.completions.create(ask("@sim say hello"))).rejects.toMatchObject({
+        status: 401,
+        code: "token_expired",
+        message: expect.stringMatching(
+          /has expired\. Send a current Cursor token as the API key, or a key of this gateway\.$/,
+        ),
+      });
+    },
+  );
+
   it("each failure of the backend has its status, and the client's own retries work", async () => {
     const { start } = await setUpGateway();
     const { client, url } = await start();

@@ -136,6 +136,13 @@ describe("errors that say who they are", () => {
     });
   });
 
+  test("a bare permission_denied may be an outdated client; one with details is what they say", () => {
+    const bare = errorOf({ error: { code: "permission_denied", message: "Error" } });
+    expect(bare).toMatchObject({ kind: "forbidden", hint: expect.stringContaining("clientVersion") });
+    const custom = errorOf(withDetails("permission_denied", { type, value: detail(29, { title: "Not your team" }) }));
+    expect(custom).toMatchObject({ kind: "forbidden", hint: expect.not.stringContaining("clientVersion") });
+  });
+
   test("the observed sample: unauthorized", () => {
     const value = "CCYSLwoVVW5hdXRob3JpemVkIHJlcXVlc3QuEhRVc2VyIGlzIHVuYXV0aG9yaXplZCAAGAE";
     expect(errorOf(withDetails("unauthenticated", { type, value }))).toMatchObject({

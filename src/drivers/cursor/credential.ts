@@ -11,15 +11,31 @@ export async function credentialOf({ token, account }: Principal, access: Access
   return token ? { id: digest(token.reveal()), token } : named(await access.get(account));
 }
 
-/** The backend has refused a credential: another of the same account, or undefined if there is none. */
+/**
+ * Returns another credential of the same account, after the backend has refused this one; undefined if there is none. What
+ * a caller brought is the caller's to renew: then it throws, saying so.
+ */
 export async function renewedCredential(
   { token, account }: Principal,
   access: AccessTokens,
   refused: ModelCredential,
 ): Promise<ModelCredential | undefined> {
-  // What a caller brought is the caller's to renew.
-  const renewed = token ? undefined : await access.renew(account, refused.token);
+  if (token) throw requestTokenRefused(token);
+  const renewed = await access.renew(account, refused.token);
   return renewed && named(renewed);
+}
+
+/** A login of the gateway's own would change nothing for a caller that brings a token. */
+function requestTokenRefused(token: Secret): ExcursorError {
+  const { expiresAtMs = Number.POSITIVE_INFINITY } = readClaims(token.reveal());
+  const isExpired = expiresAtMs <= Date.now();
+  const message = isExpired
+    ? "The Cursor token that came with the request has expired."
+    : "Cursor's backend does not accept the token that came with the request.";
+  return new ExcursorError("unauthenticated", message, {
+    code: isExpired ? "token_expired" : "token_refused",
+    hint: "Send a current Cursor token as the API key, or a key of this gateway.",
+  });
 }
 
 /** Does something in the name of an account, and once more with a new token if the backend refuses this one. */
