@@ -4,6 +4,9 @@ import { existsSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
+// Node opens its inspector at this signal, unless there is a listener. Whoever wants it starts with --inspect.
+process.on("SIGUSR1", () => {});
+
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 13)) {
   console.error(

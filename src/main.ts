@@ -1,11 +1,13 @@
 import { CommanderError } from "@commander-js/extra-typings";
 import { createProgram } from "./cli/program.ts";
 import { reportError } from "./cli/report-error.ts";
+import { silenceSqliteWarning } from "./cli/silence-sqlite-warning.ts";
 import { tuneHeap } from "./cli/tune-heap.ts";
 
 /** Runs the command line and sets the exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
   tuneHeap();
+  silenceSqliteWarning();
   // A reader that stops reading (`| head`) must not end the gateway.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // Node would print an uncaught error as it is, secrets included.

@@ -17,11 +17,15 @@ export interface ServeFlags {
 /** What an answer under way may still take when the process can no longer be trusted. */
 const CRASH_DRAIN_MS = 5000;
 
+const IGNORED_SIGNALS = "signal ignored: keys and MCP servers are followed without it, other settings need a restart";
+
 /** Starts the gateway, says where it listens, and runs until it is told to stop. */
 export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
-  const signal = nextSignal();
+  let running: RunningGateway | undefined;
+  const signal = nextSignal((name) => running?.log.info({ signal: name }, IGNORED_SIGNALS));
   const loaded = loadConfig({ flags: settings, environment: process.env });
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
+  running = gateway;
   const { url, port, log, bridgeUrl } = gateway;
   exitOnBug(gateway, log);
   redirectConsole(log);
@@ -37,7 +41,8 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   );
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
-  if (!json) process.stderr.write(nextSteps(url, demo) + (gateway.isSignedIn ? "" : signInFirst));
+  if (!json)
+    process.stderr.write(nextSteps(url, demo, loaded.origins.get("key")) + (gateway.isSignedIn ? "" : signInFirst));
 
   await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
   log.info({}, "stopping");
@@ -71,17 +76,30 @@ const signInFirst = `No Cursor account is signed in yet. In another terminal, wi
 
 `;
 
-const nextSteps = (url: string, isDemo: boolean): string => `
+/** How another terminal gets the key: by command, unless it was given to this process alone. */
+const keyHint = (origin: string | undefined) =>
+  origin === "--key" || origin === "EXCURSOR_KEY"
+    ? {
+        hint: `the one given by ${origin}`,
+        value: "$EXCURSOR_KEY",
+        setUp: `  export EXCURSOR_KEY=…   # ${origin === "--key" ? "the value of --key" : "as here"}\n`,
+      }
+    : { hint: `${COMMAND} key`, value: `$(${COMMAND} key)`, setUp: "" };
+
+function nextSteps(url: string, isDemo: boolean, keyOrigin: string | undefined): string {
+  const { hint, value, setUp } = keyHint(keyOrigin);
+  return `
 The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
 
   base URL   ${url}/v1
-  API key    ${COMMAND} key
+  API key    ${hint}
 
 Try it:
 
-  curl ${url}/v1/chat/completions -H "authorization: Bearer $(${COMMAND} key)" \\
+${setUp}  curl ${url}/v1/chat/completions -H "authorization: Bearer ${value}" \\
     -H 'content-type: application/json' -d '{"model":"auto","messages":[{"role":"user","content":"hello"}]}'
 
 Ctrl-C stops it.
 
 `;
+}

@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { issueTokens } from "../../src/sim/accounts.ts";
 import { startSim } from "../../src/sim/server.ts";
@@ -86,6 +88,52 @@ describe("excursor serve --demo", () => {
       if (isPatient) expect(text).toMatch(/last.*\[DONE\]/s);
       expect((await exited).code).toBe(expected);
     }
+  });
+
+  it("goes on at SIGHUP and SIGUSR2 without a terminal, and opens no inspector at SIGUSR1", async () => {
+    const { child, firstLine, exited } = run(["serve", "--demo", "--port", "0", "--key", KEY]);
+    const url = (await firstLine()).slice(6);
+    const response = await ask(url, "@sim say first ;; silent 700 ;; say last", { stream: true });
+    for (const signal of ["SIGHUP", "SIGUSR2", "SIGUSR1"] as const) child.kill(signal);
+    expect(await response.text()).toMatch(/first.*last.*\[DONE\]/s);
+    child.kill("SIGTERM");
+    const { code, stderr } = await exited;
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/Debugger/);
+    expect(stderr).toMatch(/"signal":"SIGHUP".*other settings need a restart/);
+  });
+
+  it.each([
+    ["--key", ["--key", KEY], {}],
+    ["EXCURSOR_KEY", [], { EXCURSOR_KEY: KEY }],
+  ])(
+    "says of a key that was given by %s where it comes from, not how to print another one",
+    async (origin, flags, environment) => {
+      const { child, firstLine, exited } = run(["serve", "--demo", "--port", "0", ...flags], { environment });
+      await firstLine();
+      child.kill("SIGTERM");
+      const { stderr } = await exited;
+      expect(stderr).toContain(`API key    the one given by ${origin}`);
+      expect(stderr).toContain("Bearer $EXCURSOR_KEY");
+      expect(stderr).not.toMatch(/excursor key|-- key/);
+      expect(stderr).not.toContain(KEY);
+    },
+  );
+});
+
+describe("warnings of Node", () => {
+  it("that its SQLite is experimental is not printed, and any other is", async () => {
+    const file = new URL("../../src/cli/silence-sqlite-warning.ts", import.meta.url);
+    const program = `
+      import { silenceSqliteWarning } from ${JSON.stringify(file.href)};
+      silenceSqliteWarning();
+      process.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
+      process.emitWarning("Something is an experimental feature", "ExperimentalWarning");
+      process.emitWarning("SQLite is slow");`;
+    const { stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
+    expect(stderr).not.toContain("might change");
+    expect(stderr).toContain("Something is an experimental feature");
+    expect(stderr).toContain("SQLite is slow");
   });
 });
 
