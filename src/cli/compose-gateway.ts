@@ -37,6 +37,7 @@ import { createAgentTable } from "./agent-table.ts";
 import { composeHub } from "./compose-hub.ts";
 import { createDialects } from "./create-dialects.ts";
 import { createKeyLedger } from "./key-ledger.ts";
+import { observeUpstream } from "./observe-upstream.ts";
 import { routeModels } from "./route-models.ts";
 import { withAliases } from "./with-aliases.ts";
 import { withToolSource } from "./with-tool-source.ts";
@@ -82,7 +83,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const { config, log } = options;
   setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = backendOrigin(options.origin ?? config.upstream);
-  const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
+  const transports = observeUpstream({ h2: createSessionPool(), h1: createHttp1Transport() }, config.logLevel, log);
   const routing = routeModels(config, transports.h1, process.env);
   for (const key of routing.keys) options.onSecret(key);
   const state = await openState(options, origin);

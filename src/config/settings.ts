@@ -115,7 +115,10 @@ const SETTINGS = {
     ["on", "off"],
     "Whether conversations may be kept on disk; off keeps them in memory, until the gateway stops.",
   ),
-  logLevel: choice(["info", "trace", "debug", "warn", "error", "fatal", "silent"], "How much to log."),
+  logLevel: choice(
+    ["info", "trace", "debug", "warn", "error", "fatal", "silent"],
+    "How much to log; debug adds each upstream call, trace each frame by kind and size. Never content.",
+  ),
   limits: {
     bodyBytes: wholeNumber(32 * MIB, "Largest request body."),
     jsonDepth: wholeNumber(128, "Deepest nesting of a request body."),

@@ -16,6 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * a moment later: they are the log's from now on.
  */
 export interface Log {
+  trace(fields: Fields, message: string): void;
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
   warn(fields: Fields, message: string): void;
@@ -56,6 +57,7 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
     return (fields: Fields, message: string) => lines.add({ own, time: Date.now(), fields, message });
   };
   return {
+    trace: writer("trace"),
     debug: writer("debug"),
     info: writer("info"),
     warn: writer("warn"),

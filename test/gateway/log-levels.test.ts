@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { setUpGateway } from "./support/gateway-process.ts";
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly path?: string;
+  readonly kind?: string;
+  readonly dir?: string;
+}
+
+/** The log of one question at a level. */
+async function logAt(level: string, transport: "h1" | "h2") {
+  const { start } = await setUpGateway({ hostConfig: transport });
+  const { client, log, stop } = await start("--log-level", level);
+  const messages = [{ role: "user" as const, content: "@sim think Geheimnis ;; say Verschwiegenes" }];
+  await client.chat.completions.create({ model: "auto", messages });
+  await stop();
+  const lines = log()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+  return {
+    text: log(),
+    calls: lines.filter(({ msg }) => msg === "upstream call"),
+    frames: lines.filter(({ msg }) => msg === "frame"),
+  };
+}
+
+it.each(["h1", "h2"] as const)(
+  "trace: each call and each frame by kind and size, and no content, over %s",
+  async (transport) => {
+    const { text, calls, frames } = await logAt("trace", transport);
+    const path = transport === "h2" ? "/agent.v1.AgentService/Run" : "/agent.v1.AgentService/RunSSE";
+    expect(calls).toContainEqual(
+      expect.objectContaining({
+        level: "debug",
+        method: "POST",
+        host: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+        path,
+        transport,
+        status: 200,
+        ms: expect.any(Number),
+        sentBytes: expect.any(Number),
+        receivedBytes: expect.any(Number),
+      }),
+    );
+    const kinds = (dir: string) => frames.flatMap((frame) => (frame.dir === dir ? [frame.kind] : []));
+    expect(kinds("out")).toEqual(expect.arrayContaining(["run_request", "exec_client_message.request_context_result"]));
+    expect(kinds("in")).toEqual(
+      expect.arrayContaining([
+        "interaction_update.text_delta",
+        "interaction_update.thinking_delta",
+        "kv_server_message.set_blob_args",
+      ]),
+    );
+    expect(frames[0]).toMatchObject({
+      level: "trace",
+      id: expect.stringMatching(/^h[12]-\d+$/),
+      bytes: expect.any(Number),
+    });
+    expect(text).not.toMatch(/Geheimnis|Verschwiegenes|tester/);
+  },
+);
+
+it("debug: calls and no frames; info: neither", async () => {
+  const debug = await logAt("debug", "h2");
+  expect(debug.calls.map(({ path }) => path)).toContain("/agent.v1.AgentService/GetUsableModels");
+  expect(debug.frames).toEqual([]);
+  const info = await logAt("info", "h2");
+  expect([...info.calls, ...info.frames]).toEqual([]);
+});
