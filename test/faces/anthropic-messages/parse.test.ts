@@ -54,6 +54,10 @@ describe("a plain request", () => {
     expect(turn).toEqual((await parse()).turn);
     expect(ignored).toEqual([]);
   });
+
+  it("may say that it wants no thread", async () => {
+    expect((await parse({ thread: false })).turn).toEqual((await parse()).turn);
+  });
 });
 
 describe("instructions", () => {
