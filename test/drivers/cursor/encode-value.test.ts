@@ -1,4 +1,4 @@
-import { create, fromBinary, fromJson, toBinary, type JsonObject as WireJson } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJson, toBinary, toJson, type JsonObject as WireJson } from "@bufbuild/protobuf";
 import { StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -23,6 +23,20 @@ it("an object is a map in any field", () => {
   const object: JsonObject = { a: 1, b: [null, true, { c: "d" }], "": {} };
   const { fields } = fromBinary(StructSchema, encodeValueMap(1, object));
   expect(create(StructSchema, { fields })).toEqual(fromJson(StructSchema, object as WireJson));
+});
+
+it("what lies deeper than readers of the wire go is written as its JSON text", () => {
+  const nest = (levels: number): JsonValue => (levels === 0 ? "end" : { a: nest(levels - 1) });
+  const readBack = (value: JsonValue) => toJson(ValueSchema, fromBinary(ValueSchema, encodeValue(value)));
+  expect(readBack(nest(30))).toEqual(nest(30));
+  const deeper = Array.from({ length: 30 }).reduce<JsonValue>((inner) => ({ a: inner }), JSON.stringify(nest(5)));
+  expect(readBack(nest(35))).toEqual(deeper);
+  const call = { type: "tool-call", id: "1", name: "look", args: { at: nest(100) } } as const;
+  expect(fromBinary(ConversationStepSchema, encodeToolStep(call, undefined)).message.case).toBe("toolCall");
+});
+
+it("a number that is too large for JSON's readers is null, as JSON.stringify has it", () => {
+  expect(encodeValue([JSON.parse("1e400"), 1])).toEqual(encodeValue([null, 1]));
 });
 
 it("a call with its result reads back as it was told", () => {
