@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { describeValue, kindOf } from "../core/describe-value.ts";
 import { ExcursorError } from "../core/errors.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -33,7 +34,7 @@ function explain(issue: Issue, value: unknown): Explanation {
     case "invalid_type":
       return { path, expected: `expected ${withArticle(issue.expected)}, got ${kindOf(found)}` };
     case "invalid_value":
-      return { path, expected: `expected ${oneOf(issue.values)}, got ${quote(found)}` };
+      return { path, expected: `expected ${oneOf(issue.values)}, got ${describeValue(found)}` };
     case "too_small":
       return { path, expected: `expected at least ${count(issue.minimum, issue.origin)}` };
     case "too_big":
@@ -50,7 +51,7 @@ function explainUnion(issue: Extract<Issue, { code: "invalid_union" }>, found: u
   const { path } = issue;
   if (issue.errors.length === 0) {
     const options = "options" in issue && Array.isArray(issue.options) ? issue.options : [];
-    return { path, expected: `expected ${oneOf(options)}, got ${quote(found)}` };
+    return { path, expected: `expected ${oneOf(options)}, got ${describeValue(found)}` };
   }
   const shapes = issue.errors.flatMap(([first]) => (first ? [first] : []));
   const deepest = shapes.reduce((a, b) => (depthOf(b) > depthOf(a) ? b : a));
@@ -84,20 +85,10 @@ const withArticle = (name: string): string => {
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
 };
 
-function kindOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  return Array.isArray(value) ? "an array" : withArticle(typeof value);
-}
-
 const oneOf = (values: readonly unknown[]): string => {
   const names = values.map((value) => JSON.stringify(value)).join(", ");
   return values.length === 1 ? names : `one of ${names}`;
 };
-
-function quote(value: unknown): string {
-  return typeof value === "string" && value.length <= 64 ? JSON.stringify(value) : kindOf(value);
-}
 
 function count(amount: number | bigint, origin: string): string {
   const isOne = Number(amount) === 1;

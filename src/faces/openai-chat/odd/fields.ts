@@ -8,4 +8,4 @@ export const isFields = (value: unknown): value is Fields =>
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isOfType = (value: unknown, ...types: string[]): value is Fields =>
-  isFields(value) && types.includes(String(value["type"]));
+  isFields(value) && types.some((type) => type === value["type"]);

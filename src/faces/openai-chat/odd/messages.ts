@@ -65,5 +65,7 @@ function straightPart(part: unknown): unknown {
   if (isOfType(part, "input_image")) return { type: "image_url", image_url: part["image_url"] };
   if (!isOfType(part, "image") || !isFields(part["source"])) return part;
   const { type, media_type, data, url } = part["source"];
-  return { type: "image_url", image_url: { url: type === "base64" ? `data:${media_type};base64,${data}` : url } };
+  if (type !== "base64") return { type: "image_url", image_url: { url } };
+  if (typeof media_type !== "string" || typeof data !== "string") return part;
+  return { type: "image_url", image_url: { url: `data:${media_type};base64,${data}` } };
 }

@@ -1,4 +1,4 @@
-import { type Fields, isFields, isOfType } from "./fields.ts";
+import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
 
 /** A body of the Responses dialect that was sent here, as one of this dialect. */
 export function fromResponsesBody(body: Fields): Fields {
@@ -39,7 +39,7 @@ function joinCalls(messages: readonly unknown[]): unknown[] {
       joined.push(message);
       continue;
     }
-    const calls = [...((last["tool_calls"] as unknown[] | undefined) ?? []), ...(message["tool_calls"] as unknown[])];
+    const calls = [...listOf(last["tool_calls"]), ...listOf(message["tool_calls"])];
     joined[joined.length - 1] = { ...last, tool_calls: calls };
   }
   return joined;

@@ -5,7 +5,9 @@ export const straightTools = (tools: unknown): unknown => (Array.isArray(tools) 
 
 /** The names of tools that take free text instead of JSON. */
 export const customNames = (tools: unknown): ReadonlySet<string> =>
-  new Set(listOf(tools).flatMap((tool) => (isCustom(tool) ? [String(customOf(tool)["name"])] : [])));
+  new Set(listOf(tools).flatMap((tool) => (isCustom(tool) ? [customOf(tool)["name"]].filter(isText) : [])));
+
+const isText = (value: unknown): value is string => typeof value === "string";
 
 function straightTool(tool: unknown): unknown {
   if (!isFields(tool) || isFields(tool["function"])) return tool;
@@ -29,8 +31,9 @@ const customOf = (tool: Fields): Fields => (isFields(tool["custom"]) ? tool["cus
 /** Free text, in the only argument. No model here can be held to a grammar, but it can be told of it. */
 function freeText(format: unknown): Fields {
   const given = isFields(format) ? format : {};
-  const { definition, syntax = "" } = isFields(given["grammar"]) ? given["grammar"] : given;
-  const grammar = definition ? ` It must match this ${syntax} grammar:\n${definition}` : "";
+  const { definition, syntax } = isFields(given["grammar"]) ? given["grammar"] : given;
+  const name = isText(syntax) ? syntax : "";
+  const grammar = isText(definition) && definition !== "" ? ` It must match this ${name} grammar:\n${definition}` : "";
   const description = `The whole input of the tool, as free text.${grammar}`;
   return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
 }
@@ -41,6 +44,6 @@ export function straightChoice(choice: unknown): unknown {
   const { type, name } = choice;
   if (type === "any") return "required";
   if (type === "auto" || type === "none" || type === "required") return type;
-  if (!["tool", "function", "custom"].includes(String(type))) return choice;
+  if (type !== "tool" && type !== "function" && type !== "custom") return choice;
   return { type: "function", function: { name: isFields(choice["custom"]) ? choice["custom"]["name"] : name } };
 }

@@ -246,3 +246,36 @@ describe("messages with blocks of other dialects", () => {
     },
   );
 });
+
+describe("values that cannot be made a text (FUZ-05)", () => {
+  const untold = { toString: 1 };
+  const user = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });
+
+  it.each<[string, object, string]>([
+    ["the type of a part", user({ type: untold }), "messages[0].content[0].type"],
+    ["the type of an item", { messages: undefined, input: [{ type: untold }] }, "messages[0].role"],
+    ["the name of a custom tool", { tools: [{ type: "custom", name: untold }] }, "tools[0].function.name"],
+    ["the type of a choice", { tool_choice: { type: untold } }, "tool_choice.type"],
+    [
+      "the data of an image",
+      user({ type: "image", source: { type: "base64", media_type: untold, data: untold } }),
+      "messages[0].content[0].type",
+    ],
+  ])("%s", async (_, over, field) => {
+    expect((await refusal(aRequest(over))).field).toBe(field);
+  });
+
+  it("the grammar of a custom tool is left out", async () => {
+    const format = { type: "grammar", syntax: untold, definition: untold };
+    const { turn } = await parse({ tools: [{ ...PATCH, format }] });
+    expect(JSON.stringify(turn.tools)).not.toContain("grammar");
+  });
+
+  it("an item without content and calls, after an answer, is refused by its place", async () => {
+    const input = [
+      { type: "function_call", call_id: "1", name: "t", arguments: "{}" },
+      { role: "assistant", content: null },
+    ];
+    expect((await refusal(aRequest({ messages: undefined, input }))).kind).toBe("invalid-request");
+  });
+});
