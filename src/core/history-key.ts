@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { roundBreak } from "./round-break.ts";
 import { type AssistantMessage, type JsonValue, type Message, textOf } from "./turn.ts";
 
 /**
@@ -20,7 +21,7 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
       continue;
     }
     const isMore = message.role === "assistant" && open !== undefined && keepsOn(open.answer);
-    const whole = isMore && open ? { ...message, content: [...open.answer.content, ...message.content] } : message;
+    const whole = isMore && open ? joined(open.answer, message) : message;
     const before = isMore && open ? open.before : key;
     open = whole.role === "assistant" ? { answer: whole, before } : undefined;
     keys.push(hash("sha256", before + JSON.stringify(canonical(whole)), "base64url"));
@@ -32,6 +33,12 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
 const keepsOn = ({ content }: AssistantMessage): boolean =>
   content.some((part) => part.type === "tool-call") &&
   content.every((part) => part.type !== "tool-call" || part.isHubs);
+
+/** One answer, as the client was shown it. */
+function joined(before: AssistantMessage, after: AssistantMessage): AssistantMessage {
+  const text = roundBreak(textOf(before.content), textOf(after.content));
+  return { role: "assistant", content: [...before.content, { type: "text", text }, ...after.content] };
+}
 
 function canonical(message: Message): JsonValue {
   switch (message.role) {

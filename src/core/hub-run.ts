@@ -2,6 +2,7 @@ import type { Run, RunContext } from "./driver.ts";
 import type { TurnEvent, Usage } from "./events.ts";
 import { HubTranscript } from "./hub-transcript.ts";
 import { LoopGuard } from "./loop-guard.ts";
+import { roundBreak } from "./round-break.ts";
 import type { HubProgress, HubResult, Toolbox, ToolHub } from "./tool-hub.ts";
 import type { Message, ToolMessage, Turn } from "./turn.ts";
 import { addUsage } from "./usage-estimate.ts";
@@ -41,6 +42,9 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
   let ours: Promise<readonly ToolMessage[]> = Promise.resolve([]);
   let given: { readonly results: readonly ToolMessage[]; readonly history: readonly Message[] } | undefined;
   let spent: Usage | undefined;
+  /** The last text of this answer that the client was shown, and whether a round of ours came after it. */
+  let lastText = "";
+  let isNewRound = false;
 
   const start = (messages: readonly Message[]) => {
     const own: Run = open(
@@ -74,6 +78,7 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
     given = undefined;
     // What came before was told with the answer before.
     spent = undefined;
+    lastText = "";
     const own = await ours;
     transcript.addResults(own);
     transcript.follow(history);
@@ -98,7 +103,16 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
     const oursById = new Set<string>();
     let [isOurs, hasClients] = [false, false];
     let used: Usage | undefined;
+    const separate = (event: Extract<TurnEvent, { readonly type: "text" }>): TurnEvent => {
+      const text = isNewRound ? roundBreak(lastText, event.text) + event.text : event.text;
+      if (event.text !== "") {
+        lastText = event.text;
+        isNewRound = false;
+      }
+      return { type: "text", text };
+    };
     const show = (event: TurnEvent): readonly TurnEvent[] => {
+      if (event.type === "text") return [separate(event)];
       if (event.type === "usage") {
         used = event.usage;
         return [spent ? { type: "usage", usage: addUsage(used, spent) } : event];
@@ -145,6 +159,7 @@ export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run
           return;
         }
         transcript.addResults(own);
+        isNewRound = true;
         current = goOn(own);
       }
     },

@@ -5,7 +5,7 @@ import { historyKeys } from "../../src/core/history-key.ts";
 import { hubRun } from "../../src/core/hub-run.ts";
 import type { HubResult, ToolHub } from "../../src/core/tool-hub.ts";
 import type { Message, ToolMessage, Turn } from "../../src/core/turn.ts";
-import { aTurn, done, gather, text, usage } from "./support/turns.ts";
+import { aTurn, done, gather, text, textIn, usage } from "./support/turns.ts";
 
 type Leg = readonly (readonly TurnEvent[])[];
 
@@ -107,9 +107,31 @@ describe("a run with the tools of the hub", () => {
       { role: "assistant", content: [{ type: "text", text: "c" }] } as const,
     ];
     expect(whole).toHaveLength(6);
-    const clients: Message[] = [...messages, { role: "assistant", content: [{ type: "text", text: "abc" }] }];
+    const clients: Message[] = [...messages, { role: "assistant", content: [{ type: "text", text: "a\n\nb\n\nc" }] }];
     expect(historyKeys(whole).at(-1)).toBe(historyKeys(clients).at(-1));
     expect(historyKeys(whole).at(-1)).not.toBe(historyKeys(messages).at(-1));
+  });
+
+  it.each([
+    ["nothing", ["before"], ["after"], "before\n\nafter"],
+    ["empty pieces", ["before", ""], ["", "after"], "before\n\nafter"],
+    ["white space at the end", ["before\n"], ["after"], "before\nafter"],
+    ["white space at the beginning", ["before"], [" after"], "before after"],
+    ["no text before", [], ["after"], "after"],
+  ])("separates the texts around a round of tools by a blank line: %s", async (_, before, after, expected) => {
+    const { run, answered } = stage({
+      legs: [
+        [[...before.map(text), call("1", "hub__a"), done("tool-calls")]],
+        [[{ type: "thinking", text: "hm" }, ...after.map(text), done()]],
+      ],
+    });
+    const said = textIn(await gather(run));
+    expect(said).toBe(expected);
+    // What the client sends back is the history that the upstream's checkpoint stands for.
+    const last: Message = { role: "assistant", content: after.map((value) => ({ type: "text", text: value })) };
+    const echo: Message = { role: "assistant", content: [{ type: "text", text: said }] };
+    const whole = [...(answered[0]?.history ?? []), last];
+    expect(historyKeys(whole).at(-1)).toBe(historyKeys([...aTurn().messages, echo]).at(-1));
   });
 
   it("in a batch of both, ours are made while the client has its own", async () => {
@@ -174,7 +196,7 @@ describe("a run with the tools of the hub", () => {
       goesOn: false,
       legs: [[[text("a"), call("1", "hub__a"), done("tool-calls")]], [[text("b"), done()]]],
     });
-    expect(shown(await gather(run))).toEqual([text("a"), text("b"), done()]);
+    expect(shown(await gather(run))).toEqual([text("a"), text("\n\nb"), done()]);
     expect(opened[1]?.messages.slice(1)).toEqual([
       {
         role: "assistant",

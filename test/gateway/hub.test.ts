@@ -39,7 +39,7 @@ describe("tools that the gateway runs", () => {
   it("answer with their results on the same upstream stream, and the next turn knows of them", async () => {
     const { client, trace } = await setUp(["--tools", "hub"]);
     const answer = await ask(client, PROMPT);
-    expect(answer.content).toBe('so:it said {"a":1} on the same stream');
+    expect(answer.content).toBe('so:\n\nit said {"a":1} on the same stream');
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
     const next = await ask(client, [
       { role: "user", content: PROMPT },

@@ -4,6 +4,7 @@ import type { AssistantPart, JsonObject, Message, TextPart, ToolMessage, UserPar
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
+import { separateTexts } from "../separate-texts.ts";
 import { loadResult, loadShown, type ShownBlock, textPart } from "./blocks.ts";
 import type { AnswerBlock, RequestMessage, ToolResultBlock, UserBlock } from "./schema.ts";
 import { readSignature } from "./signature.ts";
@@ -63,14 +64,6 @@ async function readResult(block: ToolResultBlock, field: string, images: ImageLo
       ? [textPart(content)]
       : await Promise.all((content ?? []).map((part, index) => loadResult(part, `${field}.content[${index}]`, images)));
   return { role: "tool", callId, content: present(parts), isError: isError ?? false };
-}
-
-/** Blocks are apart for the model; as parts of one text they would run into each other. */
-function separateTexts(parts: readonly UserPart[]): readonly UserPart[] {
-  const last = parts.findLastIndex(({ type }) => type === "text");
-  return parts.map((part, index) =>
-    part.type === "text" && index < last && !part.text.endsWith("\n") ? { ...part, text: `${part.text}\n` } : part,
-  );
 }
 
 /**

@@ -1,8 +1,9 @@
 import { readArguments } from "../../core/call-arguments.ts";
-import type { AssistantPart, Message, ToolCallPart } from "../../core/turn.ts";
+import { type AssistantPart, type Message, type TextPart, type ToolCallPart, textOf } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
+import { separateTexts } from "../separate-texts.ts";
 import { type Content, isImage, loadParts } from "./parts.ts";
 import { type ReturnContext, readReturnedField, readReturnedText } from "./returned-thinking.ts";
 import type { ChatMessage } from "./schema.ts";
@@ -54,7 +55,7 @@ function readMessage(
   switch (message.role) {
     case "user": {
       const content = loadParts(message.content, `${field}.content`, images);
-      return once(content, (loaded) => ({ role: "user", content: loaded }));
+      return once(content, (loaded) => ({ role: "user", content: separateTexts(loaded) }));
     }
     case "assistant":
       return { role: "assistant", content: readAnswer(message, returned) };
@@ -132,4 +133,6 @@ function lastInstructionAsQuestion(messages: readonly ChatMessage[]): readonly C
 }
 
 const joinTexts = (content: Content): string =>
-  typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  typeof content === "string"
+    ? content
+    : textOf(separateTexts(content.filter((part) => part.type === "text" && part.text !== "") as readonly TextPart[]));

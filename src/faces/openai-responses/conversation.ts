@@ -1,9 +1,10 @@
 import { readArguments } from "../../core/call-arguments.ts";
 import type { Thought } from "../../core/thoughts.ts";
-import type { AssistantPart, JsonObject, Message, Turn } from "../../core/turn.ts";
+import { type AssistantPart, type JsonObject, type Message, type Turn, textOf } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";
 import { invalid } from "../invalid.ts";
+import { separateTexts } from "../separate-texts.ts";
 import type { InputItem } from "./item-schema.ts";
 import { loadParts, loadResult, partsOf, textsOf } from "./parts.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
@@ -38,7 +39,7 @@ export async function readConversation(
   const calls = new Set<string>();
   for (const { item, field } of asked) {
     if (item.type === "message" && isInstruction(item)) {
-      system.push(textsOf(item.content).join(""));
+      system.push(textOf(separateTexts(textsOf(item.content).map((text) => ({ type: "text", text })))));
       continue;
     }
     const parts = assistantParts(item, context);
@@ -109,7 +110,10 @@ function otherMessage(
 ): (() => Promise<Message> | Message) | undefined {
   switch (item.type) {
     case "message":
-      return async () => ({ role: "user", content: await loadParts(item.content, `${field}.content`, images) });
+      return async () => ({
+        role: "user",
+        content: separateTexts(await loadParts(item.content, `${field}.content`, images)),
+      });
     case "function_call_output":
     case "custom_tool_call_output": {
       const { call_id: callId, output } = item;

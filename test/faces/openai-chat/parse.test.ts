@@ -55,7 +55,13 @@ describe("a plain request", () => {
 describe("the messages", () => {
   it.each<[string, readonly object[], string, readonly unknown[]]>([
     ["system", [{ role: "system", content: "a" }], "a", []],
-    ["developer", [{ role: "developer", content: [text("a"), text("b")] }], "ab", []],
+    ["developer", [{ role: "developer", content: [text("a"), text("b")] }], "a\nb", []],
+    [
+      "text parts, apart from each other",
+      [{ role: "user", content: [text("read"), text(""), text("describe\n"), text("it")] }],
+      "",
+      [{ role: "user", content: [text("read\n"), text("describe\n"), text("it")] }],
+    ],
     [
       "several instructions, wherever they stand",
       [

@@ -71,7 +71,13 @@ describe("a plain request", () => {
       instructions: "Be brief.",
       input: [
         { role: "system", content: "Be kind." },
-        { role: "developer", content: [{ type: "input_text", text: "!" }] },
+        {
+          role: "developer",
+          content: [
+            { type: "input_text", text: "!" },
+            { type: "input_text", text: "?" },
+          ],
+        },
         ask,
       ],
       reasoning: { effort: "xhigh", summary: "auto" },
@@ -80,7 +86,7 @@ describe("a plain request", () => {
       text: { format: { type: "json_schema", name: "n", schema, strict: true }, verbosity: "low" },
     });
     expect(turn).toMatchObject({
-      system: "Be brief.\n\nBe kind.\n\n!",
+      system: "Be brief.\n\nBe kind.\n\n!\n?",
       messages: [user("go")],
       model: { effort: "xhigh" },
       maxOutputTokens: 7,
@@ -127,7 +133,9 @@ describe("the items", () => {
           role: "user",
           content: [
             { type: "input_text", text: "" },
+            { type: "input_text", text: "seen" },
             { type: "input_image", image_url: "u", detail: "high" },
+            { type: "input_text", text: "describe" },
             { type: "input_file", filename: "a.txt", file_data: "data:text/plain,hello" },
             { type: "input_file", file_data: "data:image/png;base64,AA" },
           ],
@@ -136,7 +144,13 @@ describe("the items", () => {
       [
         {
           role: "user",
-          content: [image("u"), { type: "file", name: "a.txt", text: "hello" }, image("data:image/png;base64,AA")],
+          content: [
+            text("seen\n"),
+            image("u"),
+            text("describe"),
+            { type: "file", name: "a.txt", text: "hello" },
+            image("data:image/png;base64,AA"),
+          ],
         },
       ],
     ],
