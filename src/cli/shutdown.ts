@@ -3,12 +3,16 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** One Ctrl-C in a terminal reaches us twice: from the terminal and, passed on, from npm. */
 const SAME_SIGNAL_MS = 300;
 
+/** How often we look whether the shell that npm started is still there. */
+const SHELL_CHECK_MS = 200;
+
 /**
- * Resolves at SIGINT or SIGTERM. Ask for it before anybody is told that we are ready. A second signal exits at once;
- * those within 300 ms of the first are the same one.
+ * Resolves at SIGINT or SIGTERM. Call it before the ready line is printed. A second signal exits at once; signals within
+ * 300 ms of the first count as the same one. Under one of our npm scripts it also resolves when the shell between npm
+ * and this process is gone.
  *
- * SIGHUP is the same on a terminal, which has been closed then. Without a terminal it asks a service to read its files
- * again: it goes to `onIgnored`, as SIGUSR2 does. Node would end the process at both, with every answer under way.
+ * On a terminal SIGHUP stops as well: the terminal was closed. Without one, SIGHUP and SIGUSR2 go to `onIgnored`. Node's
+ * default would end the process at both, with every answer under way.
  */
 export function nextSignal(onIgnored: (signal: NodeJS.Signals) => void = () => {}): Promise<void> {
   return new Promise((resolve) => {
@@ -22,5 +26,35 @@ export function nextSignal(onIgnored: (signal: NodeJS.Signals) => void = () => {
     const isOnTerminal = process.stdin.isTTY || process.stderr.isTTY;
     process.on("SIGHUP", isOnTerminal ? stop : onIgnored);
     process.on("SIGUSR2", onIgnored);
+    if (isNpmScript(process.env)) whenParentIsGone(resolve);
   });
+}
+
+/** Whether npm runs one of the two scripts of this package that start us. */
+const isNpmScript = (environment: NodeJS.ProcessEnv): boolean =>
+  environment["npm_package_name"] === "excursor" &&
+  ["start", "excursor"].includes(environment["npm_lifecycle_event"] ?? "");
+
+/**
+ * npm sends its signals to the shell that it started. Some shells (bash, zsh, busybox) have become this process by then;
+ * dash and cmd.exe have not. Those die of SIGTERM without passing it on, and their end is all that we see of it. A SIGINT
+ * to npm alone dash keeps to itself, and we never see it; Ctrl-C reaches the whole group.
+ */
+function whenParentIsGone(onGone: () => void): void {
+  const { ppid } = process;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid && isAlive(ppid)) return;
+    clearInterval(timer);
+    onGone();
+  }, SHELL_CHECK_MS);
+  timer.unref();
+}
+
+/** On Windows the parent's id stays the same after its end, so the process itself is looked for. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
