@@ -1,4 +1,5 @@
 import { historyKeys } from "../src/core/history-key.ts";
+import { isDeeperThan } from "../src/core/json-depth.ts";
 import { Secret } from "../src/core/secret.ts";
 import { Offer } from "../src/drivers/cursor/offer.ts";
 import { rebuildPrompt } from "../src/drivers/cursor/prompt.ts";
@@ -8,7 +9,6 @@ import type { Face } from "../src/faces/face.ts";
 import { createOpenAiChatFace } from "../src/faces/openai-chat/index.ts";
 import { createOpenAiResponsesFace } from "../src/faces/openai-responses/index.ts";
 import { createReasoningSeal } from "../src/faces/openai-responses/reasoning-seal.ts";
-import { isDeeperThan } from "../src/server/json-depth.ts";
 import { createResponseStore } from "../src/state/response-store.ts";
 import { openStateDatabase } from "../src/state/state-database.ts";
 import { LARGE_REQUESTS } from "./large-request.ts";

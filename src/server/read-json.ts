@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { isDeeperThan } from "./json-depth.ts";
+import { isDeeperThan } from "../core/json-depth.ts";
 
 /** The body of a request as JSON. Its size and depth are checked before they can cost anything. */
 export async function readJson(request: IncomingMessage, response: ServerResponse, limits: Limits): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { RequestPermissionRequest, RequestPermissionResponse, StopReason } from "@agentclientprotocol/sdk";
+import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { Run, RunContext } from "../../core/driver.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
@@ -71,7 +71,7 @@ export class AcpRun implements Run {
       if (this.#isOver) return;
       const { process } = lease;
       const { id, known } = await this.#findSession(process);
-      const blocks = promptBlocks(turn, known, process.capabilities.promptCapabilities ?? {});
+      const blocks = promptBlocks(turn, known, process.capabilities.promptCapabilities);
       if (this.#isOver) {
         process.closeSession(id);
         return;
@@ -106,7 +106,7 @@ export class AcpRun implements Run {
   }
 
   /** An agent that goes on after it was told to stop is left behind; if nobody else needs its process, that is ended. */
-  async #untilStopped(prompt: Promise<StopReason>): Promise<void> {
+  async #untilStopped(prompt: Promise<string>): Promise<void> {
     const { agent, sessions, turn } = this.#parts;
     const reason = await Promise.race([prompt, this.#leftBehind.promise]);
     this.#stopped.resolve(reason !== undefined);
@@ -142,7 +142,7 @@ export class AcpRun implements Run {
 
   #ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse> {
     const { turn, settings, limits } = this.#parts;
-    if (this.#isOver) return CANCELLED;
+    if (this.#isOver || this.#questions.size >= MAX_QUESTIONS) return CANCELLED;
     const decision = decidePermission(request, settings.permissions, turn.showsActivity === true);
     if (decision !== "ask") return decision;
     clearTimeout(this.#silence);
@@ -182,13 +182,15 @@ export class AcpRun implements Run {
     ).unref();
   }
 
-  #end(reason: StopReason): void {
+  #end(reason: string): void {
     if (this.#isOver) return;
     if (reason === "cancelled") {
       this.#finish(new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" broke off its answer.`));
       return;
     }
-    this.#push([...this.#events.end(), { type: "done", reason: REASONS[reason] ?? "stop" }]);
+    const known = REASONS.get(reason);
+    if (known === undefined) this.#push([unknownReason(reason)]);
+    this.#push([...this.#events.end(), { type: "done", reason: known ?? "stop" }]);
     this.#finish();
   }
 
@@ -215,12 +217,22 @@ export class AcpRun implements Run {
   }
 }
 
-const REASONS: Readonly<Record<string, DoneReason>> = {
-  end_turn: "stop",
-  max_tokens: "length",
-  max_turn_requests: "length",
-  refusal: "content-filter",
-};
+/** Questions of one turn that may wait for an answer at once. */
+const MAX_QUESTIONS = 100;
+
+const REASONS: ReadonlyMap<string, DoneReason> = new Map([
+  ["end_turn", "stop"],
+  ["max_tokens", "length"],
+  ["max_turn_requests", "length"],
+  ["refusal", "content-filter"],
+]);
+
+/** The agent is newer than we are: its turn has ended, and nobody here knows why. */
+const unknownReason = (reason: string): TurnEvent => ({
+  type: "notice",
+  code: "agent_stop_reason",
+  text: `The agent ended its turn for a reason that Excursor does not know: ${JSON.stringify(reason.slice(0, 64))}.`,
+});
 
 const TOOLS_UNUSED: TurnEvent = {
   type: "notice",

@@ -4,6 +4,7 @@ import { LineTooLong } from "../../process/line-splitter.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 
 const AUTH_REQUIRED = -32_000;
+const INVALID_REQUEST = -32_600;
 
 const SHOWN_CHARS = 500;
 
@@ -16,7 +17,7 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
       cause: thrown,
     });
   }
-  if (!isRequestError(thrown)) {
+  if (!isRequestError(thrown) || isUnreadable(thrown)) {
     return new ExcursorError("upstream-protocol", `The agent "${name}" cannot be understood.`, {
       code: "agent_protocol",
       cause: thrown,
@@ -40,6 +41,10 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
 /** By its shape: the SDK is loaded with the first agent, and not before. */
 const isRequestError = (thrown: unknown): thrown is RequestError =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "number";
+
+/** The SDK's own word for a response with neither a result nor an error: it carries the response. */
+const isUnreadable = ({ code, data }: RequestError): boolean =>
+  code === INVALID_REQUEST && (data as { jsonrpc?: unknown } | undefined)?.jsonrpc === "2.0";
 
 /** Many agents say "Internal error" and put the reason beside it. */
 function wordsOf({ message, data }: RequestError): string {

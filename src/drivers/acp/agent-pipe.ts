@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
+import { isDeeperThan } from "../../core/json-depth.ts";
 import { LineSplitter } from "../../process/line-splitter.ts";
 
 type NotificationListener = (method: string, params: unknown) => void;
@@ -98,7 +99,17 @@ function writableOf(stdin: ChildProcessWithoutNullStreams["stdin"]): WritableStr
   });
 }
 
+/** Far more than any message needs. `JSON.stringify` overflows the stack at some thousand levels. */
+const MAX_DEPTH = 256;
+
+class MessageTooDeep extends Error {
+  constructor() {
+    super(`A message nests deeper than ${MAX_DEPTH} levels.`);
+  }
+}
+
 function readMessage(line: string): AnyMessage | undefined {
+  if (isDeeperThan(Buffer.from(line), MAX_DEPTH)) throw new MessageTooDeep();
   try {
     const message = JSON.parse(line) as { jsonrpc?: unknown } | null;
     return message?.jsonrpc === "2.0" ? (message as AnyMessage) : undefined;

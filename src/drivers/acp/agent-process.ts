@@ -1,14 +1,11 @@
 import {
-  type AgentCapabilities,
   type ClientConnection,
   type ContentBlock,
   client,
   methods,
-  type NewSessionResponse,
   PROTOCOL_VERSION,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
-  type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { SlashCommand } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -19,6 +16,15 @@ import { agentError, agentExited, agentSilent, cannotStart } from "./agent-error
 import { AgentPipe } from "./agent-pipe.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import type { AgentLimits } from "./limits.ts";
+import {
+  type Capabilities,
+  initializeAnswer,
+  type NewSession,
+  NO_CAPABILITIES,
+  newSessionAnswer,
+  promptAnswer,
+  readAnswer,
+} from "./read-answers.ts";
 import { type AgentUpdate, readUpdate } from "./read-update.ts";
 
 export interface ProcessOptions {
@@ -42,7 +48,7 @@ export class AgentProcess {
   /** Resolves with the reason when it can be used no more. */
   readonly over: Promise<ExcursorError>;
   readonly pipe: AgentPipe;
-  capabilities: AgentCapabilities = {};
+  capabilities: Capabilities = NO_CAPABILITIES;
   readonly #options: ProcessOptions;
   readonly #group: ProcessGroup;
   readonly #connection: ClientConnection;
@@ -103,7 +109,7 @@ export class AgentProcess {
     });
     const agent = new AgentProcess(options, group);
     try {
-      const { protocolVersion, agentCapabilities } = await agent.#within(
+      const answer = await agent.#within(
         limits.startMs,
         "did not shake hands",
         agent.#connection.agent.request(methods.agent.initialize, {
@@ -112,8 +118,10 @@ export class AgentProcess {
           clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         }),
       );
+      const { initialize } = methods.agent;
+      const { protocolVersion, agentCapabilities } = readAnswer(initializeAnswer, settings.name, initialize, answer);
       if (protocolVersion !== PROTOCOL_VERSION) throw otherVersion(settings.name, protocolVersion);
-      agent.capabilities = agentCapabilities ?? {};
+      agent.capabilities = agentCapabilities;
       return agent;
     } catch (error) {
       if (!agent.isOver) options.onExit(ExcursorError.from(error), agent.#stderr);
@@ -126,11 +134,11 @@ export class AgentProcess {
     return this.#failure !== undefined;
   }
 
-  newSession(): Promise<NewSessionResponse> {
-    const cwd = this.#options.settings.folder;
-    return this.#soon("opened no session", (agent) =>
-      agent.request(methods.agent.session.new, { cwd, mcpServers: [] }),
-    );
+  async newSession(): Promise<NewSession> {
+    const { folder: cwd, name } = this.#options.settings;
+    const method = methods.agent.session.new;
+    const answer = await this.#soon("opened no session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
+    return readAnswer(newSessionAnswer, name, method, answer);
   }
 
   /** Brings back a session that another process of this agent had. False if this one cannot. */
@@ -138,7 +146,7 @@ export class AgentProcess {
     const { sessionCapabilities, loadSession } = this.capabilities;
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
     try {
-      if (sessionCapabilities?.resume) {
+      if (sessionCapabilities["resume"]) {
         await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params));
       } else if (loadSession) {
         // What it replays goes to nobody: the client has it.
@@ -169,14 +177,13 @@ export class AgentProcess {
     );
   }
 
-  /** Asks, and resolves when the turn is over. */
-  async prompt(sessionId: string, prompt: readonly ContentBlock[], listener: SessionListener): Promise<StopReason> {
+  /** Asks, and resolves with the agent's stop reason when the turn is over. */
+  async prompt(sessionId: string, prompt: readonly ContentBlock[], listener: SessionListener): Promise<string> {
     this.#listeners.set(sessionId, listener);
+    const method = methods.agent.session.prompt;
     try {
-      const { agent } = this.#connection;
-      const asked = agent.request(methods.agent.session.prompt, { sessionId, prompt: [...prompt] });
-      const { stopReason } = await this.#orOver(asked);
-      return stopReason;
+      const answer = await this.#orOver(this.#connection.agent.request(method, { sessionId, prompt: [...prompt] }));
+      return readAnswer(promptAnswer, this.#options.settings.name, method, answer).stopReason;
     } finally {
       this.#listeners.delete(sessionId);
     }
@@ -188,7 +195,7 @@ export class AgentProcess {
 
   /** Lets the agent forget a session, if it can. */
   closeSession(sessionId: string): void {
-    if (this.isOver || !this.capabilities.sessionCapabilities?.close) return;
+    if (this.isOver || !this.capabilities.sessionCapabilities["close"]) return;
     this.#connection.agent.request(methods.agent.session.close, { sessionId }).catch(() => {});
   }
 

@@ -1,4 +1,3 @@
-import type { SessionConfigOption } from "@agentclientprotocol/sdk";
 import { ExcursorError } from "../../core/errors.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
@@ -6,8 +5,8 @@ import type { AgentProcess } from "./agent-process.ts";
 export async function openSession(agent: AgentProcess, name: string, model: string | undefined): Promise<string> {
   const { sessionId, configOptions } = await agent.newSession();
   if (model === undefined) return sessionId;
-  const option = configOptions?.find(({ category }) => category === "model");
-  const values = option ? valuesOf(option) : [];
+  const option = configOptions.find(({ category }) => category === "model");
+  const values = option?.options ?? [];
   if (!option || !values.includes(model)) {
     agent.closeSession(sessionId);
     const known = values.length === 0 ? "It offers none to choose from." : `It has ${values.join(", ")}.`;
@@ -17,11 +16,4 @@ export async function openSession(agent: AgentProcess, name: string, model: stri
   }
   await agent.setConfigOption(sessionId, option.id, model);
   return sessionId;
-}
-
-function valuesOf(option: SessionConfigOption): string[] {
-  if (option.type !== "select") return [];
-  return option.options.flatMap((entry) =>
-    "options" in entry ? entry.options.map(({ value }) => value) : [entry.value],
-  );
 }

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { ExcursorError } from "../../core/errors.ts";
+
+const flag = z.boolean().catch(false);
+
+/** Of an agent's capabilities, those that we use. A malformed one counts as absent. */
+const capabilitiesSchema = z.object({
+  loadSession: flag,
+  promptCapabilities: z.object({ image: flag, embeddedContext: flag }).catch({ image: false, embeddedContext: false }),
+  sessionCapabilities: z.looseObject({}).catch({}),
+});
+
+export type Capabilities = z.output<typeof capabilitiesSchema>;
+
+export const NO_CAPABILITIES: Capabilities = {
+  loadSession: false,
+  promptCapabilities: { image: false, embeddedContext: false },
+  sessionCapabilities: {},
+};
+
+export const initializeAnswer = z.object({
+  protocolVersion: z.number(),
+  agentCapabilities: capabilitiesSchema.catch(NO_CAPABILITIES),
+});
+
+const MAX_ID_CHARS = 4096;
+
+const choice = z.object({ value: z.string() });
+const choices = z
+  .union([choice.transform(({ value }) => [value]), z.object({ options: z.array(choice.catch({ value: "" })) })])
+  .transform((found) => (Array.isArray(found) ? found : found.options.map(({ value }) => value)))
+  .catch([]);
+
+/** A setting of a session, with the values it can have. */
+const configOption = z.object({
+  id: z.string(),
+  category: z.string().nullish().catch(undefined),
+  options: z
+    .array(choices)
+    .transform((lists) => lists.flat().filter((value) => value !== ""))
+    .catch([]),
+});
+
+export const newSessionAnswer = z.object({
+  sessionId: z.string().min(1).max(MAX_ID_CHARS),
+  configOptions: z
+    .array(configOption.nullable().catch(null))
+    .transform((options) => options.filter((option) => option !== null))
+    .catch([]),
+});
+
+export type NewSession = z.output<typeof newSessionAnswer>;
+
+/** The protocol knows five reasons; an agent that is newer than we are may have others. */
+export const promptAnswer = z.object({ stopReason: z.string().min(1) });
+
+/** What an agent answered to a request of ours. Throws if what we need is not there: agents are of many makes. */
+export function readAnswer<T>(schema: z.ZodType<T>, agent: string, method: string, answer: unknown): T {
+  const { data, error } = schema.safeParse(answer);
+  if (!error) return data;
+  const field = error.issues[0]?.path.join(".") ?? "";
+  const what = field === "" ? "with no object" : `without a valid \`${field}\``;
+  throw new ExcursorError("upstream-protocol", `The agent "${agent}" answered \`${method}\` ${what}.`, {
+    code: "agent_protocol",
+    hint: "Look for a newer version of the agent.",
+  });
+}
