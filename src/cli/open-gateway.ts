@@ -11,6 +11,7 @@ import { startBridge } from "../server/bridge.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
 import { keysPath } from "../server/gateway-keys.ts";
 import { KnownKeys } from "../server/known-keys.ts";
+import { knowsPeers } from "../server/peer-user.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
@@ -114,7 +115,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       log,
       redactor,
     });
-    const bridge = config.bridge ? await openBridge(config, home, parts, log, redactor) : undefined;
+    const bridge = config.bridge?.listens ? await openBridge(config, home, parts, log, redactor) : undefined;
     return {
       bridgeUrl: bridge?.url,
       url: gateway.url,
@@ -135,7 +136,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
 
 /** One that is there already, of another gateway or of none of ours, leaves this gateway without. */
 async function openBridge(
-  { bridgePort: port, limits }: Config,
+  { bridge, bridgePort: port, limits }: Config,
   home: string,
   parts: GatewayParts,
   log: Log,
@@ -143,8 +144,12 @@ async function openBridge(
 ): Promise<Gateway | undefined> {
   const key = keyOf(home, "bridge-key");
   redactor.add(key.reveal());
+  const isCompatible = bridge?.compat === true;
+  if (isCompatible && !knowsPeers()) {
+    log.warn({}, "bridge.compat does nothing on this system, which does not tell users apart: the key stays needed.");
+  }
   try {
-    return await startBridge({ ...parts, memory: parts.composers, port, key, limits, log, redactor });
+    return await startBridge({ ...parts, memory: parts.composers, port, key, limits, log, redactor, isCompatible });
   } catch (error) {
     log.warn({ port }, `No bridge for the IDE: ${ExcursorError.from(error).message}`);
     return undefined;

@@ -37,12 +37,14 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   process.stdout.write(
     json
       ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo, ...(bridgeUrl && { bridgeUrl }) })}\n`
-      : `ready ${url}\n`,
+      : `ready ${url}\n${bridgeUrl === undefined ? "" : `bridge ${bridgeUrl}\n`}`,
   );
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
-  if (!json)
-    process.stderr.write(nextSteps(url, demo, loaded.origins.get("key")) + (gateway.isSignedIn ? "" : signInFirst));
+  if (!json) {
+    const steps = nextSteps({ url, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
+    process.stderr.write(steps + (gateway.isSignedIn ? "" : signInFirst));
+  }
 
   await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
   log.info({}, "stopping");
@@ -86,14 +88,26 @@ const keyHint = (origin: string | undefined) =>
       }
     : { hint: `${COMMAND} key`, value: `$(${COMMAND} key)`, setUp: "" };
 
-function nextSteps(url: string, isDemo: boolean, keyOrigin: string | undefined): string {
+const bridgeSteps = (bridgeUrl: string): string => `  bridge     ${bridgeUrl}
+  its key    ${COMMAND} key --bridge
+`;
+
+interface ReadyFacts {
+  readonly url: string;
+  readonly isDemo: boolean;
+  /** Where the key in force came from. */
+  readonly keyOrigin: string | undefined;
+  readonly bridgeUrl: string | undefined;
+}
+
+function nextSteps({ url, isDemo, keyOrigin, bridgeUrl }: ReadyFacts): string {
   const { hint, value, setUp } = keyHint(keyOrigin);
   return `
 The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
 
   base URL   ${url}/v1
   API key    ${hint}
-
+${bridgeUrl === undefined ? "" : bridgeSteps(bridgeUrl)}
 Try it:
 
 ${setUp}  curl ${url}/v1/chat/completions -H "authorization: Bearer ${value}" \\

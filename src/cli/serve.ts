@@ -41,7 +41,10 @@ export const serveCommand = () =>
         "silent",
       ]),
     )
-    .option("--bridge", "also listen for agents inside the Cursor IDE (see docs/acp.md)")
+    .option(
+      "--bridge [mode]",
+      "also listen for agents inside the Cursor IDE (see docs/acp.md); compat: the editor's own pages need no key",
+    )
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when whoever started it is gone").default(false).hideHelp())
     .addHelpText(

@@ -41,7 +41,8 @@ export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig 
     const read = given.map(([origin, value]) => ({ origin, ...check(placed, origin, value) }));
     for (const { problem } of read) if (problem !== undefined) problems.push(problem);
     origins.set(key, read[0]?.origin ?? DEFAULT_ORIGIN);
-    setAt(values, key, read[0] ? read[0].value : setting.fallback);
+    const all = read.map(({ value }) => value);
+    setAt(values, key, all.length === 0 ? setting.fallback : setting.combine ? setting.combine(all) : all[0]);
   }
   if (problems.length > 0) {
     throw new ExcursorError("config", problems.join("\n"), {

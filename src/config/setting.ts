@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly isSecret: boolean;
   /** What is wrong, where `expected` says too little; it must not quote the value. */
   readonly explain?: (error: z.ZodError) => string;
+  /** The value, where several places say something, the strongest first. Default: the first of them. */
+  readonly combine?: (values: readonly T[]) => T;
   /** The value that a text from the environment or a flag stands for; the schema judges it. */
   fromText(text: string): unknown;
 }

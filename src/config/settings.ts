@@ -1,5 +1,6 @@
 import { THINKING_STYLES } from "../core/thoughts.ts";
 import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
+import { bridgeSetting } from "./bridge-setting.ts";
 import { modelNames } from "./model-names.ts";
 import {
   choice,
@@ -25,7 +26,7 @@ const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 const apiKey = (help: string) => secret(help, "a key without spaces", /^[\x21-\x7e]{1,1024}$/);
 
 const baseUrl = (help: string, fallback: string): Setting<string> => {
-  const { schema, ...setting } = optionalText(help, BASE_URL_EXPECTED, isBaseUrl);
+  const { schema, combine: _, ...setting } = optionalText(help, BASE_URL_EXPECTED, isBaseUrl);
   return { ...setting, schema: schema.default(fallback), fallback };
 };
 
@@ -105,7 +106,9 @@ const SETTINGS = {
     baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
   },
   agents: entries("Agents that speak ACP, by name: command, args, env, passEnv, cwd, permissions, allow."),
-  bridge: optionalBoolean("Whether the bridge for agents inside the Cursor IDE listens. Without it: no."),
+  bridge: bridgeSetting(
+    "Whether the bridge for agents inside the Cursor IDE listens; with compat, the editor's own pages need no key. Without it: no.",
+  ),
   bridgePort: wholeNumber(37_842, "The bridge's port, on loopback; 0 picks a free one.", [0, 65_535]),
   thinking: choice(
     ["auto", ...THINKING_STYLES],

@@ -38,7 +38,7 @@ const LOGGED_CHARS = 2000;
 /** The bridge that the Cursor IDE calls: chat with agents, and nothing that could set up, run or read anything (SEC-45). */
 export function createBridgeDialect({ engine, memory, limits, log }: BridgeDialectOptions): Dialect {
   const composers = new Composers(memory);
-  const face = createAcpFace(composers);
+  const face = createAcpFace(composers, limits.images);
   const startedAt = performance.now();
   const post = (
     path: string,
@@ -65,8 +65,10 @@ export function createBridgeDialect({ engine, memory, limits, log }: BridgeDiale
   });
   const commandsOf = async (model: string, principal: Principal) =>
     (await engine.listCommands(model, principal)).map((command) => ({ ...command }));
-  const say = (message: string, level: string) =>
+  const say = (message: string, given: string) => {
+    const level = given.toLowerCase();
     log[level === "error" || level === "warn" ? level : "info"]({ from: "ide" }, message.slice(0, LOGGED_CHARS));
+  };
   const routes: readonly Route[] = [
     get("/acp/health", () => ({
       name: "excursor",

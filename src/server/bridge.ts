@@ -5,6 +5,8 @@ import { type Gateway, type GatewayOptions, startGateway } from "./gateway.ts";
 export type BridgeOptions = Pick<GatewayOptions, "port" | "key" | "limits" | "images" | "log" | "redactor"> & {
   readonly engine: GatewayOptions["engine"] & BridgeEngine;
   readonly memory: ComposerMemory;
+  /** Lets the editor's own pages in without a key: extensions of other people's send none. */
+  readonly isCompatible?: boolean | undefined;
 };
 
 /** Where the pages of the IDE come from. */
@@ -18,6 +20,6 @@ export const startBridge = (options: BridgeOptions): Promise<Gateway> =>
     allowsTokens: false,
     hosts: [],
     origins: [],
-    page: { origin: IDE_ORIGIN, header: "x-excursor-bridge" },
+    page: { origin: IDE_ORIGIN, header: "x-excursor-bridge", isKeyless: options.isCompatible },
     dialects: [createBridgeDialect(options)],
   });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { valuesOf } from "./header-values.ts";
-import { checkPeer } from "./peer-user.ts";
+import { checkPeer, knowsPeers } from "./peer-user.ts";
 import { Refusal } from "./refusal.ts";
 
 /**
@@ -12,15 +12,27 @@ export interface PageAccess {
   readonly origin: string;
   /** Must come with every request, whatever it says. */
   readonly header: string;
+  /** Requests of the page itself need neither key nor header. Only where the user of the peer is known. */
+  readonly isKeyless?: boolean | undefined;
 }
 
 const MAX_AGE_S = 600;
 
-export function checkPage(request: IncomingMessage, { header }: PageAccess): void {
+export function checkPage(request: IncomingMessage, page: PageAccess): void {
+  const { header } = page;
   checkPeer(request);
   // The question for leave cannot bring it yet.
-  if (request.method === "OPTIONS" || valuesOf(request, header).length > 0) return;
+  if (request.method === "OPTIONS" || valuesOf(request, header).length > 0 || needsNoKey(request, page)) return;
   throw new Refusal(403, "forbidden", `The header ${header} is missing.`, { code: "missing_header" });
+}
+
+/**
+ * Whether a request is from the page itself, and that is enough. A browser sets the origin and no page can change it;
+ * a program of the same user could read the key, too.
+ */
+export function needsNoKey(request: IncomingMessage, { origin, isKeyless = false }: PageAccess): boolean {
+  const given = valuesOf(request, "origin");
+  return isKeyless && knowsPeers() && given.length === 1 && given[0] === origin;
 }
 
 /** Lets the page read the answer. To all others nothing is said. */

@@ -2,15 +2,18 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "./refusal.ts";
 
+/** Whether the system says whom the other end of a connection belongs to. */
+export const knowsPeers = (): boolean => process.platform === "linux" && process.getuid !== undefined;
+
 /**
  * Turns away other users of this machine, by whom the kernel says the other end of the connection belongs to (SEC-45).
  * Only Linux tells; elsewhere the token has to do.
  */
 export function checkPeer({ socket }: IncomingMessage, read: (path: string) => string = readTable): void {
-  if (process.platform !== "linux" || !process.getuid) return;
+  if (!knowsPeers()) return;
   const { remoteAddress = "", remotePort = 0, localAddress = "", localPort = 0 } = socket;
   const uid = ownerOf(endpoint(remoteAddress, remotePort), endpoint(localAddress, localPort), read);
-  if (uid === process.getuid()) return;
+  if (uid === process.getuid?.()) return;
   throw new Refusal(403, "forbidden", "Only programs of the user who runs Excursor may connect here.", {
     code: "other_user",
   });

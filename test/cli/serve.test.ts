@@ -50,6 +50,17 @@ describe("excursor serve --demo", () => {
     expect(stderr).not.toContain(key);
   });
 
+  it("prints with --bridge where the bridge listens, and how to get its key", async () => {
+    const environment = { EXCURSOR_BRIDGE_PORT: "0" };
+    const { child, firstLine, exited } = run(["serve", "--demo", "--port", "0", "--bridge"], { environment });
+    expect(await firstLine()).toMatch(/^ready /);
+    child.kill("SIGTERM");
+    const { stdout, stderr } = await exited;
+    const bridgeUrl = /^ready \S+\nbridge (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(stdout)?.[1] ?? "none";
+    expect(stderr).toContain(bridgeUrl);
+    expect(stderr).toContain("key --bridge");
+  });
+
   it("prints one JSON line with --json, and nothing but JSON lines on stderr", async () => {
     const { child, firstLine, exited } = run(["serve", "--demo", "--port", "0", "--json", "--key", KEY]);
     const ready = JSON.parse(await firstLine()) as { url: string; port: number };

@@ -41,6 +41,32 @@ describe("a value", () => {
     expect(load().values.port).toBe(8787);
   });
 
+  it.each([
+    [true, { listens: true }],
+    [false, { listens: false }],
+    [{ compat: true }, { listens: true, compat: true }],
+    [{ compat: false }, { listens: true, compat: false }],
+    [{}, { listens: true }],
+  ])("of the bridge is a boolean or an object: %j", (given, expected) => {
+    write({ bridge: given });
+    expect(load().values.bridge).toEqual(expected);
+  });
+
+  it("of the bridge keeps the file's compat when a flag or the environment says only that it listens", () => {
+    write({ bridge: { compat: true } });
+    expect(load({ bridge: true }).values.bridge).toEqual({ listens: true, compat: true });
+    expect(load({}, { EXCURSOR_BRIDGE: "1" }).values.bridge).toEqual({ listens: true, compat: true });
+    expect(load({}, { EXCURSOR_BRIDGE: "false" }).values.bridge).toMatchObject({ listens: false });
+    write({ bridge: false });
+    expect(load({ bridge: "compat" }).values.bridge).toEqual({ listens: true, compat: true });
+    expect(load({}, { EXCURSOR_BRIDGE: "compat" }).values.bridge).toEqual({ listens: true, compat: true });
+    write({});
+    expect(load().values.bridge).toBeUndefined();
+    expect(problemOf(() => load({ bridge: "open" })).message).toContain("--bridge: expected true, false, or");
+    write({ bridge: { compta: true } });
+    expect(problemOf(() => load()).message).toContain("bridge: expected true, false, or");
+  });
+
   it("tells where it came from", () => {
     write({ context: "trim", limits: { drainMs: 5 }, models: { best: "claude" } });
     const { origins } = load({ port: 1 }, { EXCURSOR_LOG_LEVEL: "debug", EXCURSOR_LIMITS_BODY_BYTES: "99" });

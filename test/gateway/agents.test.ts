@@ -9,11 +9,11 @@ import { setUpGateway } from "./support/gateway-process.ts";
 const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 /** A gateway that has one agent and one entry that cannot be used. */
-async function setUp() {
+async function setUp(settings: object = {}) {
   const stage = await setUpGateway();
   const notes = join(stage.home, "notes");
   const test = { command: process.execPath, args: [SCRIPTED_AGENT], env: { NOTES: notes }, allow: ["read"] };
-  const config = { agents: { test, broken: { args: [] } }, bridgePort: 0 };
+  const config = { agents: { test, broken: { args: [] } }, bridgePort: 0, ...settings };
   writeFileSync(join(stage.home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   const gateway = await stage.start("--bridge");
   const ask = (content: string, model = "acp:test") =>
@@ -62,5 +62,18 @@ describe("agents behind the gateway", () => {
     const answer = await send(readFileSync(join(home, "bridge-key"), "utf8").trim());
     expect(await answer.json()).toMatchObject({ choices: [{ message: { content: "over the bridge" } }] });
     expect((await send("exc_a-key-for-tests-only-0123456789")).status).toBe(403);
+  });
+
+  it.skipIf(process.platform !== "linux").each([
+    [true, 200],
+    [false, 403],
+  ])("are reached by the editor's own page without a key if `compat` is %j (SEC-45)", async (compat, status) => {
+    const { gateway } = await setUp({ bridge: { compat } });
+    const answer = await fetch(`${gateway.bridgeUrl}/acp/sendMessage`, {
+      method: "POST",
+      headers: { origin: "vscode-file://vscode-app", "content-type": "application/json" },
+      body: JSON.stringify({ provider: { id: "test" }, message: "say hi", composerId: "c1", stream: true }),
+    });
+    expect(answer.status).toBe(status);
   });
 });

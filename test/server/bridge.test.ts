@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
-import { DEFAULT_LIMITS } from "../../src/config/settings.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../src/config/settings.ts";
 import { createEngine } from "../../src/core/engine.ts";
 import { Secret } from "../../src/core/secret.ts";
+import type { Message } from "../../src/core/turn.ts";
+import { createImageLoader } from "../../src/media/image-loader.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
 import { startBridge } from "../../src/server/bridge.ts";
@@ -21,17 +23,25 @@ afterEach(async () => {
   for (const bridge of bridges.splice(0)) await bridge.close(0);
 });
 
-async function setUp(options: StageOptions = {}, memory: Map<string, string> = new Map()) {
+/** The smallest PNG there is. */
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+async function setUp(
+  options: StageOptions = {},
+  memory: Map<string, string> = new Map(),
+  { isCompatible = false, limits = {} }: { isCompatible?: boolean; limits?: Partial<Limits> } = {},
+) {
   const stage = setUpAgent(options);
   const engine = createEngine({ drivers: new Map([["acp", stage.driver]]), route: () => "acp" });
   const redactor = createRedactor();
   const logged: string[] = [];
   const log = createLog({ level: "debug", redactor, write: (text) => logged.push(text), isPretty: false });
-  const images = { load: () => Promise.reject(new Error("No images here.")) };
+  const images = createImageLoader({ mode: "fetch" });
   const bridge = await startBridge({
     port: 0,
     key: new Secret(KEY),
-    limits: DEFAULT_LIMITS,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    isCompatible,
     engine,
     memory: {
       get: (key) => memory.get(key),
@@ -72,10 +82,10 @@ describe("the bridge", () => {
     const lines = await Array.fromAsync(readLines(response));
     expect(lines).toMatchObject([
       { type: "thought", content: "hm", seq: 0 },
-      { type: "tool", title: "Read a", kind: "read", status: "pending", seq: 1 },
-      { type: "tool", title: "Read a", kind: "read", status: "completed" },
+      { type: "thought", content: "", durationMs: expect.any(Number), seq: 1 },
+      { type: "tool", sessionUpdate: "tool_call", title: "Read a", kind: "read", status: "pending" },
+      { type: "tool", sessionUpdate: "tool_call_update", title: "Read a", kind: "read", status: "completed" },
       { type: "plan", entries: [{ content: "Look" }] },
-      { type: "thought", content: "", durationMs: expect.any(Number) },
       { type: "text", content: "hello" },
       { type: "done", stopReason: "end_turn", usage: expect.anything() },
     ]);
@@ -113,6 +123,79 @@ describe("the bridge", () => {
       textOf(await Array.fromAsync(readLines(await after.send("received", { composerId }))));
     expect(await ask("c1")).toContain("User: say blue\\n\\nAssistant: blue");
     expect(await ask("c2")).not.toContain("blue");
+  });
+
+  it("brings images to an agent that takes them, within the limits, and keeps no bytes of them", async () => {
+    const memory = new Map<string, string>();
+    const { send, call } = await setUp({ flags: ["--images"] }, memory, { limits: { images: 2 } });
+    const data = `data:image/png;base64,${PNG}`;
+    const received = async (more: object) =>
+      JSON.parse(textOf(await Array.fromAsync(readLines(await send("received", more)))));
+    const image = { type: "image", mimeType: "image/png", data: PNG };
+    expect(await received({ images: [data, { mimeType: "image/png", data: PNG }] })).toEqual([
+      image,
+      image,
+      { type: "text", text: "received" },
+    ]);
+    expect(await received({ message: [image, { type: "text", text: "received" }] })).toEqual([
+      image,
+      { type: "text", text: "received" },
+    ]);
+    const kept = JSON.parse(memory.get('["owner","c1"]') ?? "{}") as { messages: Message[] };
+    expect(kept.messages[2]?.content).toEqual([
+      { type: "text", text: "[an image]\n" },
+      { type: "text", text: "received" },
+    ]);
+    for (const images of [[data, data, data], ["https://example.org/a.png"], ["data:image/png;base64,AAAA"]]) {
+      const refused = await send("received", { images });
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({ error: true, message: expect.stringContaining("image") });
+    }
+    expect(await (await call("GET", "/acp/providers")).json()).toMatchObject({
+      providers: [{ capabilities: { supportsImages: true } }],
+    });
+  });
+
+  it("announces no images once an agent has said that it takes none", async () => {
+    const { send, call } = await setUp();
+    const refused = await send("received", { images: [`data:image/png;base64,${PNG}`] });
+    expect(await refused.json()).toMatchObject({ error: true, message: expect.stringContaining("no images") });
+    expect(await (await call("GET", "/acp/providers")).json()).toMatchObject({
+      providers: [{ capabilities: { supportsImages: false } }],
+    });
+  });
+
+  it("names the files that were attached, in every form that an editor has for them", async () => {
+    const { send } = await setUp({ flags: ["--images"] });
+    const references = [
+      "file:///p/a.ts",
+      { uri: "file:///p/b.ts", range: { start: { line: 2, character: 0 }, end: { line: 4, character: 1 } } },
+      { uri: { $mid: 1, scheme: "file", path: "/p/c d.ts", fsPath: "/p/c d.ts" }, name: "c d.ts" },
+      { uri: "file:///p/e.ts", text: "let e" },
+    ];
+    const message = [
+      { type: "resource_link", uri: "file:///p/f.ts", name: "f.ts" },
+      { type: "resource", resource: { uri: "file:///p/g.ts", text: "let g" } },
+      { type: "text", text: "received" },
+    ];
+    const lines = await Array.fromAsync(readLines(await send("", { message, references })));
+    expect(JSON.parse(textOf(lines))).toMatchObject([
+      { type: "text", text: "[@a.ts](file:///p/a.ts)\n" },
+      { type: "text", text: "[@b.ts](file:///p/b.ts#L3-L5)\n" },
+      { type: "text", text: "[@c d.ts](file:///p/c%20d.ts)\n" },
+      { type: "resource", resource: { text: "let e" } },
+      { type: "text", text: "[@f.ts](file:///p/f.ts)\n" },
+      { type: "resource", resource: { text: "let g" } },
+      { type: "text", text: "received" },
+    ]);
+  });
+
+  it("finds an agent whatever its capitals: the IDE has small letters only", async () => {
+    const { send, call } = await setUp({ name: "My-Agent" });
+    for (const provider of ["my-agent", "My-Agent", "acp:MY-AGENT", { id: "My Agent (ACP)" }]) {
+      expect((await send("say hi", { provider, stream: false })).status).toBe(200);
+    }
+    expect((await call("GET", "/acp/getSlashCommands?providerId=my-agent")).status).toBe(200);
   });
 
   it("begins sessions, tells commands and providers, and forgets", async () => {
@@ -216,6 +299,33 @@ describe("who may call the bridge (SEC-45)", () => {
     expect(await post("/acp/getSession", { provider: "test", composerId: "c" })).toHaveProperty("sessionId");
   });
 
+  it.skipIf(process.platform !== "linux")(
+    "with compat the editor's own page without a key or header, and nobody else",
+    async () => {
+      const { port, notes } = await setUp({}, new Map(), { isCompatible: true });
+      const body = JSON.stringify({ provider: "test", message: "say hi", composerId: "c" });
+      const status = async (headers: Readonly<Record<string, string>>, host = `localhost:${port}`) => {
+        const lines = Object.entries({ "content-type": "application/json", ...headers, host });
+        const head = ["POST /acp/sendMessage HTTP/1.1", ...lines.map((pair) => pair.join(": "))];
+        return (await rawRequest(port, [...head, `content-length: ${body.length}`], body)).status;
+      };
+      expect(await status({ origin: "https://evil.example" })).toBe(403);
+      expect(await status({ origin: "null" })).toBe(403);
+      expect(await status({ origin: "vscode-file://vscode-app.evil" })).toBe(403);
+      expect(await status({ origin: "vscode-webview://1234" })).toBe(403);
+      expect(await status({ origin: `http://localhost:${port}` })).toBe(403);
+      expect(await status({})).toBe(403);
+      expect(await status({ "x-excursor-bridge": "1" })).toBe(403);
+      expect(await status({ origin: IDE, authorization: "Bearer wrong" })).toBe(403);
+      expect(await status({ origin: IDE, "content-type": "text/plain" })).toBe(415);
+      expect(await status({ origin: IDE }, "evil.example")).toBe(421);
+      expect(await status({ origin: IDE }, `evil.example:${port}`)).toBe(421);
+      expect(notes()).toEqual([]);
+      expect(await status({ origin: IDE })).toBe(200);
+      expect(await status({ authorization: `Bearer ${KEY}`, "x-excursor-bridge": "1" })).toBe(200);
+    },
+  );
+
   it("gives leave to the IDE's page alone, and lets it read", async () => {
     const { call } = await setUp();
     const asked = { "access-control-request-method": "POST", "access-control-request-headers": "x-excursor-bridge" };
@@ -238,9 +348,12 @@ describe("who may call the bridge (SEC-45)", () => {
     }
   });
 
-  it.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)("no other user of this machine", async () => {
-    const { port } = await setUp();
-    const headers = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\\r\\n`);
+  it.skipIf(process.platform !== "linux" || process.getuid?.() !== 0).each([
+    ["with the key", HEADERS, false],
+    ["with compat and the editor's origin", { origin: IDE }, true],
+  ])("no other user of this machine, %s", async (_, given, isCompatible) => {
+    const { port } = await setUp({}, new Map(), { isCompatible });
+    const headers = Object.entries(given).map(([name, value]) => `${name}: ${value}\\r\\n`);
     const request = `GET /acp/health HTTP/1.1\\r\\nhost: 127.0.0.1:${port}\\r\\nconnection: close\\r\\n${headers.join("")}\\r\\n`;
     const ask = async (uid: number) => {
       const script = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3; cat <&3`;

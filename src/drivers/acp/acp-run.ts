@@ -158,6 +158,7 @@ export class AcpRun implements Run {
       this.#questions.set(id, settle);
       const { toolCall, options } = request;
       this.#push([
+        ...this.#events.interrupt(),
         {
           type: "activity",
           activity: {

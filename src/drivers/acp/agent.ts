@@ -15,6 +15,8 @@ const LONGEST_PAUSE_MS = 30_000;
  * that cannot even be started is left alone for a moment that doubles each time.
  */
 export class Agent {
+  /** Whether it takes images; unknown until it has been started once. */
+  takesImages: boolean | undefined;
   readonly #options: ProcessOptions;
   #starting: Promise<AgentProcess> | undefined;
   #process: AgentProcess | undefined;
@@ -96,6 +98,7 @@ export class Agent {
       const { AgentProcess } = await import("./agent-process.ts");
       const process = await AgentProcess.start(this.#options);
       this.#process = process;
+      this.takesImages = process.capabilities.promptCapabilities.image;
       this.#failures = 0;
       return process;
     } catch (error) {

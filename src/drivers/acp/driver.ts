@@ -61,7 +61,9 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
     },
     async listModels(principal) {
       if (!isAllowed(principal)) return [];
-      return [...agents.values()].flatMap((agent) => (agent instanceof ExcursorError ? [] : [describe(agent)]));
+      return [...agents.values()].flatMap((agent) =>
+        agent instanceof ExcursorError ? [] : [describe(agent, running.get(agent.name)?.takesImages)],
+      );
     },
     async listCommands(model, principal) {
       if (!isAllowed(principal)) throw notForThem();
@@ -81,7 +83,7 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
 
 function find(agents: AgentTable, model: string): readonly [AgentSettings, string | undefined] {
   const [name = "", ...rest] = model.slice(PREFIX.length).split("/");
-  const settings = agents.get(name);
+  const settings = agents.get(name) ?? agents.get([...agents.keys()].find((known) => isSameName(known, name)) ?? "");
   if (settings instanceof ExcursorError) throw settings;
   if (settings) return [settings, rest.length === 0 ? undefined : rest.join("/")];
   throw new ExcursorError("model-not-found", `There is no agent ${JSON.stringify(name)} here.`, {
@@ -89,6 +91,9 @@ function find(agents: AgentTable, model: string): readonly [AgentSettings, strin
     hint: `There are ${[...agents.keys()].map((known) => PREFIX + known).join(", ")}; more go into the setting \`agents\`.`,
   });
 }
+
+/** The IDE has names in small letters only. */
+const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 const notForThem = (): ExcursorError =>
   new ExcursorError("forbidden", "Agents work on the machine of the gateway, and for its owner only.", {
@@ -99,12 +104,13 @@ const notForThem = (): ExcursorError =>
 /** What it reads is the agent's own affair; this much most of them take. */
 const CONTEXT_TOKENS = 200_000;
 
-const describe = ({ name, displayName }: AgentSettings): ModelInfo => ({
+/** Most take images; one that has been started has said so. */
+const describe = ({ name, displayName }: AgentSettings, takesImages = true): ModelInfo => ({
   id: PREFIX + name,
   displayName,
   aliases: [],
   contextTokens: CONTEXT_TOKENS,
-  supportsImages: true,
+  supportsImages: takesImages,
   isThinking: true,
   efforts: [],
 });

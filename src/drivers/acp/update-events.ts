@@ -6,13 +6,24 @@ type ToolUpdate = Extract<AgentUpdate, { readonly toolCallId: string }>;
 
 const STATUS = { pending: "pending", in_progress: "running", completed: "completed", failed: "failed" } as const;
 
+const MAX_TOOLS = 1000;
+const MAX_TITLE_CHARS = 1000;
+const MAX_PLAN_ENTRIES = 100;
+
 /** The updates of one turn as events. Tools are shown as activity, or as lines of thinking where nobody can show that. */
 export class UpdateEvents {
   readonly #showsActivity: boolean;
   readonly #now: () => number;
   /** All that was said of each tool; updates are partial, and one may come before the call. */
   readonly #tools = new Map<string, JsonObject>();
+  /** The entries of the last plan, as they were shown. */
+  #plan: readonly string[] = [];
+  /** A block of thinking is open. */
+  #isThinking = false;
+  /** When the agent began to think, if it does now. */
   #thinkingSince: number | undefined;
+  /** What it has thought before in this block: tools and questions in between do not count. */
+  #thoughtMs = 0;
   #endsLine = true;
   /** Tools have run since the agent last spoke: what follows is another paragraph. */
   #isNewParagraph = false;
@@ -27,14 +38,12 @@ export class UpdateEvents {
       case "agent_message_chunk":
         return this.#say(update.content.text ?? "");
       case "agent_thought_chunk":
-        return this.#think(update.content.text ?? "");
+        return this.#hearThought(update.content.text ?? "");
       case "tool_call":
       case "tool_call_update":
         return this.#showTool(update);
-      case "plan": {
-        const entries = update.entries as JsonObject[];
-        return this.#showsActivity ? [{ type: "activity", activity: { type: "plan", entries } }] : [];
-      }
+      case "plan":
+        return this.#showPlan(update.entries as JsonObject[]);
       case "available_commands_update":
         return [];
       default:
@@ -42,12 +51,25 @@ export class UpdateEvents {
     }
   }
 
-  /** What is still open is closed. */
+  /** Closes the block of thinking, if one is open. */
   end(): readonly TurnEvent[] {
-    if (this.#thinkingSince === undefined) return [];
-    const durationMs = Math.round(this.#now() - this.#thinkingSince);
-    this.#thinkingSince = undefined;
+    if (!this.#isThinking) return [];
+    this.#pause();
+    const durationMs = Math.round(this.#thoughtMs);
+    this.#isThinking = false;
+    this.#thoughtMs = 0;
     return [{ type: "thinking-done", durationMs }];
+  }
+
+  /** Something else begins, a tool or a question. Where it is shown as itself, it ends the block of thinking. */
+  interrupt(): readonly TurnEvent[] {
+    this.#pause();
+    return this.#showsActivity ? this.end() : [];
+  }
+
+  #pause(): void {
+    if (this.#thinkingSince !== undefined) this.#thoughtMs += this.#now() - this.#thinkingSince;
+    this.#thinkingSince = undefined;
   }
 
   #say(text: string): readonly TurnEvent[] {
@@ -58,10 +80,25 @@ export class UpdateEvents {
     return [...this.end(), { type: "text", text: gap + text }];
   }
 
+  #hearThought(text: string): readonly TurnEvent[] {
+    if (text !== "") this.#thinkingSince ??= this.#now();
+    return this.#think(text);
+  }
+
   #think(text: string): readonly TurnEvent[] {
     if (text === "") return [];
-    this.#thinkingSince ??= this.#now();
+    this.#isThinking = true;
     return [{ type: "thinking", text }];
+  }
+
+  /** Agents send their whole plan each time: it is told once, and then what has changed. */
+  #showPlan(entries: readonly JsonObject[]): readonly TurnEvent[] {
+    const events = this.interrupt();
+    if (this.#showsActivity) return [...events, { type: "activity", activity: { type: "plan", entries } }];
+    const lines = entries.slice(0, MAX_PLAN_ENTRIES).map(planLine);
+    const fresh = lines.filter((line) => !this.#plan.includes(line));
+    this.#plan = lines;
+    return fresh.length === 0 ? [] : this.#think(`[Plan]\n${fresh.join("")}`);
   }
 
   #showTool({ sessionUpdate: _, ...update }: ToolUpdate): readonly TurnEvent[] {
@@ -69,10 +106,15 @@ export class UpdateEvents {
     const known = Object.entries(update).filter(([, value]) => value !== null && value !== undefined);
     const detail = { ...before, ...Object.fromEntries(known) } as JsonObject;
     this.#tools.set(update.toolCallId, detail);
-    const title = typeof detail["title"] === "string" ? detail["title"] : "";
+    if (this.#tools.size > MAX_TOOLS) this.#tools.delete(this.#tools.keys().next().value ?? "");
+    const title = typeof detail["title"] === "string" ? detail["title"].slice(0, MAX_TITLE_CHARS) : "";
+    const interruption = before ? [] : this.interrupt();
     const status = STATUS[(detail["status"] as keyof typeof STATUS | undefined) ?? "pending"];
     if (this.#showsActivity) {
-      return [{ type: "activity", activity: { type: "tool", id: update.toolCallId, title, status, detail } }];
+      return [
+        ...interruption,
+        { type: "activity", activity: { type: "tool", id: update.toolCallId, title, status, detail } },
+      ];
     }
     this.#isNewParagraph = true;
     if (title === "") return [];
@@ -81,3 +123,8 @@ export class UpdateEvents {
     return hasFailed ? this.#think(`[${title}: failed]\n`) : [];
   }
 }
+
+const planLine = ({ content, status }: JsonObject): string => {
+  const mark = status === "completed" ? "x" : status === "in_progress" ? ">" : " ";
+  return `- [${mark}] ${typeof content === "string" ? content.slice(0, MAX_TITLE_CHARS) : ""}\n`;
+};

@@ -7,6 +7,7 @@ import type { AssistantMessage, Message, Principal, UserMessage } from "../../co
 interface Composer {
   readonly sessionId: string;
   readonly messages: Message[];
+  imageBytes: number;
   current: { readonly turn: ComposerTurn; readonly abort: AbortController } | undefined;
 }
 
@@ -37,6 +38,9 @@ export interface ComposerMemory {
 const COMPOSERS = 256;
 const MESSAGES = 2000;
 
+/** Images of all conversations together, while the process lives. Beyond that, those of the longest unused go first. */
+const IMAGE_BYTES = 64 * 1024 * 1024;
+
 export class Composers {
   readonly #composers = new Map<string, Composer>();
   readonly #questions = new Map<string, Question>();
@@ -46,7 +50,7 @@ export class Composers {
     this.#memory = memory;
     for (const key of readJson<readonly string[]>(memory.get(INDEX)) ?? []) {
       const kept = readJson<KeptComposer>(memory.get(key));
-      if (kept) this.#composers.set(key, { ...kept, current: undefined });
+      if (kept) this.#composers.set(key, { ...kept, imageBytes: 0, current: undefined });
     }
   }
 
@@ -85,7 +89,9 @@ export class Composers {
         const answer: AssistantMessage = { role: "assistant", content: [{ type: "text", text: said }] };
         composer.messages.push(asked, ...(said === "" ? [] : [answer]));
         composer.messages.splice(0, composer.messages.length - MESSAGES);
-        const kept: KeptComposer = { sessionId: composer.sessionId, messages: composer.messages };
+        composer.imageBytes += imageBytesOf(asked);
+        this.#forgetImages();
+        const kept: KeptComposer = { sessionId: composer.sessionId, messages: composer.messages.map(withoutImages) };
         this.#memory.set(keyOf(principal, composerId), JSON.stringify(kept));
         this.#keepIndex();
       },
@@ -120,7 +126,12 @@ export class Composers {
 
   #get(principal: Principal, composerId: string): Composer {
     const key = keyOf(principal, composerId);
-    const composer = this.#composers.get(key) ?? { sessionId: randomUUID(), messages: [], current: undefined };
+    const composer = this.#composers.get(key) ?? {
+      sessionId: randomUUID(),
+      messages: [],
+      imageBytes: 0,
+      current: undefined,
+    };
     // The one that was used last comes last.
     this.#composers.delete(key);
     this.#composers.set(key, composer);
@@ -133,6 +144,17 @@ export class Composers {
     return composer;
   }
 
+  #forgetImages(): void {
+    let bytes = [...this.#composers.values()].reduce((sum, { imageBytes }) => sum + imageBytes, 0);
+    for (const composer of this.#composers.values()) {
+      if (bytes <= IMAGE_BYTES) return;
+      if (composer.imageBytes === 0) continue;
+      bytes -= composer.imageBytes;
+      composer.imageBytes = 0;
+      composer.messages.splice(0, Infinity, ...composer.messages.map(withoutImages));
+    }
+  }
+
   #keepIndex(): void {
     this.#memory.set(INDEX, JSON.stringify([...this.#composers.keys()]));
   }
@@ -140,6 +162,18 @@ export class Composers {
 
 /** The names of those that are kept, in the order in which they were used. */
 const INDEX = "index";
+
+const imageBytesOf = ({ content }: UserMessage): number =>
+  content.reduce((sum, part) => sum + (part.type === "image" ? part.data.length : 0), 0);
+
+/** The bytes are not kept; that there was an image is. */
+function withoutImages(message: Message): Message {
+  if (message.role !== "user" || imageBytesOf(message) === 0) return message;
+  const content = message.content.map((part) =>
+    part.type === "image" ? { type: "text" as const, text: "[an image]\n" } : part,
+  );
+  return { ...message, content };
+}
 
 /** What cannot be read is forgotten. */
 function readJson<T>(text: string | undefined): T | undefined {

@@ -5,15 +5,16 @@ import type { AnswerCollector, Face } from "../face.ts";
 import { CompletionCollector } from "../openai-chat/collect.ts";
 import { retryHeaders } from "../retry-headers.ts";
 import type { Composers, ComposerTurn } from "./composers.ts";
+import { readContent } from "./read-content.ts";
 import { LineRenderer } from "./render.ts";
 import { readBody, sendMessageSchema } from "./schema.ts";
 
 /** The bridge's `sendMessage`: agents inside the Cursor IDE. */
-export function createAcpFace(composers: Composers): Face {
+export function createAcpFace(composers: Composers, maxImages: number): Face {
   return {
-    async parse(body, { principal }) {
+    async parse(body, { principal, images }) {
       const request = readBody(sendMessageSchema, body);
-      const asked: UserMessage = { role: "user", content: [{ type: "text", text: request.message }] };
+      const asked: UserMessage = { role: "user", content: await readContent(request, images, maxImages) };
       const id = request.modelId === undefined ? request.provider : `${request.provider}/${request.modelId}`;
       const composing = composers.begin(principal, request.composerId, asked);
       const turn: Turn = {

@@ -18,6 +18,7 @@ export class LineRenderer implements StreamRenderer {
   readonly contentType = "application/x-ndjson; charset=utf-8";
   readonly keepAlive = '{"type":"heartbeat"}\n';
   readonly #turn: ComposerTurn;
+  readonly #tools = new Set<string>();
   #seq = 0;
   #usage: Usage | undefined;
 
@@ -69,8 +70,12 @@ export class LineRenderer implements StreamRenderer {
 
   #show(activity: Activity): JsonObject {
     switch (activity.type) {
-      case "tool":
-        return { ...activity.detail, type: "tool" };
+      case "tool": {
+        // The extension makes a new bubble for a `tool_call` only.
+        const sessionUpdate = this.#tools.has(activity.id) ? "tool_call_update" : "tool_call";
+        this.#tools.add(activity.id);
+        return { ...activity.detail, sessionUpdate, type: "tool" };
+      }
       case "plan":
         return { type: "plan", entries: activity.entries };
       case "question": {

@@ -7,15 +7,70 @@ const id = z.string().min(1).max(256);
 const provider = z.union([id, z.object({ id }).transform((given) => given.id)]).transform(agentModel);
 
 const MESSAGE_CHARS = 10_000_000;
+const URI_CHARS = 4096;
+const MAX_PARTS = 1000;
+
+const words = z.string().max(MESSAGE_CHARS);
+const uri = z.string().min(1).max(URI_CHARS);
+
+/** As ACP has them in prompts. */
+const block = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: words }),
+  z.object({ type: z.literal("image"), mimeType: z.string().max(128), data: z.string() }),
+  z.object({ type: z.literal("resource"), resource: z.object({ uri, text: words }) }),
+  z.object({ type: z.literal("resource_link"), uri, name: uri.optional() }),
+]);
+
+export type Block = z.output<typeof block>;
+
+/** The editor's own `Uri`, which becomes an object in JSON. */
+const editorUri = z
+  .object({ scheme: z.string().min(1).max(64), path: z.string().min(1).max(URI_CHARS) })
+  .transform(({ scheme, path }) => `${scheme}://${encodeURI(path)}`);
+
+const place = z.union([uri, editorUri]);
+const line = z.int().min(0);
+
+/** Lines as the editor counts them, from 0, or as people do, from 1. */
+const range = z.union([
+  z
+    .object({ start: z.object({ line }), end: z.object({ line }) })
+    .transform(({ start, end }) => [start.line + 1, end.line + 1] as const),
+  z
+    .object({ startLineNumber: line, endLineNumber: line })
+    .transform(({ startLineNumber, endLineNumber }) => [startLineNumber, endLineNumber] as const),
+]);
+
+/** A file that the user attached, or a part of one; with its text, or without, since agents can read it themselves. */
+const reference = z.union([
+  place.transform((given) => ({ uri: given, name: undefined, text: undefined, range: undefined })),
+  z.object({ uri: place, name: uri.optional(), text: words.optional(), range: range.optional().catch(undefined) }),
+]);
+
+export type Reference = z.output<typeof reference>;
+
+/** A data URL, or what it would be made of. */
+const image = z.union([
+  z.string().regex(/^data:/i, { error: "expected a data URL" }),
+  z
+    .object({ mimeType: z.string().max(128), data: z.string() })
+    .transform(({ mimeType, data }) => dataUrl(mimeType, data)),
+]);
+
+export const dataUrl = (mimeType: string, data: string): string => `data:${mimeType};base64,${data}`;
 
 export const sendMessageSchema = z.object({
   provider,
-  message: z.string().min(1).max(MESSAGE_CHARS),
+  message: z.union([z.string().min(1).max(MESSAGE_CHARS), z.array(block).min(1).max(MAX_PARTS)]),
+  images: z.array(image).max(MAX_PARTS).default([]),
+  references: z.array(reference).max(MAX_PARTS).default([]),
   composerId: id,
   stream: z.boolean().default(false),
   /** One of the agent's own models. */
   modelId: id.optional(),
 });
+
+export type SendMessage = z.output<typeof sendMessageSchema>;
 
 export const initSessionSchema = z.object({ provider, composerId: id.optional() });
 export const getSessionSchema = z.object({ provider, composerId: id });

@@ -33,18 +33,20 @@ export interface AgentStage {
 }
 
 export interface StageOptions {
+  /** What it is asked for by; `test` if unset. */
+  readonly name?: string;
   readonly flags?: readonly string[];
   readonly settings?: Partial<AgentSettings>;
   readonly limits?: Partial<AgentLimits>;
 }
 
 /** The driver with one agent, `acp:test`, that does what the prompt says. */
-export function setUpAgent({ flags = [], settings = {}, limits = {} }: StageOptions = {}): AgentStage {
+export function setUpAgent({ name = "test", flags = [], settings = {}, limits = {} }: StageOptions = {}): AgentStage {
   const folder = mkdtempSync(join(tmpdir(), "excursor-acp-"));
   const notesFile = join(folder, "notes");
   const exits: AgentStage["exits"] = [];
   const agent: AgentSettings = {
-    name: "test",
+    name,
     displayName: "Test",
     command: process.execPath,
     args: [SCRIPTED_AGENT, ...flags],
@@ -54,7 +56,7 @@ export function setUpAgent({ flags = [], settings = {}, limits = {} }: StageOpti
     ...settings,
   };
   const driver = createAcpDriver({
-    agents: new Map([["test", agent]]),
+    agents: new Map([[name, agent]]),
     isAllowed: ({ id }) => id !== "stranger",
     watchdog: createWatchdog(),
     environment: { PATH: process.env["PATH"], HOME: folder, CANARY: "secret" },

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import type { Setting } from "./setting.ts";
+
+/** Whether the bridge for the IDE listens, and to whom. */
+export interface BridgeSetting {
+  readonly listens: boolean;
+  /** Whether pages of the editor itself need no key. Unset: not said here. */
+  readonly compat?: boolean | undefined;
+}
+
+const schema = z
+  .union([
+    z.boolean().transform((listens): BridgeSetting => ({ listens })),
+    z.strictObject({ compat: z.boolean().optional() }).transform(({ compat }) => ({ listens: true, compat })),
+  ])
+  .optional();
+
+const TEXTS: Readonly<Record<string, unknown>> = {
+  true: true,
+  "1": true,
+  false: false,
+  "0": false,
+  compat: { compat: true },
+};
+
+/** `true`, `false` or an object; as text also `compat`. `--bridge` keeps the `compat` of the environment or the file. */
+export function bridgeSetting(help: string): Setting<BridgeSetting | undefined> {
+  return {
+    schema,
+    fallback: undefined,
+    help,
+    expected: 'true, false, or { "compat": true } (in the environment: compat)',
+    isSecret: false,
+    fromText: (given) => TEXTS[given.trim().toLowerCase()] ?? given,
+    combine: ([first, ...others]) =>
+      first && { ...first, compat: [first, ...others].find((one) => one?.compat !== undefined)?.compat },
+  };
+}

@@ -1,0 +1,44 @@
+import type { UserPart } from "../../core/turn.ts";
+import type { ImageLoader } from "../face.ts";
+import { invalid } from "../invalid.ts";
+import { loadImage } from "../load-image.ts";
+import { type Block, dataUrl, type Reference, type SendMessage } from "./schema.ts";
+
+/** What the user wrote and attached, as the parts of a message. Files are named, not read: the agent can do that. */
+export async function readContent(
+  { message, images, references }: Pick<SendMessage, "message" | "images" | "references">,
+  loader: ImageLoader,
+  maxImages: number,
+): Promise<readonly UserPart[]> {
+  const blocks: readonly Block[] = typeof message === "string" ? [{ type: "text", text: message }] : message;
+  const count = images.length + blocks.filter(({ type }) => type === "image").length;
+  if (count > maxImages) throw invalid("images", `expected at most ${maxImages} images, got ${count}`);
+  const shown = await Promise.all(images.map((url, index) => loadImage(url, `images[${index}]`, loader)));
+  const said = await Promise.all(blocks.map((block, index) => partOf(block, `message[${index}]`, loader)));
+  return [...references.map(attached), ...shown, ...said];
+}
+
+async function partOf(block: Block, field: string, loader: ImageLoader): Promise<UserPart> {
+  switch (block.type) {
+    case "text":
+      return block;
+    case "image":
+      return loadImage(dataUrl(block.mimeType, block.data), `${field}.data`, loader);
+    case "resource":
+      return { type: "file", name: block.resource.uri, text: block.resource.text };
+    case "resource_link":
+      return link(block.uri, block.name);
+    default:
+      return block satisfies never;
+  }
+}
+
+function attached({ uri, name, text, range }: Reference): UserPart {
+  const lines = range === undefined ? "" : `#L${range[0]}-L${range[1]}`;
+  return text === undefined ? link(uri, name, lines) : { type: "file", name: uri + lines, text };
+}
+
+const link = (uri: string, name = uri.slice(uri.lastIndexOf("/") + 1), lines = ""): UserPart => ({
+  type: "text",
+  text: `[@${name}](${uri}${lines})\n`,
+});
