@@ -18,6 +18,8 @@ const RESPONSE_HEADERS = Buffer.concat([
 ]);
 /** `AgentServerMessage { interaction_update { turn_ended {} } }` in its envelope, and the end of the stream in its own. */
 const TURN_ENDED = Buffer.from([0, 0, 0, 0, 4, 0x0a, 0x02, 0x72, 0x00]);
+/** `AgentClientMessage { conversation_action { cancel_action {} } }` in its envelope. */
+const CANCEL = Buffer.from([0, 0, 0, 0, 4, 0x22, 0x02, 0x1a, 0x00]);
 const STREAM_END = Buffer.concat([Buffer.from([2, 0, 0, 0, 2]), Buffer.from("{}")]);
 
 const BUFFER_BYTES = 64 * 1024;
@@ -34,6 +36,7 @@ interface Answer {
   hasHead: boolean;
   /** Waits for others to begin. */
   isWaiting: boolean;
+  isCancelled: boolean;
   sent: number;
 }
 
@@ -109,16 +112,19 @@ export class Http2Peer {
     const answer = this.#answers.get(streamId);
     if (type === TYPE.headers && !answer) {
       const [window, request] = [this.#initialWindow, Buffer.alloc(0)];
-      const state = { plan: undefined, startUs: 0, hasHead: false, isWaiting: false, sent: 0 };
+      const state = { plan: undefined, startUs: 0, hasHead: false, isWaiting: false, isCancelled: false, sent: 0 };
       this.#answers.set(streamId, { streamId, window, request, ...state });
     } else if (type === TYPE.data) {
       this.#renewWindow(payload.length);
-      if (answer && !answer.plan) {
+      if (answer && payload.length <= LARGEST_STEP && payload.includes(CANCEL)) {
+        if (answer.plan) this.resets[answer.plan.id] = nowUs();
+        answer.isCancelled = true;
+      } else if (answer && !answer.plan) {
         readPlan(answer, payload);
         this.#release();
       }
     } else if (type === TYPE.reset && answer) {
-      if (answer.plan) this.resets[answer.plan.id] = nowUs();
+      if (answer.plan) this.resets[answer.plan.id] ??= nowUs();
       this.#answers.delete(streamId);
     } else if (type === TYPE.settings && flags !== ACK) {
       this.#applySettings(payload);
@@ -171,11 +177,12 @@ export class Http2Peer {
   /** The next of a stream, if there is one by now. */
   #step(answer: Answer, now: number): boolean {
     const { plan } = answer;
-    if (!plan) return false;
+    if (!plan && !answer.isCancelled) return false;
     if (!answer.hasHead) {
       answer.hasHead = true;
       this.#frame(TYPE.headers, END_HEADERS, answer, RESPONSE_HEADERS);
     }
+    if (!plan || answer.isCancelled) return this.#end(answer);
     if (answer.isWaiting && answer.sent > 0) return false;
     if (answer.sent < plan.tokens) {
       if (plan.rate > 0 && ((now - answer.startUs) * plan.rate) / 1e6 < answer.sent) return false;
@@ -189,6 +196,10 @@ export class Http2Peer {
       answer.sent = 0;
       return true;
     }
+    return this.#end(answer);
+  }
+
+  #end(answer: Answer): true {
     this.#frame(TYPE.data, 0, answer, TURN_ENDED);
     this.#frame(TYPE.data, END_STREAM, answer, STREAM_END);
     this.#answers.delete(answer.streamId);

@@ -10,7 +10,7 @@ import { findPlan } from "./plan.ts";
  * empty message.
  */
 export interface UpstreamReport {
-  /** Microseconds of the machine's monotonic clock at which the stream of that id was reset. */
+  /** Microseconds of the machine's monotonic clock at which the stream of that id was cancelled or reset. */
   readonly resets: Readonly<Record<number, number>>;
   /** How many tokens each stream that is not over has been given. */
   readonly sent: Readonly<Record<number, number>>;

@@ -17,6 +17,7 @@ export interface SimFlags {
   readonly tokenTtl: number;
   readonly refreshTokens: "reusable" | "rotating";
   readonly pollInterval: number;
+  readonly maxResets?: number | undefined;
   readonly script?: string | undefined;
   readonly trace?: string | undefined;
   readonly json: boolean;
@@ -35,6 +36,7 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     tokenTtlS: flags.tokenTtl,
     refreshTokens: flags.refreshTokens,
     pollIntervalMs: flags.pollInterval,
+    maxResets: flags.maxResets,
     tls: readTls(flags),
     script: flags.script === undefined ? undefined : readScript(flags.script),
     trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),

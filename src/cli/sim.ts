@@ -29,6 +29,7 @@ export const simCommand = () =>
         .default("reusable" as const),
     )
     .option("--poll-interval <ms>", "who polls for a login more often is told to slow down", wholeNumber, 0)
+    .option("--max-resets <n>", "cut an HTTP/2 connection that resets more streams than this", wholeNumber)
     .option("--script <file>", "steps for turns that bring no script of their own")
     .option("--trace <file>", "write what passes as JSON lines")
     .option("--json", "print the ready line as JSON", false)

@@ -8,6 +8,8 @@ export interface Backend {
   readonly options: SimOptions;
   readonly tally: Tally;
   readonly rendezvous: Rendezvous;
+  /** Streams whose answer is not over. */
+  readonly openRuns: Set<Exchange>;
   /** Browser logins under way, by the uuid that the client made up. */
   readonly logins: Map<string, Login>;
   /** When each of them was last asked for. */

@@ -150,6 +150,13 @@ export class Exchange {
     }
   }
 
+  /** Resolves when the client has closed its half of the stream. Over HTTP/1.1 that half says nothing: never. */
+  halfClosed(): Promise<void> {
+    const { request } = this;
+    if (this.transport === "h1") return new Promise(() => {});
+    return request.readableEnded ? Promise.resolve() : new Promise((resolve) => request.once("end", () => resolve()));
+  }
+
   /** RST_STREAM with this code; HTTP/1.1 has only its connection to close. */
   reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
     if (this.#stream) this.#stream.close(code);

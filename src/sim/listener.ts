@@ -8,6 +8,7 @@ import {
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { ExcursorError } from "../core/errors.ts";
 import { Exchange } from "./exchange.ts";
+import type { ResetCounter } from "./reset-counter.ts";
 
 export interface Listener {
   readonly port: number;
@@ -20,6 +21,8 @@ export interface Listener {
 export interface ListenOptions {
   readonly port: number;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Watches the plain HTTP/2 connections. */
+  readonly resets?: ResetCounter | undefined;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
@@ -41,7 +44,7 @@ const isHttp2Preface = (first: Buffer): boolean => first.subarray(0, 3).equals(B
  * Listens on loopback for HTTP/1.1 and HTTP/2 on one port: with TLS by ALPN, without by looking at the first
  * bytes, since clients of the real backend send both to the same plain origin.
  */
-export async function listen({ port, tls, onExchange }: ListenOptions): Promise<Listener> {
+export async function listen({ port, tls, resets, onExchange }: ListenOptions): Promise<Listener> {
   const onRequest: RequestListener = (request, response) => onExchange(new Exchange(request, response));
   const sockets = new Set<Socket>();
   const sessions = new Set<Http2Session>();
@@ -64,7 +67,18 @@ export async function listen({ port, tls, onExchange }: ListenOptions): Promise<
           if (head.length < 3) return;
           socket.off("readable", sniff);
           socket.unshift(head);
-          (isHttp2Preface(head) ? http2 : http1).emit("connection", socket);
+          if (!isHttp2Preface(head)) http1.emit("connection", socket);
+          else if (!resets) http2.emit("connection", socket);
+          else {
+            let session: Http2Session | undefined;
+            http2.once("session", (opened) => {
+              session = opened;
+            });
+            http2.emit(
+              "connection",
+              resets.watch(socket, () => session),
+            );
+          }
         };
         socket.on("readable", sniff);
       });

@@ -24,6 +24,11 @@ export interface SimOptions {
   readonly heartbeatMs: number;
   /** How long kv, request context and queries may stay unanswered. */
   readonly answerTimeoutMs: number;
+  /**
+   * Counts RST_STREAM frames, and cuts an HTTP/2 connection, with ENHANCE_YOUR_CALM, that sends more than this; infinity
+   * only counts. Not with TLS.
+   */
+  readonly maxResets?: number | undefined;
 }
 
 export const SIM_DEFAULTS: SimOptions = {
@@ -47,7 +52,7 @@ export interface TraceEntry {
   readonly run: string;
   readonly transport: "h1" | "h2";
   readonly dir: "in" | "out" | "-";
-  /** The member of the message (`run_request`, `text_delta`, …), or `request`, `open`, `reset`, `end`, `violation`, `skip`. */
+  /** The member of the message (`run_request`, `text_delta`, …), or `request`, `open`, `reset`, `end`, `violation`, `skip`, `fault`. */
   readonly kind: string;
   readonly message: unknown;
 }

@@ -1,3 +1,4 @@
+import { ExcursorError } from "../core/errors.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
 import { endpointRoutes } from "./endpoints/index.ts";
 import type { Exchange } from "./exchange.ts";
@@ -6,6 +7,7 @@ import { unifiedRoutes } from "./legacy/unified-run.ts";
 import { type Listener, listen } from "./listener.ts";
 import { SIM_DEFAULTS, type SimOptions } from "./options.ts";
 import { Rendezvous } from "./rendezvous.ts";
+import { ResetCounter, type ResetStats } from "./reset-counter.ts";
 import { failureFrom, respondFailure } from "./rpc.ts";
 import { runRoutes } from "./run/routes.ts";
 import { Tally } from "./script/tally.ts";
@@ -13,8 +15,15 @@ import { Tally } from "./script/tally.ts";
 export interface Simulator {
   readonly url: string;
   readonly port: number;
+  stats(): SimStats;
   /** Lets what is under way finish, for as long as the given time. */
   close(graceMs?: number): Promise<void>;
+}
+
+/** Resets are counted only where {@link SimOptions.maxResets} is set. */
+export interface SimStats extends ResetStats {
+  /** Runs and chats whose answer is not over. */
+  readonly openRuns: number;
 }
 
 const ROUTES: Routes = { ...endpointRoutes, ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
@@ -26,18 +35,22 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     options: settings,
     tally: new Tally(),
     rendezvous: new Rendezvous(),
+    openRuns: new Set(),
     logins: new Map(),
     polls: new Map(),
     families: new Map(),
   };
+  const resets = createResetCounter(settings);
   const listener: Listener = await listen({
     port: settings.port,
     tls: settings.tls,
+    resets,
     onExchange: (exchange) => void dispatch(exchange, backend),
   });
   return {
     url: `${settings.tls ? "https" : "http"}://127.0.0.1:${listener.port}`,
     port: listener.port,
+    stats: () => ({ ...(resets?.stats() ?? NO_RESETS), openRuns: backend.openRuns.size }),
     async close(graceMs = 0) {
       const drained = listener.close();
       const timer = setTimeout(() => listener.destroy(), graceMs);
@@ -45,6 +58,16 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
       clearTimeout(timer);
     },
   };
+}
+
+const NO_RESETS: ResetStats = { connections: 0, resets: 0, mostResets: 0, connectionsCut: 0 };
+
+function createResetCounter({ maxResets, tls }: SimOptions): ResetCounter | undefined {
+  if (maxResets === undefined) return undefined;
+  if (!tls) return new ResetCounter(maxResets);
+  throw new ExcursorError("config", "--max-resets cannot be used with TLS.", {
+    hint: "Resets are counted on plain connections only: leave out --tls-cert and --tls-key.",
+  });
 }
 
 async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {

@@ -18,6 +18,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   readonly #request: HttpRequest;
   #handler: HttpHandler;
   #stream: ClientHttp2Stream | undefined;
+  #session: H2Session | undefined;
   /** The body so far; undefined once the response has begun. */
   #sent: Uint8Array[] | undefined = [];
   #unsentBytes = 0;
@@ -65,9 +66,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#sessions.leave(this);
-    this.#stream?.close(constants.NGHTTP2_CANCEL);
-    // Node would otherwise keep what was received for a reader that has gone.
-    this.#stream?.resume();
+    if (this.#stream) this.#session?.giveUp(this.#stream);
   }
 
   refused(error: ExcursorError): void {
@@ -83,6 +82,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       return;
     }
     this.#stream = stream;
+    this.#session = session;
     let failure: unknown;
     stream.on("response", (headers) => this.#opened(headers));
     stream.on("data", (chunk: Buffer) => {
@@ -184,7 +184,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     const stream = this.#stream;
     if (!this.#isEnded) stream?.end();
     if (stream && stream.writableLength > 0) {
-      stream.setTimeout(this.#sessions.limits.lingerMs, () => stream.close(constants.NGHTTP2_CANCEL));
+      stream.setTimeout(this.#sessions.limits.lingerMs, () => this.#session?.giveUp(stream));
     }
     this.#handler.end();
   }

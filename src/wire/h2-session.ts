@@ -44,6 +44,9 @@ export class H2Session {
   #openedAt: number | undefined;
   #error: ExcursorError | undefined;
   #streams = 0;
+  #resets = 0;
+  /** Open streams that were given up, but not reset. */
+  #abandoned = 0;
   #lastStreamId = Number.POSITIVE_INFINITY;
   /** What runs out next: connecting, the wait for a PING, or the time without streams. */
   #timer: NodeJS.Timeout;
@@ -125,6 +128,31 @@ export class H2Session {
     return stream;
   }
 
+  /**
+   * Gives up a stream: resets it, as long as the peer can be expected to put up with it. Beyond that the stream is left
+   * to the peer to end, unread; a connection with no others left is closed.
+   */
+  giveUp(stream: ClientHttp2Stream): void {
+    if (stream.closed || stream.destroyed) return;
+    const { maxSessionResets } = this.#options.limits;
+    if (this.#resets < maxSessionResets) {
+      stream.close(constants.NGHTTP2_CANCEL);
+      if (++this.#resets === maxSessionResets) this.drain();
+    } else {
+      this.#abandoned++;
+      // Before the listener that counts the streams that are left.
+      stream.prependListener("close", () => this.#abandoned--);
+      stream.end();
+    }
+    // Node would otherwise keep what was received for a reader that has gone.
+    stream.resume();
+    this.#closeIfAbandoned();
+  }
+
+  #closeIfAbandoned(): void {
+    if (this.#abandoned > 0 && this.#abandoned === this.#streams) this.destroy();
+  }
+
   /** Whether the peer has proved that it did not and will not look at this stream, which is closed. */
   provedUnprocessed(stream: ClientHttp2Stream): boolean {
     if (stream.id === undefined || stream.id > this.#lastStreamId) return true;
@@ -175,6 +203,7 @@ export class H2Session {
 
   readonly #released = (): void => {
     if (--this.#streams === 0) this.#rest();
+    else this.#closeIfAbandoned();
     this.#options.onChange();
   };
 

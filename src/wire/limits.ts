@@ -34,6 +34,11 @@ export interface WireLimits {
   readonly sessionMaxAgeMs: number;
   /** A connection without streams is closed after this long. */
   readonly sessionIdleMs: number;
+  /**
+   * Streams that we reset on one connection. Peers cut a connection, and every stream on it, after some number of
+   * resets: from about a hundred on, many of them without counting time. After these it takes no new streams.
+   */
+  readonly maxSessionResets: number;
   /** HTTP/2 connections to one origin. */
   readonly maxSessions: number;
   /** HTTP/2 receive window of one stream: what an unread stream can hold, in memory many times that (see bench). */
@@ -67,6 +72,7 @@ const DEFAULT_LIMITS: WireLimits = {
   pingTimeoutMs: 10_000,
   sessionMaxAgeMs: 15 * 60_000,
   sessionIdleMs: 5 * 60_000,
+  maxSessionResets: 16,
   maxSessions: 32,
   streamWindowBytes: 32 * KiB,
   sessionWindowBytes: 8 * MiB,

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { runClaude } from "./support/claude-code.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -84,6 +85,6 @@ describe("Claude Code, headless, through the gateway", () => {
     await expect.poll(() => trace.some(({ kind }) => kind === "run_request"), { timeout: 20_000 }).toBe(true);
     run.child.kill("SIGINT");
     await run.ended;
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset"), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 10_000 }).toBe(true);
   });
 });

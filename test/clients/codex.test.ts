@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { type CliOutcome, type Desk, setUpDesk, startCli } from "./support/run-cli.ts";
 
 /** The smallest there is: one pixel. */
@@ -167,6 +168,6 @@ describe("Codex", () => {
     await expect.poll(() => trace.some(({ kind }) => kind === "run_request"), { timeout: 20_000 }).toBe(true);
     child.kill("SIGINT");
     await outcome;
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset"), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);
   });
 });

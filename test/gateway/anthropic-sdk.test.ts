@@ -2,6 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -222,7 +223,7 @@ describe("Anthropic's own client through the gateway", () => {
     const stream = client.messages.stream(ask("@sim say a ;; silent 60000"));
     stream.on("text", () => stream.abort());
     await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIUserAbortError);
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset"), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);
   });
 
   it("a silence is filled with pings, which may come before anything else", async () => {

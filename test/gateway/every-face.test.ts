@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { type Answer, type DialectAdapter, type Question, readEvents, type Said } from "./support/dialect.ts";
 import { DIALECTS } from "./support/dialects/index.ts";
 import { KEY, type Stage, setUpGateway } from "./support/gateway-process.ts";
@@ -161,14 +162,14 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
           stop: "three",
         });
         expect([stopped.text, stopped.finish]).toEqual(["one two ", "stop"]);
-        await expect.poll(() => traced("reset"), { timeout: 5000 }).toBe(1);
+        await expect.poll(() => stage.trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
       });
 
       it("the number of tokens ends the answer, and the upstream", async () => {
         const short = await ask({ messages: [user("@sim tokens 500 0 ;; silent 60000")], maxTokens: 10 });
         expect(short.finish).toBe("length");
         expect(short.text.length).toBe(40);
-        await expect.poll(() => traced("reset"), { timeout: 5000 }).toBe(1);
+        await expect.poll(() => stage.trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
       });
 
       it("JSON fits its schema, or is none", async () => {
@@ -204,7 +205,7 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
         asked.catch(() => {});
         await expect.poll(() => traced("run_request")).toBe(1);
         abort.abort();
-        await expect.poll(() => traced("reset"), { timeout: 5000 }).toBe(1);
+        await expect.poll(() => stage.trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
       });
     });
 

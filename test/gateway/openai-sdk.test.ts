@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 /** The smallest there is: one pixel. */
@@ -86,13 +87,13 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
     expect(await say("edited")).toBe("fresh user: @sim say hello\nassistant: edited");
   });
 
-  it("an abort reaches the backend as a reset, while streaming, before the first token and without a stream", async () => {
+  it("an abort reaches the backend, while streaming, before the first token and without a stream", async () => {
     const { start, trace } = await setUpGateway({ hostConfig });
     const { client } = await start();
-    const resets = () => trace.filter(({ kind }) => kind === "reset").length;
+    const givenUp = () => trace.filter(isGivenUp).length;
     const stream = await client.chat.completions.create({ ...ask("@sim say a ;; silent 60000"), stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await expect.poll(resets, { timeout: 5000 }).toBe(1);
+    await expect.poll(givenUp, { timeout: 5000 }).toBe(1);
     for (const isStream of [true, false]) {
       const abort = new AbortController();
       const asked = () => trace.filter(({ kind }) => kind === "run_request").length;
@@ -102,10 +103,12 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
         { signal: abort.signal },
       );
       await expect.poll(asked).toBe(before + 1);
-      await expect.poll(() => trace.filter(({ kind }) => kind === "open").length - resets()).toBe(1);
+      await expect.poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp()).toBe(1);
       abort.abort();
       await expect(request).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-      await expect.poll(() => trace.filter(({ kind }) => kind === "open").length - resets(), { timeout: 5000 }).toBe(0);
+      await expect
+        .poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp(), { timeout: 5000 })
+        .toBe(0);
     }
   });
 
@@ -149,7 +152,7 @@ describe("what the gateway keeps for itself", () => {
       stop: "three",
     });
     expect([stopped.choices[0]?.message.content, stopped.choices[0]?.finish_reason]).toEqual(["one two ", "stop"]);
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset")).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp)).toBe(true);
     const short = await client.chat.completions.create({
       ...ask("@sim tokens 500 0 ;; silent 60000"),
       max_completion_tokens: 10,

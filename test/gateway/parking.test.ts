@@ -1,5 +1,6 @@
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
 import { answersTo, converse, TOOLS } from "./support/tool-client.ts";
 
@@ -47,7 +48,7 @@ describe("runs that wait", () => {
     const { start, trace } = await setUpGateway({}, { [variable]: value });
     const { client, log } = await start();
     const first = await client.chat.completions.create({ model: "gpt-5.5", messages: opening, tools: TOOLS });
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset")).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp)).toBe(true);
     const message = first.choices[0]?.message;
     if (!message) throw new Error("no answer");
     const { said } = await converse(client, [...opening, message, ...answersTo(message)]);

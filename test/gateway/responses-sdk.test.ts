@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 /** The smallest there is: one pixel. */
@@ -342,7 +343,7 @@ describe("tools and formats", () => {
     const { client } = await start();
     const stream = await client.responses.create({ model: MODEL, input: "@sim say a ;; silent 60000", stream: true });
     for await (const event of stream) if (event.type === "response.output_text.delta") break;
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset"), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);
   });
 });
 

@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from "ai";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 const look: OpenAI.ChatCompletionTool = {
@@ -105,7 +106,7 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
     const first = await ask(gateway.client, opening);
     const followUp = [...opening, first.message, ...results(first.calls)];
     await gateway.stop();
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset")).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp)).toBe(true);
     const { client } = await start();
     expect((await ask(client, followUp)).message.content).toBe("saw a saw b fresh");
     const again = await ask(client, opening);
@@ -238,7 +239,7 @@ describe("what a client may ask of tools", () => {
     ]);
     expect(steered.message.content).toMatch(/fresh: .*saw a.*saw b/s);
     // The run that waited for nothing else is given up.
-    await expect.poll(() => trace.some(({ kind }) => kind === "reset")).toBe(true);
+    await expect.poll(() => trace.some(isGivenUp)).toBe(true);
   });
 
   it.each<[string, (calls: OpenAI.ChatCompletionMessageFunctionToolCall[]) => Messages, string]>([

@@ -287,6 +287,67 @@ describe("REL-11: GOAWAY", () => {
   }, 60_000);
 });
 
+describe("resets", () => {
+  /** A peer that answers when it is told to. */
+  async function patientServer() {
+    const [origin, server] = await rawServer();
+    const ends: Array<() => void> = [];
+    server.onRequest = (stream) => {
+      stream.head();
+      ends.push(() => stream.data(END, true));
+    };
+    const begin = async (pool: SessionPool) => {
+      const started = start(pool, origin);
+      await started.listener.until(() => started.listener.opened.length === 1);
+      return started;
+    };
+    const resets = () => server.connections.map((connection) => connection.resets.length);
+    return { server, ends, begin, resets };
+  }
+
+  test("one connection is used for so many resets, then the next; what is open on the first goes on", async () => {
+    const { server, ends, begin, resets } = await patientServer();
+    const pool = newPool({ maxSessionResets: 3 });
+    const kept = await begin(pool);
+    for (let n = 0; n < 10; n++) (await begin(pool)).run.cancel();
+    await vi.waitFor(() => expect(resets()).toEqual([3, 3, 3, 1]));
+    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ sessions: 2, streams: 1 }));
+    ends[0]?.();
+    expect(await kept.listener.result()).toBe("ok");
+    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ sessions: 1, streams: 0 }));
+    expect(server.connections).toHaveLength(4);
+  });
+
+  test("beyond that a stream is left to the peer to end, and not reset", async () => {
+    const { ends, begin, resets } = await patientServer();
+    const pool = newPool({ maxSessionResets: 2 });
+    const kept = await begin(pool);
+    const others = await Promise.all(Array.from({ length: 5 }, () => begin(pool)));
+    for (const { run } of others) run.cancel();
+    for (const { listener } of others) expect(await listener.result()).toBe("canceled");
+    await vi.waitFor(() => expect(pool.stats().streams).toBe(4));
+    expect(resets()).toEqual([2]);
+    ends.at(-1)?.();
+    await vi.waitFor(() => expect(pool.stats().streams).toBe(3));
+    ends[0]?.();
+    expect(await kept.listener.result()).toBe("ok");
+    // Nobody is left who reads: the connection goes, and the streams with it.
+    await vi.waitFor(() => expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 }));
+    expect(resets()).toEqual([2]);
+  });
+
+  test("a cancelled exchange that has no connection yet resets nothing", async () => {
+    const [origin, server] = await rawServer();
+    const pool = newPool();
+    const { run, listener } = start(pool, origin);
+    run.cancel();
+    expect(await listener.result()).toBe("canceled");
+    await vi.waitFor(() => expect(server.connections).toHaveLength(1));
+    await server.connections[0]?.roundTrip();
+    expect(server.connections[0]?.streams).toEqual([]);
+  });
+});
+
 describe("REL-13: liveness", () => {
   test("a peer that has stopped answering is found out by PING", async () => {
     const [origin, server] = await rawServer();

@@ -34,7 +34,7 @@ import { reachableIds } from "./reachable.ts";
 import { ResumeWatch } from "./resume-watch.ts";
 import { encodeRunRequest } from "./run-request.ts";
 import { Shown } from "./shown.ts";
-import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
+import { AgentStream, type Farewells, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
 import type { UnknownTally } from "./unknown.ts";
 import { runningUsage, usageOf } from "./usage.ts";
@@ -63,11 +63,13 @@ export interface CursorRunParts {
   /** The encoding of the model's name that worked after the other did not. */
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
   readonly retries: RetryBudget;
+  /** Of all runs of the driver. */
+  readonly farewells: Farewells;
   /** Told of what the schema does not know, after it was answered. */
   readonly unknown: UnknownTally;
 }
 
-/** How long the last checkpoint may come after the end of a turn. */
+/** How long the last checkpoint and the end of the stream may come after the end of a turn. */
 const LAST_CHECKPOINT_MS = 2000;
 const EXEC_HEARTBEAT_MS = 3000;
 
@@ -97,6 +99,8 @@ export class CursorRun implements Run {
   /** Those of the counted that came before the last results. */
   #countedBefore = 0;
   #phase: "running" | "waiting" | "finished" | "over" = "running";
+  /** The last checkpoint is stored. */
+  #isKept = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: CursorRunParts) {
@@ -131,7 +135,8 @@ export class CursorRun implements Run {
   }
 
   cancel(): void {
-    if (this.#phase === "over") return;
+    // A turn that has ended waits for its last checkpoint only.
+    if (this.#phase === "finished" || this.#phase === "over") return;
     this.#end();
     this.#queue.fail(CANCELED);
   }
@@ -158,7 +163,8 @@ export class CursorRun implements Run {
       message: (payload: Uint8Array) => this.#receive(payload),
       done: (error: ExcursorError | undefined, end: RunEnd) => this.#onDone(error, end),
     };
-    this.#stream = new AgentStream(this.#parts.transports, plan.endpoint, caller, listener, () => this.#renewToken());
+    const { transports, farewells } = this.#parts;
+    this.#stream = new AgentStream(transports, plan.endpoint, caller, listener, () => this.#renewToken(), farewells);
     const { conversationId, state, action } = prompt;
     const isResumed = this.#state !== undefined;
     this.#send(
@@ -178,11 +184,17 @@ export class CursorRun implements Run {
     this.#watch.stop();
     const delta = decodeDelta(payload);
     if (delta) {
-      this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
+      if (this.#phase !== "over")
+        this.#show(delta.kind === "text" ? { type: "text", text: delta.text } : { type: "thinking", text: delta.text });
       return;
     }
     const whole = decodeMessage(AgentServerMessageSchema, payload);
     const { message } = whole;
+    // Before it ends a cancelled turn, the backend stores its last blobs here.
+    if (this.#phase === "over") {
+      if (message.case === "kvServerMessage") this.#onKv(message.value);
+      return;
+    }
     switch (message.case) {
       case "interactionUpdate":
         this.#onUpdate(message.value);
@@ -196,7 +208,8 @@ export class CursorRun implements Run {
       case "conversationCheckpointUpdate":
         this.#state = message.value;
         if (this.#calls.isSettled) this.#shown.cover();
-        if (this.#phase === "finished") this.#conclude();
+        this.#isKept = false;
+        if (this.#phase === "finished") this.#keep();
         else this.#calls.complete();
         break;
       case "interactionQuery":
@@ -332,16 +345,16 @@ export class CursorRun implements Run {
     this.#queue.close();
     // Most backends have ended the stream by then, and need no timer.
     setImmediate(() => {
-      if (this.#phase === "finished") this.#timer = setTimeout(() => this.#conclude(), LAST_CHECKPOINT_MS);
+      if (this.#phase === "finished") this.#timer = setTimeout(() => this.#hangUp(), LAST_CHECKPOINT_MS);
     });
   }
 
-  /** Keeps the checkpoint under the history that the client will send back, and lets go of the stream. */
-  #conclude(): void {
+  /** Stores the checkpoint under the history that the client will send back. */
+  #keep(): void {
     const { checkpoints } = this.#parts;
     const [plan, state, prompt] = [this.#plan, this.#state, this.#prompt];
-    this.#end();
-    if (!plan || !state || !prompt) return;
+    if (!plan || !state || !prompt || this.#isKept) return;
+    this.#isKept = true;
     const { blobs, conversationId } = prompt;
     checkpoints.put(plan.owner, this.#shown.historyKey(), {
       conversationId,
@@ -350,10 +363,18 @@ export class CursorRun implements Run {
     });
   }
 
+  /** The turn has ended, and its stream has not: some backends leave that to the client. */
+  #hangUp(): void {
+    this.#keep();
+    this.#settle();
+    this.#stream?.hangUp();
+  }
+
   #onDone(error: ExcursorError | undefined, end: RunEnd): void {
     if (this.#phase === "over") return;
     if (this.#phase === "finished") {
-      this.#conclude();
+      this.#keep();
+      this.#settle();
       return;
     }
     // An end without `turn_ended` is a stream that was dropped politely.
@@ -419,11 +440,15 @@ export class CursorRun implements Run {
   }
 
   #end(): void {
+    this.#settle();
+    this.#stream?.cancel();
+  }
+
+  #settle(): void {
     this.#phase = "over";
     clearTimeout(this.#timer);
     this.#watch.stop();
     this.#calls.clear();
-    this.#stream?.cancel();
   }
 
   #send(message: Outgoing): void {

@@ -8,7 +8,7 @@ import { createOwners, renewedCredential, withCredential } from "./credential.ts
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
-import type { Transports } from "./stream.ts";
+import type { Farewells, Transports } from "./stream.ts";
 import { TIME_ZONE } from "./time-zone.ts";
 import { UnknownTally } from "./unknown.ts";
 
@@ -41,6 +41,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const ownerOf = createOwners();
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
+  const farewells: Farewells = new Set();
   return {
     open(turn, context) {
       const { principal } = turn;
@@ -61,6 +62,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         checkpoints,
         unknown,
         retries,
+        farewells,
         plan: () => withCredential(principal, access, planFor),
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);

@@ -111,6 +111,7 @@ class ChatStage implements Stage {
   async fault(step: FaultStep): Promise<void> {
     const { lifeline } = this.#chat;
     const outcome = await inject(step, lifeline.out, this.#oddities);
+    this.#chat.trace.note("fault", step.fault);
     if (outcome === "gone") throw new StreamGone();
     if (outcome === "hangs") await lifeline.hang();
   }

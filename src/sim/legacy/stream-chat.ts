@@ -74,7 +74,7 @@ async function serveChat<I extends DescMessage>(
   { input, voice }: ChatProtocol<I>,
   isDeprecated: boolean,
 ): Promise<void> {
-  const begun = beginStream(exchange);
+  const begun = beginStream(exchange, backend);
   if (!begun) return;
   const { account, out } = begun;
   const trace = new RunTrace(backend.options.trace, exchange.header("x-request-id") ?? "", exchange.transport);

@@ -134,6 +134,7 @@ export class AgentStage implements Stage {
   async fault(step: FaultStep): Promise<void> {
     const { lifeline, correspondence } = this.#parts;
     const outcome = await inject(step, lifeline.out, this.#oddities);
+    this.#parts.trace.note("fault", step.fault);
     correspondence.repeatsNext ||= this.#oddities.repeatsNextRequest;
     this.#oddities.repeatsNextRequest = false;
     if (outcome === "gone") throw new StreamGone();
@@ -170,7 +171,7 @@ export class AgentStage implements Stage {
     this.#update({ case: "turnEnded", value: this.#oddities.hasNoUsage ? {} : this.#usage(usage) });
     if (this.#oddities.hasLateCheckpoint) await lifeline.sleep(LATE_CHECKPOINT_MS);
     this.#send({ case: "conversationCheckpointUpdate", value: state });
-    if (this.#oddities.keepsOpen) await lifeline.untilGone();
+    if (this.#oddities.keepsOpen) await Promise.race([lifeline.untilGone(), lifeline.out.exchange.halfClosed()]);
     lifeline.out.end();
   }
 

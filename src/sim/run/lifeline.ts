@@ -75,10 +75,17 @@ export class Lifeline {
     });
   }
 
-  /** The same without a sign of life. */
-  hang(): Promise<never> {
+  /** The same without a sign of life, and deaf to a client that cancels the turn. */
+  async hang(): Promise<never> {
     this.end();
-    return this.untilGone();
+    for (;;) {
+      try {
+        await this.untilGone();
+      } catch (reason) {
+        if (!(reason instanceof TurnCancelled)) throw reason;
+        this.revive();
+      }
+    }
   }
 
   /** No more heartbeats. */

@@ -23,7 +23,7 @@ export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): 
     exchange.respond(464, "", {});
     return;
   }
-  const begun = beginStream(exchange);
+  const begun = beginStream(exchange, backend);
   if (!begun) return;
   const run = open(backend, begun.account, exchange.header("x-request-id") ?? "", begun.out);
   const decoder = new FrameDecoder({ maxFrameBytes: MAX_FRAME_BYTES });
@@ -38,7 +38,7 @@ export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): 
 
 /** The download half over HTTP/1.1: one frame says which run it is, the uploads come beside it. */
 export async function serveDownload(exchange: Exchange, backend: Backend, open: OpenRun): Promise<void> {
-  const begun = beginStream(exchange);
+  const begun = beginStream(exchange, backend);
   if (!begun) return;
   const { account, out } = begun;
   const requestId = await readRequestId(exchange);
@@ -56,13 +56,18 @@ export async function serveDownload(exchange: Exchange, backend: Backend, open: 
 }
 
 /** Checks what every stream needs. A bad token is told on the stream itself; only a wrong content type is not. */
-export function beginStream(exchange: Exchange): { account: Account; out: FrameWriter } | undefined {
+export function beginStream(
+  exchange: Exchange,
+  { openRuns }: Backend,
+): { account: Account; out: FrameWriter } | undefined {
   const format = streamFormat(exchange.header("content-type"));
   if (!format) {
     exchange.respond(415, "", { "accept-post": "application/connect+proto" });
     return undefined;
   }
   const out = new FrameWriter(exchange, format);
+  openRuns.add(exchange);
+  exchange.onOver(() => openRuns.delete(exchange));
   try {
     return { account: authenticate(exchange), out };
   } catch (error) {

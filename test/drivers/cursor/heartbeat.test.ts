@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { AgentStream } from "../../../src/drivers/cursor/stream.ts";
+import { AgentStream, type Farewells } from "../../../src/drivers/cursor/stream.ts";
 import type { HttpHandler } from "../../../src/wire/http.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 
@@ -7,23 +7,37 @@ afterEach(() => vi.useRealTimers());
 
 /** `AgentClientMessage { client_heartbeat {} }` in its envelope. */
 const BEAT = "00000000023a00";
+/** `AgentClientMessage { conversation_action { cancel_action {} } }` in its envelope. */
+const CANCEL = "000000000422021a00";
+
+const HEAD = { status: 200, headers: { "content-type": "application/connect+proto" } };
+
+function openStream(farewells: Farewells = new Set()) {
+  vi.useFakeTimers();
+  const written: string[] = [];
+  let peer: HttpHandler | undefined;
+  let aborts = 0;
+  const transport = madeUpTransport((_request, handler) => {
+    peer = handler;
+    return {
+      write: (chunk) => written.push(Buffer.from(chunk).toString("hex")) > 0,
+      abort: () => aborts++,
+    };
+  });
+  const endpoint = { origin: "http://x", transport: "h2", ghostMode: true } as const;
+  const caller = { token: "t", requestId: "00000000-0000-4000-8000-000000000000" };
+  const listener = { message() {}, done() {} };
+  const transports = { h2: transport, h1: transport };
+  const stream = new AgentStream(transports, endpoint, caller, listener, async () => undefined, farewells);
+  if (!peer) throw new Error("not opened");
+  return { stream, peer, written, aborts: () => aborts };
+}
 
 it.each<[how: string, stop: (stream: AgentStream, peer: HttpHandler) => void]>([
   ["it is cancelled", (stream) => stream.cancel()],
   ["the backend ends it", (_, peer) => peer.fail(new Error("gone") as never, true)],
 ])("a run beats every 5 s until %s", (_, stop) => {
-  vi.useFakeTimers();
-  const written: string[] = [];
-  let peer: HttpHandler | undefined;
-  const transport = madeUpTransport((_request, handler) => {
-    peer = handler;
-    return { write: (chunk) => written.push(Buffer.from(chunk).toString("hex")) > 0 };
-  });
-  const endpoint = { origin: "http://x", transport: "h2", ghostMode: true } as const;
-  const caller = { token: "t", requestId: "00000000-0000-4000-8000-000000000000" };
-  const listener = { message() {}, done() {} };
-  const stream = new AgentStream({ h2: transport, h1: transport }, endpoint, caller, listener, async () => undefined);
-  if (!peer) throw new Error("not opened");
+  const { stream, peer, written } = openStream();
   vi.advanceTimersByTime(14_999);
   expect(written).toEqual([BEAT, BEAT]);
   vi.advanceTimersByTime(1);
@@ -31,4 +45,29 @@ it.each<[how: string, stop: (stream: AgentStream, peer: HttpHandler) => void]>([
   stop(stream, peer);
   vi.advanceTimersByTime(60_000);
   expect(written).toHaveLength(3);
+});
+
+it("an accepted run is cancelled by a message, and reset if that has no effect", () => {
+  const farewells: Farewells = new Set();
+  const { stream, peer, written, aborts } = openStream(farewells);
+  peer.head(HEAD);
+  stream.cancel();
+  expect([written, farewells.size, aborts()]).toEqual([[CANCEL], 1, 0]);
+  vi.advanceTimersByTime(1999);
+  expect(aborts()).toBe(0);
+  vi.advanceTimersByTime(1);
+  expect([aborts(), farewells.size]).toEqual([1, 0]);
+});
+
+it("what waits for its end is bounded: more is reset at once", () => {
+  const farewells: Farewells = new Set();
+  for (let n = 0; n < 256; n++) {
+    const { stream, peer } = openStream(farewells);
+    peer.head(HEAD);
+    stream.cancel();
+  }
+  const { stream, peer, aborts } = openStream(farewells);
+  peer.head(HEAD);
+  stream.cancel();
+  expect([aborts(), farewells.size]).toEqual([1, 256]);
 });

@@ -5,6 +5,7 @@ import { Secret } from "../../../src/core/secret.ts";
 import type { Message } from "../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { issueTokens } from "../../../src/sim/accounts.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
 import { assistant, aTurn, open, read, setUpDriver, user } from "./support/driver-stage.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
@@ -321,9 +322,9 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     await expect(async () => {
       for await (const _ of run) run.cancel();
     }).rejects.toMatchObject({ kind: "canceled" });
-    await expect.poll(() => trace.filter(({ kind }) => kind === "reset").length).toBe(1);
+    await expect.poll(() => trace.filter(isGivenUp).length).toBe(1);
     for await (const _ of open(driver, aTurn([user("@sim say a ;; silent 60000")]))) break;
-    await expect.poll(() => trace.filter(({ kind }) => kind === "reset").length).toBe(2);
+    await expect.poll(() => trace.filter(isGivenUp).length).toBe(2);
   });
 
   it("a finished turn is finished, whatever the transport does next (REL-14)", async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { afterEach } from "vitest";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
-import { startSim } from "../../../src/sim/server.ts";
+import { type SimStats, startSim } from "../../../src/sim/server.ts";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -29,6 +29,7 @@ interface GatewayProcess {
 export interface Stage {
   readonly trace: TraceEntry[];
   readonly simUrl: string;
+  readonly simStats: () => SimStats;
   /** Where the gateways keep what they keep. */
   readonly home: string;
   /** A gateway process in front of the backend; those of one stage share their state. */
@@ -55,6 +56,7 @@ export async function setUpGateway(
     trace,
     home,
     simUrl: backend.url,
+    simStats: () => backend.stats(),
     start: (...flags) => startProcess(backend.url, { ...environment, EXCURSOR_HOME: home }, flags, defer),
   };
 }

@@ -8,7 +8,7 @@ import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorDriverOptions, createCursorDriver } from "../../../../src/drivers/cursor/driver.ts";
 import type { ModelCatalogue, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
-import { startSim } from "../../../../src/sim/server.ts";
+import { type Simulator, startSim } from "../../../../src/sim/server.ts";
 import { createHttp1Transport } from "../../../../src/wire/h1-transport.ts";
 import { createSessionPool } from "../../../../src/wire/session-pool.ts";
 
@@ -20,6 +20,7 @@ afterEach(async () => {
 
 export interface DriverStage {
   readonly driver: Driver;
+  readonly sim: Simulator;
   readonly trace: TraceEntry[];
   readonly checkpoints: Map<string, Checkpoint>;
   readonly unknown: string[];
@@ -34,9 +35,9 @@ export async function setUpDriver(
   model: Partial<ResolvedModel> = {},
 ): Promise<DriverStage> {
   const trace: TraceEntry[] = [];
-  const { url, close } = await startSim({ trace: (entry) => trace.push(entry), hostConfig: transport, ...sim });
+  const backend = await startSim({ trace: (entry) => trace.push(entry), hostConfig: transport, ...sim });
   const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
-  cleanups.push(close, () => {
+  cleanups.push(backend.close, () => {
     transports.h2.destroy();
     transports.h1.destroy();
   });
@@ -48,7 +49,7 @@ export async function setUpDriver(
   const unknown: string[] = [];
   const remembered: string[] = [];
   const driver = createCursorDriver({
-    origin: url,
+    origin: backend.url,
     transports,
     transport: "auto",
     models: oneModel(model, remembered),
@@ -58,7 +59,7 @@ export async function setUpDriver(
     onUnknown: (what) => unknown.push(what),
     ...options,
   });
-  return { driver, trace, checkpoints: stored, unknown, remembered };
+  return { driver, sim: backend, trace, checkpoints: stored, unknown, remembered };
 }
 
 function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCatalogue {
