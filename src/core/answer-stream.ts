@@ -109,9 +109,11 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     if (last === undefined) return this.next();
     if (last.type === "done") {
       this.#end();
-      const isUpstreamOver = result.value.at(-1)?.type === "done";
-      if (!isUpstreamOver) live.cancel();
-      else if (last.reason === "tool-calls") this.#parts.onWaiting(live, this.#answer());
+      const ending = result.value.at(-1);
+      const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
+      if (last.reason === "tool-calls") this.#parts.onWaiting(live, this.#answer());
+      // A rule may have ended the answer before its calls: nobody will ever bring their results.
+      else if (!isUpstreamOver) live.cancel();
     }
     return { done: false, value: events } as const;
   };

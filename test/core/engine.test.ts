@@ -101,6 +101,26 @@ describe("the upstream run", () => {
     expect(driver.cancelled()).toBe(1);
   });
 
+  it.each([
+    ["a stop sequence", { stop: ["STOP"] }],
+    ["the number of tokens", { maxOutputTokens: 1 }],
+    ["the number of tokens, one call at a time", { maxOutputTokens: 1, allowsParallelCalls: false }],
+  ])("is cancelled where %s cuts it in the batch that ends with its tool calls", async (_, limits) => {
+    const call: TurnEvent = { type: "tool-call", id: "1", name: "tool", args: {} };
+    const driver = scriptedDriver([[text("123456 STOP"), call, done("tool-calls")]]);
+    const events = await gather(
+      ask(driver, aTurn({ ...limits, tools: [{ name: "tool", description: "", schema: {} }] })),
+    );
+    expect(events.at(-1)).not.toMatchObject({ reason: "tool-calls" });
+    expect(driver.cancelled()).toBe(1);
+  });
+
+  it("is not cancelled where it has ended by itself", async () => {
+    const driver = scriptedDriver([[text("123456 STOP"), done()]]);
+    await gather(ask(driver, aTurn({ stop: ["STOP"] })));
+    expect(driver.cancelled()).toBe(0);
+  });
+
   it("is not opened for a reader who never comes", () => {
     const driver = scriptedDriver([]);
     ask(driver);

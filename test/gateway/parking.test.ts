@@ -38,6 +38,22 @@ describe("runs that wait", () => {
     expect(log()).not.toContain("secret-argument");
   });
 
+  it("are left nowhere where max_tokens cuts their tool calls", async () => {
+    const { start, simStats } = await setUpGateway();
+    const { client, log } = await start();
+    for (let n = 0; n < 10; n++) {
+      const { choices } = await client.chat.completions.create({
+        model: "gpt-5.5",
+        messages: [{ role: "user", content: `@sim call look {"at":"${"x".repeat(100)}"} ;; say never` }],
+        tools: TOOLS,
+        max_completion_tokens: 2,
+      });
+      expect(choices[0]?.finish_reason).toBe("length");
+    }
+    await expect.poll(() => simStats().openRuns).toBe(0);
+    expect(ledgerOf(log())).toEqual([]);
+  });
+
   it.each([
     ["expired", "EXCURSOR_LIMITS_PARKED_MS", "1"],
     ["evicted", "EXCURSOR_LIMITS_PARKED_RUNS", "0"],
