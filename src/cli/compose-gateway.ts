@@ -8,6 +8,7 @@ import type { AccessTokens } from "../core/access.ts";
 import type { Driver } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { newHopId } from "../core/hops.ts";
 import type { KeptSessions } from "../core/kept-sessions.ts";
 import type { ParkingLimits } from "../core/parking.ts";
 import type { Secret } from "../core/secret.ts";
@@ -47,6 +48,8 @@ export interface GatewayParts {
   readonly engine: Engine;
   readonly dialects: Dialects;
   readonly images: ImageLoader;
+  /** Names this gateway in requests to other upstreams. */
+  readonly hopId: string;
   /** What keys have used. */
   readonly ledger: TokenLedger;
   /** The conversations of the bridge. */
@@ -84,7 +87,8 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = backendOrigin(options.origin ?? config.upstream);
   const transports = observeUpstream({ h2: createSessionPool(), h1: createHttp1Transport() }, config.logLevel, log);
-  const routing = routeModels(config, transports.h1, process.env);
+  const hopId = newHopId();
+  const routing = routeModels(config, transports.h1, process.env, hopId);
   for (const key of routing.keys) options.onSecret(key);
   const state = await openState(options, origin);
   const cursor = await createDriver(options, origin, state, transports);
@@ -113,6 +117,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
       thinking: config.thinking === "auto" ? undefined : config.thinking,
     }),
     images,
+    hopId,
     composers: createKeyValueStore(state, "composers"),
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),

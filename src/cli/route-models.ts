@@ -26,7 +26,12 @@ export interface ModelRouting {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Makes a driver for each route. One that cannot work is told at once, not when the first request comes. */
-export function routeModels(config: Config, transport: HttpTransport, environment: Environment): ModelRouting {
+export function routeModels(
+  config: Config,
+  transport: HttpTransport,
+  environment: Environment,
+  hopId: string,
+): ModelRouting {
   const aliases = new Map<string, string>();
   const routes = new Map<string, ModelRoute>();
   for (const [name, value] of Object.entries(config.models)) {
@@ -40,7 +45,8 @@ export function routeModels(config: Config, transport: HttpTransport, environmen
     if (route.driver === "cursor") continue;
     const { baseURL, key } = addressOf(name, route, route.driver, config, environment);
     if (key) keys.push(key);
-    const options = { transport, baseURL, key, names: namesOf(name, route.model), effort: route.effort };
+    const hop = { id: hopId, entry: name };
+    const options = { transport, baseURL, key, names: namesOf(name, route.model), effort: route.effort, hop };
     const create = route.driver === "anthropic" ? createAnthropicDriver : createOpenAiDriver;
     const given = givenName(name, route.model);
     const driver = create(options);

@@ -33,6 +33,8 @@ export interface RunContext {
   readonly requestId: string;
   /** Whose tools the model may use beside the client's own; unset leaves it to the settings. */
   readonly tools?: ToolSource | undefined;
+  /** The gateways that the request has passed before this one. */
+  readonly hops?: readonly string[] | undefined;
   /** Who answers the questions of tools that we run; without it they are declined. */
   readonly elicit?: Elicit | undefined;
   /** Called when the run has ended although it waits for tool results: nobody reads it who would notice. */

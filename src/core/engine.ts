@@ -77,8 +77,8 @@ export function createEngine(options: EngineOptions): Engine {
       start: () =>
         new LiveRun((own) => {
           const driver = driverFor(asked.model.id);
-          const { requestId, tools, onSpent } = context;
-          const inside = { requestId, tools, ...own };
+          const { requestId, tools, hops, onSpent } = context;
+          const inside = { requestId, tools, hops, ...own };
           const openRun: Driver["open"] = (inner, innerContext) => {
             const run = driver.open(inner, innerContext);
             return onSpent ? meteredRun(run, inner, onSpent) : run;

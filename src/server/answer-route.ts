@@ -10,6 +10,7 @@ import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
+import { hopsOf } from "./hops-of.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
@@ -55,6 +56,7 @@ export function answerRoute(options: AnswerRouteOptions): Route {
           requestId,
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
+          hops: hopsOf(request),
           onSpent: meterOf?.(principal.id),
           elicit:
             parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,

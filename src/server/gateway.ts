@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ImageLoader } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
@@ -11,6 +12,7 @@ import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { healthRoutes } from "./health-routes.ts";
+import { hopsOf } from "./hops-of.ts";
 import { KeyAllowance, type TokenLedger } from "./key-allowance.ts";
 import { isIssued, type KnownKeys } from "./known-keys.ts";
 import { listen } from "./listener.ts";
@@ -33,6 +35,8 @@ export interface GatewayOptions {
   readonly allowsTokens: boolean;
   /** What comes through a tunnel must have this before its path. */
   readonly pathSecret?: Secret | undefined;
+  /** What our own requests to other upstreams are known by: one that comes back is refused. */
+  readonly hopId?: string | undefined;
   /** Keys that were given out beside the owner's, and what they may use. */
   readonly issued?: IssuedKeys | undefined;
   readonly hosts: readonly string[];
@@ -131,6 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (match.type === "wrong-method") throw wrongMethod(match.allow);
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
+      if (options.hopId !== undefined && isLoop(hopsOf(request), options.hopId)) throw loop();
       if (isDraining && !isOpen) throw shuttingDown();
       if (principal) leave = requests.take(principal.id);
       if (principal && !isOpen) allowance?.admit(principal.id);
@@ -222,6 +227,12 @@ const shuttingDown = () =>
     code: "shutting_down",
     hint: "Try again in a moment.",
     headers: { connection: "close", "retry-after": "1" },
+  });
+
+const loop = () =>
+  new Refusal(508, "config", "This request has been here before: a model entry of a gateway leads back to this one.", {
+    code: "gateway_loop",
+    hint: "Correct the address of that entry in the setting `models`.",
   });
 
 const revoked = () =>

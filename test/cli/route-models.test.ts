@@ -26,7 +26,7 @@ function route(settings: object, environment: Record<string, string> = {}) {
   homes.push(home);
   writeFileSync(join(home, "config.json"), JSON.stringify(settings), { mode: 0o600 });
   const { values } = loadConfig({ flags: {}, environment: { ...environment, EXCURSOR_HOME: home } });
-  return routeModels(values, transport, environment);
+  return routeModels(values, transport, environment, "hop");
 }
 
 const problemWith = (settings: object, environment?: Record<string, string>): ExcursorError => {

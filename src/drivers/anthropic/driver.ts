@@ -4,7 +4,7 @@ import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { HttpTransport } from "../../wire/http.ts";
-import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
+import { type Hop, type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
 import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
 import { ModelList } from "../http-api/model-list.ts";
 import { toolNames } from "../http-api/tool-names.ts";
@@ -21,6 +21,7 @@ export interface AnthropicOptions {
   readonly names: ModelNames;
   /** How hard to think where the client does not say. */
   readonly effort?: string | undefined;
+  readonly hop?: Hop | undefined;
 }
 
 export const ANTHROPIC_URL = "https://api.anthropic.com";
@@ -32,6 +33,7 @@ export function createAnthropicDriver(options: AnthropicOptions): Driver {
     transport,
     ...readBaseUrl(baseURL),
     headers: { "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key.reveal() }) },
+    hop: baseURL === ANTHROPIC_URL ? undefined : options.hop,
   };
   const models = new ModelList({ endpoint, path: "/v1/models?limit=1000", read: readModels });
   const { host } = new URL(endpoint.origin);

@@ -2,6 +2,10 @@ import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
 import type { ResponseHead } from "../../wire/http.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { parseRetryAfter } from "../../wire/retry-after.ts";
+import type { ApiEndpoint } from "./api-endpoint.ts";
+
+/** Another gateway on the way may pass it on. */
+const GATEWAY_LOOP = "gateway_loop";
 
 /** The words by which these upstreams name a failure: OpenAI's codes and types, and Anthropic's types. */
 const BY_WORD: Readonly<Record<string, ErrorKind>> = {
@@ -26,6 +30,7 @@ const BY_WORD: Readonly<Record<string, ErrorKind>> = {
   server_error: "upstream-failed",
   upstream_error: "upstream-failed",
   invalid_request_error: "invalid-request",
+  [GATEWAY_LOOP]: "config",
 };
 
 const BY_STATUS: Readonly<Record<number, ErrorKind>> = {
@@ -59,14 +64,27 @@ export function apiError(said: unknown, host: string, head?: ResponseHead): Excu
       code: "upstream_key_refused",
       hint: "Check the key of this upstream in the settings of the gateway: `excursor config` shows where it comes from.",
     }),
+    ...(code === GATEWAY_LOOP && { code }),
     ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed: check the base URL." }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     context: { host, ...(head && { status: head.status }), ...(type !== "" && { type }) },
   });
 }
 
+type RefusingEndpoint = Pick<ApiEndpoint, "origin" | "hop">;
+
+const LOOP_DETECTED = 508;
+
+const loopError = (entry: string, host: string): ExcursorError =>
+  new ExcursorError("config", `models → ${entry}: ${host} leads back to this gateway.`, {
+    code: GATEWAY_LOOP,
+    hint: "Give this entry the address of another server, or remove it from the setting `models`.",
+  });
+
 /** The same for a body that may be anything. */
-export function refusedCall(head: ResponseHead, body: Buffer, host: string): ExcursorError {
+export function refusedCall(head: ResponseHead, body: Buffer, { origin, hop }: RefusingEndpoint): ExcursorError {
+  const { host } = new URL(origin);
+  if (hop && head.status === LOOP_DETECTED) return loopError(hop.entry, host);
   let said: unknown;
   try {
     said = JSON.parse(body.toString("utf8"));

@@ -8,7 +8,7 @@ import { TagReader } from "../../core/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../wire/limits.ts";
 import { SseCall } from "../../wire/sse-call.ts";
-import type { ApiEndpoint } from "./api-endpoint.ts";
+import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";
 
@@ -131,7 +131,7 @@ export class ApiRun implements Run {
   }
 
   async #ask(turn: Turn): Promise<void> {
-    const { endpoint, protocol } = this.#parts;
+    const { endpoint, protocol, context } = this.#parts;
     const asked = ++this.#asked;
     const isCurrent = () => asked === this.#asked && this.#phase === "running";
     try {
@@ -146,11 +146,16 @@ export class ApiRun implements Run {
         request: {
           origin,
           path: basePath + protocol.path,
-          headers: { ...headers, "content-type": "application/json", accept: "text/event-stream" },
+          headers: {
+            ...headers,
+            ...hopHeaders(endpoint, context.hops),
+            "content-type": "application/json",
+            accept: "text/event-stream",
+          },
         },
         body: Buffer.from(JSON.stringify(body)),
         limits: LIMITS,
-        refusal: (head, refused) => refusedCall(head, refused, new URL(origin).host),
+        refusal: (head, refused) => refusedCall(head, refused, endpoint),
         listener: {
           event: (name, data) => {
             if (isCurrent()) this.#read(() => reader.read(name, data));

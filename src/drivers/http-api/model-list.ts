@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import { callHttp } from "../../wire/http-call.ts";
 import { wireLimits } from "../../wire/limits.ts";
-import type { ApiEndpoint } from "./api-endpoint.ts";
+import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 
 export interface ModelListOptions<Model> {
@@ -72,11 +72,16 @@ export class ModelList<Model> {
     const { transport, origin, basePath, headers } = endpoint;
     const { head, body } = await callHttp({
       transport,
-      request: { origin, path: basePath + path, method: "GET", headers: { ...headers, accept: "application/json" } },
+      request: {
+        origin,
+        path: basePath + path,
+        method: "GET",
+        headers: { ...headers, ...hopHeaders(endpoint), accept: "application/json" },
+      },
       limits: wireLimits(),
       timeoutMs: TIMEOUT_MS,
     });
-    if (head.status !== 200) throw refusedCall(head, body, new URL(origin).host);
+    if (head.status !== 200) throw refusedCall(head, body, endpoint);
     try {
       return read(JSON.parse(body.toString("utf8")));
     } catch (cause) {

@@ -2,7 +2,7 @@ import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http.ts";
-import { type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
+import { type Hop, type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
 import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
 import { ModelList } from "../http-api/model-list.ts";
 import { toolNames } from "../http-api/tool-names.ts";
@@ -19,6 +19,7 @@ export interface OpenAiOptions {
   readonly names: ModelNames;
   /** How hard to think where the client does not say. */
   readonly effort?: string | undefined;
+  readonly hop?: Hop | undefined;
 }
 
 export const OPENAI_URL = "https://api.openai.com/v1";
@@ -30,6 +31,7 @@ export function createOpenAiDriver(options: OpenAiOptions): Driver {
     transport,
     ...readBaseUrl(baseURL),
     headers: { ...(key && { authorization: `Bearer ${key.reveal()}` }) },
+    hop: baseURL === OPENAI_URL ? undefined : options.hop,
   };
   const models = new ModelList({ endpoint, path: "/models", read: readModels });
   const { host } = new URL(endpoint.origin);
