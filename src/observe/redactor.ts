@@ -12,7 +12,7 @@ export interface Redactor {
  * and `caller` ones (tokens that came with a request) are kept in lists of their own, so that no caller can push out
  * a secret of the gateway.
  */
-export type SecretOrigin = "own" | "renewed" | "caller";
+type SecretOrigin = "own" | "renewed" | "caller";
 
 /** The longest unseen one makes room. */
 const MAX_KEPT: Readonly<Record<SecretOrigin, number>> = { own: Number.POSITIVE_INFINITY, renewed: 512, caller: 256 };

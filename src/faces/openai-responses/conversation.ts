@@ -22,7 +22,7 @@ export interface ReadContext {
   readonly recall: (item: ReasoningItem, summary: string) => Thought | undefined;
 }
 
-export type ReasoningItem = Extract<InputItem, { type: "reasoning" }>;
+type ReasoningItem = Extract<InputItem, { type: "reasoning" }>;
 
 /** Items as a conversation, instructions apart from it. What the model said in a row is one message. */
 export async function readConversation(
