@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
+import { basename, delimiter, isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
-import type { AgentSettings, AgentTable } from "../drivers/acp/agent-settings.ts";
+import type { AgentSettings, AgentTable, AskingMode } from "../drivers/acp/agent-settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,6 +12,33 @@ interface KnownAgent {
   readonly command: string;
   readonly args: readonly string[];
   readonly installHint: string;
+  readonly asking?: AskingMode;
+  readonly toolRules?: ToolRules;
+}
+
+/** Kinds of tools, as ACP has them. `*` is all of them. */
+const KINDS = [
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+  "*",
+] as const;
+
+/** What an agent may do without a question if nothing is said about it: nothing of it changes or sends anything. */
+const QUIET_KINDS: readonly string[] = ["read", "search", "think"];
+
+/** A variable with rules for single tools, as JSON: which of them the agent asks about. */
+interface ToolRules {
+  readonly variable: string;
+  /** Names of its tools, by kind. */
+  readonly tools: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Agents that need no setting where their program is in PATH. */
@@ -21,18 +48,34 @@ const KNOWN_AGENTS: Readonly<Record<string, KnownAgent>> = {
     command: "claude-agent-acp",
     args: [],
     installHint: "npm install -g @agentclientprotocol/claude-agent-acp",
+    asking: { mode: "default", looser: ["acceptEdits", "auto", "dontAsk", "bypassPermissions"] },
   },
   gemini: {
     displayName: "Gemini CLI (ACP)",
     command: "gemini",
     args: ["--acp"],
     installHint: "npm install -g @google/gemini-cli",
+    asking: { mode: "default", looser: ["autoEdit", "yolo"] },
   },
   opencode: {
     displayName: "OpenCode (ACP)",
     command: "opencode",
     args: ["acp"],
     installHint: "npm install -g opencode-ai",
+    toolRules: {
+      variable: "OPENCODE_PERMISSION",
+      // Its rules are merged into the user's own, and the last that matches counts: a rule for `*` would undo theirs.
+      tools: {
+        read: ["read", "list"],
+        search: ["grep", "glob"],
+        edit: ["edit"],
+        execute: ["bash"],
+        fetch: ["webfetch", "websearch", "codesearch"],
+        think: ["task"],
+        // Tools of MCP servers are called SERVER_TOOL.
+        other: ["*_*"],
+      },
+    },
   },
   cursor: {
     displayName: "Cursor CLI (ACP)",
@@ -52,7 +95,7 @@ const entrySchema = z.strictObject({
   passEnv: z.array(z.string().min(1)).optional(),
   cwd: z.string().refine(isAbsolute, { error: "expected an absolute path" }).optional(),
   permissions: z.enum(["ask", "deny"]).optional(),
-  allow: z.array(z.string().min(1)).optional(),
+  allow: z.array(z.enum(KINDS)).optional(),
 });
 
 export interface AgentSources {
@@ -90,6 +133,10 @@ function readAgent(
   const known = Object.hasOwn(KNOWN_AGENTS, name) ? KNOWN_AGENTS[name] : undefined;
   const command = data.command ?? known?.command;
   if (command === undefined) return unusable(name, "command: ", "expected the program to run");
+  const { asking, toolRules } = known ?? knownProgram(command) ?? {};
+  const others = data.permissions ?? "ask";
+  const isFree = data.allow?.includes("*") === true;
+  const rules = toolRules && !isFree ? { [toolRules.variable]: rulesFor(toolRules, data.allow, others) } : {};
   const passed = (data.passEnv ?? []).map((variable) => [variable, environment[variable]] as const);
   const missing = passed.find(([, value]) => value === undefined);
   if (missing) return unusable(name, "passEnv: ", `the variable ${missing[0]} is not set`);
@@ -100,12 +147,35 @@ function readAgent(
     // Another program has other arguments.
     args: data.args ?? (data.command === undefined ? known?.args : undefined) ?? [],
     environment: Object.fromEntries(
-      [...passed, ...Object.entries(data.env ?? {})].map(([variable, value]) => [variable, new Secret(value ?? "")]),
+      [...Object.entries(rules), ...passed, ...Object.entries(data.env ?? {})].map(([variable, value]) => [
+        variable,
+        new Secret(value ?? ""),
+      ]),
     ),
     folder: data.cwd ?? folder,
-    permissions: { allow: data.allow ?? [], others: data.permissions ?? "ask" },
+    permissions: { allow: data.allow ?? [], others },
+    asking: isFree ? undefined : asking,
     installHint: known?.installHint,
   };
+}
+
+/** Under whatever name it is set. */
+const knownProgram = (command: string): KnownAgent | undefined =>
+  Object.values(KNOWN_AGENTS).find((known) => known.command === basename(command).replace(/\.(?:exe|cmd)$/i, ""));
+
+/** Only tools that are not allowed get a rule: the user's own rules for the others stay as they are. */
+function rulesFor({ tools }: ToolRules, allow: readonly string[] = QUIET_KINDS, others: "ask" | "deny"): string {
+  const bound = Object.entries(tools).flatMap(([kind, names]) => (allow.includes(kind) ? [] : names));
+  return JSON.stringify(Object.fromEntries(bound.map((name) => [name, others])));
+}
+
+/**
+ * Whether an agent can be held to what its entry allows: it has a switch that we know. Any other is bound only as far as
+ * it asks by itself.
+ */
+export function hasSwitch(name: string, { command }: AgentSettings): boolean {
+  const known = (Object.hasOwn(KNOWN_AGENTS, name) ? KNOWN_AGENTS[name] : undefined) ?? knownProgram(command);
+  return known?.asking !== undefined || known?.toolRules !== undefined;
 }
 
 function isInstalled(command: string, path: string): boolean {

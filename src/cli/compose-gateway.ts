@@ -34,9 +34,10 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
-import { createAgentTable } from "./agent-table.ts";
+import { createAgentTable, hasSwitch } from "./agent-table.ts";
 import { composeHub } from "./compose-hub.ts";
 import { createDialects } from "./create-dialects.ts";
+import { secretsAmong } from "./environment-secrets.ts";
 import { createKeyLedger } from "./key-ledger.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { routeModels } from "./route-models.ts";
@@ -139,7 +140,10 @@ function createAgents({ config, log, onSecret }: ComposeOptions): AcpDriver {
   for (const name of Object.keys(config.agents ?? {})) {
     const agent = agents.get(name);
     if (agent instanceof ExcursorError) log.warn({ agent: name }, agent.message);
-    else for (const secret of Object.values(agent?.environment ?? {})) onSecret(secret);
+    else if (agent) {
+      for (const secret of secretsAmong(agent.environment)) onSecret(secret);
+      if (!hasSwitch(name, agent)) log.info({ agent: name }, UNBOUND);
+    }
   }
   return createAcpDriver({
     agents,
@@ -149,6 +153,9 @@ function createAgents({ config, log, onSecret }: ComposeOptions): AcpDriver {
     onExit: (agent, error, stderr) => log.warn({ agent, stderr }, error.message),
   });
 }
+
+const UNBOUND =
+  "Excursor knows no permission switch of this agent: `allow` and `permissions` hold only as far as the agent asks.";
 
 const parkingLimits = (limits: Limits): ParkingLimits => ({
   ttlMs: limits.parkedMs,

@@ -105,7 +105,9 @@ const SETTINGS = {
     key: apiKey("The key of OpenAI's API, or of a server that speaks it."),
     baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
   },
-  agents: entries("Agents that speak ACP, by name: command, args, env, passEnv, cwd, permissions, allow."),
+  agents: entries(
+    "Agents that speak ACP, by name: command, args, env, passEnv, cwd, displayName, permissions, allow. `allow` holds kinds of tools that need no question (read, edit, delete, move, search, execute, think, fetch, switch_mode, other, or *); it binds agents that ask, or that have a permission switch.",
+  ),
   bridge: bridgeSetting(
     "Whether the bridge for agents inside the Cursor IDE listens; with compat, the editor's own pages need no key. Without it: no.",
   ),

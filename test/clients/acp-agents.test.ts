@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { KEY } from "../gateway/support/gateway-process.ts";
-import { type AgentBridge, installed, said, setUpAgentBridge } from "./support/agent-bridge.ts";
+import { type AgentBridge, type AgentEntry, installed, said, setUpAgentBridge } from "./support/agent-bridge.ts";
 import { startGeminiApi } from "./support/gemini-api.ts";
 
 /** They are large programs, and start more than once in a test. */
@@ -23,14 +23,14 @@ const claude = () =>
     },
   }));
 
-const openCode = () =>
+const openCode = (permission: object = { edit: "ask", bash: "ask" }, more: Partial<AgentEntry> = {}) =>
   setUpAgentBridge((url, { folder }) => {
     const settings = {
       model: "excursor/composer-2.5",
       small_model: "excursor/composer-2.5",
       share: "disabled",
       autoupdate: false,
-      permission: { edit: "ask", bash: "ask" },
+      permission,
       provider: {
         excursor: {
           npm: "@ai-sdk/openai-compatible",
@@ -49,12 +49,16 @@ const openCode = () =>
         OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
       },
+      ...more,
     };
   });
 
 const AGENTS: Readonly<Record<string, readonly [() => Promise<AgentBridge>, (path: string) => string]>> = {
   "Claude Code": [claude, (path) => `need Write ;; call Write ${JSON.stringify({ file_path: path, content: "made" })}`],
-  OpenCode: [openCode, (path) => `need write ;; call write ${JSON.stringify({ filePath: path, content: "made" })}`],
+  OpenCode: [
+    () => openCode(),
+    (path) => `need write ;; call write ${JSON.stringify({ filePath: path, content: "made" })}`,
+  ],
 };
 
 /** The full circle: our bridge → an agent of somebody else's → our gateway → the simulated backend. */
@@ -86,6 +90,32 @@ describe.each(Object.entries(AGENTS))("%s behind the bridge, with our gateway as
       expect(said(allowed, "text")).toContain("allowed");
       expect(allowed.some(({ type }) => type === "tool")).toBe(true);
       expect(readFileSync(file, "utf8")).toBe("made");
+    },
+    SLOW_MS,
+  );
+});
+
+describe("OpenCode, which asks nothing by itself", () => {
+  it(
+    "is held to `allow` by its own switch, whatever its own settings say",
+    async () => {
+      const { ask, desk } = await openCode(
+        { "*": "allow", edit: "allow", bash: "allow" },
+        { name: "opencode", allow: ["read"] },
+      );
+      writeFileSync(join(desk.folder, "notes.txt"), "nothing much");
+      const file = join(desk.folder, "made.txt");
+      const reading = JSON.stringify({ filePath: join(desk.folder, "notes.txt") });
+      const read = await ask(`@sim need read ;; call read ${reading} ;; say done`);
+      expect(read.some(({ type }) => type === "permission")).toBe(false);
+      expect(read.filter(({ type }) => type === "tool").at(-1)).toMatchObject({ status: "completed" });
+      const writing = JSON.stringify({ filePath: file, content: "made" });
+      const written = await ask(`@sim need write ;; call write ${writing} ;; say done`);
+      expect(written.some(({ type }) => type === "permission")).toBe(true);
+      const running = JSON.stringify({ command: `touch ${file}`, description: "makes it" });
+      const run = await ask(`@sim need bash ;; call bash ${running} ;; say done`);
+      expect(run.some(({ type }) => type === "permission")).toBe(true);
+      expect(existsSync(file)).toBe(false);
     },
     SLOW_MS,
   );

@@ -8,11 +8,13 @@ import { setUpGateway } from "./support/gateway-process.ts";
 
 const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
+const SOME_KEY = "a-key-that-is-not-for-logs";
+
 /** A gateway that has one agent and one entry that cannot be used. */
 async function setUp(settings: object = {}) {
   const stage = await setUpGateway();
   const notes = join(stage.home, "notes");
-  const test = { command: process.execPath, args: [SCRIPTED_AGENT], env: { NOTES: notes }, allow: ["read"] };
+  const test = { command: process.execPath, args: [SCRIPTED_AGENT], env: { NOTES: notes, SOME_KEY }, allow: ["read"] };
   const config = { agents: { test, broken: { args: [] } }, bridgePort: 0, ...settings };
   writeFileSync(join(stage.home, "config.json"), JSON.stringify(config), { mode: 0o600 });
   const gateway = await stage.start("--bridge");
@@ -41,6 +43,15 @@ describe("agents behind the gateway", () => {
     await expect(ask("say hi", "acp:broken")).rejects.toThrow(/agents → broken: command: /);
     expect(gateway.log()).toContain("agents → broken: command: ");
     expect((await ask("@sim say still here", "auto")).choices[0]?.message.content).toBe("still here");
+  });
+
+  it("have their secrets taken out of the log, and nothing else of their environment", async () => {
+    const { gateway, ask, home } = await setUp();
+    const path = join(home, "notes");
+    await expect(ask(`stderr ${SOME_KEY} is in ${path} ;;crash`)).rejects.toThrow();
+    await expect.poll(gateway.log).toContain(`[redacted] is in ${path}`);
+    expect(gateway.log()).not.toContain(SOME_KEY);
+    expect(gateway.log()).toContain("Excursor knows no permission switch of this agent");
   });
 
   it("end with it, whatever ends it, and so does all that they have started (SEC-44)", async () => {

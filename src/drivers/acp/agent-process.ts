@@ -24,6 +24,7 @@ import {
   newSessionAnswer,
   promptAnswer,
   readAnswer,
+  resumedAnswer,
 } from "./read-answers.ts";
 import { type AgentUpdate, readUpdate } from "./read-update.ts";
 
@@ -138,20 +139,31 @@ export class AgentProcess {
     const { folder: cwd, name } = this.#options.settings;
     const method = methods.agent.session.new;
     const answer = await this.#soon("opened no session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
-    return readAnswer(newSessionAnswer, name, method, answer);
+    const session = readAnswer(newSessionAnswer, name, method, answer);
+    await this.#holdToAsking(session.sessionId, session.modes);
+    return session;
+  }
+
+  /** The user's own settings of the agent may have it use tools without a question. */
+  async #holdToAsking(sessionId: string, current: string | undefined): Promise<void> {
+    const { asking } = this.#options.settings;
+    if (!asking || current === undefined || !asking.looser.includes(current)) return;
+    await this.#soon("changed no mode", (agent) =>
+      agent.request(methods.agent.session.setMode, { sessionId, modeId: asking.mode }),
+    );
   }
 
   /** Brings back a session that another process of this agent had. False if this one cannot. */
   async resumeSession(sessionId: string): Promise<boolean> {
     const { sessionCapabilities, loadSession } = this.capabilities;
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
+    if (!sessionCapabilities["resume"] && !loadSession) return false;
     try {
-      if (sessionCapabilities["resume"]) {
-        await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params));
-      } else if (loadSession) {
-        // What it replays goes to nobody: the client has it.
-        await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
-      } else return false;
+      const answer = sessionCapabilities["resume"]
+        ? await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params))
+        : // What it replays goes to nobody: the client has it.
+          await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
+      await this.#holdToAsking(sessionId, resumedAnswer.parse(answer).modes);
       return true;
     } catch (error) {
       if (this.isOver) throw error;

@@ -13,8 +13,16 @@ export interface AgentSettings {
   /** Where it works; absolute. */
   readonly folder: string;
   readonly permissions: PermissionPolicy;
+  /** The mode of the agent's own in which it asks before it uses a tool, where it has modes. */
+  readonly asking?: AskingMode | undefined;
   /** How to come by the program, where that is known. */
   readonly installHint?: string | undefined;
+}
+
+export interface AskingMode {
+  readonly mode: string;
+  /** Modes in which it uses tools without a question. A session that begins in one of them is changed to `mode`. */
+  readonly looser: readonly string[];
 }
 
 export interface PermissionPolicy {

@@ -41,8 +41,18 @@ const configOption = z.object({
     .catch([]),
 });
 
+/** The mode that a session is in, where the agent has modes. */
+const currentMode = z
+  .object({ currentModeId: z.string() })
+  .transform(({ currentModeId }) => currentModeId)
+  .optional()
+  .catch(undefined);
+
+export const resumedAnswer = z.object({ modes: currentMode }).catch({ modes: undefined });
+
 export const newSessionAnswer = z.object({
   sessionId: z.string().min(1).max(MAX_ID_CHARS),
+  modes: currentMode,
   configOptions: z
     .array(configOption.nullable().catch(null))
     .transform((options) => options.filter((option) => option !== null))

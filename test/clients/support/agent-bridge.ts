@@ -19,6 +19,9 @@ export interface AgentEntry {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** What it is called in the settings; `tried` if unset. */
+  readonly name?: string;
+  readonly allow?: readonly string[];
 }
 
 /**
@@ -29,7 +32,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
   const { start, home, trace } = await setUpGateway();
   const model = await start();
   const desk = setUpDesk();
-  const { command, args, env } = entry(model.url, desk);
+  const { command, args, env, name = "tried", allow } = entry(model.url, desk);
   const program = [command, ...args];
   const isRoot = process.getuid?.() === 0;
   if (isRoot) execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, dirname(desk.home)]);
@@ -39,6 +42,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
     command: first,
     args: rest,
     cwd: desk.folder,
+    ...(allow && { allow }),
     env: {
       HOME: desk.home,
       TMPDIR: desk.home,
@@ -50,7 +54,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
       ...env,
     },
   };
-  writeFileSync(join(home, "config.json"), JSON.stringify({ agents: { tried: agent }, bridgePort: 0 }), {
+  writeFileSync(join(home, "config.json"), JSON.stringify({ agents: { [name]: agent }, bridgePort: 0 }), {
     mode: 0o600,
   });
   const gateway = await start("--bridge");
@@ -65,7 +69,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
     desk,
     trace,
     async ask(message, answer = "reject_once") {
-      const response = await post("/acp/sendMessage", { provider: "tried", message, composerId: "c1", stream: true });
+      const response = await post("/acp/sendMessage", { provider: name, message, composerId: "c1", stream: true });
       if (response.status !== 200) throw new Error(`${await response.text()}\n${gateway.log()}`);
       const lines: BridgeLine[] = [];
       for await (const line of readLines(response)) {

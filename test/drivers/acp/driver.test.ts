@@ -148,6 +148,26 @@ describe("permission requests", () => {
     expect(await chosen("execute", { allow: [], others: "ask" })).toBe("no");
   });
 
+  const held = { asking: { mode: "ask", looser: ["yolo"] } };
+
+  it("are made by an agent that its user has set to make none: its session is put into the mode in which it asks", async () => {
+    const stage = setUpAgent({ flags: ["--mode=yolo", "--resume"], settings: held });
+    const { text: session } = await stage.ask("session");
+    expect(stage.notes()).toContain(`mode ${session} ask`);
+    await stage.ask("crash");
+    await stage.ask([user("session"), assistant(session), user("session")]);
+    expect(stage.notes().filter((line) => line === `mode ${session} ask`)).toHaveLength(2);
+  });
+
+  it.each([
+    ["plan", held],
+    ["yolo", {}],
+  ])("are left to an agent in a stricter mode, and to one that we do not know: %s", async (mode, settings) => {
+    const stage = setUpAgent({ flags: [`--mode=${mode}`], settings });
+    await stage.ask("session");
+    expect(stage.notes().filter((line) => line.startsWith("mode"))).toEqual([]);
+  });
+
   const asking = (stage: ReturnType<typeof setUpAgent>, answer: string | undefined) => {
     const run = open(stage.driver, agentTurn([user("permission edit")], { showsActivity: true }));
     return collect(run, (event) => {

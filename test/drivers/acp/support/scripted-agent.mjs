@@ -120,6 +120,13 @@ const steps = {
   },
 };
 
+/** With `--mode=NAME` every session begins in that mode. */
+const mode = process.argv.find((argument) => argument.startsWith("--mode="))?.slice("--mode=".length);
+const modes = () =>
+  mode === undefined
+    ? {}
+    : { modes: { currentModeId: mode, availableModes: ["ask", mode].map((id) => ({ id, name: id })) } };
+
 const sessionOf = (sessionId) => {
   const session = sessions.get(sessionId);
   if (!session) throw RequestError.resourceNotFound(sessionId);
@@ -146,12 +153,12 @@ agent({ name: "scripted" })
     const availableCommands = [{ name: "review", description: "Look at it", input: null }];
     const update = { sessionUpdate: "available_commands_update", availableCommands };
     setTimeout(() => client.notify("session/update", { sessionId, update }), 10);
-    return { sessionId, configOptions: [modelOption("small")] };
+    return { sessionId, configOptions: [modelOption("small")], ...modes() };
   })
   .onRequest("session/resume", ({ params }) => {
     sessions.set(params.sessionId, { cwd: params.cwd, model: "small" });
     note(`resume ${params.sessionId}`);
-    return {};
+    return modes();
   })
   .onRequest("session/load", async ({ params, client }) => {
     sessions.set(params.sessionId, { cwd: params.cwd, model: "small" });
@@ -166,6 +173,10 @@ agent({ name: "scripted" })
   .onRequest("session/close", ({ params }) => {
     note(`close ${params.sessionId}`);
     sessions.delete(params.sessionId);
+  })
+  .onRequest("session/set_mode", ({ params }) => {
+    note(`mode ${params.sessionId} ${params.modeId}`);
+    return {};
   })
   .onRequest("session/set_config_option", ({ params }) => {
     sessionOf(params.sessionId).model = params.value;
