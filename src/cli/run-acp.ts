@@ -17,9 +17,18 @@ export interface AcpFlags {
 
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 
+const FOR_EDITORS = `This command is meant to be started by an editor: it waits for JSON-RPC on stdin. For Zed, in settings.json:
+
+  "agent_servers": { "Excursor": { "command": "excursor", "args": ["acp"] } }
+
+To chat in a terminal: excursor chat. Ctrl-C ends this.
+
+`;
+
 /** Speaks ACP on stdin and stdout until they close. */
 export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> {
   const signal = nextSignal();
+  if (process.stdin.isTTY) process.stderr.write(FOR_EDITORS);
   const loaded = loadConfig({ flags: { account }, environment: process.env });
   const { parts, log, redactor, close } = await openEngine(loaded, {
     isDemo: demo,

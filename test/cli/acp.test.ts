@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,6 +36,13 @@ interface Editor {
   readonly exited: Promise<number | null>;
   /** What the user chooses when asked; nothing leaves us without an answer. */
   choice: string;
+  /** The terminal's command goes on for ever, even if it is killed. */
+  neverExits: boolean;
+  /** What its commands say, and how they end. */
+  output: { readonly output: string; readonly exitCode: number };
+  /** Terminals that were killed and released. */
+  readonly ended: string[];
+  onRead: (path: string) => string | Promise<never>;
   onAsk: () => void;
   onCommand: () => void;
   /** Closes the window. */
@@ -68,6 +75,10 @@ async function startEditor(
     commands: [],
     exited,
     choice: "once",
+    neverExits: false,
+    output: { output: "out of the terminal", exitCode: 3 },
+    ended: [],
+    onRead: (path) => readFileSync(path, "utf8"),
     onAsk: () => {},
     onCommand: () => {},
     leave: () => {
@@ -90,19 +101,24 @@ async function startEditor(
       if (editor.choice === "") return new Promise<never>(() => {});
       return { outcome: { outcome: "selected", optionId: editor.choice } };
     })
-    .onRequest("fs/read_text_file", ({ params }) => ({ content: readFileSync(params.path, "utf8") }))
+    .onRequest("fs/read_text_file", async ({ params }) => ({ content: await editor.onRead(params.path) }))
     .onRequest("fs/write_text_file", ({ params }) => writeFileSync(params.path, params.content))
     .onRequest("terminal/create", ({ params }) => {
       editor.commands.push([params.command, ...(params.args ?? [])].join(" "));
       editor.onCommand();
       return { terminalId: `t${editor.commands.length}` };
     })
-    .onRequest("terminal/wait_for_exit", () =>
-      editor.commands.at(-1)?.includes("sleep") ? killed.promise : { exitCode: 3 },
-    )
-    .onRequest("terminal/output", () => ({ output: "out of the terminal", truncated: false }))
-    .onRequest("terminal/kill", () => killed.resolve({ signal: "SIGKILL" }))
-    .onRequest("terminal/release", () => {})
+    .onRequest("terminal/wait_for_exit", () => {
+      if (editor.neverExits) return new Promise<never>(() => {});
+      return editor.commands.at(-1)?.includes("sleep") ? killed.promise : { exitCode: editor.output.exitCode };
+    })
+    .onRequest("terminal/output", () => ({ output: editor.output.output, truncated: false }))
+    .onRequest("terminal/kill", ({ params }) => {
+      editor.ended.push(`kill ${params.terminalId}`);
+      if (editor.neverExits) return new Promise<never>(() => {});
+      killed.resolve({ signal: "SIGKILL" });
+    })
+    .onRequest("terminal/release", ({ params }) => void editor.ended.push(`release ${params.terminalId}`))
     .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>));
   cleanups.push(async () => {
     await editor.leave();
@@ -203,6 +219,71 @@ describe("excursor acp", () => {
     editor.updates.length = 0;
     expect(await prompt(editor, sessionId, "@sim say back")).toEqual({ stopReason: "end_turn" });
     expect(editor.text()).toMatch(/back$/);
+  });
+
+  it("is cancelled at once, however long the editor takes to end a command, and gives the terminal back", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    editor.neverExits = true;
+    editor.onCommand = () => void editor.connection.agent.notify("session/cancel", { sessionId });
+    const answer = prompt(editor, sessionId, '@sim call terminal {"command":"sleep 1000"} ;; say never');
+    expect(await answer).toEqual({ stopReason: "cancelled" });
+    await expect.poll(() => editor.ended).toEqual(["kill t1", "release t1"]);
+  });
+
+  it("is cancelled at once where the editor answers nothing at all", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    editor.onRead = () => {
+      void editor.connection.agent.notify("session/cancel", { sessionId });
+      return new Promise<never>(() => {});
+    };
+    const answer = prompt(editor, sessionId, '@sim call write_file {"path":"a","content":"b"} ;; say never');
+    expect(await answer).toEqual({ stopReason: "cancelled" });
+  });
+
+  it("lists a directory by the terminal, without what the terminal says of the command", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    editor.output = { output: "./\n../\nsrc/\nnotes.txt\n", exitCode: 0 };
+    await prompt(editor, sessionId, '@sim exec ls {"path":"/w"} ;; say {{result}}');
+    expect(editor.text()).toContain("notes.txt");
+    expect(editor.text()).not.toContain("exit code");
+    editor.output = { output: "no luck\n", exitCode: 3 };
+    await prompt(editor, sessionId, '@sim call terminal {"command":"false"} ;; say {{result}}');
+    expect(editor.text()).toContain("[exit code 3]");
+  });
+
+  it("edits a file with the user's leave, shown as a change, and says why it cannot", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await newSession(editor);
+    const file = join(editor.folder, "a.txt");
+    writeFileSync(file, "one two $& two\n");
+    const edit = async (args: object) => {
+      editor.updates.length = 0;
+      const call = JSON.stringify({ path: file, ...args });
+      await prompt(editor, sessionId, `@sim call edit_file ${call} ;; say {{result}}`);
+      return editor.text();
+    };
+    editor.choice = "no";
+    expect(await edit({ old_text: "one", new_text: "1" })).toContain("did not allow");
+    expect(readFileSync(file, "utf8")).toBe("one two $& two\n");
+    editor.choice = "once";
+    await edit({ old_text: "one", new_text: "$&" });
+    expect(readFileSync(file, "utf8")).toBe("$& two $& two\n");
+    expect(editor.updates).toContainEqual(
+      expect.objectContaining({
+        content: [{ type: "diff", path: file, oldText: "one two $& two\n", newText: "$& two $& two\n" }],
+      }),
+    );
+    const asked = editor.asked.length;
+    expect(await edit({ old_text: "two", new_text: "2" })).toContain("2 times");
+    expect(await edit({ old_text: "three", new_text: "3" })).toContain("is not in the file");
+    expect(await edit({ old_text: "", new_text: "3" })).toContain("old_text: expected");
+    expect(await edit({ old_text: { toString: 1 }, new_text: "3" })).toContain("old_text: expected");
+    expect(editor.asked).toHaveLength(asked);
+    await edit({ old_text: "two", new_text: "2", replace_all: true });
+    expect(readFileSync(file, "utf8")).toBe("$& 2 $& 2\n");
   });
 
   it("stops when the user cancels in place of an answer", async () => {
@@ -335,6 +416,24 @@ describe("excursor acp", () => {
       input: `${"x".repeat(33 * 1024 * 1024)}\n`,
     }).exited;
     expect([code, stderr]).toEqual([1, expect.stringContaining("The editor was cut off: ")]);
+  });
+
+  it.skipIf(spawnSync("which", ["script"]).status !== 0)("says on a terminal that it is for editors", async () => {
+    const home = mkdtempSync(join(tmpdir(), "excursor-editor-"));
+    cleanups.push(() => rmSync(home, { recursive: true, force: true }));
+    const terminal = spawn("script", ["-qec", `'${process.execPath}' '${EXCURSOR}' acp --demo`, "/dev/null"], {
+      stdio: ["pipe", "pipe", "ignore"],
+      env: { ...process.env, EXCURSOR_HOME: home },
+    });
+    let shown = "";
+    for await (const chunk of terminal.stdout.setEncoding("utf8")) {
+      shown += chunk;
+      if (shown.includes("Ctrl-C")) break;
+    }
+    terminal.stdin.write("\u0003");
+    terminal.kill();
+    expect(shown).toContain("meant to be started by an editor");
+    expect(shown).toContain('"agent_servers"');
   });
 
   it("ends with its stdin", async () => {

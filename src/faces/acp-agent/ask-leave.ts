@@ -1,6 +1,7 @@
 import type { ToolKind } from "@agentclientprotocol/sdk";
 import type { ToolCallPart } from "../../core/turn.ts";
 import type { ToolSite } from "./editor-tools.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** Which tools the user has allowed for good, by name. */
 export type Allowed = Set<string>;
@@ -29,16 +30,3 @@ export async function askLeave(
 }
 
 const CANCELLED = { outcome: { outcome: "cancelled" } } as const;
-
-/** Undefined once it is aborted; what is waited for goes on, and nobody minds its end. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const onAbort = () => resolve(undefined);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}

@@ -8,6 +8,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** What a tool may use: the editor, and the session it belongs to. */
 export interface ToolSite {
@@ -22,6 +23,8 @@ export interface ToolSite {
 /** One thing that the editor does for a model. */
 interface EditorTool {
   readonly definition: ToolDefinition;
+  /** Texts that it cannot do without. */
+  readonly needs: readonly string[];
   readonly kind: ToolKind;
   /** Whether the user is asked first. */
   readonly asks: boolean;
@@ -58,18 +61,16 @@ const TOOLS: readonly EditorTool[] = [
         "path",
       ),
     },
+    needs: ["path"],
     kind: "read",
     asks: false,
     isOffered: (can) => can.fs?.readTextFile === true,
     title: (args) => `Read ${args["path"]}`,
-    run: async ({ path, offset, limit }, { client, sessionId, folder }) => {
-      const range = {
+    run: ({ path, offset, limit }, site) =>
+      readText(path, site, {
         ...(typeof offset === "number" && { line: offset }),
         ...(typeof limit === "number" && { limit }),
-      };
-      const where = inFolder(folder, path);
-      return (await client.request("fs/read_text_file", { sessionId, path: where, ...range })).content;
-    },
+      }),
   },
   {
     definition: {
@@ -77,18 +78,53 @@ const TOOLS: readonly EditorTool[] = [
       description: "Writes a text file of the project; what was in it before is gone.",
       schema: object({ path: PATH, content: { type: "string" } }, "path", "content"),
     },
+    needs: ["path", "content"],
     kind: "edit",
     asks: true,
     isOffered: (can) => can.fs?.writeTextFile === true,
     title: (args) => `Write ${args["path"]}`,
-    preview: async ({ path, content }, { client, sessionId, folder }) => {
-      const where = inFolder(folder, path);
-      const before = await client.request("fs/read_text_file", { sessionId, path: where }).catch(() => undefined);
-      return [{ type: "diff", path: where, oldText: before?.content ?? null, newText: String(content) }];
+    preview: async ({ path, content }, site) => {
+      const oldText = await readText(path, site).catch(() => null);
+      return [{ type: "diff", path: inFolder(site.folder, path), oldText, newText: String(content) }];
     },
-    run: async ({ path, content }, { client, sessionId, folder }) => {
-      await client.request("fs/write_text_file", { sessionId, path: inFolder(folder, path), content: String(content) });
+    run: async ({ path, content }, site) => {
+      await writeText(site, path, String(content));
       return "The file was written.";
+    },
+  },
+  {
+    definition: {
+      name: "edit_file",
+      description:
+        "Replaces text in a file of the project; the rest stays as it is. Prefer it to write_file for files that are there.",
+      schema: object(
+        {
+          path: PATH,
+          old_text: { type: "string", description: "Exactly as in the file; it must be there once" },
+          new_text: { type: "string" },
+          replace_all: { type: "boolean", description: "Replace every occurrence" },
+        },
+        "path",
+        "old_text",
+        "new_text",
+      ),
+    },
+    needs: ["path", "old_text", "new_text"],
+    kind: "edit",
+    asks: true,
+    isOffered: (can) => can.fs?.readTextFile === true && can.fs.writeTextFile === true,
+    title: (args) => `Edit ${args["path"]}`,
+    preview: async (args, site) => {
+      const oldText = await readText(args["path"], site);
+      const newText = edited(oldText, args);
+      return [{ type: "diff", path: inFolder(site.folder, args["path"]), oldText, newText }];
+    },
+    run: async (args, site) => {
+      // Read again: the user may have changed it before they allowed this.
+      const changed = edited(await readText(args["path"], site), args);
+      site.signal.throwIfAborted();
+      await writeText(site, args["path"], changed);
+      return "The file was changed.";
     },
   },
   {
@@ -100,6 +136,7 @@ const TOOLS: readonly EditorTool[] = [
         "command",
       ),
     },
+    needs: ["command"],
     kind: "execute",
     asks: true,
     isOffered: (can) => can.terminal === true,
@@ -108,17 +145,22 @@ const TOOLS: readonly EditorTool[] = [
   },
 ];
 
+/** Runs until the command ends. After a cancel nobody waits for this: it only has to see to it that the terminal goes. */
 async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: string): Promise<string> {
   const { client, sessionId, folder, signal, update } = site;
   const [shell, flag] = process.platform === "win32" ? ["cmd.exe", "/c"] : ["/bin/sh", "-c"];
-  await using terminal = await client.createTerminal({
+  const terminal = await client.createTerminal({
     sessionId,
     command: shell,
     args: [flag, String(command)],
     cwd: typeof cwd === "string" ? inFolder(folder, cwd) : folder,
     outputByteLimit: OUTPUT_BYTES,
   });
-  const stop = () => void terminal.kill().catch(() => {});
+  const release = () => terminal.release().catch(() => {});
+  const stop = () => {
+    terminal.kill().catch(() => {});
+    void release();
+  };
   signal.addEventListener("abort", stop, { once: true });
   // It may have been cancelled while it was being started.
   if (signal.aborted) stop();
@@ -128,11 +170,37 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
     const { exitCode, signal: killedBy } = await terminal.waitForExit();
     const { output, truncated } = await terminal.currentOutput();
     const cut = truncated ? "[the beginning was left out]\n" : "";
-    const end = killedBy ? `[ended by ${killedBy}]` : `[exit code ${exitCode ?? 0}]`;
+    const end = killedBy ? `[ended by ${killedBy}]` : exitCode ? `[exit code ${exitCode}]` : "";
+    // Of a command that succeeded, the model gets what it said and nothing else: it may be a list.
+    if (end === "") return cut + output || "(no output)";
     return `${cut}${output}${output === "" || output.endsWith("\n") ? "" : "\n"}${end}`;
   } finally {
     signal.removeEventListener("abort", stop);
+    if (!signal.aborted) await release();
   }
+}
+
+/** A file as the editor has it. */
+async function readText(path: unknown, { client, sessionId, folder }: ToolSite, range: object = {}): Promise<string> {
+  const { content } = await client.request("fs/read_text_file", { sessionId, path: inFolder(folder, path), ...range });
+  if (typeof content !== "string") throw new Error("The editor did not send the text of the file.");
+  return content;
+}
+
+const writeText = ({ client, sessionId, folder }: ToolSite, path: unknown, content: string) =>
+  client.request("fs/write_text_file", { sessionId, path: inFolder(folder, path), content });
+
+/** The whole text with one place changed. Throws what the model has to do otherwise. */
+function edited(before: string, args: JsonObject): string {
+  const [old, fresh, isAll] = [String(args["old_text"]), String(args["new_text"]), args["replace_all"]];
+  if (old === "") throw new Error("old_text: expected the text to replace.");
+  if (old === fresh) throw new Error("new_text: it is the same as old_text.");
+  const count = before.split(old).length - 1;
+  if (count === 0) throw new Error("old_text is not in the file. Read the file and copy the text exactly.");
+  if (count > 1 && isAll !== true) {
+    throw new Error(`old_text is in the file ${count} times. Give more of the text around it, or set replace_all.`);
+  }
+  return before.split(old).join(fresh);
 }
 
 export const offeredTools = (can: ClientCapabilities): readonly ToolDefinition[] =>
@@ -143,6 +211,8 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   const { id, name, args } = call;
   const tool = TOOLS.find(({ definition }) => definition.name === name);
   if (!tool) return result(id, `There is no tool ${JSON.stringify(name)}.`, true);
+  const missing = tool.needs.find((argument) => typeof args[argument] !== "string");
+  if (missing !== undefined) return result(id, `${missing}: expected a text.`, true);
   const { path } = args;
   await site.update({
     sessionUpdate: "tool_call",
@@ -155,17 +225,18 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   });
   const show = (status: "in_progress" | "completed" | "failed", content?: ToolCallContent[]) =>
     site.update({ sessionUpdate: "tool_call_update", toolCallId: id, status, ...(content && { content }) });
+  const { signal } = site;
   try {
-    const content = await tool.preview?.(args, site);
+    const content = tool.preview && (await untilAborted(tool.preview(args, site), signal));
     if (content) await site.update({ sessionUpdate: "tool_call_update", toolCallId: id, content });
     if (tool.asks && !(await askLeave(call, { kind: tool.kind, title: tool.title(args) }, site, allowed))) {
       await show("failed");
-      return result(id, "The user did not allow this.", true);
+      return result(id, signal.aborted ? "Cancelled." : "The user did not allow this.", true);
     }
     await show("in_progress");
-    const said = await tool.run(args, site, id);
-    await show("completed");
-    return result(id, said, false);
+    const said = await untilAborted(tool.run(args, site, id), signal);
+    await show(said === undefined ? "failed" : "completed");
+    return result(id, said ?? "Cancelled.", said === undefined);
   } catch (error) {
     await show("failed");
     return result(id, error instanceof Error ? error.message : String(error), true);

@@ -4,6 +4,7 @@ import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
 import type { ToolSite } from "./editor-tools.ts";
 import { resultContent } from "./kept-messages.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** MCP servers that an editor has named for one conversation. */
 export interface EditorServers extends ToolHub {
@@ -38,7 +39,8 @@ export async function runServerTool(
     await update({ status: "in_progress" });
     const onProgress = (progress: HubProgress) =>
       void update({ title: `${name} ${shareOf(progress)}` }).catch(() => {});
-    const result = await toolbox.call(name, args, { signal: site.signal, onProgress, elicit });
+    const calling = toolbox.call(name, args, { signal: site.signal, onProgress, elicit });
+    const result = (await untilAborted(calling, site.signal)) ?? { content: [CANCELLED], isError: true };
     await update({ status: result.isError ? "failed" : "completed", title: name, content: resultContent(result) });
     return message(result);
   } catch (error) {
@@ -46,6 +48,8 @@ export async function runServerTool(
     return failed(site.signal.aborted ? "Cancelled." : error instanceof Error ? error.message : String(error));
   }
 }
+
+const CANCELLED = { type: "text", text: "Cancelled." } as const;
 
 const shareOf = ({ done, total, message }: HubProgress): string =>
   [total === undefined ? String(done) : `${done}/${total}`, message].filter(Boolean).join(" ");

@@ -5,7 +5,7 @@ import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
 import { plainText } from "./reminders.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
+import { shellOutput, withoutExitLine } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 /** A search without a pattern to search for: it looks for files by their names. */
@@ -30,7 +30,8 @@ export const GLOB: readonly Route<GrepArgs>[] = [
         ? shellArguments({ command: findCommand(glob, path || "."), description: `Find ${glob}` }, tool)
         : undefined,
     results: (request, said) => {
-      const { output, exitCode } = shellOutput(said);
+      const { output: text, exitCode } = shellOutput(said);
+      const output = withoutExitLine(text);
       // One directory that may not be read makes for a failure beside what was found.
       const found = output.split("\n").filter((line) => !line.startsWith("find: "));
       const hasFailed = (exitCode !== 0 || found.length === 0) && found.join("").trim() === "" && output.trim() !== "";

@@ -5,7 +5,7 @@ import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
 import { plainText } from "./reminders.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
+import { shellOutput, withoutExitLine } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 export const LS: readonly Route<LsArgs>[] = [
@@ -27,7 +27,9 @@ export const LS: readonly Route<LsArgs>[] = [
     results: ({ path }, said) => {
       const { output, exitCode } = shellOutput(said);
       const hasFailed = exitCode !== 0 || /^ls: /.test(output);
-      return [lsResult(path, output, hasFailed ? output || "The directory could not be listed." : undefined)];
+      return [
+        lsResult(path, withoutExitLine(output), hasFailed ? output || "The directory could not be listed." : undefined),
+      ];
     },
   },
   {

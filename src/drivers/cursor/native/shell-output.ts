@@ -71,5 +71,13 @@ function exitCodeIn(text: string): number | undefined {
   return undefined;
 }
 
+/** Output that is a list, without the line before or after it that says how the command ended. */
+export function withoutExitLine(output: string): string {
+  const lines = output.split("\n");
+  const last = lines.findLastIndex((line) => !AFTER_EXIT.test(line.trim()));
+  const isExit = (index: number) => EXIT_LINES.some((form) => form.test(lines[index]?.trim() ?? ""));
+  return lines.filter((_, index) => !((index === 0 || index === last) && isExit(index))).join("\n");
+}
+
 /** The wire has 32 bits for it, partly without a sign; any failure that does not fit is 1. */
 const bounded = (code: number): number => (Number.isInteger(code) && code >= 0 && code < 2 ** 31 ? code : 1);

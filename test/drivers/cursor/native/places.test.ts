@@ -34,6 +34,14 @@ describe("listing a directory", () => {
     expect(read(call(asked, tool("list", "path")), text)).toEqual({ text: tree, isError: false });
   });
 
+  test.each([
+    "src/\na b.txt\nc\n[exit code 0]",
+    "Exit code: 0\nsrc/\na b.txt\nc\n",
+    "src/\na b.txt\nc\n(exit code: 0)\n",
+  ])("how a shell says that it ended is no entry: %j", (text) =>
+    expect(read(call(asked, tool("bash", "command")), text)).toEqual({ text: flat, isError: false }),
+  );
+
   test("a failure", () => {
     const failed = (text: string) => ({ text: `error: ${text}`, isError: true });
     expect(read(call(asked, tool("list", "path")), "not there", true)).toEqual(failed("not there"));
