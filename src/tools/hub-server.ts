@@ -3,13 +3,17 @@ import { ExcursorError } from "../core/errors.ts";
 import type { Elicit } from "../core/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import type { Hub } from "./hub.ts";
+import { UNCHECKED_SCHEMAS } from "./unchecked-schemas.ts";
 
 /**
  * The hub as one MCP server: whoever connects to it has the tools of all servers, under their names in the catalogue.
  * What a tool gives back is passed on as it came. One instance for each connection.
  */
 export function createHubServer(hub: Hub, principal: Principal): Server {
-  const server = new Server({ name: "excursor", version: "1" }, { capabilities: { tools: { listChanged: true } } });
+  const server = new Server(
+    { name: "excursor", version: "1" },
+    { capabilities: { tools: { listChanged: true } }, jsonSchemaValidator: UNCHECKED_SCHEMAS },
+  );
   const catalogue = async (signal: AbortSignal) => {
     // Servers that are just being started are worth a moment.
     await hub.open(principal, signal);

@@ -22,6 +22,7 @@ import { messageTooLarge } from "./server-errors.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 import type { TailText } from "./tail-text.ts";
 import type { ServerTool } from "./tool-list.ts";
+import { UNCHECKED_SCHEMAS } from "./unchecked-schemas.ts";
 
 export interface LinkOptions {
   readonly server: ServerConfig;
@@ -173,10 +174,7 @@ function createClient({ server, onElicit, onToolsChanged }: LinkOptions): Client
       capabilities: { elicitation: { form: { applyDefaults: true } } },
       versionNegotiation: { mode: server.protocol ?? (server.type === "http" ? "auto" : "legacy") },
       listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
-      // What a tool gives back is for the model to judge, and schemas of strangers are not for us to compile.
-      jsonSchemaValidator: {
-        getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
-      },
+      jsonSchemaValidator: UNCHECKED_SCHEMAS,
     },
   );
   client.setRequestHandler("elicitation/create", ({ params }) => onElicit(params));
