@@ -23,6 +23,7 @@ import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall } from "../observe/log-call.ts";
 import { createWatchdog } from "../process/watchdog.ts";
+import { createSchemaChecker } from "../schema/schema-checker.ts";
 import { isOwner } from "../server/credentials.ts";
 import type { Dialects } from "../server/dialect.ts";
 import type { TokenLedger } from "../server/key-allowance.ts";
@@ -100,6 +101,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     searchAbove: config.limits.hubTools,
     isEager: config.tools === "hub",
   });
+  const schemas = createSchemaChecker();
   const engine = createEngine({
     drivers: new Map([[config.driver, cursor], ["acp", agents], ...routing.drivers]),
     route: (model) => routing.route(model) ?? (isAgentModel(model) ? "acp" : config.driver),
@@ -107,6 +109,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     ledger: (entry) => logCall(log, entry),
     hub,
     maxHubSteps: config.limits.hubSteps,
+    schemas,
   });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
@@ -124,6 +127,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {
       engine.close();
+      await schemas.close();
       await agents.close();
       await hub.close();
       transports.h2.destroy();

@@ -12,6 +12,7 @@ import { meteredRun } from "./metered-run.ts";
 import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
 import { samplingNames } from "./sampling.ts";
+import type { SchemaChecker } from "./schema-checker.ts";
 import { answerInJson } from "./structured-output.ts";
 import type { ToolHub } from "./tool-hub.ts";
 import type { Principal, Turn } from "./turn.ts";
@@ -46,12 +47,14 @@ export interface EngineOptions {
   readonly hub?: ToolHub | undefined;
   /** How many times in one answer a model may ask for those. */
   readonly maxHubSteps?: number;
+  /** Checks answers against schemas of clients. Absent: turns that bring one are refused. */
+  readonly schemas?: SchemaChecker;
 }
 
 const MAX_HUB_STEPS = 50;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { drivers, route, parking: limits, ledger, hub, maxHubSteps = MAX_HUB_STEPS } = options;
+  const { drivers, route, parking: limits, ledger, hub, maxHubSteps = MAX_HUB_STEPS, schemas } = options;
   const parking = new Parking(limits, ledger);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
@@ -107,7 +110,8 @@ export function createEngine(options: EngineOptions): Engine {
     answer: (turn, context) => {
       const ask = (asked: Turn) => open(turn, context, asked);
       if (mustCall(turn)) return answerWithCall(turn, ask);
-      return turn.output.type === "text" ? open(turn, context) : answerInJson(turn, ask);
+      if (turn.output.type === "text") return open(turn, context);
+      return answerInJson(turn, ask, { schemas, signal: context.signal });
     },
     listModels: async (principal, signal) => {
       // What another driver answers for is its own to list.

@@ -1,61 +1,38 @@
-import { boundedRegExp } from "./bounded-regexp.ts";
 import { ExcursorError } from "./errors.ts";
-import type { JsonObject, OutputFormat } from "./turn.ts";
+import type { SchemaCheck, SchemaChecker, SchemaContext } from "./schema-checker.ts";
+import type { OutputFormat } from "./turn.ts";
 
-export type OutputCheck = (text: string) => CheckedOutput;
+export type OutputCheck = (text: string) => Promise<CheckedOutput>;
 
 export type CheckedOutput =
   | { readonly isValid: true; readonly json: string }
   | { readonly isValid: false; readonly problem: string };
 
-/** How to tell whether a text is what the client asked for. Throws `invalid-request` if the schema cannot be used. */
-export async function createOutputCheck(format: OutputFormat): Promise<OutputCheck> {
-  const matches = format.type === "json-schema" ? await compile(format.schema, format.field) : mustBeObject;
-  return (text) => {
+export interface CheckContext extends Omit<SchemaContext, "field"> {
+  /** Absent: answers by a schema are refused. */
+  readonly schemas: SchemaChecker | undefined;
+}
+
+/** Returns a check whether a text is what the client asked for. Throws `invalid-request` if the schema cannot be used. */
+export async function createOutputCheck(format: OutputFormat, context: CheckContext): Promise<OutputCheck> {
+  const findProblem = format.type === "json-schema" ? await openSchema(format, context) : objectProblem;
+  return async (text) => {
     const found = findJson(text);
     if (!found) return { isValid: false, problem: "it is not JSON" };
-    const problem = matches(found.value);
+    const problem = await findProblem(found.json, found.value);
     return problem === undefined ? { isValid: true, json: found.json } : { isValid: false, problem };
   };
 }
 
-/** Says what does not match, or nothing. */
-type Matcher = (value: unknown) => string | undefined;
-
-const mustBeObject: Matcher = (value) =>
+const objectProblem = (_json: string, value: unknown): string | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "it is not a JSON object";
 
-const MAX_PROBLEMS = 10;
-
-async function compile(schema: JsonObject, field: string): Promise<Matcher> {
-  const { $schema, $id, ...rest } = schema;
-  const options = {
-    strict: false,
-    allErrors: true,
-    logger: false,
-    validateFormats: false,
-    validateSchema: false,
-    code: { regExp: boundedRegExp },
-  };
-  try {
-    // Loaded when needed: most of the time it is not, and it is slow to load.
-    const { Ajv } = await import("ajv");
-    const { Ajv2020 } = await import("ajv/dist/2020.js");
-    const isOldDraft = typeof $schema === "string" && /draft-0\d/.test($schema);
-    const ajv = isOldDraft ? new Ajv(options as object) : new Ajv2020(options as object);
-    const validate = ajv.compile({ ...rest, ...(typeof $id === "string" && { $id }) });
-    return (value) => {
-      if (validate(value)) return undefined;
-      return ajv.errorsText(validate.errors?.slice(0, MAX_PROBLEMS) ?? null, { dataVar: "it", separator: "; " });
-    };
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ExcursorError("invalid-request", `${field}: this JSON schema cannot be used: ${why}`, {
-      code: "invalid_json_schema",
-      field,
-      cause,
-    });
-  }
+function openSchema(
+  { schema, field }: Extract<OutputFormat, { readonly type: "json-schema" }>,
+  { schemas, principal, signal }: CheckContext,
+): Promise<SchemaCheck> {
+  if (schemas) return schemas.open(schema, { principal, field, signal });
+  throw new ExcursorError("unsupported", `${field}: JSON schemas cannot be checked here.`, { field });
 }
 
 /** The JSON in a text: all of it, or what stands in a code fence, or between the outermost brackets. */

@@ -1,7 +1,7 @@
 import { Draft } from "./draft.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
-import { type CheckedOutput, createOutputCheck, type OutputCheck } from "./output-check.ts";
+import { type CheckContext, type CheckedOutput, createOutputCheck, type OutputCheck } from "./output-check.ts";
 import { findStop } from "./stop-sequences.ts";
 import type { Message, OutputFormat, Turn } from "./turn.ts";
 
@@ -13,8 +13,9 @@ import type { Message, OutputFormat, Turn } from "./turn.ts";
 export async function* answerInJson(
   turn: Turn,
   ask: (turn: Turn) => AsyncIterable<readonly TurnEvent[]>,
+  context: Omit<CheckContext, "principal">,
 ): AsyncGenerator<readonly TurnEvent[], void, undefined> {
-  const check = await createOutputCheck(turn.output);
+  const check = await createOutputCheck(turn.output, { ...context, principal: turn.principal });
   const { stop } = turn;
   const asked: Turn = {
     ...turn,
@@ -25,13 +26,13 @@ export async function* answerInJson(
   const draft = new Draft();
   yield* draft.shown(ask(asked));
   if (draft.isPassedOn) return;
-  const checked = judge(check, draft.text, stop);
+  const checked = await judge(check, draft.text, stop);
   if (checked.isValid) return yield draft.finish(checked.json, checked.stopSequence);
 
   const repaired = new Draft(draft.usage);
   yield* repaired.shown(ask(withCorrection(asked, draft.text, checked.problem)));
   if (repaired.isPassedOn) return;
-  const rechecked = judge(check, repaired.text, stop);
+  const rechecked = await judge(check, repaired.text, stop);
   if (rechecked.isValid) return yield repaired.finish(rechecked.json, rechecked.stopSequence);
 
   throw new ExcursorError(
@@ -47,14 +48,14 @@ type Judged = CheckedOutput & { readonly stopSequence?: string | undefined };
  * Stop sequences are sought in the JSON that was found good: a model may write more around it, such as the code fence that
  * some stop at. Only where it is not good as it is, it may be good up to one.
  */
-function judge(check: OutputCheck, text: string, stop: readonly string[]): Judged {
-  const whole = check(text);
+async function judge(check: OutputCheck, text: string, stop: readonly string[]): Promise<Judged> {
+  const whole = await check(text);
   if (whole.isValid) {
     const { before, stop: stopSequence } = findStop(whole.json, stop);
     return { ...whole, json: stopSequence === undefined ? whole.json : before, stopSequence };
   }
   const { before, stop: stopSequence } = findStop(text, stop);
-  const cut = stopSequence === undefined ? whole : check(before);
+  const cut = stopSequence === undefined ? whole : await check(before);
   return cut.isValid ? { ...cut, stopSequence } : whole;
 }
 

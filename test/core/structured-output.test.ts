@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createEngine } from "../../src/core/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import { createOutputCheck } from "../../src/core/output-check.ts";
 import type { OutputFormat, Turn } from "../../src/core/turn.ts";
+import { createSchemaChecker } from "../../src/schema/schema-checker.ts";
 import {
   aTurn,
   done,
@@ -27,11 +28,20 @@ const schema = {
 const asSchema: OutputFormat = { type: "json-schema", name: "number", schema, field: "format" };
 const asJson: OutputFormat = { type: "json" };
 
+const schemas = createSchemaChecker();
+afterAll(() => schemas.close());
+const { signal } = new AbortController();
+const createCheck = (format: OutputFormat) =>
+  createOutputCheck(format, { schemas, signal, principal: aTurn().principal });
+
 const ask = (driver: ScriptedDriver, over: Partial<Turn> = {}) =>
-  createEngine({ drivers: new Map([["d", driver]]), route: () => "d" }).answer(aTurn({ output: asSchema, ...over }), {
-    requestId: "r",
-    signal: new AbortController().signal,
-  });
+  createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas }).answer(
+    aTurn({ output: asSchema, ...over }),
+    {
+      requestId: "r",
+      signal,
+    },
+  );
 
 const answer = (...pieces: string[]): (readonly TurnEvent[])[] => [
   ...pieces.map((piece) => [text(piece)]),
@@ -134,6 +144,12 @@ describe("an answer in JSON", () => {
   });
 });
 
+it("without a checker of schemas, a turn that brings one is refused", async () => {
+  const engine = createEngine({ drivers: new Map([["d", scriptedDriver(answer("{}"))]]), route: () => "d" });
+  const answered = gather(engine.answer(aTurn({ output: asSchema }), { requestId: "r", signal }));
+  await expect(answered).rejects.toMatchObject({ kind: "unsupported", field: "format" });
+});
+
 describe("what counts as the JSON in a text", () => {
   it.each([
     ["bare", ' {"a":1} \n', '{"a":1}'],
@@ -142,11 +158,11 @@ describe("what counts as the JSON in a text", () => {
     ["fenced, with a fence inside", '```json\n{"a":"```"}\n```', '{"a":"```"}'],
     ["in words", 'Sure: {"a":[1]} as asked', '{"a":[1]}'],
   ])("%s", async (_, said, json) => {
-    expect((await createOutputCheck(asJson))(said)).toEqual({ isValid: true, json });
+    expect(await (await createCheck(asJson))(said)).toEqual({ isValid: true, json });
   });
 
   it.each(["", "no", "{", "[1]", "3", '{"a":1', "```json"])("not %j", async (said) => {
-    expect((await createOutputCheck(asJson))(said).isValid).toBe(false);
+    expect((await (await createCheck(asJson))(said)).isValid).toBe(false);
   });
 
   it.each([
@@ -166,20 +182,20 @@ describe("what counts as the JSON in a text", () => {
       '{"a":1}',
     ],
   ])("a schema %s", async (_, given, good, bad) => {
-    const check = await createOutputCheck({ type: "json-schema", name: "x", schema: given, field: "format" });
-    expect(check(good).isValid).toBe(true);
-    expect(check(bad).isValid).toBe(false);
+    const check = await createCheck({ type: "json-schema", name: "x", schema: given, field: "format" });
+    expect((await check(good)).isValid).toBe(true);
+    expect((await check(bad)).isValid).toBe(false);
   });
 
   it("is any JSON object, however it is wrapped", async () => {
-    const check = await createOutputCheck(asJson);
-    fc.assert(
-      fc.property(
+    const check = await createCheck(asJson);
+    await fc.assert(
+      fc.asyncProperty(
         fc.dictionary(fc.string(), fc.jsonValue()),
         fc.constantFrom(["", ""], ["```json\n", "\n```"]),
-        (value, [before, after]) => {
+        async (value, [before, after]) => {
           const json = JSON.stringify(value);
-          expect(check(`${before}${json}${after}`)).toEqual({ isValid: true, json });
+          expect(await check(`${before}${json}${after}`)).toEqual({ isValid: true, json });
         },
       ),
     );

@@ -1,0 +1,40 @@
+import type { JsonObject, Principal } from "./turn.ts";
+
+/**
+ * Checks answers of models against JSON schemas of clients.
+ *
+ * A client's schema is hostile input: it can ask for exponential work while it is compiled, and again while an answer is
+ * checked. An implementation therefore keeps these promises:
+ *
+ * - It never blocks the caller's thread for longer than one bounded walk over the schema.
+ * - Every call settles, by a deadline of the implementation's own.
+ * - A costly schema delays other principals at most by that deadline, and never makes their checks fail.
+ * - It compiles only keywords that it knows. Annotations (`title`, `format`, `x-…`) do not affect the result; a keyword that
+ *   would affect it and is not supported (`$async`, `$dynamicRef`, a `$ref` to elsewhere) makes the schema refused.
+ */
+export interface SchemaChecker {
+  /**
+   * Returns a check for answers, once the schema is known to be usable.
+   *
+   * Rejects with
+   * - `invalid-request`, code `invalid_json_schema`, for a schema that is invalid, unsupported or too costly,
+   * - `rate-limited` or `busy` if too many checks wait already, of this principal or of all,
+   * - `canceled` if the signal aborts.
+   */
+  open(schema: JsonObject, context: SchemaContext): Promise<SchemaCheck>;
+}
+
+export interface SchemaContext {
+  /** Who brought the schema. Waiting checks of one principal never displace those of another. */
+  readonly principal: Principal;
+  /** Where the schema is in the client's request: errors name it. */
+  readonly field: string;
+  /** Aborted when nobody waits for the result any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Says what in a JSON text does not match the schema, as one short line for the model, or undefined if it matches. The text
+ * must be valid JSON. Rejects as {@link SchemaChecker.open} does: a check that exceeds the deadline is the schema's fault.
+ */
+export type SchemaCheck = (json: string) => Promise<string | undefined>;

@@ -1,0 +1,50 @@
+import type { WorkerReply } from "./worker-messages.ts";
+
+const MAX_VERDICTS = 2000;
+/** The machine may have been busy: what took too long may be tried again later. */
+const TOO_COSTLY_MS = 300_000;
+
+interface Verdict {
+  readonly reply: WorkerReply;
+  /** By the monotonic clock. */
+  readonly until: number;
+}
+
+/** What is known of schemas, by digest: the last {@link MAX_VERDICTS} that were asked for. */
+export class Verdicts {
+  /** The least recently used first. */
+  readonly #verdicts = new Map<string, Verdict>();
+
+  /** What holds for everybody, or for this principal alone. */
+  get(digest: string, principalId: string): WorkerReply | undefined {
+    return this.#look(`${digest} ${principalId}`) ?? this.#look(digest);
+  }
+
+  set(digest: string, reply: WorkerReply): void {
+    this.#keep(digest, { reply, until: Number.POSITIVE_INFINITY });
+  }
+
+  /** `principalId`: for this principal alone. */
+  setForAWhile(digest: string, why: string, principalId?: string): void {
+    const key = principalId === undefined ? digest : `${digest} ${principalId}`;
+    this.#keep(key, { reply: { type: "unusable", why }, until: performance.now() + TOO_COSTLY_MS });
+  }
+
+  #look(key: string): WorkerReply | undefined {
+    const verdict = this.#verdicts.get(key);
+    if (!verdict) return undefined;
+    this.#verdicts.delete(key);
+    if (verdict.until < performance.now()) return undefined;
+    this.#verdicts.set(key, verdict);
+    return verdict.reply;
+  }
+
+  #keep(key: string, verdict: Verdict): void {
+    this.#verdicts.delete(key);
+    this.#verdicts.set(key, verdict);
+    for (const oldest of this.#verdicts.keys()) {
+      if (this.#verdicts.size <= MAX_VERDICTS) break;
+      this.#verdicts.delete(oldest);
+    }
+  }
+}

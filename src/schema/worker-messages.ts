@@ -1,0 +1,14 @@
+import type { ReducedSchema } from "./reduce-schema.ts";
+
+/** What the worker is asked: to compile a schema, and to check an answer if there is one. */
+export interface WorkerRequest extends ReducedSchema {
+  /** JSON text. */
+  readonly answer?: string;
+}
+
+export type WorkerReply =
+  | { readonly type: "ready" }
+  /** The schema compiles, and the answer matches if there is one. */
+  | { readonly type: "good" }
+  | { readonly type: "mismatch"; readonly problem: string }
+  | { readonly type: "unusable"; readonly why: string };

@@ -1,0 +1,199 @@
+import { Worker } from "node:worker_threads";
+import { CANCELED, ExcursorError } from "../core/errors.ts";
+import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
+
+export interface WorkerLimits {
+  /** How long one job may run. */
+  readonly jobMs: number;
+  /** How long a worker may take to start. */
+  readonly startMs: number;
+  /** Jobs that wait, of one principal and of all. */
+  readonly waitingPerPrincipal: number;
+  readonly waiting: number;
+  /** Heap of the worker. */
+  readonly heapMb: number;
+}
+
+export const WORKER_LIMITS: WorkerLimits = {
+  jobMs: 3000,
+  startMs: 30_000,
+  waitingPerPrincipal: 32,
+  waiting: 512,
+  heapMb: 128,
+};
+
+export interface Job {
+  readonly request: WorkerRequest;
+  readonly principalId: string;
+  readonly signal: AbortSignal;
+  /** Asked when its turn comes: an answer makes the job unnecessary. */
+  readonly known: () => WorkerReply | undefined;
+}
+
+/** `too-costly`: the job exceeded its time or memory, and its worker was terminated. */
+export type Outcome = WorkerReply | { readonly type: "too-costly" };
+
+interface Waiting extends Job {
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: ExcursorError) => void;
+}
+
+/**
+ * A worker thread and the jobs that wait for it. The worker gets one job at a time, so terminating it costs no other job;
+ * the next job starts a new one. Principals take turns, each with its oldest job first.
+ */
+export class WorkerQueue {
+  readonly #limits: WorkerLimits;
+  /** By principal; the one whose turn it is comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #size = 0;
+  #worker: Promise<Worker> | undefined;
+  #isBusy = false;
+  #isClosed = false;
+  #lastServed: string | undefined;
+
+  constructor(limits: WorkerLimits = WORKER_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Rejects with `busy` or `rate-limited` if the queue is full, and with `canceled` if the signal aborts. */
+  run(job: Job): Promise<Outcome> {
+    const { principalId, signal } = job;
+    const own = this.#waiting.get(principalId) ?? [];
+    if (this.#isClosed || signal.aborted) return Promise.reject(CANCELED);
+    if (own.length >= this.#limits.waitingPerPrincipal) return Promise.reject(tooManyOf("this key", "rate-limited"));
+    if (this.#size >= this.#limits.waiting) return Promise.reject(tooManyOf("all keys", "busy"));
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    const waiting: Waiting = { ...job, resolve, reject };
+    const onAbort = () => {
+      this.#remove(waiting);
+      reject(CANCELED);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    own.push(waiting);
+    this.#size++;
+    this.#waiting.set(principalId, own);
+    void this.#work();
+    return promise.finally(() => signal.removeEventListener("abort", onAbort));
+  }
+
+  /** Ends the worker. Jobs that wait or run are rejected as cancelled. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (let job = this.#next(); job; job = this.#next()) job.reject(CANCELED);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.then((started) => started.terminate()).catch(() => {});
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    for (let job = this.#next(); job; job = this.#next()) {
+      try {
+        job.resolve(job.known() ?? (await this.#do(job.request)));
+      } catch (error) {
+        job.reject(ExcursorError.from(error));
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  async #do(request: WorkerRequest): Promise<Outcome> {
+    this.#worker ??= this.#start();
+    const starting = this.#worker;
+    try {
+      const worker = await starting;
+      if (this.#isClosed) throw CANCELED;
+      const { promise, resolve } = Promise.withResolvers<Outcome>();
+      // It has used up its memory, or was closed.
+      const onExit = () => resolve({ type: "too-costly" });
+      const outcome = await within(this.#limits.jobMs, promise, () => {
+        worker.once("message", resolve).once("exit", onExit).postMessage(request);
+      });
+      worker.off("message", resolve).off("exit", onExit);
+      if (outcome && outcome.type !== "too-costly") return outcome;
+      void worker.terminate();
+      if (this.#isClosed) throw CANCELED;
+      this.#drop(starting);
+      return { type: "too-costly" };
+    } catch (error) {
+      this.#drop(starting);
+      throw error;
+    }
+  }
+
+  #start(): Promise<Worker> {
+    const starting = startWorker(this.#limits);
+    starting.then((worker) => worker.once("exit", () => this.#drop(starting))).catch(() => {});
+    return starting;
+  }
+
+  #drop(worker: Promise<Worker>): void {
+    if (this.#worker === worker) this.#worker = undefined;
+  }
+
+  #next(): Waiting | undefined {
+    const [first, second] = this.#waiting.keys();
+    // The one that was served last may have come back before the others.
+    const principalId = first === this.#lastServed ? (second ?? first) : first;
+    const jobs = this.#waiting.get(principalId ?? "");
+    const job = jobs?.shift();
+    if (!jobs || !job) return undefined;
+    const { principalId: id } = job;
+    this.#lastServed = id;
+    this.#waiting.delete(id);
+    if (jobs.length > 0) this.#waiting.set(id, jobs);
+    this.#size--;
+    return job;
+  }
+
+  #remove(job: Waiting): void {
+    const jobs = this.#waiting.get(job.principalId);
+    const index = jobs?.indexOf(job) ?? -1;
+    if (!jobs || index === -1) return;
+    jobs.splice(index, 1);
+    this.#size--;
+    if (jobs.length === 0) this.#waiting.delete(job.principalId);
+  }
+}
+
+async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
+  // The same file has another ending in the build.
+  const file = new URL(`./schema-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+  const worker = new Worker(file, {
+    env: {},
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: heapMb / 8 },
+  });
+  worker.unref();
+  let failure: unknown;
+  worker.on("error", (error) => {
+    failure = error;
+  });
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const isReady = await within(startMs, promise, () => {
+    worker.once("message", () => resolve(true));
+    worker.once("exit", () => resolve(false));
+  });
+  worker.removeAllListeners("exit").removeAllListeners("message");
+  if (isReady) return worker;
+  void worker.terminate();
+  throw new ExcursorError("internal", "The worker that checks JSON schemas did not start.", { cause: failure });
+}
+
+/** What the promise gives, or undefined if that takes longer. `begin` is called once the time runs. */
+async function within<T>(ms: number, promise: Promise<T>, begin: () => void): Promise<T | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  // After the timer comes one look at what has arrived: this thread may have been the one that was late.
+  const timer = setTimeout(() => setImmediate(() => resolve(undefined)), ms).unref();
+  begin();
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooManyOf = (whose: string, kind: "busy" | "rate-limited"): ExcursorError =>
+  new ExcursorError(kind, `Too many JSON schemas of ${whose} wait to be checked.`, { code: "too_many_schemas" });
