@@ -169,11 +169,12 @@ class Reduction {
     const { path, keyword } = member;
     const { holds } = keyword;
     if (!isObject(value)) throw new UnusableSchema(path, "expected an object");
-    // Without a prototype, `__proto__` is a name like any other.
-    const map = Object.create(null) as Fields;
+    const map: Fields = {};
     reduced[member.name] = map;
     for (const [name, entry] of Object.entries(value)) {
       const at = `${path}/${name}`;
+      // Ajv passes over it without a word.
+      if (name === "__proto__") throw new UnusableSchema(at, "a member of this name is not supported");
       if (holds === "schemas-by-pattern") this.#pattern(name, path);
       else this.#budget.addText(name);
       const isNames = holds === "names-by-name" || (holds === "schemas-or-names-by-name" && Array.isArray(entry));
