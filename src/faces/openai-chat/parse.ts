@@ -1,4 +1,4 @@
-import type { OutputFormat, Turn } from "../../core/turn.ts";
+import type { JsonObject, OutputFormat, Turn } from "../../core/turn.ts";
 import type { ParseContext } from "../face.ts";
 import { invalid } from "../invalid.ts";
 import { checkCount, type RequestLimits } from "../request-limits.ts";
@@ -63,14 +63,26 @@ function readFormat(format: ChatRequest["response_format"]): OutputFormat {
     case "text":
       return { type: "text" };
     case "json_object":
-      return { type: "json" };
+      return format.schema ? unwrapped(format.schema) : { type: "json" };
     case "json_schema": {
-      const { name, schema } = format.json_schema;
-      return schema
-        ? { type: "json-schema", name, schema, field: "response_format.json_schema.schema" }
-        : { type: "json" };
+      const { json_schema: wrapped } = format;
+      if (wrapped?.schema) {
+        const { name, schema } = wrapped;
+        return { type: "json-schema", name, schema, field: "response_format.json_schema.schema" };
+      }
+      if (format.schema) return unwrapped(format.schema, wrapped?.name ?? format.name);
+      if (!wrapped) throw invalid("response_format.json_schema", "expected an object, got nothing");
+      return { type: "json" };
     }
     default:
       return format satisfies never;
   }
 }
+
+/** A schema that stands beside `type`. */
+const unwrapped = (schema: JsonObject, name?: string | null): OutputFormat => ({
+  type: "json-schema",
+  name: name ?? "answer",
+  schema,
+  field: "response_format.schema",
+});

@@ -82,10 +82,13 @@ const toolChoice = z.union([
 
 const responseFormat = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text") }),
-  z.object({ type: z.literal("json_object") }),
+  z.object({ type: z.literal("json_object"), schema: jsonObject.nullish() }),
   z.object({
     type: z.literal("json_schema"),
-    json_schema: z.object({ name: z.string().min(1), schema: jsonObject.nullish() }),
+    json_schema: z.object({ name: z.string().min(1), schema: jsonObject.nullish() }).nullish(),
+    // Some clients leave the wrapper out.
+    name: z.string().min(1).nullish(),
+    schema: jsonObject.nullish(),
   }),
 ]);
 

@@ -329,6 +329,22 @@ describe("the other fields", () => {
       { output: { type: "json-schema", name: "x", schema: { a: 1 }, field: "response_format.json_schema.schema" } },
     ],
     [{ response_format: { type: "json_schema", json_schema: { name: "x" } } }, { output: { type: "json" } }],
+    [
+      { response_format: { type: "json_schema", schema: { a: 1 } } },
+      { output: { type: "json-schema", name: "answer", schema: { a: 1 }, field: "response_format.schema" } },
+    ],
+    [
+      { response_format: { type: "json_schema", name: "x", schema: { a: 1 }, strict: true } },
+      { output: { type: "json-schema", name: "x", schema: { a: 1 }, field: "response_format.schema" } },
+    ],
+    [
+      { response_format: { type: "json_object", schema: { a: 1 } } },
+      { output: { type: "json-schema", name: "answer", schema: { a: 1 }, field: "response_format.schema" } },
+    ],
+    [
+      { response_format: { type: "json_schema", json_schema: { name: "x", schema: { a: 1 } }, schema: { b: 1 } } },
+      { output: { type: "json-schema", name: "x", schema: { a: 1 }, field: "response_format.json_schema.schema" } },
+    ],
   ])("%j", async (over, expected) => {
     expect((await parse(over)).turn).toMatchObject(expected);
   });
@@ -474,6 +490,11 @@ describe("what is wrong is named", () => {
       aRequest({ response_format: { type: "json_schema", json_schema: { name: "x", schema: [] } } }),
       "response_format.json_schema.schema",
       "response_format.json_schema.schema: expected an object.",
+    ],
+    [
+      aRequest({ response_format: { type: "json_object", schema: [] } }),
+      "response_format.schema",
+      "response_format.schema: expected an object.",
     ],
   ])("%j", async (body, field, message) => {
     expect(await refusal(body)).toMatchObject({ kind: "invalid-request", field, message });
