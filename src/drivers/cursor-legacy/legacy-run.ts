@@ -148,7 +148,7 @@ export class LegacyRun implements Run {
     clearTimeout(this.#quiet);
     if (this.#open.size > 0) this.#onLost?.();
     if (error) this.#queue.fail(explain(error));
-    else this.#end("stop");
+    else this.#end(this.#open.size > 0 ? "tool-calls" : "stop");
   }
 }
 

@@ -1,3 +1,4 @@
+import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AccessTokens } from "../../../src/core/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
@@ -6,9 +7,12 @@ import { Secret } from "../../../src/core/secret.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { createLegacyDriver } from "../../../src/drivers/cursor-legacy/driver.ts";
 import type { PreparedTurn } from "../../../src/drivers/cursor-legacy/protocol.ts";
+import { StreamUnifiedChatResponseWithToolsSchema } from "../../../src/gen/aiserver/v1/unified_chat_pb.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
+import { encodeFrame, FLAG_END } from "../../../src/wire/envelope.ts";
 import { createSessionPool } from "../../../src/wire/session-pool.ts";
+import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 import { assistant, aTurn, open, read, user } from "../cursor/support/driver-stage.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -123,4 +127,39 @@ it("the unified one streams thinking and carries tools on the same stream", asyn
     [],
   );
   expect((await read(run)).text).toBe("r1 r2 stream");
+});
+
+it("a stream that ends right after its tool calls has called, and is gone on with from the transcript", async () => {
+  const message = toBinary(
+    StreamUnifiedChatResponseWithToolsSchema,
+    create(StreamUnifiedChatResponseWithToolsSchema, {
+      response: {
+        case: "clientSideToolV2Call",
+        value: { toolCallId: "c", name: "look", rawArgs: "{}", isLastMessage: true },
+      },
+    }),
+  );
+  const transport = madeUpTransport((_request, peer) => {
+    setImmediate(() => {
+      peer.head({ status: 200, headers: { "content-type": "application/connect+proto" } });
+      peer.data(Buffer.concat([encodeFrame(message), encodeFrame(Buffer.from("{}"), FLAG_END)]));
+      peer.end();
+    });
+    return undefined;
+  });
+  const driver = createLegacyDriver({
+    origin: "http://127.0.0.1:9",
+    transport,
+    method: "unified",
+    access: createGivenAccess(new Secret("tester")),
+    listModels: async () => [],
+    prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false }),
+  });
+  let losses = 0;
+  const run = driver.open(aTurn([user("hi")], { tools: [look] }), { requestId: "r", onLost: () => losses++ });
+  const { events, error } = await read(run);
+  expect(error).toBeUndefined();
+  expect(events.at(-1)).toEqual({ type: "done", reason: "tool-calls" });
+  expect(losses).toBe(1);
+  expect(run.answer([{ role: "tool", callId: "c", content: [], isError: false }], [])).toBe(false);
 });
