@@ -25,6 +25,8 @@ export class Shown {
   begin(history: readonly Message[]): void {
     this.#history = history;
     this.#answer.length = 0;
+    // Text after the last call is part of the answer before, which is in the history now.
+    this.#text.take();
   }
 
   mark(): void {
