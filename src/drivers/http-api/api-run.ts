@@ -73,6 +73,8 @@ export class ApiRun implements Run {
   /** Which question is being answered: the end of an earlier one's stream may come late. */
   #asked = 0;
   #phase: "running" | "waiting" | "over" = "running";
+  /** What the upstream has refused of this turn, and was asked without: it would refuse the same of the next question. */
+  readonly #refusals: ExcursorError[] = [];
   #hasShown = false;
   #hasRetried = false;
   #isFull = false;
@@ -104,7 +106,9 @@ export class ApiRun implements Run {
     if (this.#phase !== "waiting" || id === undefined || !said) return false;
     this.#answers.set(id, said);
     this.#takeNews(results, history);
-    const messages = history.map((message) =>
+    // Before this run's own answers are put in: those are not what was refused.
+    const turn = this.#simplified({ ...this.#parts.turn, messages: history });
+    const messages = turn.messages.map((message) =>
       message.role === "tool"
         ? (this.#results.get(message.callId) ?? message)
         : (this.#answers.get(firstCallId(message) ?? "") ?? message),
@@ -112,8 +116,13 @@ export class ApiRun implements Run {
     this.#said = new SaidParts();
     this.#phase = "running";
     this.#queue.reopen();
-    void this.#ask({ ...this.#parts.turn, messages });
+    void this.#ask({ ...turn, messages });
     return true;
+  }
+
+  #simplified(turn: Turn): Turn {
+    const { protocol } = this.#parts;
+    return this.#refusals.reduce((simpler, refusal) => protocol.simplify?.(simpler, refusal) ?? simpler, turn);
   }
 
   cancel(): void {
@@ -177,8 +186,10 @@ export class ApiRun implements Run {
   /** What the upstream has refused did nothing, and what never reached it neither: once each, there is another way. */
   #onBroken(turn: Turn, error: ExcursorError, isEarly: boolean): void {
     const simpler = this.#hasShown ? undefined : this.#parts.protocol.simplify?.(turn, error);
-    if (simpler) void this.#ask(simpler);
-    else if (isEarly && error.retryable && !this.#hasRetried && this.#parts.retries.spend()) {
+    if (simpler) {
+      this.#refusals.push(error);
+      void this.#ask(simpler);
+    } else if (isEarly && error.retryable && !this.#hasRetried && this.#parts.retries.spend()) {
       this.#hasRetried = true;
       this.#timer = setTimeout(() => void this.#ask(turn), 250 + Math.random() * 1750);
     } else this.#fail(error);

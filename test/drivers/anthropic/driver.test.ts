@@ -428,6 +428,34 @@ describe("the anthropic driver", () => {
     expect(calls[1]?.body.messages[1].content).toEqual([{ type: "text", text: "yes" }]);
   });
 
+  it("drops them after tools, too, but not what this answer has thought itself", async () => {
+    const { driver, calls } = await setUp(thinkAndLook, { blocks: [{ type: "text", text: "ok" }] });
+    const before: Message[] = [
+      { role: "user", content: [{ type: "text", text: "hi" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", text: "elsewhere", signature: "of somebody else" },
+          { type: "text", text: "yes" },
+        ],
+      },
+      { role: "user", content: [{ type: "text", text: "and?" }] },
+    ];
+    const run = openRun(driver, { model: ADAPTIVE, tools: [LOOK], messages: before });
+    await gather(run);
+    const ids = ["s__call_0", "s__call_1"];
+    const history: Message[] = [
+      ...before,
+      { role: "assistant", content: ids.map((id) => ({ type: "tool-call", id, name: "look", args: {} })) },
+      ...ids.map((callId): Message => ({ role: "tool", callId, content: [], isError: false })),
+    ];
+    expect(run.answer([], history)).toBe(true);
+    expect(textIn(await gather(run))).toBe("ok");
+    expect(calls).toHaveLength(3);
+    expect(calls[2]?.body.messages[1].content).toEqual([{ type: "text", text: "yes" }]);
+    expect(calls[2]?.body.messages[3].content[0]).toMatchObject({ type: "thinking" });
+  });
+
   it("lists its models", async () => {
     const { driver } = await setUp();
     const models = await driver.listModels({ id: "p", token: undefined }, new AbortController().signal);

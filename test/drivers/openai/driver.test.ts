@@ -273,6 +273,24 @@ describe("the openai driver", () => {
     ]);
   });
 
+  it("is not told again, after tools, what it has refused to be told", async () => {
+    const { driver, calls } = await setUp(
+      (_, response) => replyJson(response, 400, errorBody("unsupported_value", "'temperature' is not supported.")),
+      [call(0, "a", "look", "{}")],
+      [{ content: "ok" }],
+    );
+    const run = openRun(driver, { tools: [LOOK], sampling: { temperature: 0 } });
+    await gather(run);
+    const history: Message[] = [
+      { role: "user", content: [{ type: "text", text: "hi" }] },
+      { role: "assistant", content: [{ type: "tool-call", id: "s__call_0", name: "look", args: {} }] },
+      { role: "tool", callId: "s__call_0", content: [{ type: "text", text: "seen" }], isError: false },
+    ];
+    expect(run.answer([], history)).toBe(true);
+    expect(textIn(await gather(run))).toBe("ok");
+    expect(calls.map(({ body }) => body.temperature)).toEqual([0, undefined, undefined]);
+  });
+
   it("goes on after tools with what was thought between tags", async () => {
     const { driver, calls } = await setUp(
       [{ content: "<think>why</think>\nLet me" }, call(0, "a", "look", "{}")],
