@@ -7,3 +7,9 @@ export function isBaseUrl(value: string): boolean {
   if (username + password + search + hash !== "") return false;
   return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
 }
+
+/** One spelling for each address, so that they can be compared: without a slash at the end, a default port or capitals. */
+export function normalizeBaseUrl(value: string): string {
+  const { origin, pathname } = new URL(value);
+  return origin + pathname.replace(/\/+$/, "");
+}

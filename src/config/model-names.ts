@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
+import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
 import { namePairs, type Setting } from "./setting.ts";
 
 /** Who can answer for a model. */
@@ -32,6 +32,7 @@ const route = z
       baseURL: z
         .string()
         .refine(isBaseUrl, { error: `expected ${BASE_URL_EXPECTED}` })
+        .transform(normalizeBaseUrl)
         .optional(),
       keyVariable: z.string().min(1).optional(),
       model: z.string().min(1).max(256).optional(),

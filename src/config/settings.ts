@@ -1,5 +1,5 @@
 import { THINKING_STYLES } from "../core/thoughts.ts";
-import { BASE_URL_EXPECTED, isBaseUrl } from "./base-url.ts";
+import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { modelNames } from "./model-names.ts";
 import {
@@ -27,7 +27,7 @@ const apiKey = (help: string) => secret(help, "a key without spaces", /^[\x21-\x
 
 const baseUrl = (help: string, fallback: string): Setting<string> => {
   const { schema, combine: _, ...setting } = optionalText(help, BASE_URL_EXPECTED, isBaseUrl);
-  return { ...setting, schema: schema.default(fallback), fallback };
+  return { ...setting, schema: schema.default(fallback).transform(normalizeBaseUrl), fallback };
 };
 
 /**

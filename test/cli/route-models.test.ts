@@ -236,3 +236,32 @@ describe("settings that cannot work are named at the start", () => {
     expect(problemWith({}, { EXCURSOR_MODELS: "claude-*=anthropic" }).hint).toContain("EXCURSOR_ANTHROPIC_KEY");
   });
 });
+
+describe("a base URL with a slash at its end", () => {
+  it.each(["anthropic", "openai"] as const)("of %s gets the key of that address", async (driver) => {
+    const server = driver === "anthropic" ? await startAnthropicServer() : await startOpenAiServer();
+    const baseURL = driver === "anthropic" ? server.url : `${server.url}/v1`;
+    for (const [own, given] of [
+      [`${baseURL}/`, baseURL],
+      [baseURL, `${baseURL}/`],
+    ] as const) {
+      const { drivers } = route({
+        [driver]: { key: "k", baseURL: own },
+        models: { mine: { driver, baseURL: given, model: "m" } },
+      });
+      const turn = aTurn({ model: { id: "mine", effort: undefined } });
+      for (const upstream of drivers.values()) await gather(upstream.open(turn, { requestId: "r" })).catch(() => {});
+    }
+    expect(server.calls.map(({ headers }) => headers["x-api-key"] ?? headers.authorization)).toEqual(
+      driver === "anthropic" ? ["k", "k"] : ["Bearer k", "Bearer k"],
+    );
+  });
+
+  it.each([
+    ["anthropic", "https://api.anthropic.com/"],
+    ["openai", "https://api.openai.com/v1/"],
+  ])("of %s itself needs a key, too", (driver, baseURL) => {
+    const problem = problemWith({ [driver]: { baseURL }, models: { "x-*": driver } });
+    expect(problem.message).toContain(`there is no key for ${driver}`);
+  });
+});
