@@ -157,7 +157,10 @@ async function openBridge(
 }
 
 const hasOtherUpstreams = ({ models }: Config): boolean =>
-  Object.values(models).some((value) => value === "anthropic" || value === "openai" || typeof value === "object");
+  Object.values(models).some((value) => {
+    const upstream = typeof value === "object" ? value.driver : value;
+    return upstream === "anthropic" || upstream === "openai";
+  });
 
 /** Whether the gateway has an account of its own. Where that was said, or nobody could be answered without, it must. */
 async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<boolean> {

@@ -191,6 +191,19 @@ describe("excursor serve", () => {
     await sim.close();
   });
 
+  it.each([
+    ["Cursor itself under another name", { driver: "cursor" }, 77],
+    ["another upstream", { driver: "openai", baseURL: "http://127.0.0.1:9/v1" }, 0],
+  ])("without an account and without tokens, a model of %s: exit code %s", async (_, mine, expected) => {
+    writeFileSync(join(home, "config.json"), JSON.stringify({ allowTokens: false, models: { mine } }), { mode: 0o600 });
+    const { child, firstLine, exited } = run(["serve", "--port", "0", "--key", KEY]);
+    if (expected === 0) {
+      await firstLine();
+      child.kill("SIGTERM");
+    }
+    expect((await exited).code).toBe(expected);
+  });
+
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, string]>([
     [
       "no account, and no tokens with requests",
