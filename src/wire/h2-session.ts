@@ -150,7 +150,10 @@ export class H2Session {
   }
 
   #closeIfAbandoned(): void {
-    if (this.#abandoned > 0 && this.#abandoned === this.#streams) this.destroy();
+    if (this.#abandoned === 0 || this.#abandoned < this.#streams) return;
+    // Not the session: Node would reset each of its streams first.
+    this.#socket.destroy();
+    this.#closed();
   }
 
   /** Whether the peer has proved that it did not and will not look at this stream, which is closed. */
