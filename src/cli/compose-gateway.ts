@@ -29,6 +29,7 @@ import type { Dialects } from "../server/dialect.ts";
 import type { TokenLedger } from "../server/key-allowance.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
+import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore, type KeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
@@ -108,6 +109,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
     hub,
+    hubAnswers: createHubAnswerStore(state),
     maxHubSteps: config.limits.hubSteps,
     schemas,
   });

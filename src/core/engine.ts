@@ -4,6 +4,8 @@ import type { AskContext, Driver, ModelInfo, SlashCommand } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
 import { answerWithCall, mustCall } from "./forced-call.ts";
+import type { HubAnswers } from "./hub-answers.ts";
+import { HubMemory } from "./hub-memory.ts";
 import { hubRun } from "./hub-run.ts";
 import { ignoredNotice } from "./ignored.ts";
 import { hasOutputLimits, OutputLimit } from "./limit-output.ts";
@@ -45,6 +47,8 @@ export interface EngineOptions {
   readonly ledger?: CallLedger;
   /** Tools that we run ourselves, for turns that want them. */
   readonly hub?: ToolHub | undefined;
+  /** Where their calls and results are kept; without it they are forgotten with the run. */
+  readonly hubAnswers?: HubAnswers;
   /** How many times in one answer a model may ask for those. */
   readonly maxHubSteps?: number;
   /** Checks answers against schemas of clients. Absent: turns that bring one are refused. */
@@ -56,6 +60,7 @@ const MAX_HUB_STEPS = 50;
 export function createEngine(options: EngineOptions): Engine {
   const { drivers, route, parking: limits, ledger, hub, maxHubSteps = MAX_HUB_STEPS, schemas } = options;
   const parking = new Parking(limits, ledger);
+  const memory = new HubMemory(options.hubAnswers);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
     if (driver) return driver;
@@ -78,7 +83,7 @@ export function createEngine(options: EngineOptions): Engine {
     new AnswerStream({
       resume: () => resume(turn, context),
       start: () =>
-        new LiveRun((own) => {
+        new LiveRun((own, nameOf) => {
           const driver = driverFor(asked.model.id);
           const { requestId, tools, hops, onSpent } = context;
           const inside = { requestId, tools, hops, ...own };
@@ -91,6 +96,8 @@ export function createEngine(options: EngineOptions): Engine {
           const run = isHubs
             ? hubRun({
                 hub,
+                memory,
+                nameOf,
                 turn: asked,
                 context: inside,
                 open: openRun,

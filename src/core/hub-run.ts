@@ -1,175 +1,274 @@
 import type { Run, RunContext } from "./driver.ts";
+import { ExcursorError } from "./errors.ts";
 import type { TurnEvent, Usage } from "./events.ts";
+import type { HubAnswer, HubMemory, MakeCall } from "./hub-memory.ts";
+import { HubNotices } from "./hub-notices.ts";
 import { HubTranscript } from "./hub-transcript.ts";
 import { LoopGuard } from "./loop-guard.ts";
-import { roundBreak } from "./round-break.ts";
+import { RoundText } from "./round-text.ts";
 import type { HubProgress, HubResult, Toolbox, ToolHub } from "./tool-hub.ts";
-import type { Message, ToolMessage, Turn } from "./turn.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolMessage, Turn } from "./turn.ts";
 import { addUsage } from "./usage-estimate.ts";
 
 export interface HubRunParts {
   readonly hub: ToolHub;
+  /** Shared by all runs. */
+  readonly memory: HubMemory;
   readonly turn: Turn;
   readonly context: RunContext;
   readonly open: (turn: Turn, context: RunContext) => Run;
-  /** How many times in one answer the model may ask for tools of ours. */
+  /** The name that a call has for the client. */
+  readonly nameOf: (id: string) => string;
+  /** How many times in one answer the model may ask for tools of the hub. */
   readonly maxSteps: number;
 }
 
-type ToolCall = Extract<TurnEvent, { readonly type: "tool-call" }>;
 type Batch = readonly TurnEvent[];
 
 /**
- * A run that is offered the tools of the hub beside the client's own. Calls of the hub's are answered here, on the
- * waiting run, and it is read on until the model has its final word; calls of the client's go out to the client. In a
- * batch of both, ours are made while the client has its own.
+ * A run that is offered the tools of the hub beside the client's own. Calls of the hub's are made here, on the waiting run, and
+ * it is read on until the model has its final word; calls of the client's go out to the client. In a batch of both, the
+ * hub's are made while the client has its own.
  *
- * Where the upstream cannot go on with results, another run is told the whole conversation: what we did is in no
- * transcript of the client's.
+ * Each call of the hub's is made once for a request: a repeated request gets the rounds that are kept of its answer, joins
+ * those that are under way, and goes on behind them. Where the upstream cannot go on with results, another run is told
+ * the whole conversation, the hub's part included.
  */
-export function hubRun({ hub, turn, context, open, maxSteps }: HubRunParts): Run {
+export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps }: HubRunParts): Run {
   const life = new AbortController();
   const { signal } = life;
   const guard = new LoopGuard(maxSteps);
-  const notices = new Notices();
+  const notices = new HubNotices();
+  const words = new RoundText();
   let offered = turn;
   let toolbox: Toolbox | undefined;
-  /** What we answer; a tool of the client's of the same name is the client's. */
+  /** What the hub answers; a tool of the client's of the same name is the client's. */
   let names: ReadonlySet<string> = new Set();
-  let transcript = new HubTranscript(turn.messages, () => false);
+  const isOurs = (name: string) => names.has(name);
+  let transcript = new HubTranscript({ messages: turn.messages, isOurs });
   let run: Run | undefined;
-  /** The hub's calls of the batch that the client has its part of. */
+  let answer: HubAnswer = memory.answerTo(turn);
+  let isWriting = false;
+  const holds = new Set([answer.hold()]);
+  /** Lets go of all answers but the last so many. */
+  const release = (keep = 0): void => {
+    for (const hold of [...holds].slice(0, holds.size - keep)) {
+      holds.delete(hold);
+      hold();
+    }
+  };
+  /** Results of the hub's calls in the batch that the client has its part of. */
   let ours: Promise<readonly ToolMessage[]> = Promise.resolve([]);
   let given: { readonly results: readonly ToolMessage[]; readonly history: readonly Message[] } | undefined;
   let spent: Usage | undefined;
-  /** The last text of this answer that the client was shown, and whether a round of ours came after it. */
-  let lastText = "";
-  let isNewRound = false;
 
-  const start = (messages: readonly Message[]) => {
+  const start = (): Run => {
     const own: Run = open(
-      { ...offered, messages },
+      { ...offered, messages: transcript.messages },
       { ...context, onLost: () => run === own && !transcript.hasOurs && context.onLost?.() },
     );
     run = own;
     return own;
   };
 
-  const begin = async () => {
+  /** Brings results to the run, or the whole conversation to a new one. */
+  const goOn = (results: readonly ToolMessage[]): Run => {
+    if (run?.answer(results, transcript.messages)) return run;
+    run?.cancel();
+    return start();
+  };
+
+  const begin = async (): Promise<void> => {
     toolbox = await hub.open(turn.principal, signal);
     const clients = new Set(turn.tools.map(({ name }) => name));
     const tools = toolbox.tools.filter(({ name }) => !clients.has(name));
     names = new Set(tools.map(({ name }) => name));
     offered = { ...turn, tools: [...turn.tools, ...tools] };
-    transcript = new HubTranscript(turn.messages, (name) => names.has(name));
-    return start(turn.messages);
+    const recalled = await unlessAborted(memory.recall(turn), signal);
+    const { messages, allowsParallelCalls } = turn;
+    transcript = new HubTranscript({ messages, recalled, isOurs, nameOf, isOneByOne: !allowsParallelCalls });
   };
 
-  /** Brings results to the run, or all there is to a new one. */
-  const goOn = (results: readonly ToolMessage[]): Run => {
-    if (run?.answer(results, transcript.messages)) return run;
-    run?.cancel();
-    return start(transcript.messages);
-  };
-
-  const resume = async (): Promise<Run> => {
-    if (!given) return run ?? begin();
+  /** Takes what the client has brought. Gives all results that the run waits for. */
+  const takeGiven = async (): Promise<readonly ToolMessage[]> => {
+    if (!given) return [];
     const { results, history } = given;
+    const own = await unlessAborted(ours, signal);
+    release(1);
     given = undefined;
-    // What came before was told with the answer before.
+    // What was spent before was told with the answer before.
     spent = undefined;
-    lastText = "";
-    const own = await ours;
+    words.begin();
     transcript.addResults(own);
     transcript.follow(history);
-    return goOn([...own, ...results]);
+    return [...own, ...results];
   };
 
-  const call = async ({ id, name, args }: ToolCall): Promise<ToolMessage> => {
+  const call = async ({ id, name, args }: ToolCallPart, callSignal: AbortSignal): Promise<ToolMessage> => {
     const message = (result: HubResult): ToolMessage => ({ role: "tool", callId: id, isHubs: true, ...result });
     const warning = guard.warn(name, args);
     if (warning !== undefined || !toolbox) {
       return message({ content: [{ type: "text", text: warning ?? "" }], isError: true });
     }
-    const onProgress = (progress: HubProgress) => notices.add(progressNotice(name, progress));
-    const result = await toolbox.call(name, args, { signal, onProgress, elicit: context.elicit });
+    const onProgress = (progress: HubProgress) => notices.progress(id, name, progress);
+    const result = await toolbox.call(name, args, { signal: callSignal, onProgress, elicit: context.elicit });
     guard.note(name, args, result);
     return message(result);
   };
 
-  /** One answer of the upstream, to its end, as the client is shown it. Gives whether the next word is ours. */
+  const addRound = (said: AssistantMessage, make: MakeCall): void => {
+    answer.addRound(said, make);
+    ours = answer.resultsOf(answer.rounds.length - 1);
+  };
+
+  /** One answer of the upstream, to its end, as the client is shown it. Gives whether the next word is the hub's. */
   async function* readLeg(current: Run): AsyncGenerator<Batch, boolean, undefined> {
-    const calls: Promise<ToolMessage>[] = [];
     const oursById = new Set<string>();
-    let [isOurs, hasClients] = [false, false];
+    let isNext = false;
     let used: Usage | undefined;
-    const separate = (event: Extract<TurnEvent, { readonly type: "text" }>): TurnEvent => {
-      const text = isNewRound ? roundBreak(lastText, event.text) + event.text : event.text;
-      if (event.text !== "") {
-        lastText = event.text;
-        isNewRound = false;
+    /** Whoever is shown the end reads no further, so everything has to be in its place by then. */
+    const end = (event: Extract<TurnEvent, { readonly type: "done" }>): Batch => {
+      const { reason } = event;
+      if (reason !== "tool-calls") {
+        const { text, historyKey } = transcript.endAnswer();
+        answer.finish({ text, reason }, historyKey);
+        return [event];
       }
-      return { type: "text", text };
+      const { said, historyKey } = transcript.endRound();
+      const hasOurs = said.content.some((part) => part.type === "tool-call" && part.isHubs);
+      ours = Promise.resolve([]);
+      if (hasOurs) guard.beginStep();
+      if (hasOurs || answer.rounds.length > 0) addRound(said, call);
+      if (historyKey !== undefined) answer.finish({ text: "", reason }, historyKey);
+      isNext = hasOurs && historyKey === undefined;
+      return isNext ? [] : [event];
     };
-    const show = (event: TurnEvent): readonly TurnEvent[] => {
-      if (event.type === "text") return [separate(event)];
+    const show = (event: TurnEvent): Batch => {
+      if (event.type === "text") return [words.show(event.text)];
       if (event.type === "usage") {
         used = event.usage;
         return [spent ? { type: "usage", usage: addUsage(used, spent) } : event];
       }
-      if (event.type === "done") {
-        // Whoever is shown the end reads no further: everything has to be in its place by now.
-        isOurs = event.reason === "tool-calls" && calls.length > 0 && !hasClients;
-        if (event.reason === "tool-calls") transcript.endAnswer();
-        ours = settle(calls);
-        return isOurs ? [] : [event];
-      }
+      if (event.type === "done") return end(event);
       if (!("id" in event)) return [event];
       if ("name" in event && names.has(event.name)) oursById.add(event.id);
-      if (!oursById.has(event.id)) {
-        hasClients = true;
-        return [event];
-      }
-      if (event.type === "tool-call") {
-        if (calls.length === 0) guard.beginStep();
-        calls.push(call(event));
-      }
-      return [];
+      return oursById.has(event.id) ? [] : [event];
     };
     for await (const events of current) {
+      // Before it is shown: the end of a batch sums up what came before it.
       transcript.take(events);
       const shown = events.flatMap(show);
       if (shown.length > 0) yield shown;
     }
-    if (isOurs && used) spent = spent ? addUsage(used, spent) : used;
-    return isOurs;
+    if (isNext && used) spent = spent ? addUsage(used, spent) : used;
+    return isNext;
+  }
+
+  /**
+   * Shows what is kept of the answer, and what another run adds to it meanwhile. Gives how many rounds there were, or
+   * undefined if it came to the end.
+   */
+  async function* replay(): AsyncGenerator<Batch, number | undefined, undefined> {
+    for (let at = 0; ; ) {
+      const said = answer.rounds[at];
+      if (said) {
+        const events = said.content.flatMap((part): Batch => {
+          if (part.type === "text") return [words.show(part.text)];
+          return part.type === "tool-call" && !part.isHubs ? [part] : [];
+        });
+        transcript.take(partsAsEvents(said));
+        const shown = transcript.endRound();
+        ours = answer.resultsOf(at);
+        if (shown.historyKey !== undefined) {
+          // The client gets new names for its calls, so this is another end of the same answer.
+          const results = ours;
+          answer = memory.copy(answer, at);
+          holds.add(answer.hold());
+          addRound(shown.said, async ({ id }) => found(await results, id));
+          answer.finish({ text: "", reason: "tool-calls" }, shown.historyKey);
+          yield [...events, { type: "done", reason: "tool-calls" }];
+          return undefined;
+        }
+        at++;
+        if (events.length > 0) yield events;
+        guard.beginStep();
+        yield* notices.until(unlessAborted(ours, signal));
+        transcript.addResults(await unlessAborted(ours, signal));
+        words.endRound();
+      } else if (answer.end) {
+        const { text, reason } = answer.end;
+        const last = text === "" ? [] : [words.show(text)];
+        yield [...last, { type: "done", reason }];
+        return undefined;
+      } else if (answer.claim()) {
+        isWriting = true;
+        return at;
+      } else await unlessAborted(answer.changed, signal);
+    }
+  }
+
+  const leave = (): void => {
+    if (isWriting) answer.leave();
+    isWriting = false;
+  };
+
+  async function* read(): AsyncGenerator<Batch, void, undefined> {
+    if (!toolbox) await begin();
+    const results = await takeGiven();
+    const replayed = yield* replay();
+    if (replayed === undefined) return;
+    if (replayed > 0) run?.cancel();
+    let current = replayed > 0 || !run ? start() : goOn(results);
+    for (;;) {
+      if (!(yield* readLeg(current))) return;
+      yield* notices.until(unlessAborted(ours, signal));
+      const own = await unlessAborted(ours, signal);
+      if (guard.isHopeless) {
+        current.cancel();
+        answer.finish({ text: "", reason: "length" }, transcript.endAnswer().historyKey);
+        yield [STOPPED, { type: "done", reason: "length" }];
+        return;
+      }
+      transcript.addResults(own);
+      words.endRound();
+      current = goOn(own);
+    }
   }
 
   return {
     async *[Symbol.asyncIterator]() {
-      let current = await resume();
-      for (;;) {
-        if (!(yield* readLeg(current))) return;
-        yield* notices.until(ours);
-        const own = await ours;
-        signal.throwIfAborted();
-        if (guard.isHopeless) {
-          current.cancel();
-          yield [STOPPED, { type: "done", reason: "length" }];
-          return;
+      let isDone = false;
+      try {
+        for await (const events of read()) {
+          const last = events.at(-1);
+          if (last?.type === "done") {
+            isDone = true;
+            leave();
+            // The client's part is awaited: the hub's calls go on meanwhile.
+            if (last.reason !== "tool-calls") release();
+          }
+          yield events;
         }
-        transcript.addResults(own);
-        isNewRound = true;
-        current = goOn(own);
+      } finally {
+        if (!isDone) {
+          leave();
+          release();
+        }
       }
     },
     answer(results, history) {
       given = { results, history };
+      answer.settle();
+      // The one before is held until its results are here.
+      answer = memory.answerTo({ ...turn, messages: history });
+      holds.add(answer.hold());
       return true;
     },
     cancel() {
       life.abort();
       run?.cancel();
+      leave();
+      release();
     },
   };
 }
@@ -180,44 +279,22 @@ const STOPPED: TurnEvent = {
   text: "The model went on calling tools after it was told to stop; the answer was ended.",
 };
 
-/** All results; whoever never asks for them is not told of a failure. */
-function settle(calls: readonly Promise<ToolMessage>[]): Promise<readonly ToolMessage[]> {
-  const all = Promise.all(calls);
-  all.catch(() => {});
-  return all;
+function found(results: readonly ToolMessage[], id: string): ToolMessage {
+  const result = results.find(({ callId }) => callId === id);
+  if (result) return result;
+  throw new ExcursorError("internal", "A call of the hub's has no result.");
 }
 
-function progressNotice(name: string, { done, total, message }: HubProgress): TurnEvent {
-  const share = total === undefined ? String(done) : `${done}/${total}`;
-  return { type: "notice", code: "tool_progress", text: [`${name}: ${share}`, message].filter(Boolean).join(" ") };
-}
+const partsAsEvents = ({ content }: AssistantMessage): Batch =>
+  content.filter((part) => part.type === "text" || part.type === "tool-call");
 
-/** What is told while calls are under way, no more of it than is read. */
-class Notices {
-  #latest: TurnEvent | undefined;
-  #wake: () => void = () => {};
-
-  add(notice: TurnEvent): void {
-    this.#latest = notice;
-    this.#wake();
-  }
-
-  async *until(end: Promise<unknown>): AsyncGenerator<Batch, void, undefined> {
-    let isOver = false;
-    const over = end
-      .catch(() => {})
-      .then(() => {
-        isOver = true;
-      });
-    for (;;) {
-      const added = new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      if (!this.#latest && !isOver) await Promise.race([added, over]);
-      const latest = this.#latest;
-      this.#latest = undefined;
-      if (isOver) return;
-      if (latest) yield [latest];
-    }
-  }
+/** Rejects when the signal aborts; the work itself goes on. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => {});
+  if (signal.aborted) return Promise.reject(signal.reason);
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  return promise;
 }

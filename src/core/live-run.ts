@@ -22,16 +22,24 @@ export class LiveRun {
   #onLost: (() => void) | undefined;
   #elicit: Elicit | undefined;
 
-  /** What the run is given is its own: requests come and go, and the run may outlive them. */
-  constructor(open: (own: Pick<RunContext, "onLost" | "elicit">) => Run, elicit?: Elicit) {
+  /**
+   * What the run is given is its own: requests come and go, and the run may outlive them. `nameOf` gives the name that a
+   * call has outside.
+   */
+  constructor(
+    open: (own: Pick<RunContext, "onLost" | "elicit">, nameOf: (idInside: string) => string) => Run,
+    elicit?: Elicit,
+  ) {
     this.#elicit = elicit;
-    this.#run = open({
+    const own = {
       onLost: () => {
         this.#isLost = true;
         this.#onLost?.();
       },
-      elicit: async (...question) => this.#elicit?.(...question) ?? { action: "decline" },
-    });
+      elicit: async (...question: Parameters<Elicit>) =>
+        this.#elicit?.(...question) ?? ({ action: "decline" } as const),
+    };
+    this.#run = open(own, (idInside) => this.#nameOf(idInside));
   }
 
   /** Made when it is needed: most runs call nothing, and randomness has its price. */

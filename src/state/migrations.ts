@@ -117,4 +117,37 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX editor_session_by_age ON editor_session (put_at, bytes);
   `,
+  `
+  -- Answers for which the hub ran tools. principal: a digest. asked: the request. answered: the history that ends with it.
+  CREATE TABLE hub_answer (
+    key INTEGER PRIMARY KEY,
+    principal BLOB NOT NULL,
+    id TEXT NOT NULL,
+    asked TEXT NOT NULL,
+    answered TEXT,
+    text TEXT,
+    reason TEXT,
+    is_settled INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    put_at INTEGER NOT NULL,
+    UNIQUE (principal, id)
+  );
+  CREATE INDEX hub_answer_by_request ON hub_answer (principal, asked, put_at);
+  CREATE INDEX hub_answer_by_history ON hub_answer (principal, answered, put_at);
+  CREATE INDEX hub_answer_by_age ON hub_answer (principal, put_at, key, bytes);
+
+  -- body: what was said and the results, as JSON. seal: see seal.ts.
+  CREATE TABLE hub_round (
+    answer INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    seal INTEGER NOT NULL,
+    PRIMARY KEY (answer, position)
+  ) WITHOUT ROWID;
+
+  CREATE TRIGGER hub_answer_gone AFTER DELETE ON hub_answer BEGIN
+    DELETE FROM hub_round WHERE answer = OLD.key;
+  END;
+  `,
 ];

@@ -20,3 +20,8 @@ export function sealCheckpoint(checkpoint: SealedCheckpoint, blobNames: Iterable
   const key = JSON.stringify([history, conversation, [...blobNames].sort()]);
   return crc32(state, crc32(key, crc32(principal)));
 }
+
+/** Of one round of an answer of the hub's. */
+export function sealRound(principal: Uint8Array, id: string, position: number, body: string): number {
+  return crc32(body, crc32(JSON.stringify([id, position]), crc32(principal)));
+}

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Run, RunContext } from "../../src/core/driver.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import { historyKeys } from "../../src/core/history-key.ts";
+import { HubMemory } from "../../src/core/hub-memory.ts";
 import { hubRun } from "../../src/core/hub-run.ts";
 import type { HubResult, ToolHub } from "../../src/core/tool-hub.ts";
 import type { Message, ToolMessage, Turn } from "../../src/core/turn.ts";
@@ -63,7 +64,8 @@ function stage({
     };
   };
   const context = { requestId: "r", signal: new AbortController().signal };
-  const run = hubRun({ hub, turn: aTurn(turn), context, open, maxSteps });
+  const nameOf = (id: string) => `out-${id}`;
+  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps });
   return { run, answered, opened, called, cancelled: () => cancelled };
 }
 
@@ -166,10 +168,10 @@ describe("a run with the tools of the hub", () => {
         role: "assistant",
         content: [
           { type: "text", text: "first " },
-          { type: "tool-call", id: "out", name: "look", args: {} },
+          { type: "tool-call", id: "out-2", name: "look", args: {} },
         ],
       },
-      result("out", "seen"),
+      result("out-2", "seen"),
     ];
     expect(run.answer([result("2", "seen")], history)).toBe(true);
     expect(shown(await gather(run))).toEqual([text("end"), done()]);
@@ -184,9 +186,9 @@ describe("a run with the tools of the hub", () => {
         ],
       },
       ours("0", "hub__b did it"),
-      { role: "assistant", content: [{ ...call("1", "hub__a"), isHubs: true }, call("out", "look")] },
+      { role: "assistant", content: [{ ...call("1", "hub__a"), isHubs: true }, call("out-2", "look")] },
       ours("1", "hub__a did it"),
-      result("out", "seen"),
+      result("out-2", "seen"),
     ]);
     expect(historyKeys(answered[1]?.history ?? []).at(-1)).toBe(historyKeys(history).at(-1));
   });
