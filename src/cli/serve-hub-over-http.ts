@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -9,6 +10,7 @@ import type { KnownKeys } from "../server/known-keys.ts";
 import { listen } from "../server/listener.ts";
 import { checkBind } from "../server/public-bind.ts";
 import { Refusal } from "../server/refusal.ts";
+import { Roster } from "../server/roster.ts";
 import { answerByFetch } from "../tools/fetch-handler.ts";
 import type { Hub } from "../tools/hub.ts";
 import { createHubServer } from "../tools/hub-server.ts";
@@ -40,7 +42,9 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   });
   hub.onChange(() => handler.notify.toolsChanged());
 
+  const active = new Roster<Socket>();
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
+    response.on("close", active.join(request.socket));
     try {
       const principal = gate(request, false);
       if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
@@ -50,7 +54,13 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
       refuse(response, ExcursorError.from(thrown));
     }
   };
-  const listener = await listen({ host, port: options.port, limits, onRequest: (...pair) => void onRequest(...pair) });
+  const listener = await listen({
+    host,
+    port: options.port,
+    limits,
+    onRequest: (...pair) => void onRequest(...pair),
+    busy: () => new Set(active),
+  });
   const { port } = listener;
   const gate = createGate({ ...options, port, allowsTokens: false });
   return {

@@ -4,8 +4,7 @@ import type { Socket } from "node:net";
 /**
  * The body of a response that has begun, one chunk of the transfer a write. Node would write a chunk in four pieces
  * (length, line end, text, line end) that its socket puts together again; in one piece the write of a token costs
- * half (bench/README.md). Whatever is not that plain stays Node's: HTTP/1.0, which has no chunks, and an answer that waits
- * for the socket behind another one.
+ * half (bench/README.md). Whatever is not that plain stays Node's, such as HTTP/1.0, which has no chunks.
  *
  * False when the reader is behind; see {@link isBehind}.
  */

@@ -152,7 +152,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let gate: Gate = () => {
     throw new Refusal(503, "busy", "The gateway is starting.");
   };
-  const listener = await listen({ host, port: options.port, limits, onRequest: (...pair) => void onRequest(...pair) });
+  const listener = await listen({
+    host,
+    port: options.port,
+    limits,
+    onRequest: (...pair) => void onRequest(...pair),
+    busy: () => new Set([...active].map(({ request }) => request.socket)),
+  });
   const { port } = listener;
   gate = createGate({ ...options, port, keys: issued?.keys });
   const revocation = issued && setInterval(() => cancelRevoked(active, issued.keys), REVOCATION_MS).unref();

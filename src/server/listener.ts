@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { Connections } from "./connections.ts";
 
 export interface Listener {
   readonly port: number;
@@ -14,13 +15,18 @@ export interface ListenOptions {
   readonly port: number;
   readonly limits: Limits;
   readonly onRequest: RequestListener;
+  /** The connections whose requests are being answered. */
+  readonly busy: () => ReadonlySet<Socket>;
 }
+
+/** What a connection may send ahead of its turn. No client of ours does; each costs memory until it is answered. */
+const MAX_PIPELINED = 128;
 
 /** How long the parser's own clock may lag behind the limits it watches over. */
 const MAX_CHECK_MS = 5000;
 
 /** Listens for HTTP/1.1, strictly parsed, with every limit that Node can hold by itself. */
-export async function listen({ host, port, limits, onRequest }: ListenOptions): Promise<Listener> {
+export async function listen({ host, port, limits, onRequest, busy }: ListenOptions): Promise<Listener> {
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -35,11 +41,13 @@ export async function listen({ host, port, limits, onRequest }: ListenOptions): 
   });
   // All are read, so that the gate can refuse what is too many instead of losing some.
   server.maxHeadersCount = 0;
-  server.maxConnections = limits.connections;
+  const connections = new Connections(limits.connections, busy);
+  server.on("connection", (socket: Socket) => connections.add(socket));
   // A client that has closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   // With `Expect: 100-continue` the gate comes first, and the leave to send a body after it.
-  server.on("request", onRequest).on("checkContinue", onRequest);
+  const inTurn = answerInTurn(onRequest);
+  server.on("request", inTurn).on("checkContinue", inTurn);
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
@@ -48,6 +56,32 @@ export async function listen({ host, port, limits, onRequest }: ListenOptions): 
       server.closeAllConnections();
       return closed;
     },
+  };
+}
+
+/**
+ * Requests that a client has sent ahead of the answer to an earlier one wait for it here: otherwise all of them would be
+ * worked on for a client that may be gone. Those of a connection that is closed are dropped.
+ */
+function answerInTurn(onRequest: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  return (request, response) => {
+    // Node gives a response its socket when its turn has come.
+    if (response.socket) {
+      onRequest(request, response);
+      return;
+    }
+    const { socket } = request;
+    const ahead = (waiting.get(socket) ?? 0) + 1;
+    waiting.set(socket, ahead);
+    if (ahead > MAX_PIPELINED) {
+      socket.destroy();
+      return;
+    }
+    response.once("socket", () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+      if (!socket.destroyed) onRequest(request, response);
+    });
   };
 }
 

@@ -46,8 +46,9 @@ export function watchClient(waiting: Waiting): void {
     };
     look();
   };
-  // One for each request that was sent ahead of its turn.
-  socket.setMaxListeners(0).on("end", onFinishedAsking);
+  socket.on("end", onFinishedAsking);
+  // The last one that it had sent ahead.
+  if (socket.readableEnded) onFinishedAsking();
   response.on("close", () => {
     socket.off("end", onFinishedAsking);
     clearTimeout(timer);
