@@ -12,6 +12,7 @@ import { newHopId } from "../core/hops.ts";
 import type { KeptSessions } from "../core/kept-sessions.ts";
 import type { ParkingLimits } from "../core/parking.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
 import { type AcpDriver, createAcpDriver, isAgentModel } from "../drivers/acp/driver.ts";
 import { fitContext } from "../drivers/cursor/context-window.ts";
 import { withCredential } from "../drivers/cursor/credential.ts";
@@ -51,6 +52,8 @@ export interface GatewayParts {
   readonly engine: Engine;
   readonly dialects: Dialects;
   readonly images: ImageLoader;
+  /** Has the backend look at the token of a caller. */
+  readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
   /** Names this gateway in requests to other upstreams. */
   readonly hopId: string;
   /** What keys have used. */
@@ -124,6 +127,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     }),
     images,
     hopId,
+    verifyToken: async (principal, signal) => void (await cursor.listModels(principal, signal)),
     composers: createKeyValueStore(state, "composers"),
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),

@@ -44,9 +44,9 @@ export function answerRoute(options: AnswerRouteOptions): Route {
     path,
     face,
     async handle(exchange) {
-      const { principal, request, response, id: requestId, signal } = exchange;
+      const { principal, request, id: requestId, signal } = exchange;
       if (!principal) throw new ExcursorError("internal", "A turn came from nobody.");
-      const body = await readJson(request, response, limits);
+      const body = await readJson(exchange, limits);
       const parsed = await face.parse(body, { principal, requestId, images, userAgent: request.headers["user-agent"] });
       exchange.notes.model = parsed.turn.model.id;
       try {
@@ -182,6 +182,8 @@ function observe(
       // What is ignored is known before anybody has been asked.
       if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {
         notes.firstEventMs = performance.now() - exchange.startedAt;
+        // Nobody is answered before the backend has accepted the token.
+        exchange.newcomer?.accept();
       }
       for (const event of events) {
         if (event.type === "text") continue;

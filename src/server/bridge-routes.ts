@@ -48,7 +48,7 @@ export function createBridgeDialect({ engine, memory, limits, log }: BridgeDiale
     path,
     face,
     async handle(exchange) {
-      const body = await readJson(exchange.request, exchange.response, limits);
+      const body = await readJson(exchange, limits);
       exchange.reply(200, await answer(body, exchange.asker));
     },
   });

@@ -4,6 +4,8 @@ import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { Face } from "../faces/face.ts";
+import type { BodyBudget } from "./body-budget.ts";
+import type { Newcomer } from "./newcomers.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 
@@ -21,6 +23,8 @@ export interface ExchangeOptions {
   readonly response: ServerResponse;
   /** Takes secrets out of whatever is said about an error. */
   readonly redact: (text: string) => string;
+  /** What all bodies may take that are being received. */
+  readonly bodies: BodyBudget;
 }
 
 /** One request and its answer, from the first header to the last byte. */
@@ -38,16 +42,20 @@ export class Exchange {
   };
   /** Who asks; the gate sets it. */
   principal: Principal | undefined;
+  /** There as long as nobody has accepted the token that came with the request; the gateway sets it. */
+  newcomer: Newcomer | undefined;
   /** How to make a dead client notice itself once the answer has begun; a stream sets it. */
   probe: Probe | undefined;
   readonly redact: (text: string) => string;
+  readonly bodies: BodyBudget;
   readonly #abort = new AbortController();
   readonly #bytesBefore: number;
 
-  constructor({ request, response, redact }: ExchangeOptions) {
+  constructor({ request, response, redact, bodies }: ExchangeOptions) {
     this.request = request;
     this.response = response;
     this.redact = redact;
+    this.bodies = bodies;
     this.id = requestId(request);
     this.#bytesBefore = request.socket.bytesWritten;
     watchClient(this);
@@ -62,6 +70,11 @@ export class Exchange {
   get asker(): Principal {
     if (!this.principal) throw new ExcursorError("internal", "A request came from nobody.");
     return this.principal;
+  }
+
+  /** Who the bytes of the body count for; those of made-up tokens count together. */
+  get sender(): string {
+    return this.newcomer ? "newcomers" : this.asker.id;
   }
 
   get query(): URLSearchParams {

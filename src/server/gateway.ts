@@ -3,10 +3,12 @@ import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
 import type { ImageLoader } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import type { Answerer } from "./answer-route.ts";
+import { BodyBudget } from "./body-budget.ts";
 import { Cors } from "./cors.ts";
 import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
@@ -18,6 +20,7 @@ import { isIssued, type KnownKeys } from "./known-keys.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import type { ModelLister } from "./models-routes.ts";
+import { Newcomers } from "./newcomers.ts";
 import { allowReading, answerPreflight, type PageAccess } from "./page-access.ts";
 import { createPathGuard } from "./path-secret.ts";
 import { checkBind } from "./public-bind.ts";
@@ -47,6 +50,8 @@ export interface GatewayOptions {
   readonly engine: Answerer & ModelLister;
   readonly dialects: Dialects;
   readonly images: ImageLoader;
+  /** Has the backend look at a Cursor token that came with a request; throws what it says. */
+  readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
 }
@@ -75,6 +80,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   checkBind(host, options.key);
   const active = new Roster<Exchange>();
   const requests = new Seats("requests", limits.requestsPerKey);
+  const newcomers = new Newcomers({
+    maxRequests: limits.unverifiedRequests,
+    maxBodyBytes: limits.unverifiedBodyBytes,
+    verify: options.verifyToken,
+  });
+  const bodies = new BodyBudget({
+    maxBytes: limits.bodiesBytes,
+    maxShareBytes: Math.max(limits.bodiesBytes / 2, limits.bodyBytes),
+  });
   const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
   // The bridge has its own way to ask.
   const questions = page ? undefined : new Questions();
@@ -102,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const cors = new Cors(options.origins);
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new Exchange({ request, response, redact });
+    const exchange = new Exchange({ request, response, redact, bodies });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     const depart = active.join(exchange);
@@ -112,6 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     response.on("close", () => {
       depart();
       leave();
+      exchange.newcomer?.leave();
       logRequest(log, exchange);
       if (active.size === 0) onIdle();
     });
@@ -138,6 +153,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (options.hopId !== undefined && isLoop(hopsOf(request), options.hopId)) throw loop();
       if (isDraining && !isOpen) throw shuttingDown();
       if (principal) leave = requests.take(principal.id);
+      if (principal?.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
       if (principal && !isOpen) allowance?.admit(principal.id);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       await match.route.handle(exchange, match.id);
@@ -145,6 +161,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (!request.complete) discardBody(request, response, limits);
       const own = match.type === "found" ? match.route.face : match.type === "wrong-method" ? match.face : undefined;
       exchange.fail(error, own ?? faceFor(dialects, request.headers));
+      const { principal, notes } = exchange;
+      if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
     }
   };
 

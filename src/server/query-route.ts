@@ -19,9 +19,9 @@ export const queryRoute = ({ path, face, images, limits, answer }: QueryRouteOpt
   path,
   face,
   async handle(exchange) {
-    const { principal, request, response, id: requestId } = exchange;
+    const { principal, id: requestId } = exchange;
     if (!principal) throw new ExcursorError("internal", "A question came from nobody.");
-    const body = await readJson(request, response, limits);
+    const body = await readJson(exchange, limits);
     exchange.reply(200, await answer(body, { principal, requestId, images }));
   },
 });

@@ -52,8 +52,8 @@ export const answersRoute = (questions: Questions, face: Face, limits: Limits): 
   path: "/excursor/answers",
   face,
   async handle(exchange) {
-    const { principal, request, response } = exchange;
-    const { id, ...given } = readAnswer(await readJson(request, response, limits));
+    const { principal } = exchange;
+    const { id, ...given } = readAnswer(await readJson(exchange, limits));
     if (!principal || !questions.answer(principal, id, given)) {
       throw new ExcursorError("not-found", "id: there is no such question, or it is not waited for any more.", {
         code: "unknown_question",

@@ -1,17 +1,40 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isDeeperThan } from "../core/json-depth.ts";
+import type { Exchange } from "./exchange.ts";
+import { Refusal } from "./refusal.ts";
 
 /** The body of a request as JSON. Its size and depth are checked before they can cost anything. */
-export async function readJson(request: IncomingMessage, response: ServerResponse, limits: Limits): Promise<unknown> {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > limits.bodyBytes) throw tooLarge(limits);
+export async function readJson(exchange: Exchange, limits: Limits): Promise<unknown> {
+  const { request, response, newcomer, bodies, sender } = exchange;
+  const length = request.headers["content-length"];
+  const announced = Number(length ?? 0);
+  if (announced > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
+  let maxBytes = limits.bodyBytes;
+  if (newcomer && (length === undefined || announced > newcomer.maxBodyBytes)) {
+    if (!(await newcomer.verify(exchange.signal))) maxBytes = Math.min(maxBytes, newcomer.maxBodyBytes);
+    if (announced > maxBytes) throw tooLarge(maxBytes);
+  }
+  bodies.check(sender, announced);
   // The client has waited for our leave, and gets it only now that the gate let it pass.
   if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
-  const body = await readBody(request, limits);
-  if (isDeeperThan(body, limits.jsonDepth)) {
-    throw new ExcursorError("invalid-request", `The body nests deeper than ${limits.jsonDepth} levels.`, {
+  let held = 0;
+  const take = (bytes: number) => {
+    bodies.check(sender, bytes);
+    bodies.add(sender, bytes);
+    held += bytes;
+  };
+  try {
+    return parse(await readBody(request, { maxBytes, idleMs: limits.bodyIdleMs }, take), limits);
+  } finally {
+    bodies.add(sender, -held);
+  }
+}
+
+function parse(body: Buffer, { jsonDepth }: Limits): unknown {
+  if (isDeeperThan(body, jsonDepth)) {
+    throw new ExcursorError("invalid-request", `The body nests deeper than ${jsonDepth} levels.`, {
       code: "json_too_deep",
     });
   }
@@ -26,18 +49,31 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
   }
 }
 
-function readBody(request: IncomingMessage, limits: Limits): Promise<Buffer> {
+/** `take` is told of every piece before it is kept, and throws if there is no room for it. */
+function readBody(
+  request: IncomingMessage,
+  { maxBytes, idleMs }: { readonly maxBytes: number; readonly idleMs: number },
+  take: (bytes: number) => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const settle = (act: () => void) => {
+      clearTimeout(silence);
       request.off("data", onData).off("end", onEnd).off("close", onClose);
       act();
     };
+    const silence = setTimeout(() => settle(() => reject(stalled(idleMs))), idleMs);
     const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
+      silence.refresh();
       size += chunk.length;
-      if (size > limits.bodyBytes) settle(() => reject(tooLarge(limits)));
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        settle(() => reject(error));
+      }
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const onClose = () => settle(() => reject(new ExcursorError("canceled", "The client went away.")));
@@ -45,5 +81,11 @@ function readBody(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   });
 }
 
-const tooLarge = ({ bodyBytes }: Limits): ExcursorError =>
-  new ExcursorError("too-large", `The body is larger than ${bodyBytes} bytes.`, { code: "body_too_large" });
+const tooLarge = (bytes: number): ExcursorError =>
+  new ExcursorError("too-large", `The body is larger than ${bytes} bytes.`, { code: "body_too_large" });
+
+const stalled = (ms: number): Refusal =>
+  new Refusal(408, "timeout", `Nothing of the body came for ${Math.round(ms / 1000)} seconds.`, {
+    code: "body_stalled",
+    headers: { connection: "close" },
+  });

@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
+import { BodyBudget } from "../../src/server/body-budget.ts";
+import { Newcomers } from "../../src/server/newcomers.ts";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 
@@ -119,3 +121,169 @@ async function openSilent(port: number, text = ""): Promise<RawConnection> {
   await once(connection.socket, "connect");
   return text === "" ? connection : connection.send(text);
 }
+
+/** A request that announces so many bytes, and sends some of them. */
+function unfinished(port: number, key: string, announced: number, sent = 0): RawConnection {
+  const head = [
+    "POST /v1/chat/completions HTTP/1.1",
+    "Host: localhost",
+    `authorization: Bearer ${key}`,
+    "content-type: application/json",
+    `content-length: ${announced}`,
+  ];
+  return new RawConnection(port).send(`${head.join("\r\n")}\r\n\r\n${" ".repeat(sent)}`);
+}
+
+/** Asks for leave to send so many bytes, until the answer has this status. */
+async function verdictOnce(status: "100" | "503", port: number, announced: number): Promise<string> {
+  for (;;) {
+    const connection = new RawConnection(port).send(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${announced}\r\n\r\n`,
+    );
+    const text = await connection.until("\r\n\r\n");
+    connection.socket.destroy();
+    if (text.startsWith(`HTTP/1.1 ${status}`)) return text;
+  }
+}
+
+describe("unfinished bodies", () => {
+  const limits = { bodyBytes: 40_000, bodiesBytes: 100_000 };
+
+  it("have a budget together: beyond it others are told to wait, before they send (SEC-36)", async () => {
+    const gateway = await startTestGateway({ limits: { ...limits, bodiesBytes: 50_000 } });
+    const slow = unfinished(gateway.port, KEY, 40_000, 30_000);
+    const refused = await verdictOnce("503", gateway.port, 25_000);
+    expect(refused).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1/s);
+    // What is small still finds room, and what is over gives its room back.
+    const small = postChat(gateway);
+    (await gateway.engine.next()).finish();
+    expect((await small).status).toBe(200);
+    slow.socket.destroy();
+    await verdictOnce("100", gateway.port, 25_000);
+  });
+
+  it("count as they arrive, too, where no length is announced", async () => {
+    const gateway = await startTestGateway({ limits: { ...limits, bodiesBytes: 50_000 } });
+    const chunked = () =>
+      new RawConnection(gateway.port).send(
+        `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n7530\r\n${" ".repeat(30_000)}\r\n`,
+      );
+    const both = [chunked(), chunked()];
+    const refused = await Promise.race(both.map((one) => one.until("too_many_bodies")));
+    expect(refused).toMatch(/^HTTP\/1\.1 503/);
+    for (const one of both) one.socket.destroy();
+  });
+
+  it("of one sender have at most a share", () => {
+    const budget = new BodyBudget({ maxBytes: 100, maxShareBytes: 50 });
+    budget.add("a", 40);
+    expect(() => budget.check("a", 20)).toThrow("too many large requests");
+    expect(() => budget.check("b", 20)).not.toThrow();
+    budget.add("b", 40);
+    expect(() => budget.check("c", 30)).toThrow("too many large requests");
+    budget.add("a", -40);
+    expect(budget.bytes).toBe(40);
+    expect(() => budget.check("a", 50)).not.toThrow();
+  });
+
+  it("that are only announced take nothing from others", async () => {
+    const gateway = await startTestGateway({ limits });
+    for (let n = 0; n < 20; n++) unfinished(gateway.port, KEY, 40_000);
+    const small = postChat(gateway);
+    (await gateway.engine.next()).finish();
+    expect((await small).status).toBe(200);
+  });
+
+  it("that stall end with 408", async () => {
+    const { port, engine } = await startTestGateway({ limits: { bodyIdleMs: 30 } });
+    expect(await unfinished(port, KEY, 100, 10).until("body_stalled")).toMatch(/^HTTP\/1\.1 408/);
+    expect(engine.answers).toHaveLength(0);
+  });
+});
+
+describe("a token that nobody has accepted yet", () => {
+  const limits = { unverifiedRequests: 2, unverifiedBodyBytes: 1000 };
+  const large = { messages: [{ role: "user", content: "x".repeat(2000) }] };
+
+  it("has few seats with all others like it; the key and accepted tokens are not concerned", async () => {
+    const gateway = await startTestGateway({ limits });
+    const known = postChat(gateway, {}, as(forgedToken(0)));
+    (await gateway.engine.next()).finish();
+    expect((await known).status).toBe(200);
+    const waiting = [1, 2].map((index) => postChat(gateway, {}, as(forgedToken(index))));
+    const [first, second] = [await gateway.engine.next(), await gateway.engine.next()];
+    const refused = await postChat(gateway, {}, as(forgedToken(3)));
+    expect([refused.status, refused.headers.get("retry-after"), await refused.json()]).toMatchObject([
+      429,
+      "1",
+      { error: { code: "too_many_unverified" } },
+    ]);
+    for (const init of [as(KEY), as(forgedToken(0))]) {
+      const answer = postChat(gateway, large, init);
+      (await gateway.engine.next()).finish();
+      expect((await answer).status).toBe(200);
+    }
+    // The first word of an answer is the backend's word for the token.
+    first.say("x");
+    first.finish();
+    await (await waiting[0])?.text();
+    const next = postChat(gateway, {}, as(forgedToken(3)));
+    const answer = await gateway.engine.next();
+    answer.finish();
+    second.finish();
+    expect([(await next).status, (await waiting[1])?.status]).toEqual([200, 200]);
+  });
+
+  it("keeps no seat while its answer goes on", async () => {
+    const gateway = await startTestGateway({ limits: { ...limits, unverifiedRequests: 1 } });
+    const long = postChat(gateway, { stream: true }, as(forgedToken(1)));
+    const answer = await gateway.engine.next();
+    answer.say("x");
+    await long;
+    const next = postChat(gateway, {}, as(forgedToken(2)));
+    (await gateway.engine.next()).finish();
+    expect((await next).status).toBe(200);
+    answer.finish();
+    await (await long).text();
+  });
+
+  it("has it looked at by the backend before a large body is read, and is refused as the backend says", async () => {
+    const asked: string[] = [];
+    const verifyToken = async ({ id }: { readonly id: string }) => {
+      asked.push(id);
+      if (asked.length > 1) throw new ExcursorError("unauthenticated", "The backend does not know this token.");
+    };
+    const gateway = await startTestGateway({ limits, verifyToken });
+    const good = postChat(gateway, large, as(forgedToken(1)));
+    (await gateway.engine.next()).finish();
+    expect((await good).status).toBe(200);
+    const again = postChat(gateway, large, as(forgedToken(1)));
+    (await gateway.engine.next()).finish();
+    expect((await again).status).toBe(200);
+    expect(asked).toHaveLength(1);
+    const bad = await postChat(gateway, large, as(forgedToken(2)));
+    expect([bad.status, await bad.text()]).toEqual([401, expect.stringContaining("does not know this token")]);
+    const chunked = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nauthorization: Bearer ${forgedToken(3)}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+    expect(await new RawConnection(gateway.port).send(chunked).until("does not know this token")).toMatch(/ 401 /);
+    expect(gateway.engine.answers).toHaveLength(2);
+  });
+
+  it("may send no large body where nobody can be asked", async () => {
+    const gateway = await startTestGateway({ limits });
+    expect((await postChat(gateway, large, as(forgedToken(1)))).status).toBe(413);
+  });
+
+  it("counts as new again once the backend refuses it, and after an hour", () => {
+    let now = 0;
+    const newcomers = new Newcomers({ maxRequests: 1, maxBodyBytes: 1, now: () => now });
+    const principal = { id: "token_a", token: undefined };
+    newcomers.admit(principal)?.accept();
+    expect(newcomers.admit(principal)).toBeUndefined();
+    now = 3_600_001;
+    newcomers.admit(principal)?.accept();
+    expect(newcomers.admit(principal)).toBeUndefined();
+    newcomers.refuse(principal);
+    newcomers.admit(principal);
+    expect(() => newcomers.admit(principal)).toThrow("not accepted yet");
+  });
+});

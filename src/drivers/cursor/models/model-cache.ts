@@ -75,6 +75,8 @@ export class ModelCache {
       })
       .finally(() => {
         entry.loading = undefined;
+        // What never had a list, such as a token that is refused, takes no place.
+        if (!entry.models && this.#entries.get(credential.id) === entry) this.#entries.delete(credential.id);
       });
     return entry.loading;
   }
