@@ -1,11 +1,12 @@
 import { styleText } from "node:util";
 import { ExcursorError } from "../core/errors.ts";
+import { asFileError } from "../core/file-error.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { givenSecrets } from "./given-secrets.ts";
 
 /** Tells a person on stderr what went wrong and what to do; returns the exit code that goes with it. */
 export function reportError(thrown: unknown): number {
-  const error = ExcursorError.from(thrown);
+  const error = asFileError(thrown) ?? ExcursorError.from(thrown);
   const label = styleText(["red", "bold"], "error", { stream: process.stderr });
   const lines = [`${label}: ${error.message}`];
   if (error.hint !== undefined) lines.push(error.hint);

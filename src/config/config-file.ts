@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { ExcursorError } from "../core/errors.ts";
+import { readSmallFile } from "./read-small-file.ts";
 import { PLACED_SETTINGS } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
@@ -16,9 +16,16 @@ const GROUPS = new Set(
 );
 const KEYS = new Set(PLACED_SETTINGS.map(({ key }) => key));
 
+/** Nobody writes so many settings; what is larger is something else. */
+const MAX_BYTES = 1024 * 1024;
+
 /** Reads the file; one that is not there says nothing. */
 export function readConfigFile(path: string): ConfigFile {
-  const text = readText(path);
+  const text = readSmallFile(path, MAX_BYTES, {
+    kind: "config",
+    code: "config_unreadable",
+    hint: "Make it a file that you may read, or set EXCURSOR_HOME to another folder.",
+  });
   const tree = text === undefined ? {} : parse(text, path);
   const values = new Map<string, unknown>();
   const problems = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} is there twice.`);
@@ -39,20 +46,6 @@ export function readConfigFile(path: string): ConfigFile {
 export function unknownKey(given: string, known: readonly string[]): string {
   const meant = suggest(given, known);
   return `there is no setting "${given}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8").replace(/^\ufeff/, "");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw new ExcursorError("config", `Cannot read ${path} (${code ?? "unreadable"}).`, {
-      code: "config_unreadable",
-      hint: "Make it a file that you may read, or set EXCURSOR_HOME to another folder.",
-      cause: error,
-    });
-  }
 }
 
 function parse(text: string, path: string): object {

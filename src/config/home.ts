@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 
 /** Where config, key and state are: `EXCURSOR_HOME`, else where this system keeps such things. */
 export function homeFolder(environment: Readonly<Record<string, string | undefined>>): string {
@@ -17,11 +18,10 @@ export function openHome(path: string): void {
   try {
     makeFolder(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ExcursorError("forbidden", `Cannot make the folder ${path} (${code ?? "unknown"}).`, {
+    throw fileError(error, `make the folder ${path}`, {
+      kind: "forbidden",
       code: "home_unusable",
       hint: "Set EXCURSOR_HOME to a folder that you may write to.",
-      cause: error,
     });
   }
   checkOwner(path);

@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 import { Secret } from "../core/secret.ts";
 import { checkPrivate, openHome } from "./home.ts";
+import { readSmallFile } from "./read-small-file.ts";
+import { sweep, temporaryOf } from "./write-private.ts";
 
 /** A shorter one in the file was cut off, or made up by hand. */
 const MIN_KEY_LENGTH = 16;
@@ -17,11 +20,10 @@ export function keyOf(home: string, name: "key" | "bridge-key" = "key"): Secret 
   try {
     create(path, newKey());
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ExcursorError("forbidden", `Cannot write the key to ${path} (${code ?? "unknown"}).`, {
+    throw fileError(error, `write the key to ${path}`, {
+      kind: "forbidden",
       code: "key_unwritable",
       hint: "Set EXCURSOR_HOME to a folder that you may write to, or give a key by EXCURSOR_KEY.",
-      cause: error,
     });
   }
   const made = readKey(path);
@@ -32,15 +34,15 @@ export function keyOf(home: string, name: "key" | "bridge-key" = "key"): Secret 
 /** 256 random bits; the prefix lets people and scanners tell what it is. */
 export const newKey = (): string => `exc_${randomBytes(32).toString("base64url")}`;
 
+const MAX_BYTES = 4096;
+
+/** What another process is writing right now is younger than this. */
+const STALE_MS = 60_000;
+
 function readKey(path: string): Secret | undefined {
   checkPrivate(path);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8").trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new ExcursorError("forbidden", `Cannot read the key in ${path}.`, { code: "key_unreadable", cause: error });
-  }
+  const text = readSmallFile(path, MAX_BYTES, { kind: "forbidden", code: "key_unreadable" })?.trim();
+  if (text === undefined) return undefined;
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`There is no usable key in ${path}.`);
   if (text.length < MIN_KEY_LENGTH) {
     throw badKeyFile(
@@ -58,7 +60,8 @@ const badKeyFile = (message: string): ExcursorError =>
 
 /** Whole or not at all, and never over one that another process has made meanwhile. */
 function create(path: string, key: string): void {
-  const temporary = `${path}.${randomBytes(8).toString("hex")}`;
+  sweep(path, STALE_MS);
+  const temporary = temporaryOf(path);
   const file = openSync(temporary, "wx", 0o600);
   try {
     writeSync(file, `${key}\n`);

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 
 /** Lets one at a time do something, in all processes that share a folder. */
 export interface ProcessLock {
@@ -36,8 +37,7 @@ export function createProcessLock(path: string, { patienceMs = PATIENCE_MS }: Lo
 }
 
 async function acquire(Database: typeof DatabaseSync, path: string, until: number): Promise<DatabaseSync> {
-  closeSync(openSync(path, "a", 0o600));
-  const connection = new Database(path);
+  const connection = open(Database, path);
   try {
     connection.exec("PRAGMA busy_timeout = 0");
     while (!begin(connection)) {
@@ -47,9 +47,21 @@ async function acquire(Database: typeof DatabaseSync, path: string, until: numbe
     return connection;
   } catch (error) {
     connection.close();
-    throw error;
+    throw unusable(path, error);
   }
 }
+
+function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    return new Database(path);
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+const unusable = (path: string, error: unknown): ExcursorError =>
+  fileError(error, `lock ${path}`, { code: "lock_unusable", hint: "Delete that file if it is not an empty one." });
 
 function begin(connection: DatabaseSync): boolean {
   try {

@@ -5,6 +5,7 @@ import {
   fchmodSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readdirSync,
   renameSync,
@@ -12,6 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { fileError } from "../core/file-error.ts";
 
 /** What it was called before the last change. */
 export const previousOf = (path: string): string => `${path}.previous`;
@@ -21,19 +23,22 @@ export const previousOf = (path: string): string => `${path}.previous`;
  * link that somebody planted (SEC-10, SEC-11). The one before may be kept beside it. One writer at a time: hold a lock.
  */
 export function writePrivate(path: string, text: string, { keepsPrevious }: { readonly keepsPrevious: boolean }): void {
-  sweep(path);
-  const temporary = `${path}.${randomBytes(8).toString("hex")}.new`;
+  const temporary = temporaryOf(path);
   try {
+    sweep(path);
     writeWhole(temporary, Buffer.from(text));
     rmSync(previousOf(path), { force: true });
     if (keepsPrevious) keepPrevious(path);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw fileError(error, `write ${path}`);
   }
   syncFolder(dirname(path));
 }
+
+/** A name beside a file for what shall take its place. */
+export const temporaryOf = (path: string): string => `${path}.${randomBytes(8).toString("hex")}.new`;
 
 function writeWhole(path: string, bytes: Buffer): void {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -57,11 +62,14 @@ function keepPrevious(path: string): void {
   }
 }
 
-/** What a writer left that was killed. */
-function sweep(path: string): void {
+/** Removes what killed writers have left. Whoever holds no lock must spare what is young: it may be somebody's at work. */
+export function sweep(path: string, minAgeMs = 0): void {
   const [folder, name] = [dirname(path), basename(path)];
   for (const found of readdirSync(folder)) {
-    if (found.startsWith(`${name}.`) && found.endsWith(".new")) rmSync(join(folder, found), { force: true });
+    if (!found.startsWith(`${name}.`) || !found.endsWith(".new")) continue;
+    const file = join(folder, found);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats && Date.now() - stats.mtimeMs >= minAgeMs) rmSync(file, { force: true });
   }
 }
 

@@ -1,7 +1,18 @@
 import { hash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** What is known of a client's configuration as it was before. */
@@ -66,10 +77,10 @@ export class Connections {
     const kept = known ?? takeBackup(realPath(path));
     const before = Buffer.from(kept.before ?? "", "base64");
     const after = Buffer.from(edit(before.toString("utf8")));
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.#folder, 0o700);
     const backup: Backup = { ...kept, after: digestOf(after) };
     replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(backup)}\n`), PRIVATE);
-    mkdirSync(dirname(kept.file), { recursive: true });
+    makeFolder(dirname(kept.file));
     const written = readBytes(kept.file);
     replaceFile(kept.file, after, PRIVATE);
     return () => {
@@ -113,12 +124,24 @@ function takeBackup(file: string): Omit<Backup, "after"> {
   return { file, before: bytes.toString("base64"), mode: statSync(file).mode & 0o777, folders: [] };
 }
 
+function makeFolder(path: string, mode?: number): void {
+  try {
+    mkdirSync(path, { recursive: true, ...(mode !== undefined && { mode }) });
+  } catch (error) {
+    throw fileError(error, `make the folder ${path}`);
+  }
+}
+
 /** Configurations are often links into a folder that somebody keeps under version control: the link stays. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return path;
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path;
+    throw new ExcursorError("config", `${path} is a link to a file that does not exist.`, {
+      code: "dangling_link",
+      hint: "Nothing was changed. Make the file that it leads to, or remove the link, and try again.",
+    });
   }
 }
 
@@ -144,9 +167,7 @@ function readBytes(file: string): Buffer | undefined {
     return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new ExcursorError("forbidden", `Cannot read ${file} (${(error as NodeJS.ErrnoException).code}).`, {
-      cause: error,
-    });
+    throw fileError(error, `read ${file}`, { kind: "forbidden" });
   }
 }
 

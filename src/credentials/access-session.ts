@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { AccessToken } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 import type { Secret } from "../core/secret.ts";
 import { readClaims } from "../core/token-claims.ts";
 import type { Account, AccountStore } from "./account-store.ts";
@@ -159,8 +160,8 @@ export class AccessSession {
       return true;
     } catch (error) {
       this.#unsaved = { stamp: store.stamp(), login: account.login };
-      const code = (error as NodeJS.ErrnoException).code ?? "unknown";
-      onNotice(`The renewed login of "${account.name}" cannot be written to ${store.path} (${code}).`);
+      const { message } = fileError(error, `write ${store.path}`);
+      onNotice(`The renewed login of "${account.name}" cannot be written. ${message}`);
       return false;
     }
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { checkPrivate } from "../config/home.ts";
+import { readSmallFile } from "../config/read-small-file.ts";
 import { previousOf, writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 
@@ -23,7 +23,7 @@ export type WrittenAccount = z.infer<typeof AccountSchema>;
 type WrittenAccounts = ReadonlyMap<string, WrittenAccount>;
 
 /** Room for a thousand accounts; what is larger is not ours. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * The accounts of the file; none if there is no file. A damaged one is made good by the one before, which `onDamage` is
@@ -47,22 +47,14 @@ export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrev
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious });
 }
 
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw new ExcursorError("forbidden", `Cannot read the accounts in ${path} (${code ?? "unreadable"}).`, {
-      code: "accounts_unreadable",
-      hint: "Make it yours again, or sign in anew after deleting it.",
-      cause: error,
-    });
-  }
-}
+const readText = (path: string): string | undefined =>
+  readSmallFile(path, MAX_BYTES, {
+    kind: "forbidden",
+    code: "accounts_unreadable",
+    hint: "Make it yours again, or sign in anew after deleting it.",
+  });
 
 function parse(text: string): WrittenAccounts | undefined {
-  if (text.length > MAX_CHARACTERS) return undefined;
   try {
     const { success, data } = FileSchema.safeParse(JSON.parse(text));
     return success ? new Map(Object.entries(data.accounts)) : undefined;

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { fileStamp } from "../config/file-stamp.ts";
 import { checkPrivate } from "../config/home.ts";
 import { createHomeLock } from "../config/home-lock.ts";
 import type { ProcessLock } from "../config/process-lock.ts";
+import { readSmallFile } from "../config/read-small-file.ts";
 import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
@@ -87,26 +87,22 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
   };
 }
 
+const MAX_BYTES = 16 * 1024 * 1024;
+
 function readLogins(path: string): WrittenLogins {
   checkPrivate(path);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
-    throw unreadable(path, error);
-  }
+  const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "mcp_logins_unreadable" });
+  if (text === undefined) return {};
   try {
     return FileSchema.parse(JSON.parse(text)).logins;
   } catch {
     // Not in the parser's words: they quote the text.
-    throw unreadable(path, undefined);
+    throw unreadable(path);
   }
 }
 
-const unreadable = (path: string, cause: unknown): ExcursorError =>
+const unreadable = (path: string): ExcursorError =>
   new ExcursorError("config", `The sign-ins at MCP servers in ${path} cannot be read.`, {
     code: "mcp_logins_unreadable",
     hint: "Delete or repair that file, then sign in again: excursor mcp login NAME",
-    cause,
   });

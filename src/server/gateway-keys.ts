@@ -1,10 +1,10 @@
 import { hash, randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { checkPrivate } from "../config/home.ts";
 import { createHomeLock } from "../config/home-lock.ts";
 import { newKey } from "../config/key-file.ts";
+import { readSmallFile } from "../config/read-small-file.ts";
 import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
@@ -37,13 +37,16 @@ export const keysPath = (home: string): string => join(home, "keys.json");
 
 const digestOfKey = (key: string): string => hash("sha256", key, "hex");
 
+const MAX_BYTES = 16 * 1024 * 1024;
+
 /** Throws if the file is damaged or others may read it. */
 export function readKeys(path: string): readonly GatewayKey[] {
   checkPrivate(path);
+  const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
+  if (text === undefined) return [];
   try {
-    return FileSchema.parse(JSON.parse(readFileSync(path, "utf8"))).keys;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    return FileSchema.parse(JSON.parse(text)).keys;
+  } catch {
     throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
       code: "keys_damaged",
       hint: "Repair that file, or delete it and give out new keys.",

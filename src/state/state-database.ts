@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 import { openConnection } from "./connection.ts";
 import { isBusy, isCorrupt } from "./sqlite-failure.ts";
 import { quarantine } from "./state-file.ts";
@@ -95,6 +96,8 @@ const reasonOf = (error: unknown): string =>
 
 function unusable(error: unknown): ExcursorError {
   if (error instanceof ExcursorError) return error;
+  const failure = fileError(error, "open the state file");
+  if (failure.kind === "io") return failure;
   return new ExcursorError(isBusy(error) ? "busy" : "config", `The state file cannot be opened: ${reasonOf(error)}.`, {
     code: "state_unusable",
     cause: error,

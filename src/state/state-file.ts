@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { fileError } from "../core/file-error.ts";
 
 /** SQLite's own companions of a database file; they get its mode. */
 const COMPANIONS = ["-wal", "-shm"] as const;
@@ -26,12 +27,10 @@ export function prepareStateFile(path: string): void {
     if (!file.isFile()) throw notOurs("is not a plain file", `Look at ${path}.`);
     checkOurs(path, file, 0o077, "chmod 600");
   } catch (error) {
-    if (error instanceof ExcursorError) throw error;
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new ExcursorError("config", `The state file cannot be made (${code}).`, {
+    throw fileError(error, "make the state file", {
+      kind: "config",
       code: "state_unusable",
       hint: `Check ${directory} and its permissions.`,
-      cause: error,
     });
   }
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkConfigFile } from "../config/home.ts";
+import { readSmallFile } from "../config/read-small-file.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { approvalDigest } from "./approval.ts";
 import type { VariableSource } from "./expand-variables.ts";
@@ -89,18 +89,14 @@ const variablesOf = ({ environment, userHome, project }: ServerPlaces): Variable
   workspaceFolder: project,
 });
 
+const MAX_BYTES = 16 * 1024 * 1024;
+
 export type Tree = Readonly<Record<string, unknown>>;
 
 /** The object in a JSON file; an empty one if there is no file. */
 export function readTree(path: string): Tree {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return {};
-    throw new ExcursorError("config", `Cannot read ${path} (${code ?? "unreadable"}).`, { cause: error });
-  }
+  const text = readSmallFile(path, MAX_BYTES, { kind: "config" });
+  if (text === undefined) return {};
   try {
     const tree: unknown = JSON.parse(text);
     if (typeof tree === "object" && tree !== null && !Array.isArray(tree)) return tree as Tree;

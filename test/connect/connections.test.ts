@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -135,4 +136,24 @@ it("an edit that fails changes nothing", () => {
   };
   expect(() => connections.connect("client", file, fail)).toThrow("cannot");
   expect([readFileSync(file, "utf8"), connections.list()]).toEqual(["mine ", []]);
+});
+
+it("a link to nothing is neither followed nor replaced", () => {
+  symlinkSync(join(folder, "nowhere"), file);
+  expect(() => connect()).toThrow(
+    expect.objectContaining({
+      kind: "config",
+      message: expect.stringContaining("a link to a file that does not exist"),
+    }),
+  );
+  expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  expect(connections.list()).toEqual([]);
+});
+
+it("what a killed writer has left beside the file is removed by the next one; it may hold the key", () => {
+  const [old, young] = ["aa", "bb"].map((name) => `${file}.${name}.excursor-new`) as [string, string];
+  for (const path of [old, young]) writeFileSync(path, "with the key");
+  utimesSync(old, 0, 0);
+  connect();
+  expect([existsSync(old), existsSync(young)]).toEqual([false, true]);
 });

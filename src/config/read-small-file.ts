@@ -1,0 +1,26 @@
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import { ExcursorError } from "../core/errors.ts";
+import { type FileErrorMeaning, fileError } from "../core/file-error.ts";
+
+/**
+ * The text of a file, without its byte order mark; undefined if there is none. Refuses what cannot be meant: a link to
+ * nothing, something else than a file, more than `maxBytes`.
+ */
+export function readSmallFile(path: string, maxBytes: number, unreadable: FileErrorMeaning = {}): string | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (!stats) {
+      if (lstatSync(path, { throwIfNoEntry: false })) throw refused(path, "is a link to a file that does not exist");
+      return undefined;
+    }
+    if (!stats.isFile()) throw refused(path, "is not a file");
+    if (stats.size > maxBytes) throw refused(path, `has ${stats.size} bytes; at most ${maxBytes} are read`);
+    return readFileSync(path, "utf8").replace(/^\ufeff/, "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
+    throw fileError(error, `read ${path}`, unreadable);
+  }
+}
+
+const refused = (path: string, why: string): ExcursorError =>
+  new ExcursorError("config", `${path} ${why}.`, { code: "unusable_file", hint: "Mend that file, or move it away." });

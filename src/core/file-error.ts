@@ -1,0 +1,52 @@
+import { type ErrorKind, ExcursorError } from "./errors.ts";
+
+/** What is wrong with the disk, and what to do about it. */
+const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  ENOSPC: ["the disk is full", "Free some space there, then try again."],
+  EDQUOT: ["the disk quota is used up", "Free some space there, then try again."],
+  EIO: ["the disk reports an error", "Check the disk and the system's log."],
+  EROFS: ["the file system is read-only", "Make it writable, or use another folder."],
+  EMFILE: ["too many files are open", "Raise the limit of open files (ulimit -n), then try again."],
+  ENFILE: ["too many files are open on this machine", "Close some programs, then try again."],
+};
+
+/** SQLite's result codes for the same. */
+const SQLITE_FAULTS: Readonly<Record<number, string>> = { 8: "EROFS", 10: "EIO", 13: "ENOSPC" };
+
+/** What a failure means that the disk is not to blame for. */
+export interface FileErrorMeaning {
+  readonly kind?: ErrorKind;
+  readonly code?: string;
+  readonly hint?: string;
+}
+
+/**
+ * A failure of the file system or of SQLite as one sentence: `Cannot write /home/me/key: the disk is full (ENOSPC).` A
+ * fault of the disk is of kind `io`; anything else is what the caller says, or `config`.
+ */
+export function fileError(thrown: unknown, action: string, meaning: FileErrorMeaning = {}): ExcursorError {
+  if (thrown instanceof ExcursorError) return thrown;
+  const name = faultName(thrown);
+  const fault = DISK_FAULTS[name];
+  if (fault) {
+    const [what, hint] = fault;
+    return new ExcursorError("io", `Cannot ${action}: ${what} (${name}).`, { hint, cause: thrown });
+  }
+  const isDenied = name === "EACCES" || name === "EPERM";
+  const { kind = isDenied ? "forbidden" : "config", ...details } = meaning;
+  return new ExcursorError(kind, `Cannot ${action} (${name}).`, { ...details, cause: thrown });
+}
+
+/** A failure of the file system that nobody has put into words yet; undefined for anything else. */
+export function asFileError(thrown: unknown): ExcursorError | undefined {
+  if (!(thrown instanceof Error) || thrown instanceof ExcursorError) return undefined;
+  const { path, syscall } = thrown as NodeJS.ErrnoException;
+  if (typeof path === "string" && syscall !== undefined) return fileError(thrown, `use ${path}`);
+  return Object.hasOwn(DISK_FAULTS, faultName(thrown)) ? fileError(thrown, "write a file") : undefined;
+}
+
+function faultName(thrown: unknown): string {
+  const { code, errcode } = thrown as { readonly code?: unknown; readonly errcode?: unknown };
+  if (typeof errcode === "number") return SQLITE_FAULTS[errcode & 0xff] ?? `SQLite ${errcode}`;
+  return typeof code === "string" ? code : "unknown";
+}
