@@ -66,7 +66,7 @@ export function foreignSources(home: string): readonly CredentialSource[] {
   const machine = { platform: process.platform, environment: process.env, homeFolder: homedir() };
   return [
     createCursorCliSource(machine),
-    createMacosKeychainSource(machine),
+    ...(machine.platform === "darwin" ? [createMacosKeychainSource(machine)] : []),
     createCursorIdeSource({ ...machine, home }),
   ];
 }

@@ -156,7 +156,8 @@ async function openBridge(
   }
 }
 
-const hasOtherUpstreams = ({ models }: Config): boolean =>
+/** Whether another upstream than Cursor answers for some models. */
+export const hasOtherUpstreams = ({ models }: Config): boolean =>
   Object.values(models).some((value) => {
     const upstream = typeof value === "object" ? value.driver : value;
     return upstream === "anthropic" || upstream === "openai";

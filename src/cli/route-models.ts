@@ -17,6 +17,8 @@ export interface ModelRouting {
   readonly aliases: ReadonlyMap<string, string>;
   /** The drivers of upstreams other than Cursor, each under the name that leads to it. */
   readonly drivers: ReadonlyMap<string, Driver>;
+  /** The same, each as it is by itself, with where it is. */
+  readonly upstreams: ReadonlyMap<string, { readonly host: string; readonly driver: Driver }>;
   /** Every key that is sent anywhere. */
   readonly keys: readonly Secret[];
   /** Which of them answers for a model; undefined leaves it to Cursor. */
@@ -40,6 +42,7 @@ export function routeModels(
     else aliases.set(name, value);
   }
   const drivers = new Map<string, Driver>();
+  const upstreams = new Map<string, { readonly host: string; readonly driver: Driver }>();
   const keys: Secret[] = [];
   for (const [name, route] of routes) {
     if (route.driver === "cursor") continue;
@@ -50,11 +53,13 @@ export function routeModels(
     const create = route.driver === "anthropic" ? createAnthropicDriver : createOpenAiDriver;
     const given = givenName(name, route.model);
     const driver = create(options);
+    upstreams.set(name, { host: new URL(baseURL).host, driver });
     drivers.set(name, forKeyHolders(given === undefined ? driver : withGivenModel(driver, given)));
   }
   return {
     aliases,
     drivers,
+    upstreams,
     keys,
     route(model) {
       const name = closestPattern(routes.keys(), model);

@@ -2,23 +2,29 @@ import { styleText } from "node:util";
 import { CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { newKey } from "../config/key-file.ts";
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
+import type { Config } from "../config/settings.ts";
+import type { Secret } from "../core/secret.ts";
+import { askSource } from "../credentials/find-login.ts";
 import { createRedactor } from "../observe/redactor.ts";
 import { accountChecks } from "./doctor/account-checks.ts";
+import { agentChecks } from "./doctor/agent-checks.ts";
 import { backendChecks } from "./doctor/backend-checks.ts";
+import { bridgeCheck } from "./doctor/bridge-check.ts";
 import { type Check, type Finding, failed, look, skip } from "./doctor/check.ts";
 import { gatewayChecks } from "./doctor/gateway-checks.ts";
 import { hubChecks } from "./doctor/hub-checks.ts";
 import { machineChecks } from "./doctor/machine-checks.ts";
+import { upstreamChecks } from "./doctor/upstream-checks.ts";
 import { createClient } from "./gateway-client.ts";
 import { givenSecrets } from "./given-secrets.ts";
-import { openAccounts } from "./open-accounts.ts";
-import { openGateway } from "./open-gateway.ts";
+import { type Accounts, openAccounts } from "./open-accounts.ts";
+import { hasOtherUpstreams, openGateway } from "./open-gateway.ts";
 import { startSpinner } from "./spinner.ts";
 
 export interface DoctorFlags {
   readonly account?: string | undefined;
   readonly upstream?: string | undefined;
-  readonly model: string;
+  readonly model?: string | undefined;
   readonly demo: boolean;
   readonly quick: boolean;
   readonly json: boolean;
@@ -49,7 +55,7 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
   };
 
   try {
-    const own = { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent" };
+    const own = { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent", bridge: false };
     const load = (more: object) => loadConfig({ flags: { account, upstream, ...more }, environment: process.env });
     await examine(load({}), load(own));
   } catch (error) {
@@ -63,21 +69,27 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
     for (const secret of [key?.reveal() ?? "", token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
     await run(machineChecks(loaded));
     await run(hubChecks({ isQuick: flags.quick }));
-    const accounts = openAccounts(loaded, { onSecret: (secret) => redactor.add(secret.reveal()), onNotice: () => {} });
+    const onSecret = (secret: Secret) => redactor.add(secret.reveal());
+    await run(agentChecks({ config: loaded.values, isQuick: flags.quick, onSecret }));
+    const accounts = openAccounts(loaded, { onSecret, onNotice: () => {} });
     const { origin, transport } = accounts;
     try {
-      const isReachable = flags.demo || (await run(backendChecks(transport, origin)));
-      const isAccepted = flags.demo || (await run(accountChecks(accounts, loaded.values.account)));
+      await run([bridgeCheck(loaded.values, transport)]);
+      await run(upstreamChecks({ config: loaded.values, transport, onSecret }));
+      const isCursorWanted = flags.demo || (await wantsCursor(loaded.values, accounts));
+      if (!isCursorWanted) report("cursor", skip("No account is signed in; other upstreams and agents need none."));
+      const isToBeTried = isCursorWanted && !flags.demo;
+      const isReachable = !isToBeTried || (await run(backendChecks(transport, origin)));
+      const isAccepted = !isToBeTried || (await run(accountChecks(accounts, loaded.values.account)));
       if (!isReachable || !isAccepted) {
         report("models", skip("Not asked for: the account has to work first."));
         return;
       }
       const gateway = await openGateway(probe, { isDemo: flags.demo, writeLog: () => {} });
       try {
-        const isScripted = flags.demo || origin !== CURSOR_ORIGIN;
-        await run(
-          gatewayChecks({ gateway: createClient(gateway), model: flags.model, isScripted, isQuick: flags.quick }),
-        );
+        const isScripted = flags.demo || (isCursorWanted && origin !== CURSOR_ORIGIN);
+        const model = flags.model ?? (isCursorWanted ? "auto" : undefined);
+        await run(gatewayChecks({ gateway: createClient(gateway), model, isScripted, isQuick: flags.quick }));
       } finally {
         await gateway.close(0);
       }
@@ -85,6 +97,14 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
       accounts.close();
     }
   }
+}
+
+/** Without an account all works as it should where models are routed elsewhere, or agents are set up. */
+async function wantsCursor(config: Config, { sources }: Accounts): Promise<boolean> {
+  const hasOthers = hasOtherUpstreams(config) || Object.keys(config.agents ?? {}).length > 0;
+  if (!hasOthers || config.account !== undefined) return true;
+  const reports = await Promise.all(sources.map((source) => askSource(source, Date.now())));
+  return reports.some(({ type }) => type !== "none");
 }
 
 const MARKS = { ok: ["ok", "green"], warn: ["warn", "yellow"], fail: ["fail", "red"], skip: ["-", "dim"] } as const;

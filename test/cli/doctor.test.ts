@@ -1,9 +1,15 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { foreignSources } from "../../src/cli/open-accounts.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
+import { replyStream } from "../drivers/support/api-server.ts";
+import { startOpenAiServer } from "../drivers/support/openai-server.ts";
 import { excursor } from "./support/excursor.ts";
+
+const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 let home = "";
 let sim: Simulator;
@@ -46,6 +52,7 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
       "ok config",
       "ok home",
       "ok tls",
+      "- bridge",
       "ok network",
       "ok clock",
       "- credentials/environment",
@@ -61,7 +68,7 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
 
   it("asks no model anything when it shall be quick, and the simulator in demo mode", async () => {
     const { code, findings } = await examine(["--demo", "--quick"]);
-    expect([code, [...findings.keys()]]).toEqual([0, ["node", "config", "home", "tls", "models"]]);
+    expect([code, [...findings.keys()]]).toEqual([0, ["node", "config", "home", "tls", "bridge", "models"]]);
   });
 
   it("says what to do where nobody is signed in", async () => {
@@ -144,5 +151,109 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
     expect(off.of("credentials/store")).toMatchObject({
       text: expect.stringContaining("which the settings switch off"),
     });
+  });
+});
+
+describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
+  const settings = (values: object) =>
+    writeFileSync(join(home, "config.json"), JSON.stringify(values), { mode: 0o600 });
+
+  it("needs no account where only another upstream is wanted, and asks that one", async () => {
+    const server = await startOpenAiServer(
+      [{ content: "one " }, { content: "two" }],
+      [
+        {
+          tool_calls: [{ index: 0, id: "c", type: "function", function: { name: "excursor_probe", arguments: "{}" } }],
+        },
+      ],
+      ({ body }, response) => {
+        const { content } = body.messages.at(-1) as { readonly content: string };
+        const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "llama-4" };
+        const choice = (delta: object, finish_reason: string | null) => ({
+          ...chunk,
+          choices: [{ index: 0, delta, finish_reason }],
+        });
+        replyStream(
+          response,
+          [choice({ content }, null), choice({}, "stop")].map((each) => `data: ${JSON.stringify(each)}\n\n`).join("") +
+            "data: [DONE]\n\n",
+        );
+      },
+    );
+    settings({ models: { "local/*": { driver: "openai", baseURL: `${server.url}/v1` } } });
+    const { code, findings, of } = await examine([], { EXCURSOR_UPSTREAM: "http://127.0.0.1:9" });
+    expect([...findings.values()].filter(({ status }) => status === "fail" || status === "warn")).toEqual([]);
+    expect(of("cursor")).toMatchObject({ status: "skip", text: expect.stringContaining("No account is signed in") });
+    expect(of("upstream/local/*")).toMatchObject({ status: "ok", text: expect.stringContaining("2 models") });
+    for (const id of ["models", "stream", "tools"]) expect(of(id)).toMatchObject({ status: "ok" });
+    expect(code).toBe(0);
+  });
+
+  it("but an account that is named must work", async () => {
+    const server = await startOpenAiServer();
+    settings({ models: { "local/*": { driver: "openai", baseURL: `${server.url}/v1` } } });
+    const { code, of } = await examine(["--quick", "--account", "nobody"]);
+    expect(code).toBe(2);
+    expect(of("token")).toMatchObject({ status: "fail" });
+  });
+
+  it("says of an upstream that it cannot be reached, or does not take the key", async () => {
+    const server = await startOpenAiServer();
+    settings({
+      models: {
+        gone: { driver: "openai", baseURL: "http://127.0.0.1:9/v1" },
+        "shut/*": { driver: "openai", baseURL: `${server.url}/v1`, keyVariable: "SHUT_KEY" },
+      },
+    });
+    const { code, of } = await examine(["--quick"], { SHUT_KEY: "wrong" });
+    expect(code).toBe(2);
+    expect(of("upstream/gone")).toMatchObject({ status: "fail", text: expect.stringContaining("refuses connections") });
+    expect(of("upstream/shut/*")).toMatchObject({ status: "fail", text: expect.stringContaining("refuses the key") });
+  });
+
+  it("starts agents, and says which do not: no command, no handshake, a bad entry", async () => {
+    const good = { command: process.execPath, args: [SCRIPTED_AGENT] };
+    const dumb = { command: process.execPath, args: ["-e", "process.exit(3)"] };
+    settings({ agents: { good, dumb, gone: { command: "/no/such/agent" }, broken: { args: [] } } });
+    const { code, of } = await examine([], { EXCURSOR_TOKEN: "some-token" });
+    expect(code).toBe(1);
+    expect(of("agent/good")).toMatchObject({
+      status: "ok",
+      text: expect.stringMatching(/starts and answers, in \d+ ms/),
+    });
+    expect(of("agent/dumb")).toMatchObject({ status: "warn", text: expect.stringContaining("exited with code 3") });
+    expect(of("agent/gone")).toMatchObject({ status: "warn", text: expect.stringContaining("/no/such/agent") });
+    expect(of("agent/broken")).toMatchObject({
+      status: "warn",
+      text: expect.stringContaining("agents → broken: command"),
+    });
+    expect((await examine(["--quick"], { EXCURSOR_TOKEN: "some-token" })).of("agent/good")).toMatchObject({
+      status: "skip",
+    });
+  });
+
+  it("looks whether the bridge listens, and whether it is ours", async () => {
+    const quick = async (bridgePort: number) => {
+      settings({ bridge: true, bridgePort });
+      return (await examine(["--quick"], { EXCURSOR_TOKEN: "some-token" })).of("bridge");
+    };
+    expect(await quick(9)).toMatchObject({
+      status: "skip",
+      text: expect.stringContaining("Nothing listens on port 9"),
+    });
+    expect(await quick(Number(new URL(sim.url).port))).toMatchObject({
+      status: "warn",
+      fix: expect.stringContaining("bridgePort"),
+    });
+    settings({ bridge: true, bridgePort: 0 });
+    const gateway = run(["serve", "--port", "0", "--token", "some-token", "--json"]);
+    const { bridgeUrl } = JSON.parse(await gateway.firstLine()) as { readonly bridgeUrl: string };
+    expect(await quick(Number(new URL(bridgeUrl).port))).toMatchObject({ status: "ok" });
+  });
+
+  it("looks for the macOS keychain on macOS only", () => {
+    const ids = foreignSources(home).map(({ id }) => id);
+    expect(ids.includes("macos-keychain")).toBe(process.platform === "darwin");
+    expect(ids).toContain("cursor-cli");
   });
 });

@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { ExcursorError } from "../../core/errors.ts";
 import type { GatewayClient } from "../gateway-client.ts";
 import { readEvents } from "../read-events.ts";
-import { type Check, ok } from "./check.ts";
+import { type Check, ok, skip } from "./check.ts";
 
 export interface GatewayCheckOptions {
   readonly gateway: GatewayClient;
-  readonly model: string;
+  /** Unset: the first in the list that is no agent. */
+  readonly model: string | undefined;
   /** A simulator answers, which does what the prompt scripts. */
   readonly isScripted: boolean;
   readonly isQuick: boolean;
@@ -14,6 +15,10 @@ export interface GatewayCheckOptions {
 
 interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+}
+
+interface Listed {
+  readonly id: string;
 }
 
 interface Call {
@@ -28,24 +33,30 @@ interface Answer {
   }[];
 }
 
+const NO_MODEL = skip("There is no model to ask, agents aside.");
+
 const PROBE = "excursor_probe";
 const TIMEOUT_MS = 120_000;
 
 /** The whole way, as a client goes it. */
-export function gatewayChecks({ gateway, model, isScripted, isQuick }: GatewayCheckOptions): readonly Check[] {
+export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
+  const { gateway, isScripted, isQuick } = options;
+  let { model } = options;
   const post = (body: object) =>
     gateway.call("/v1/chat/completions", { body: { model, ...body }, signal: AbortSignal.timeout(TIMEOUT_MS) });
   const models: Check = {
     id: "models",
     async look() {
-      const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly object[] };
-      if (data.length === 0) throw new ExcursorError("upstream-failed", "The account has no models.");
+      const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly Listed[] };
+      if (data.length === 0) throw new ExcursorError("upstream-failed", "There are no models.");
+      model ??= data.find(({ id }) => !id.startsWith("acp:"))?.id;
       return ok(`${data.length} models.`);
     },
   };
   const stream: Check = {
     id: "stream",
     async look() {
+      if (model === undefined) return NO_MODEL;
       const content = isScripted ? "@sim say one two three" : "Count from one to three in words.";
       const startedAt = performance.now();
       const response = await post({ stream: true, messages: [{ role: "user", content }] });
@@ -61,6 +72,7 @@ export function gatewayChecks({ gateway, model, isScripted, isQuick }: GatewayCh
   const tools: Check = {
     id: "tools",
     async look() {
+      if (model === undefined) return NO_MODEL;
       const word = randomBytes(4).toString("hex");
       const asked = `Call the tool ${PROBE} once. Then answer with the word that it gives you, and nothing else.`;
       const user = { role: "user", content: isScripted ? `@sim call ${PROBE} {} ;; say {{result}}` : asked };

@@ -1,0 +1,70 @@
+import type { Config } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
+import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
+import { createWatchdog } from "../../process/watchdog.ts";
+import { createAgentTable } from "../agent-table.ts";
+import { printable } from "../printable.ts";
+import { type Check, type Finding, ok, skip, warn } from "./check.ts";
+
+export interface AgentCheckOptions {
+  readonly config: Config;
+  /** Starts none of them. */
+  readonly isQuick: boolean;
+  /** Told of what the agents' environments hold. */
+  readonly onSecret: (secret: Secret) => void;
+}
+
+const START_MS = 20_000;
+
+/**
+ * The agents of the settings, and those that are known and installed: whether each starts and shakes hands. Nothing that
+ * is wrong with one keeps the gateway from working.
+ */
+export function agentChecks({ config, isQuick, onSecret }: AgentCheckOptions): readonly Check[] {
+  const { env: environment } = process;
+  const table = createAgentTable({ entries: config.agents, environment, folder: process.cwd() });
+  const isConfigured = (name: string) => Object.hasOwn(config.agents ?? {}, name);
+  const wanted = [...table].filter(([name, agent]) => isConfigured(name) || !(agent instanceof ExcursorError));
+  for (const agent of table.values()) {
+    if (!(agent instanceof ExcursorError)) for (const secret of Object.values(agent.environment)) onSecret(secret);
+  }
+  let tried: ReadonlyMap<string, Promise<Finding>> | undefined;
+  return wanted.map(
+    ([name, agent]): Check => ({
+      id: `agent/${printable(name)}`,
+      look: () => {
+        if (agent instanceof ExcursorError) return findingFor(agent);
+        if (isQuick) return skip("Not started.");
+        // All at once: one that takes its time is waited for only once.
+        tried ??= new Map(
+          wanted.flatMap(([key, each]) => (each instanceof ExcursorError ? [] : [[key, tryAgent(each)] as const])),
+        );
+        return tried.get(name) ?? skip("Not started.");
+      },
+    }),
+  );
+}
+
+async function tryAgent(settings: AgentSettings): Promise<Finding> {
+  const { AgentProcess } = await import("../../drivers/acp/agent-process.ts");
+  const startedAt = performance.now();
+  try {
+    const agent = await AgentProcess.start({
+      settings,
+      limits: { ...DEFAULT_AGENT_LIMITS, startMs: START_MS },
+      watchdog: createWatchdog(),
+      environment: process.env,
+      onExit: () => {},
+    });
+    const ms = Math.round(performance.now() - startedAt);
+    await agent.end();
+    return ok(printable(`${settings.command} starts and answers, in ${ms} ms.`));
+  } catch (error) {
+    return findingFor(ExcursorError.from(error));
+  }
+}
+
+const findingFor = ({ message, hint }: ExcursorError): Finding =>
+  warn(printable(message), hint ?? "The gateway works without it.");

@@ -1,0 +1,45 @@
+import type { Config } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { HttpTransport } from "../../wire/http.ts";
+import { callHttp } from "../../wire/http-call.ts";
+import { jsonObject } from "../../wire/json.ts";
+import { wireLimits } from "../../wire/limits.ts";
+import { bridgeKey } from "../bridge-key.ts";
+import { type Check, type Finding, ok, skip, warn } from "./check.ts";
+
+const TIMEOUT_MS = 5000;
+
+/** The bridge for the IDE: whether it listens where the settings say, and takes its key. */
+export const bridgeCheck = ({ bridge, bridgePort }: Config, transport: HttpTransport): Check => ({
+  id: "bridge",
+  async look(): Promise<Finding> {
+    if (!bridge) return skip("Off. `excursor serve --bridge` starts it.");
+    if (bridgePort === 0) return skip("Its port is picked at each start.");
+    const request = {
+      origin: `http://127.0.0.1:${bridgePort}`,
+      path: "/acp/health",
+      method: "GET" as const,
+      headers: { authorization: `Bearer ${bridgeKey(process.env).reveal()}`, "x-excursor-bridge": "1" },
+    };
+    try {
+      const { head, body } = await callHttp({ transport, request, limits: wireLimits(), timeoutMs: TIMEOUT_MS });
+      const name = head.status === 200 ? jsonObject<"name">(parsed(body))?.name : undefined;
+      if (name === "excursor") return ok(`Listens on port ${bridgePort} and takes its key.`);
+      return warn(
+        `What answers on port ${bridgePort} is not the bridge of this home (HTTP status ${head.status}).`,
+        "Stop that program, or set another bridgePort.",
+      );
+    } catch (error) {
+      if (ExcursorError.from(error).kind !== "upstream-unavailable") throw error;
+      return skip(`Nothing listens on port ${bridgePort}: no gateway runs.`);
+    }
+  },
+});
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
