@@ -40,7 +40,7 @@ function fromDebug(value: unknown): CursorDetails | undefined {
   if (debug?.error === undefined) return undefined;
   const details = jsonObject<"title" | "detail" | "isRetryable">(debug.details);
   return {
-    error: typeof debug.error === "number" ? nameOf(debug.error) : nameFrom(String(debug.error)),
+    error: typeof debug.error === "number" ? nameOf(debug.error) : nameFrom(textOf(debug.error)),
     title: textOf(details?.title),
     detail: textOf(details?.detail),
     isRetryable: typeof details?.isRetryable === "boolean" ? details.isRetryable : undefined,

@@ -1,5 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 import { BodyCollector } from "./body.ts";
+import { encodingError } from "./gzip.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
 import { mediaType, wrongContentType } from "./http-errors.ts";
 import type { WireLimits } from "./limits.ts";
@@ -72,6 +73,9 @@ export class SseCall implements HttpHandler {
       this.#refused = { head, body: new BodyCollector(this.#options.limits.maxErrorBodyBytes) };
     } else if (mediaType(head.headers["content-type"]) !== "text/event-stream") {
       this.#close(wrongContentType(head));
+    } else if (!/^(?:identity)?$/i.test(head.headers["content-encoding"]?.trim() ?? "")) {
+      // None was asked for.
+      this.#close(encodingError(head.headers["content-encoding"] ?? ""));
     }
   }
 

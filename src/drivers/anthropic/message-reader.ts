@@ -1,59 +1,37 @@
-import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { redactedSignature } from "../../core/redacted-thinking.ts";
+import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../http-api/api-error.ts";
 import type { ApiReader } from "../http-api/api-run.ts";
 import { CallArguments } from "../http-api/call-arguments.ts";
-
-/** What we look at of the stream's events; all of it may be missing. */
-interface StreamEvent {
-  readonly type?: string;
-  readonly index?: number;
-  readonly message?: { readonly usage?: ApiUsage };
-  readonly usage?: ApiUsage;
-  readonly content_block?: {
-    readonly type?: string;
-    readonly id?: string;
-    readonly name?: string;
-    readonly text?: string;
-    readonly thinking?: string;
-    readonly signature?: string;
-    readonly data?: string;
-    readonly input?: object;
-  };
-  readonly delta?: {
-    readonly type?: string;
-    readonly text?: string;
-    readonly thinking?: string;
-    readonly signature?: string;
-    readonly partial_json?: string;
-    readonly stop_reason?: string | null;
-    readonly stop_sequence?: string | null;
-  };
-}
-
-interface ApiUsage {
-  readonly input_tokens?: number | null;
-  readonly cache_creation_input_tokens?: number | null;
-  readonly cache_read_input_tokens?: number | null;
-  readonly output_tokens?: number | null;
-  readonly output_tokens_details?: { readonly thinking_tokens?: number | null } | null;
-}
+import { CallIds } from "../http-api/call-ids.ts";
+import {
+  badEvent,
+  type EventFields,
+  indexIn,
+  objectIn,
+  readEvent,
+  textIn,
+  tokensIn,
+} from "../http-api/event-fields.ts";
 
 type Block =
   | { readonly type: "other" }
   | { readonly type: "thinking"; readonly since: number; signature: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly args: CallArguments };
 
-const REASONS: Readonly<Record<string, DoneReason>> = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  pause_turn: "stop",
-  tool_use: "tool-calls",
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  refusal: "content-filter",
-};
+const REASONS: ReadonlyMap<string, DoneReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["pause_turn", "stop"],
+  ["tool_use", "tool-calls"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["refusal", "content-filter"],
+]);
+
+const MAX_OPEN_BLOCKS = 1024;
+const MAX_SIGNATURE_LENGTH = 1024 * 1024;
 
 export interface ReaderOptions {
   /** Of the upstream, for errors. */
@@ -69,9 +47,9 @@ export class MessageReader implements ApiReader {
   readonly #options: ReaderOptions;
   readonly #now: () => number;
   readonly #blocks = new Map<number, Block>();
-  #usage: ApiUsage | undefined;
+  readonly #callIds = new CallIds();
+  #usage: EventFields = {};
   #stop: { readonly reason: DoneReason; readonly stopSequence?: string } | undefined;
-  #hasCalls = false;
   #isOver = false;
 
   constructor(options: ReaderOptions) {
@@ -80,23 +58,24 @@ export class MessageReader implements ApiReader {
   }
 
   read(_name: string, data: string): readonly TurnEvent[] {
-    const event = parse(data);
-    const { delta } = event;
-    switch (event.type) {
+    const event = readEvent(data);
+    switch (event["type"]) {
       case "content_block_delta":
-        if (delta?.type === "text_delta") return delta.text ? [{ type: "text", text: delta.text }] : [];
         return this.#delta(event);
       case "content_block_start":
         return this.#start(event);
       case "content_block_stop":
-        return this.#close(event.index ?? 0);
+        return this.#close(indexIn(event, "index") ?? 0);
       case "message_start":
-        this.#usage = event.message?.usage;
+        this.#usage = objectIn(objectIn(event, "message"), "usage");
         return [];
-      case "message_delta":
-        if (event.usage) this.#usage = { ...this.#usage, ...given(event.usage) };
-        if (delta?.stop_reason) this.#stop = stopOf(delta.stop_reason, delta.stop_sequence);
+      case "message_delta": {
+        this.#usage = { ...this.#usage, ...given(objectIn(event, "usage")) };
+        const delta = objectIn(event, "delta");
+        const reason = textIn(delta, "stop_reason");
+        if (reason !== "") this.#stop = stopOf(reason, textIn(delta, "stop_sequence"));
         return [];
+      }
       case "message_stop":
         return this.end();
       case "error":
@@ -112,26 +91,38 @@ export class MessageReader implements ApiReader {
     this.#isOver = true;
     const open = [...this.#blocks.keys()].flatMap((index) => this.#close(index));
     const { reason } = this.#stop;
-    const usage: readonly TurnEvent[] = this.#usage ? [{ type: "usage", usage: usageOf(this.#usage) }] : [];
+    const usage = usageOf(this.#usage);
     // What says that it calls tools, and calls none, has just stopped.
-    const told = reason === "tool-calls" && !this.#hasCalls ? "stop" : reason;
-    return [...open, ...usage, { type: "done", ...this.#stop, reason: told }];
+    const told = reason === "tool-calls" && this.#callIds.size === 0 ? "stop" : reason;
+    return [
+      ...open,
+      ...(usage ? [{ type: "usage", usage } as const] : []),
+      { type: "done", ...this.#stop, reason: told },
+    ];
   }
 
-  #start({ index = 0, content_block: block = {} }: StreamEvent): readonly TurnEvent[] {
-    switch (block.type) {
+  #start(event: EventFields): readonly TurnEvent[] {
+    const index = indexIn(event, "index") ?? 0;
+    // One that was never ended, or a server that gives no indexes.
+    const ended = this.#close(index);
+    return [...ended, ...this.#begin(index, objectIn(event, "content_block"))];
+  }
+
+  #begin(index: number, block: EventFields): readonly TurnEvent[] {
+    switch (block["type"]) {
       case "text":
-        return block.text ? [{ type: "text", text: block.text }] : [];
+        return textEvents("text", textIn(block, "text"));
       case "thinking":
-        this.#blocks.set(index, { type: "thinking", since: this.#now(), signature: block.signature ?? "" });
-        return block.thinking ? [{ type: "thinking", text: block.thinking }] : [];
+        this.#open(index, { type: "thinking", since: this.#now(), signature: textIn(block, "signature") });
+        return textEvents("thinking", textIn(block, "thinking"));
       case "redacted_thinking":
-        return [{ type: "thinking-done", durationMs: 0, signature: redactedSignature(block.data ?? "") }];
+        return [{ type: "thinking-done", durationMs: 0, signature: redactedSignature(textIn(block, "data")) }];
       case "tool_use": {
-        const { id = `toolu_${index}`, name: wireName = "" } = block;
+        const wireName = textIn(block, "name");
+        if (wireName === "") throw badEvent("with a tool call that has no name");
         const name = this.#options.toolName(wireName);
-        this.#blocks.set(index, { type: "tool_use", id, name, args: new CallArguments(block.input) });
-        this.#hasCalls = true;
+        const id = this.#callIds.take(textIn(block, "id"));
+        this.#open(index, { type: "tool_use", id, name, args: new CallArguments(jsonObject(block["input"])) });
         return [{ type: "tool-call-start", id, name }];
       }
       default:
@@ -139,15 +130,26 @@ export class MessageReader implements ApiReader {
     }
   }
 
-  #delta({ index = 0, delta = {} }: StreamEvent): readonly TurnEvent[] {
-    const block = this.#blocks.get(index);
+  #open(index: number, block: Block): void {
+    if (this.#blocks.size === MAX_OPEN_BLOCKS)
+      throw badEvent(`that begins more than ${MAX_OPEN_BLOCKS} blocks at once`);
+    this.#blocks.set(index, block);
+  }
+
+  #delta(event: EventFields): readonly TurnEvent[] {
+    const delta = objectIn(event, "delta");
+    if (delta["type"] === "text_delta") return textEvents("text", textIn(delta, "text"));
+    const block = this.#blocks.get(indexIn(event, "index") ?? 0);
     if (block?.type === "thinking") {
-      if (delta.type === "signature_delta") block.signature += delta.signature ?? "";
-      return delta.type === "thinking_delta" && delta.thinking ? [{ type: "thinking", text: delta.thinking }] : [];
+      if (delta["type"] === "signature_delta") block.signature += textIn(delta, "signature");
+      if (block.signature.length > MAX_SIGNATURE_LENGTH) throw badEvent("with a signature that is larger than allowed");
+      return delta["type"] === "thinking_delta" ? textEvents("thinking", textIn(delta, "thinking")) : [];
     }
-    if (block?.type !== "tool_use" || delta.type !== "input_json_delta" || !delta.partial_json) return [];
-    block.args.add(delta.partial_json);
-    return [{ type: "tool-call-delta", id: block.id, json: delta.partial_json }];
+    if (block?.type !== "tool_use" || delta["type"] !== "input_json_delta") return [];
+    const json = textIn(delta, "partial_json");
+    if (json === "") return [];
+    block.args.add(json);
+    return [{ type: "tool-call-delta", id: block.id, json }];
   }
 
   #close(index: number): readonly TurnEvent[] {
@@ -163,32 +165,34 @@ export class MessageReader implements ApiReader {
   }
 }
 
-function parse(data: string): StreamEvent {
-  try {
-    const event: unknown = JSON.parse(data);
-    if (typeof event === "object" && event !== null) return event as StreamEvent;
-  } catch {
-    // Told below.
-  }
-  throw new ExcursorError("upstream-protocol", "The upstream sent an event that is not JSON.", { code: "bad_event" });
-}
+const textEvents = (type: "text" | "thinking", text: string): readonly TurnEvent[] =>
+  text === "" ? [] : [{ type, text }];
 
-const stopOf = (reason: string, sequence: string | null | undefined) => ({
-  reason: REASONS[reason] ?? "stop",
-  ...(reason === "stop_sequence" && sequence && { stopSequence: sequence }),
+const stopOf = (reason: string, sequence: string) => ({
+  reason: REASONS.get(reason) ?? "stop",
+  ...(reason === "stop_sequence" && sequence !== "" && { stopSequence: sequence }),
 });
 
 /** Later figures replace earlier ones where there are some. */
-const given = (usage: ApiUsage): ApiUsage =>
+const given = (usage: EventFields): EventFields =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined));
 
-function usageOf(usage: ApiUsage): Usage {
-  const cached = usage.cache_read_input_tokens ?? 0;
+/** Undefined if it tells nothing. */
+function usageOf(usage: EventFields): Usage | undefined {
+  const [input, written, cached, output] = [
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+  ].map((name) => tokensIn(usage, name));
+  if (input === undefined && output === undefined) return undefined;
+  const thinking = tokensIn(jsonObject<string>(usage["output_tokens_details"]) ?? {}, "thinking_tokens") ?? 0;
   return {
-    inputTokens: (usage.input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0) + cached,
-    outputTokens: usage.output_tokens ?? 0,
-    cachedTokens: cached,
-    reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? 0,
+    inputTokens: (input ?? 0) + (written ?? 0) + (cached ?? 0),
+    // Thinking is part of it, whatever the upstream says.
+    outputTokens: Math.max(output ?? 0, thinking),
+    cachedTokens: cached ?? 0,
+    reasoningTokens: thinking,
     isEstimate: false,
   };
 }

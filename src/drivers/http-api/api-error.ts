@@ -8,30 +8,32 @@ import type { ApiEndpoint } from "./api-endpoint.ts";
 const GATEWAY_LOOP = "gateway_loop";
 
 /** The words by which these upstreams name a failure: OpenAI's codes and types, and Anthropic's types. */
-const BY_WORD: Readonly<Record<string, ErrorKind>> = {
-  context_length_exceeded: "context-overflow",
-  invalid_api_key: "unauthenticated",
-  authentication_error: "unauthenticated",
-  permission_error: "forbidden",
-  permission_denied: "forbidden",
-  billing_error: "payment-required",
-  payment_required: "payment-required",
-  insufficient_quota: "quota-exhausted",
-  model_not_found: "model-not-found",
-  not_found_error: "model-not-found",
-  request_too_large: "too-large",
-  rate_limit_error: "rate-limited",
-  rate_limit_exceeded: "rate-limited",
-  overloaded_error: "upstream-unavailable",
-  upstream_unavailable: "upstream-unavailable",
-  timeout_error: "timeout",
-  timeout: "timeout",
-  api_error: "upstream-failed",
-  server_error: "upstream-failed",
-  upstream_error: "upstream-failed",
-  invalid_request_error: "invalid-request",
-  [GATEWAY_LOOP]: "config",
-};
+const BY_WORD: ReadonlyMap<string, ErrorKind> = new Map(
+  Object.entries<ErrorKind>({
+    context_length_exceeded: "context-overflow",
+    invalid_api_key: "unauthenticated",
+    authentication_error: "unauthenticated",
+    permission_error: "forbidden",
+    permission_denied: "forbidden",
+    billing_error: "payment-required",
+    payment_required: "payment-required",
+    insufficient_quota: "quota-exhausted",
+    model_not_found: "model-not-found",
+    not_found_error: "model-not-found",
+    request_too_large: "too-large",
+    rate_limit_error: "rate-limited",
+    rate_limit_exceeded: "rate-limited",
+    overloaded_error: "upstream-unavailable",
+    upstream_unavailable: "upstream-unavailable",
+    timeout_error: "timeout",
+    timeout: "timeout",
+    api_error: "upstream-failed",
+    server_error: "upstream-failed",
+    upstream_error: "upstream-failed",
+    invalid_request_error: "invalid-request",
+    [GATEWAY_LOOP]: "config",
+  }),
+);
 
 const BY_STATUS: Readonly<Record<number, ErrorKind>> = {
   400: "invalid-request",
@@ -67,7 +69,7 @@ export function apiError(said: unknown, host: string, head?: ResponseHead): Excu
     ...(code === GATEWAY_LOOP && { code }),
     ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed: check the base URL." }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
-    context: { host, ...(head && { status: head.status }), ...(type !== "" && { type }) },
+    context: { host, ...(head && { status: head.status }), ...(type !== "" && { type: type.slice(0, 64) }) },
   });
 }
 
@@ -105,7 +107,7 @@ function wordsIn(said: unknown): { readonly type: string; readonly code: string;
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function kindOf(words: readonly string[], message: string, status: number | undefined): ErrorKind {
-  const named = words.map((word) => BY_WORD[word]).find((kind) => kind !== undefined);
+  const named = words.map((word) => BY_WORD.get(word)).find((kind) => kind !== undefined);
   const kind = named ?? byStatus(status);
   if ((kind === "invalid-request" || kind === "too-large") && TOO_LONG.test(message)) return "context-overflow";
   return kind === "not-found" && /model/i.test(message) ? "model-not-found" : kind;

@@ -45,10 +45,25 @@ export interface ApiRunParts {
   readonly protocol: ApiProtocol;
   /** Of all runs of this upstream. */
   readonly retries: RetryBudget;
+  readonly limits?: Partial<ApiLimits> | undefined;
+}
+
+/** What an upstream may take, in milliseconds and characters. */
+export interface ApiLimits extends Pick<WireLimits, "headersTimeoutMs" | "idleTimeoutMs" | "lingerMs"> {
+  /** How long it may send only what says nothing: pings, comments, empty deltas. */
+  readonly quietTimeoutMs: number;
+  /** One answer, its thinking and the arguments of its calls included. */
+  readonly maxAnswerLength: number;
 }
 
 /** Models on a small machine read a long prompt in silence. */
-const LIMITS: WireLimits = wireLimits({ headersTimeoutMs: 300_000, idleTimeoutMs: 300_000 });
+const LIMITS: ApiLimits = {
+  headersTimeoutMs: 300_000,
+  idleTimeoutMs: 300_000,
+  lingerMs: 2_000,
+  quietTimeoutMs: 15 * 60_000,
+  maxAnswerLength: 64 * 1024 * 1024,
+};
 
 /** Whoever has waited this long for a connection is not helped by another try. */
 const MAX_RETRY_AGE_MS = 10_000;
@@ -62,6 +77,7 @@ const TAG_PATIENCE_MS = 100;
  */
 export class ApiRun implements Run {
   readonly #parts: ApiRunParts;
+  readonly #limits: ApiLimits;
   readonly #queue: EventQueue;
   readonly #tags: TagReader | undefined;
   /** Answers that led to tool calls, by the first call's name outside. */
@@ -76,18 +92,22 @@ export class ApiRun implements Run {
   /** What the upstream has refused of this turn, and was asked without: it would refuse the same of the next question. */
   readonly #refusals: ExcursorError[] = [];
   #hasShown = false;
+  #answerLength = 0;
   #hasRetried = false;
   #isFull = false;
   #timer: NodeJS.Timeout | undefined;
+  #quietTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: ApiRunParts) {
     this.#parts = parts;
+    this.#limits = { ...LIMITS, ...parts.limits };
     this.#tags = parts.protocol.readsTags ? new TagReader() : undefined;
     this.#queue = new EventQueue({
       onPressure: (isFull) => {
         this.#isFull = isFull;
         if (isFull) this.#call?.pause();
         else this.#call?.resume();
+        this.#watchQuiet();
       },
       onLeave: () => this.cancel(),
     });
@@ -114,6 +134,7 @@ export class ApiRun implements Run {
         : (this.#answers.get(firstCallId(message) ?? "") ?? message),
     );
     this.#said = new SaidParts();
+    this.#answerLength = 0;
     this.#phase = "running";
     this.#queue.reopen();
     void this.#ask({ ...turn, messages });
@@ -163,7 +184,7 @@ export class ApiRun implements Run {
           },
         },
         body: Buffer.from(JSON.stringify(body)),
-        limits: LIMITS,
+        limits: wireLimits(this.#limits),
         refusal: (head, refused) => refusedCall(head, refused, endpoint),
         listener: {
           event: (name, data) => {
@@ -178,6 +199,7 @@ export class ApiRun implements Run {
         },
       });
       if (this.#isFull) this.#call.pause();
+      this.#watchQuiet();
     } catch (error) {
       this.#fail(ExcursorError.from(error));
     }
@@ -197,11 +219,38 @@ export class ApiRun implements Run {
 
   #read(read: () => readonly TurnEvent[]): void {
     try {
-      for (const event of read()) this.#take(event);
+      for (const event of read()) {
+        this.#measure(event);
+        this.#take(event);
+        this.#quietTimer?.refresh();
+      }
     } catch (error) {
       this.#call?.cancel();
       this.#fail(ExcursorError.from(error));
     }
+  }
+
+  /** Runs while an answer is under way and its reader keeps up. */
+  #watchQuiet(): void {
+    clearTimeout(this.#quietTimer);
+    this.#quietTimer = undefined;
+    if (this.#isFull || this.#phase !== "running") return;
+    this.#quietTimer = setTimeout(() => {
+      this.#call?.cancel();
+      this.#fail(
+        new ExcursorError("timeout", "The upstream has said nothing for too long.", { code: "quiet_timeout" }),
+      );
+    }, this.#limits.quietTimeoutMs).unref();
+  }
+
+  #measure(event: TurnEvent): void {
+    if (event.type === "text" || event.type === "thinking") this.#answerLength += event.text.length;
+    else if (event.type === "tool-call-delta") this.#answerLength += event.json.length;
+    if (this.#answerLength <= this.#limits.maxAnswerLength) return;
+    throw new ExcursorError("upstream-protocol", "The upstream's answer is longer than allowed.", {
+      code: "answer_too_long",
+      context: { limit: this.#limits.maxAnswerLength },
+    });
   }
 
   #take(event: TurnEvent): void {
@@ -226,6 +275,10 @@ export class ApiRun implements Run {
     if (event.type !== "done") return;
     if (event.reason === "tool-calls") this.#phase = "waiting";
     else this.#end();
+    this.#watchQuiet();
+    // One that ends its stream by itself leaves a connection for the next question.
+    const call = this.#call;
+    setTimeout(() => call?.cancel(), this.#limits.lingerMs).unref();
     this.#queue.close();
   }
 
@@ -238,6 +291,7 @@ export class ApiRun implements Run {
   #end(): void {
     this.#phase = "over";
     clearTimeout(this.#timer);
+    clearTimeout(this.#quietTimer);
   }
 }
 

@@ -10,7 +10,7 @@ export class CallArguments {
   #json = "";
 
   /** What was given whole counts if no pieces follow. */
-  constructor(given: object = {}) {
+  constructor(given: object | undefined = {}) {
     this.#given = given as JsonObject;
   }
 

@@ -1,39 +1,20 @@
-import { ExcursorError } from "../../core/errors.ts";
+import { kindOf } from "../../core/describe-value.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../http-api/api-error.ts";
 import type { ApiReader } from "../http-api/api-run.ts";
 import { CallArguments } from "../http-api/call-arguments.ts";
-
-/** What we look at of a chunk; all of it may be missing. */
-interface Chunk {
-  readonly error?: unknown;
-  readonly usage?: ApiUsage | null;
-  readonly choices?: readonly {
-    readonly delta?: Delta | null;
-    readonly finish_reason?: string | null;
-  }[];
-}
-
-interface Delta {
-  readonly content?: string | null;
-  readonly refusal?: string | null;
-  readonly reasoning_content?: string | null;
-  readonly reasoning?: string | null;
-  readonly tool_calls?: readonly CallDelta[] | null;
-}
-
-interface CallDelta {
-  readonly index?: number | null;
-  readonly id?: string | null;
-  readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null;
-}
-
-interface ApiUsage {
-  readonly prompt_tokens?: number | null;
-  readonly completion_tokens?: number | null;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number | null } | null;
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
-}
+import { CallIds } from "../http-api/call-ids.ts";
+import {
+  badEvent,
+  type EventFields,
+  indexIn,
+  listIn,
+  objectIn,
+  readEvent,
+  textIn,
+  tokensIn,
+} from "../http-api/event-fields.ts";
 
 interface Call {
   readonly id: string;
@@ -41,13 +22,13 @@ interface Call {
   readonly args: CallArguments;
 }
 
-const REASONS: Readonly<Record<string, DoneReason>> = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "tool-calls",
-  function_call: "tool-calls",
-  content_filter: "content-filter",
-};
+const REASONS: ReadonlyMap<string, DoneReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["content_filter", "content-filter"],
+]);
 
 export interface ReaderOptions {
   /** Of the upstream, for errors. */
@@ -63,9 +44,10 @@ export class ChunkReader implements ApiReader {
   readonly #options: ReaderOptions;
   readonly #now: () => number;
   readonly #calls = new Map<number, Call>();
+  readonly #callIds = new CallIds();
   #lastIndex = -1;
   #thinkingSince: number | undefined;
-  #usage: ApiUsage | undefined;
+  #usage: Usage | undefined;
   #reason: DoneReason | undefined;
   #isOver = false;
 
@@ -76,12 +58,16 @@ export class ChunkReader implements ApiReader {
 
   read(_name: string, data: string): readonly TurnEvent[] {
     if (data === "[DONE]") return this.end();
-    const chunk = parse(data);
-    if (chunk.error) throw apiError(chunk, this.#options.host);
-    if (chunk.usage) this.#usage = chunk.usage;
-    const choice = chunk.choices?.[0];
-    const events = choice?.delta ? this.#delta(choice.delta) : [];
-    if (choice?.finish_reason) this.#reason = REASONS[choice.finish_reason] ?? "stop";
+    const chunk = readEvent(data);
+    if (chunk["error"]) throw apiError(chunk, this.#options.host);
+    this.#usage = usageOf(jsonObject<string>(chunk["usage"]) ?? {}) ?? this.#usage;
+    const [first] = listIn(chunk, "choices");
+    if (first === undefined) return [];
+    const choice = jsonObject<string>(first);
+    if (!choice) throw badEvent(`whose choice is ${kindOf(first)}`);
+    const events = this.#delta(objectIn(choice, "delta"));
+    const reason = textIn(choice, "finish_reason");
+    if (reason !== "") this.#reason = REASONS.get(reason) ?? "stop";
     return events;
   }
 
@@ -92,7 +78,7 @@ export class ChunkReader implements ApiReader {
     for (const { id, name, args } of this.#calls.values()) {
       events.push({ type: "tool-call", id, name, args: args.parse() });
     }
-    if (this.#usage) events.push({ type: "usage", usage: usageOf(this.#usage) });
+    if (this.#usage) events.push({ type: "usage", usage: this.#usage });
     return [...events, { type: "done", reason: this.#doneReason(this.#reason) }];
   }
 
@@ -102,36 +88,41 @@ export class ChunkReader implements ApiReader {
     return this.#calls.size > 0 ? "tool-calls" : "stop";
   }
 
-  #delta(delta: Delta): readonly TurnEvent[] {
+  #delta(delta: EventFields): readonly TurnEvent[] {
     const events: TurnEvent[] = [];
     // Some servers say the same in both.
-    const thought = delta.reasoning_content || delta.reasoning;
-    if (typeof thought === "string" && thought !== "") {
+    const thought = textIn(delta, "reasoning_content") || textIn(delta, "reasoning");
+    if (thought !== "") {
       this.#thinkingSince ??= this.#now();
       events.push({ type: "thinking", text: thought });
     }
-    const said = delta.content || delta.refusal;
-    if (typeof said === "string" && said !== "") events.push(...this.#endThinking(), { type: "text", text: said });
-    for (const call of delta.tool_calls ?? []) events.push(...this.#endThinking(), ...this.#callDelta(call));
+    const said = contentIn(delta) || textIn(delta, "refusal");
+    if (said !== "") events.push(...this.#endThinking(), { type: "text", text: said });
+    for (const call of listIn(delta, "tool_calls")) events.push(...this.#endThinking(), ...this.#callDelta(call));
     return events;
   }
 
-  #callDelta({ index: given, id, function: called }: CallDelta): readonly TurnEvent[] {
-    const index = given ?? (id || this.#lastIndex === -1 ? this.#lastIndex + 1 : this.#lastIndex);
+  #callDelta(given: unknown): readonly TurnEvent[] {
+    const delta = jsonObject<string>(given);
+    if (!delta) throw badEvent(`whose tool call is ${kindOf(given)}`);
+    const id = textIn(delta, "id");
+    const index = indexIn(delta, "index") ?? (id || this.#lastIndex === -1 ? this.#lastIndex + 1 : this.#lastIndex);
     this.#lastIndex = index;
+    const called = objectIn(delta, "function");
     const known = this.#calls.get(index);
-    const call = known ?? {
-      id: id || `call_${index}`,
-      name: this.#options.toolName(called?.name ?? ""),
-      args: new CallArguments(),
-    };
-    const json = called?.arguments ?? "";
+    const call = known ?? this.#newCall(id, textIn(called, "name"));
+    const json = textIn(called, "arguments");
     this.#calls.set(index, call);
     call.args.add(json);
     return [
       ...(known ? [] : [{ type: "tool-call-start", id: call.id, name: call.name } as const]),
       ...(json === "" ? [] : [{ type: "tool-call-delta", id: call.id, json } as const]),
     ];
+  }
+
+  #newCall(id: string, wireName: string): Call {
+    if (wireName === "") throw badEvent("with a tool call that has no name");
+    return { id: this.#callIds.take(id), name: this.#options.toolName(wireName), args: new CallArguments() };
   }
 
   #endThinking(): readonly TurnEvent[] {
@@ -142,20 +133,28 @@ export class ChunkReader implements ApiReader {
   }
 }
 
-function parse(data: string): Chunk {
-  try {
-    const chunk: unknown = JSON.parse(data);
-    if (typeof chunk === "object" && chunk !== null) return chunk as Chunk;
-  } catch {
-    // Told below.
-  }
-  throw new ExcursorError("upstream-protocol", "The upstream sent an event that is not JSON.", { code: "bad_event" });
+/** Text, or parts of it as some servers send them; parts that are not text say nothing here. */
+function contentIn(delta: EventFields): string {
+  if (!Array.isArray(delta["content"])) return textIn(delta, "content");
+  return delta["content"]
+    .map((part) => jsonObject<"text">(part)?.text)
+    .filter((text) => typeof text === "string")
+    .join("");
 }
 
-const usageOf = (usage: ApiUsage): Usage => ({
-  inputTokens: usage.prompt_tokens ?? 0,
-  outputTokens: usage.completion_tokens ?? 0,
-  cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
-  reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
-  isEstimate: false,
-});
+/** Undefined if it tells nothing. */
+function usageOf(usage: EventFields): Usage | undefined {
+  const [input, output] = [tokensIn(usage, "prompt_tokens"), tokensIn(usage, "completion_tokens")];
+  if (input === undefined && output === undefined) return undefined;
+  const detail = (name: string, inner: string) => tokensIn(jsonObject<string>(usage[name]) ?? {}, inner) ?? 0;
+  const cachedTokens = detail("prompt_tokens_details", "cached_tokens");
+  const reasoningTokens = detail("completion_tokens_details", "reasoning_tokens");
+  return {
+    // Both are part of these, whatever the upstream says.
+    inputTokens: Math.max(input ?? 0, cachedTokens),
+    outputTokens: Math.max(output ?? 0, reasoningTokens),
+    cachedTokens,
+    reasoningTokens,
+    isEstimate: false,
+  };
+}

@@ -3,7 +3,7 @@ import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import { type Hop, type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";
-import { type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
+import { type ApiLimits, type ApiProtocol, ApiRun } from "../http-api/api-run.ts";
 import { ModelList } from "../http-api/model-list.ts";
 import { toolNames } from "../http-api/tool-names.ts";
 import { withoutWishes } from "../http-api/without-wishes.ts";
@@ -20,6 +20,7 @@ export interface OpenAiOptions {
   /** How hard to think where the client does not say. */
   readonly effort?: string | undefined;
   readonly hop?: Hop | undefined;
+  readonly limits?: Partial<ApiLimits> | undefined;
 }
 
 export const OPENAI_URL = "https://api.openai.com/v1";
@@ -54,7 +55,7 @@ export function createOpenAiDriver(options: OpenAiOptions): Driver {
     takesSampling: true,
     open(turn, context) {
       retries.earn();
-      return new ApiRun({ turn, context, endpoint, protocol, retries });
+      return new ApiRun({ turn, context, endpoint, protocol, retries, limits: options.limits });
     },
     listModels: async () =>
       (await models.current()).flatMap((model) => {

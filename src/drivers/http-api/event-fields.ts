@@ -1,0 +1,60 @@
+import { kindOf } from "../../core/describe-value.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { jsonObject } from "../../wire/json.ts";
+
+/** An event of an upstream, or an object within one. Any field may be missing, and of any type. */
+export type EventFields = Readonly<Partial<Record<string, unknown>>>;
+
+/** The functions below throw `upstream-protocol` for a field of another type; missing and `null` are the same to them. */
+export function readEvent(data: string): EventFields {
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch {
+    throw badEvent("that is not JSON");
+  }
+  return jsonObject<string>(event) ?? raise(badEvent(`that is ${kindOf(event)}`));
+}
+
+/** Missing is empty. */
+export function textIn(fields: EventFields, name: string): string {
+  const value = fields[name] ?? "";
+  return typeof value === "string" ? value : raise(wrongType(name, value));
+}
+
+/** Missing is empty. */
+export function objectIn(fields: EventFields, name: string): EventFields {
+  const value = fields[name] ?? {};
+  return jsonObject<string>(value) ?? raise(wrongType(name, value));
+}
+
+/** Missing is empty. */
+export function listIn(fields: EventFields, name: string): readonly unknown[] {
+  const value = fields[name] ?? [];
+  return Array.isArray(value) ? value : raise(wrongType(name, value));
+}
+
+export function indexIn(fields: EventFields, name: string): number | undefined {
+  const value = fields[name] ?? undefined;
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0))
+    return value as number | undefined;
+  throw badEvent(`whose ${name} is no whole number`);
+}
+
+/** More than any answer costs, and small enough to be added up. */
+const MAX_TOKENS = 1e12;
+
+/** A number of tokens. A wrong one is not worth an answer, and counts as missing. */
+export function tokensIn(fields: EventFields, name: string): number | undefined {
+  const value = fields[name];
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : undefined;
+}
+
+export const badEvent = (what: string): ExcursorError =>
+  new ExcursorError("upstream-protocol", `The upstream sent an event ${what}.`, { code: "bad_event" });
+
+const wrongType = (name: string, value: unknown): ExcursorError => badEvent(`whose ${name} is ${kindOf(value)}`);
+
+function raise(error: ExcursorError): never {
+  throw error;
+}
