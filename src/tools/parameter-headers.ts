@@ -19,7 +19,7 @@ export function headerFault(schema: JsonObject): string | undefined {
     if (declared !== undefined) {
       if (!isParameter) return `${path}: only a parameter can be a header`;
       if (typeof declared !== "string" || !TOKEN.test(declared)) return `${path}: expected the name of a header`;
-      if (!TYPES.includes(String(rest["type"]))) return `${path}: expected a ${TYPES.join(", ")}`;
+      if (!TYPES.some((type) => type === rest["type"])) return `${path}: expected a ${TYPES.join(", ")}`;
       if (names.has(declared.toLowerCase())) return `${path}: the header is there twice`;
       names.add(declared.toLowerCase());
     }

@@ -5,6 +5,7 @@ import type { Engine } from "../../src/core/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { KeptSession, KeptSessions } from "../../src/core/kept-sessions.ts";
 import type { Turn } from "../../src/core/turn.ts";
+import { runEditorTool } from "../../src/faces/acp-agent/editor-tools.ts";
 import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
 
 type Answer = (turn: Turn, context: AskContext) => AsyncIterable<readonly TurnEvent[]>;
@@ -90,6 +91,17 @@ describe("Excursor as an agent", () => {
     });
     await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
     expect(turns[0]?.tools).toEqual([]);
+  });
+
+  it.each([
+    ["read_file", { path: { toString: 1 } }, "path: expected a string, got an object."],
+    ["write_file", { path: "/a", content: [] }, "content: expected a string, got an array."],
+    ["terminal", { command: 7 }, "command: expected a string, got a number."],
+  ])("tells the model of an argument of %s that is no text", async (name, args, expected) => {
+    const call = { type: "tool-call", id: "1", name, args } as const;
+    // Neither the editor nor its user hears of it.
+    const { content, isError } = await runEditorTool(call, {} as never, {} as never);
+    expect({ content, isError }).toEqual({ content: [{ type: "text", text: expected }], isError: true });
   });
 
   const asks: Answer = async function* (_, { elicit, signal }) {

@@ -126,6 +126,12 @@ describe.each(TRANSPORTS)("the steps of a script, over %s", (transport) => {
     expect(asked?.parsingResult?.executableCommands[0]).toMatchObject({ name: "ls", fullText: "ls -a /w" });
   });
 
+  it("a native request with arguments of other types is refused, not a failure of the simulator's", async () => {
+    const { client } = await setUp(transport);
+    const { error } = await client.say('@sim exec shell {"command":{"toString":1}}');
+    expect(error).toMatchObject({ kind: "invalid-request" });
+  });
+
   it.each([
     [
       "read",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { headerFault } from "../../src/tools/parameter-headers.ts";
 
-const header = (name: unknown, type = "string") => ({ type, "x-mcp-header": name });
+const header = (name: unknown, type: unknown = "string") => ({ type, "x-mcp-header": name });
 const schema = (properties: object, more: object = {}) => ({ type: "object", properties, ...more }) as never;
 
 describe("parameters that are headers, too", () => {
@@ -18,6 +18,7 @@ describe("parameters that are headers, too", () => {
     [schema({ a: header("a:b") }), ".a: expected the name of a header"],
     [schema({ a: header(7) }), ".a: expected the name of a header"],
     [schema({ a: header("A", "number") }), ".a: expected a string, integer, boolean"],
+    [schema({ a: header("A", { toString: 1 }) }), ".a: expected a string, integer, boolean"],
     [schema({ a: header("A", "object") }), ".a: expected a string, integer, boolean"],
     [schema({ a: header("Same"), b: header("sAME") }), ".b: the header is there twice"],
     [schema({ a: { type: "array", items: header("A") } }), ".a.items: only a parameter can be a header"],

@@ -6,6 +6,7 @@ import type {
   ToolCallContent,
   ToolKind,
 } from "@agentclientprotocol/sdk";
+import { kindOf } from "../../core/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -211,8 +212,8 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   const { id, name, args } = call;
   const tool = TOOLS.find(({ definition }) => definition.name === name);
   if (!tool) return result(id, `There is no tool ${JSON.stringify(name)}.`, true);
-  const missing = tool.needs.find((argument) => typeof args[argument] !== "string");
-  if (missing !== undefined) return result(id, `${missing}: expected a text.`, true);
+  const wrong = wrongText(tool, args);
+  if (wrong !== undefined) return result(id, wrong, true);
   const { path } = args;
   await site.update({
     sessionUpdate: "tool_call",
@@ -241,6 +242,16 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
     await show("failed");
     return result(id, error instanceof Error ? error.message : String(error), true);
   }
+}
+
+/** Models give arguments of any type, and what is shown to the user must be a text. */
+function wrongText({ definition, needs }: EditorTool, args: JsonObject): string | undefined {
+  const properties = definition.schema["properties"] as Readonly<Record<string, JsonObject>>;
+  const name = Object.keys(properties).find((key) => {
+    if (properties[key]?.["type"] !== "string") return false;
+    return args[key] === undefined ? needs.includes(key) : typeof args[key] !== "string";
+  });
+  return name === undefined ? undefined : `${name}: expected a string, got ${kindOf(args[name])}.`;
 }
 
 const inFolder = (folder: string, path: unknown): string =>

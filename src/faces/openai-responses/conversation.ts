@@ -93,7 +93,8 @@ function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): Assi
       const { call_id, arguments: args } = item;
       // Without an id it was no client that searched.
       if (!call_id) return [];
-      return [call(call_id, TOOL_SEARCH, typeof args === "object" && args !== null ? (args as JsonObject) : {})];
+      const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
+      return [call(call_id, TOOL_SEARCH, isObject ? (args as JsonObject) : {})];
     }
     default:
       return undefined;

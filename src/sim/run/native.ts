@@ -49,7 +49,8 @@ function fill(exec: ExecKind, args: JsonObject, callId: string): JsonObject {
   const filled: JsonObject = { ...args };
   if (!("toolCallId" in args) && !("tool_call_id" in args)) filled["toolCallId"] = callId;
   if (exec !== "shell" && exec !== "shell_stream") return filled;
-  const command = String(args["command"] ?? "");
+  // What is no text is refused by the schema.
+  const command = typeof args["command"] === "string" ? args["command"] : "";
   if (!("timeout" in args)) filled["timeout"] = 30_000;
   // The official client refuses to run a command that comes without its parse.
   if (!("parsingResult" in args) && !("parsing_result" in args)) filled["parsingResult"] = parseCommand(command);
