@@ -34,9 +34,10 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
     log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");
   }
 
+  const facts = { ready: true, url, port, baseUrl: `${url}/v1`, demo, signedIn: gateway.isSignedIn };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ready: true, url, port, baseUrl: `${url}/v1`, demo, ...(bridgeUrl && { bridgeUrl }) })}\n`
+      ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }) })}\n`
       : `ready ${url}\n${bridgeUrl === undefined ? "" : `bridge ${bridgeUrl}\n`}`,
   );
   if (!gateway.isSignedIn)

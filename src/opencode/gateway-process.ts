@@ -4,18 +4,20 @@ import { type Environment, firstLine, spawnExcursor } from "./run-excursor.ts";
 interface Running {
   readonly url: string;
   readonly key: string;
+  /** Whether a Cursor account is signed in; agents and other upstreams may answer without one. */
+  readonly isSignedIn: boolean;
   stop(): void;
 }
 
 /** Stands for the gateway, wherever it will be. */
-const ANYWHERE = "http://excursor.invalid";
+const ORIGIN = "http://excursor.invalid";
 
 /**
  * A gateway of our own: started when something is asked of it, started again if it is gone, with a key that nobody else
  * has. It ends with us, however we end.
  */
 export class GatewayProcess {
-  readonly baseUrl = `${ANYWHERE}/v1`;
+  readonly baseUrl = `${ORIGIN}/v1`;
   readonly #environment: Environment;
   #running: Promise<Running> | undefined;
 
@@ -23,34 +25,55 @@ export class GatewayProcess {
     this.#environment = environment;
   }
 
-  /** `fetch`, for addresses below {@link baseUrl}. */
+  /** Whether an address leads to this gateway. */
+  owns(address: unknown): boolean {
+    return typeof address === "string" && URL.canParse(address) && new URL(address).origin === ORIGIN;
+  }
+
+  /** `fetch`, with the key for addresses below {@link baseUrl}. All others are fetched as they are, without it. */
   readonly fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const given = input instanceof Request ? input : undefined;
+    const address = given?.url ?? String(input);
+    if (!this.owns(address)) return fetch(input, init);
     const { url, key } = await this.#start();
-    const headers = new Headers(init.headers);
+    const headers = new Headers(init.headers ?? given?.headers);
     headers.set("authorization", `Bearer ${key}`);
-    const address = input instanceof Request ? input.url : String(input);
-    return fetch(address.replace(ANYWHERE, url), { ...init, headers });
+    const target = url + address.slice(ORIGIN.length);
+    return fetch(given ? new Request(target, given) : target, { ...init, headers });
   };
+
+  /** Starts it if need be. Rejects with the reason if it cannot start. */
+  async isSignedIn(): Promise<boolean> {
+    return (await this.#start()).isSignedIn;
+  }
 
   async stop(): Promise<void> {
     const running = await this.#running?.catch(() => undefined);
+    this.#running = undefined;
     running?.stop();
   }
 
   #start(): Promise<Running> {
-    this.#running ??= this.#spawn();
-    return this.#running;
+    if (this.#running) return this.#running;
+    const starting = this.#spawn(() => {
+      if (this.#running === starting) this.#running = undefined;
+    });
+    this.#running = starting;
+    return starting;
   }
 
-  async #spawn(): Promise<Running> {
+  async #spawn(onEnded: () => void): Promise<Running> {
     const key = `exc_${randomBytes(32).toString("base64url")}`;
     const args = ["serve", "--port", "0", "--host", "127.0.0.1", "--json", "--until-stdin-ends"];
-    const child = spawnExcursor(args, { ...this.#environment, EXCURSOR_KEY: key });
-    const forget = () => {
-      this.#running = undefined;
-    };
-    child.once("error", forget).once("exit", forget);
-    const { url } = JSON.parse(await firstLine(child)) as { readonly url: string };
-    return { url, key, stop: () => void child.stdin.end() };
+    const gateway = spawnExcursor(args, { ...this.#environment, EXCURSOR_KEY: key });
+    void gateway.ended.then(onEnded);
+    const { url, signedIn } = JSON.parse(await firstLine(gateway)) as Ready;
+    return { url, key, isSignedIn: signedIn, stop: () => void gateway.child.stdin.end() };
   }
+}
+
+/** The line that `excursor serve --json` prints. */
+interface Ready {
+  readonly url: string;
+  readonly signedIn: boolean;
 }

@@ -1,6 +1,33 @@
 /** OpenCode's plugin interface, as far as this one uses it. */
 
-export type Plugin = (input: unknown, options?: Readonly<Record<string, unknown>>) => Promise<Hooks>;
+export type Plugin = (input: PluginInput, options?: Readonly<Record<string, unknown>>) => Promise<Hooks>;
+
+export interface PluginInput {
+  readonly client: OpenCodeClient;
+}
+
+/** OpenCode's own server. Requests that need its session hang until the plugin's `config` has returned: never await those there. */
+export interface OpenCodeClient {
+  readonly app: {
+    log(request: {
+      readonly body: { readonly service: string; readonly level: Level; readonly message: string };
+    }): Promise<unknown>;
+  };
+  readonly tui: {
+    showToast(request: {
+      readonly body: { readonly title: string; readonly message: string; readonly variant: ToastVariant };
+    }): Promise<unknown>;
+  };
+  readonly auth: {
+    set(request: {
+      readonly path: { readonly id: string };
+      readonly body: StoredAuth;
+    }): Promise<{ readonly error?: unknown }>;
+  };
+}
+
+export type Level = "info" | "warn" | "error";
+type ToastVariant = "info" | "warning" | "error";
 
 interface Hooks {
   readonly config: (config: PluginConfig) => Promise<void>;
@@ -13,7 +40,7 @@ export interface PluginConfig {
 }
 
 /** What the user wrote about the provider comes before what we say. */
-interface ProviderConfig {
+export interface ProviderConfig {
   npm?: string;
   name?: string;
   options?: Record<string, unknown>;
@@ -26,8 +53,10 @@ export interface AuthHook {
   readonly methods: readonly (BrowserMethod | KeyMethod)[];
 }
 
-/** What OpenCode keeps; other plugins for Cursor keep `refresh|apiKey` in it. */
-type StoredAuth = { readonly type: "oauth"; readonly refresh: string } | { readonly type: "api"; readonly key: string };
+/** What OpenCode keeps in its `auth.json`; other plugins for Cursor keep `refresh|apiKey` in it. */
+export type StoredAuth =
+  | { readonly type: "oauth"; readonly refresh: string }
+  | { readonly type: "api"; readonly key: string };
 
 interface BrowserMethod {
   readonly type: "oauth";
@@ -40,11 +69,13 @@ interface BrowserMethod {
   }>;
 }
 
+/**
+ * OpenCode asks for the key itself, hidden, and stores it. It hands the key to no plugin, and prompts of ours would show it;
+ * so it is taken over from where OpenCode has stored it.
+ */
 interface KeyMethod {
   readonly type: "api";
   readonly label: string;
-  readonly prompts: readonly { readonly type: "text"; readonly key: string; readonly message: string }[];
-  authorize(inputs?: Readonly<Record<string, string>>): Promise<SignInResult>;
 }
 
 type SignInResult = { readonly type: "success"; readonly key: string } | { readonly type: "failed" };

@@ -1,41 +1,77 @@
-import type { AuthHook } from "./plugin-api.ts";
-import { type Environment, firstLine, runExcursor, spawnExcursor } from "./run-excursor.ts";
+import { KEPT_ELSEWHERE } from "./opencode-auth.ts";
+import type { AuthHook, StoredAuth } from "./plugin-api.ts";
+import type { Report } from "./reporter.ts";
+import { type Ending, type Environment, firstLine, runExcursor, spawnExcursor } from "./run-excursor.ts";
 
-/** What OpenCode is told to keep: the login itself is where `excursor login` keeps it. */
-const KEPT_ELSEWHERE = { type: "success", key: "kept-by-excursor" } as const;
-const FAILED = { type: "failed" } as const;
+/** Which account, and what our commands are started with. */
+export interface AccountChoice {
+  readonly name: string;
+  readonly environment: Environment;
+}
+
+/** OpenCode waits for it when it starts, and when it ends. */
+const TAKE_OVER_TIMEOUT_MS = 10_000;
+const LOGOUT_TIMEOUT_MS = 10_000;
+
+/** The exit code of a login that the backend has refused. */
+const REFUSED = 77;
 
 /** The ways to sign in, which are those of `excursor login`. */
-export function signInMethods(environment: Environment, account: readonly string[]): AuthHook["methods"] {
-  const login = ["login", ...account];
+export function signInMethods(
+  { name, environment }: AccountChoice,
+  report: Report,
+  onSignedIn: () => void,
+): AuthHook["methods"] {
   return [
     {
       type: "oauth",
       label: "Cursor account (browser)",
       async authorize() {
-        const child = spawnExcursor([...login, "--json", "--no-browser"], environment);
-        const { url } = JSON.parse(await firstLine(child)) as { readonly url: string };
-        const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+        const login = spawnExcursor(["login", "--account", name, "--json", "--no-browser"], environment);
+        const { url } = JSON.parse(await firstLine(login)) as { readonly url: string };
         return {
           url,
           instructions: "Sign in to Cursor in the browser.",
           method: "auto",
-          callback: async () => ((await exited) === 0 ? KEPT_ELSEWHERE : FAILED),
+          async callback() {
+            const { code, reason } = await login.ended;
+            if (code === 0) {
+              onSignedIn();
+              return { type: "success", key: KEPT_ELSEWHERE };
+            }
+            report("error", `Signing in failed: ${reason}`);
+            return { type: "failed" };
+          },
         };
       },
     },
-    {
-      type: "api",
-      label: "Cursor API key",
-      prompts: [{ type: "text", key: "key", message: "API key of the Cursor dashboard" }],
-      async authorize(inputs) {
-        const isDone = await runExcursor([...login, "--api-key"], inputs?.["key"] ?? "", environment);
-        return isDone ? KEPT_ELSEWHERE : FAILED;
-      },
-    },
+    { type: "api", label: "Cursor API key" },
   ];
 }
 
-/** Takes over what another plugin for Cursor has kept in OpenCode as `refresh|apiKey`. */
-export const importSeed = (seed: string, environment: Environment, account: readonly string[]): Promise<boolean> =>
-  runExcursor(["login", ...account, "--seed"], seed, environment);
+export type TakeOver = "signed-in" | "refused" | "failed";
+
+/** Signs in with what OpenCode has stored: an API key, or what another plugin has kept as `refresh|apiKey`. */
+export async function takeOver(
+  auth: StoredAuth,
+  { name, environment }: AccountChoice,
+  report: Report,
+): Promise<TakeOver> {
+  const [flag, secret, what] =
+    auth.type === "oauth"
+      ? ["--seed", auth.refresh, "the login that another plugin has left in OpenCode"]
+      : ["--api-key", auth.key, "the API key"];
+  const login = ["login", "--account", name, flag];
+  const { code, reason }: Ending = await runExcursor(login, secret, environment, TAKE_OVER_TIMEOUT_MS);
+  if (code === 0) return "signed-in";
+  report("error", `Signing in to Cursor with ${what} failed: ${reason}`);
+  return code === REFUSED ? "refused" : "failed";
+}
+
+/** Removes the login from where `excursor login` keeps it. */
+export async function signOut({ name, environment }: AccountChoice, report: Report): Promise<void> {
+  const { code, reason } = await runExcursor(["logout", "--account", name], "", environment, LOGOUT_TIMEOUT_MS);
+  // Refused: nobody was signed in any more.
+  if (code === 0 || code === REFUSED) report("info", `Signed out of the Cursor account ${name}, as in OpenCode.`);
+  else report("warn", `Signing out of the Cursor account ${name} failed: ${reason}`);
+}

@@ -70,6 +70,7 @@ describe("excursor serve --demo", () => {
       port: ready.port,
       baseUrl: `http://127.0.0.1:${ready.port}/v1`,
       demo: true,
+      signedIn: true,
     });
     await (await ask(ready.url, "@sim say hello")).text();
     child.kill("SIGINT");

@@ -2,11 +2,12 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { CLIENTS_FOLDER } from "../../scripts/install-clients.ts";
 import { issueTokens } from "../../src/sim/accounts.ts";
 import { startSim } from "../../src/sim/server.ts";
-import { type Desk, setUpDesk, startCli } from "./support/run-cli.ts";
+import { type Desk, homeOf, setUpDesk, startCli } from "./support/run-cli.ts";
 
 /** The package as it is installed: built, and without its sources. */
 let installed = "";
@@ -51,6 +52,8 @@ async function setUp() {
   writeFileSync(join(desk.folder, "opencode.json"), JSON.stringify(settings));
   const environment = {
     ...FLAGS,
+    // Everybody who uses the plugin has OpenCode there, and it is an agent to the gateway.
+    PATH: [dirname(process.execPath), join(CLIENTS_FOLDER, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
     EXCURSOR_HOME: join(desk.home, "excursor"),
     EXCURSOR_UPSTREAM: sim.url,
     EXCURSOR_KEYCHAIN: "off",
@@ -60,9 +63,15 @@ async function setUp() {
 }
 
 /** The backend answers in this process, so that nothing here may wait for it in the way of the other. */
-async function logIn({ home }: Desk, environment: Readonly<Record<string, string>>): Promise<unknown> {
-  const command = [join(installed, "bin", "excursor.js"), "login", "--api-key"];
-  const child = spawn(process.execPath, command, {
+const logIn = (desk: Desk, environment: Readonly<Record<string, string>>): Promise<unknown> =>
+  runExcursor(["login", "--api-key"], desk, environment);
+
+async function runExcursor(
+  args: readonly string[],
+  { home }: Desk,
+  environment: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const child = spawn(process.execPath, [join(installed, "bin", "excursor.js"), ...args], {
     stdio: ["pipe", "ignore", "inherit"],
     env: { HOME: home, ...environment },
   });
@@ -72,6 +81,9 @@ async function logIn({ home }: Desk, environment: Readonly<Record<string, string
 
 const accountsOf = ({ home }: Desk) =>
   JSON.parse(readFileSync(join(home, "excursor", "accounts.json"), "utf8")) as { accounts: Record<string, unknown> };
+
+const authOf = ({ home }: Desk): unknown =>
+  JSON.parse(readFileSync(join(home, "data", "opencode", "auth.json"), "utf8"));
 
 /** OpenCode as a server, which its own windows talk to. */
 async function startServer({ opencode }: Awaited<ReturnType<typeof setUp>>) {
@@ -110,6 +122,7 @@ describe("the plugin, in OpenCode itself", { timeout: 300_000 }, () => {
     expect(stdout.split("\n")).toEqual(
       expect.arrayContaining(["cursor/auto", "cursor/composer-2.5", "cursor/gpt-5.5"]),
     );
+    expect(stdout).not.toContain("acp:");
     const steps = '@sim call bash {"command":"echo hi","description":"d"} ;; say it said {{result}}';
     const { events } = await opencode("run", "--format", "json", "--title", "t", steps).outcome;
     const texts = events.flatMap((event) =>
@@ -131,22 +144,79 @@ describe("the plugin, in OpenCode itself", { timeout: 300_000 }, () => {
     await fetch(url);
     expect(await done).toBe(true);
     expect(Object.keys(accountsOf(stage.desk).accounts)).toEqual(["default"]);
-    const kept = readFileSync(join(stage.desk.home, "data", "opencode", "auth.json"), "utf8");
-    expect(JSON.parse(kept)).toEqual({ cursor: { type: "api", key: "kept-by-excursor" } });
+    expect(authOf(stage.desk)).toEqual({ cursor: { type: "api", key: "kept-by-excursor" } });
   });
 
-  it("takes over what another plugin has kept as `refresh|apiKey`", async () => {
-    const { desk, opencode } = await setUp();
+  it.skipIf(!hasTerminal)("signs in by an API key that is asked for once and hidden, and signs out again", async () => {
+    const stage = await setUp();
+    const key = "key_that-nobody-may-see";
+    const screen = await onTerminal(stage, ["auth", "login", "-p", "cursor", "-m", "Cursor API key"], "API key", key);
+    // The mark of a question that is open.
+    expect(screen.split("◆")).toHaveLength(2);
+    expect(screen).not.toContain(key);
+    expect(Object.keys(accountsOf(stage.desk).accounts)).toEqual(["default"]);
+    expect(authOf(stage.desk)).toEqual({ cursor: { type: "api", key: "kept-by-excursor" } });
+    const { stdout } = await stage.opencode("models", "cursor").outcome;
+    expect(stdout).toContain("cursor/composer-2.5");
+    await stage.opencode("auth", "logout", "cursor").outcome;
+    await stage.opencode("models").outcome;
+    expect(accountsOf(stage.desk).accounts).toEqual({});
+  });
+
+  it("takes over what another plugin has kept as `refresh|apiKey`, and `excursor logout` is not undone", async () => {
+    const { desk, opencode, environment } = await setUp();
     const { accessToken, refreshToken } = issueTokens("auth0|user_of-another-plugin", -10);
     const folder = join(desk.home, "data", "opencode");
     mkdirSync(folder, { recursive: true });
     const auth = { type: "oauth", refresh: `${refreshToken}|some-key`, access: accessToken, expires: 0 };
     writeFileSync(join(folder, "auth.json"), JSON.stringify({ cursor: auth }), { mode: 0o600 });
-    await opencode("models").outcome;
+    const { stdout } = await opencode("models", "cursor").outcome;
+    expect(stdout).toContain("cursor/composer-2.5");
     expect(accountsOf(desk).accounts).toMatchObject({
       default: { refresh: expect.stringMatching(/^eyJ.*\|some-key$/) },
     });
-    const { stdout } = await opencode("models", "cursor").outcome;
-    expect(stdout).toContain("cursor/composer-2.5");
+    expect(authOf(desk)).toEqual({ cursor: { type: "api", key: "kept-by-excursor" } });
+    expect(await runExcursor(["logout"], desk, environment)).toBe(0);
+    await opencode("models").outcome;
+    expect(accountsOf(desk).accounts).toEqual({});
+  });
+
+  it("says on stderr why there are no models", async () => {
+    const { desk, opencode } = await setUp();
+    mkdirSync(join(desk.home, "excursor"), { mode: 0o700 });
+    writeFileSync(join(desk.home, "excursor", "config.json"), "{ not json", { mode: 0o600 });
+    const { stderr } = await opencode("models").outcome;
+    expect(stderr).toContain("excursor: No models of Cursor: ");
+    expect(stderr).toContain("config.json");
   });
 });
+
+/** `script` gives a program a terminal. */
+const hasTerminal = spawnSync("script", ["--version"]).status === 0;
+
+/** Runs OpenCode on a terminal, types something when a text is there, and gives all that was shown. */
+async function onTerminal(
+  { desk, environment }: Awaited<ReturnType<typeof setUp>>,
+  args: readonly string[],
+  prompt: string,
+  typed: string,
+): Promise<string> {
+  const words = ["opencode", ...args].map((word) => `'${word}'`).join(" ");
+  const command = `stty rows 40 cols 120; exec ${words}`;
+  const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
+    cwd: desk.folder,
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...homeOf(desk), TERM: "xterm", ...environment },
+  });
+  cleanups.push(() => child.kill("SIGKILL"));
+  let screen = "";
+  let isTyped = false;
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    screen += chunk;
+    if (isTyped || !screen.includes(prompt)) return;
+    isTyped = true;
+    child.stdin.write(`${typed}\r`);
+  });
+  await once(child, "close");
+  return screen;
+}

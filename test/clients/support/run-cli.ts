@@ -35,6 +35,15 @@ export function setUpDesk(): Desk {
   return desk;
 }
 
+/** The variables that make a desk the home of a client. */
+export const homeOf = ({ home }: Desk): Readonly<Record<string, string>> => ({
+  HOME: home,
+  XDG_CONFIG_HOME: join(home, "config"),
+  XDG_DATA_HOME: join(home, "data"),
+  XDG_STATE_HOME: join(home, "state"),
+  XDG_CACHE_HOME: join(home, "cache"),
+});
+
 /** Starts a client's command line, as its users would, with nothing of this machine's settings. */
 export function startCli(
   command: string,
@@ -48,11 +57,7 @@ export function startCli(
     env: {
       // Its own Node first: some need a newer one than the machine's.
       PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
-      HOME: home,
-      XDG_CONFIG_HOME: join(home, "config"),
-      XDG_DATA_HOME: join(home, "data"),
-      XDG_STATE_HOME: join(home, "state"),
-      XDG_CACHE_HOME: join(home, "cache"),
+      ...homeOf({ folder, home }),
       ...env,
     },
   });

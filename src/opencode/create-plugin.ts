@@ -1,0 +1,135 @@
+import { GatewayProcess } from "./gateway-process.ts";
+import { listModels } from "./list-models.ts";
+import { forgetSecret, KEPT_ELSEWHERE, storedAuth } from "./opencode-auth.ts";
+import type { Plugin, PluginConfig, StoredAuth } from "./plugin-api.ts";
+import { rememberedModels, rememberModels, rememberSignIn, wasSignedIn } from "./plugin-state.ts";
+import { createReporter } from "./reporter.ts";
+import { type AccountChoice, signInMethods, signOut, takeOver } from "./sign-in.ts";
+import { within } from "./within.ts";
+
+const PROVIDER = "cursor";
+
+/** How long OpenCode's start waits for the models, with a list of an earlier start and without. */
+export interface ModelWaits {
+  readonly knownMs: number;
+  readonly unknownMs: number;
+}
+
+export const createPlugin =
+  (waits: ModelWaits): Plugin =>
+  async ({ client }, options = {}) => {
+    const account = chooseAccount(options["account"]);
+    const report = createReporter(client);
+    const gateway = new GatewayProcess(account.environment);
+    const listKey = JSON.stringify([account.name, process.env["EXCURSOR_UPSTREAM"], process.env["EXCURSOR_HOME"]]);
+    const remember = (isSignedIn: boolean) => rememberSignIn(account.name, isSignedIn);
+    let isElsewhere = false;
+    let tried: string | undefined;
+
+    /** Brings the account in line with what OpenCode has stored: takes secrets over, and signs out after its logout. */
+    const settle = async (stored: StoredAuth | "none" | "unknown"): Promise<void> => {
+      if (stored === "unknown" || isElsewhere) return;
+      if (stored === "none") {
+        if (!wasSignedIn(account.name)) return;
+        await signOut(account, report);
+        remember(false);
+        return;
+      }
+      const secret = stored.type === "oauth" ? stored.refresh : stored.key;
+      if (secret === KEPT_ELSEWHERE) {
+        if (!wasSignedIn(account.name)) remember(true);
+        return;
+      }
+      // An account that has a login of its own does not need another plugin's.
+      if (secret === tried || (stored.type === "oauth" && (await gateway.isSignedIn().catch(() => false)))) return;
+      tried = secret;
+      const outcome = await takeOver(stored, account, report);
+      // What failed for another reason is tried again at the next start, and another plugin's login is not ours to remove.
+      if (outcome === "failed" || (outcome === "refused" && stored.type === "oauth")) return;
+      if (!(await forgetSecret(client, PROVIDER)))
+        report(
+          "warn",
+          `OpenCode still keeps the secret itself: run \`opencode auth logout ${PROVIDER}\`, then sign in again.`,
+        );
+      remember(outcome === "signed-in");
+      // It has told us that nobody was signed in.
+      await gateway.stop();
+    };
+
+    const freshModels = async (): Promise<Record<string, object>> => {
+      const isSignedIn = await gateway.isSignedIn();
+      const models = await listModels(gateway.fetch, gateway.baseUrl);
+      if (Object.keys(models).length > 0) rememberModels(listKey, models);
+      else if (isSignedIn) await explainEmptyList();
+      else {
+        report("info", "No Cursor account is signed in: run `opencode auth login`.");
+        await gateway.stop();
+      }
+      return models;
+    };
+
+    /** The list leaves out an upstream that fails; asked for one model, it says why. Throws that. */
+    const explainEmptyList = async (): Promise<void> => {
+      const response = await gateway.fetch(`${gateway.baseUrl}/models/auto`, { signal: AbortSignal.timeout(30_000) });
+      const body = (await response.json()) as { error?: { message?: string } };
+      throw new Error(body.error?.message ?? "The account has no models.");
+    };
+
+    const models = async (): Promise<Record<string, object>> => {
+      const known = rememberedModels(listKey);
+      const waitMs = known ? waits.knownMs : waits.unknownMs;
+      const fresh = freshModels().catch((error: unknown) => {
+        report("error", `No models of Cursor: ${error instanceof Error ? error.message : "the gateway failed."}`);
+        return known ?? {};
+      });
+      const listed = await within(fresh, waitMs);
+      if (listed) return listed;
+      const rest = known
+        ? "the list of the last start is used."
+        : "they will be there at the next start, if it answers.";
+      report(known ? "info" : "warn", `Cursor has not listed its models within ${waitMs / 1000} seconds; ${rest}`);
+      return known ?? {};
+    };
+
+    return {
+      async config(config: PluginConfig) {
+        const own = config.provider?.[PROVIDER] ?? {};
+        const address = own.options?.["baseURL"];
+        isElsewhere = address !== undefined && !gateway.owns(address);
+        if (isElsewhere) {
+          report("info", `provider.${PROVIDER} has a baseURL of its own: the plugin leaves it alone.`);
+          return;
+        }
+        await settle(storedAuth(PROVIDER));
+        config.provider = {
+          ...config.provider,
+          [PROVIDER]: {
+            npm: "@ai-sdk/openai-compatible",
+            name: "Cursor",
+            ...own,
+            options: { baseURL: gateway.baseUrl, apiKey: KEPT_ELSEWHERE, fetch: gateway.fetch, ...own.options },
+            models: { ...(await models()), ...own.models },
+          },
+        };
+      },
+      auth: {
+        provider: PROVIDER,
+        methods: signInMethods(account, report, () => remember(true)),
+        async loader(auth) {
+          if (isElsewhere) return {};
+          await settle((await auth()) ?? "unknown");
+          return { baseURL: gateway.baseUrl, fetch: gateway.fetch };
+        },
+      },
+      async dispose() {
+        // `opencode auth login` ends here: the key that it has stored is not to stay there.
+        await settle(storedAuth(PROVIDER));
+        await gateway.stop();
+      },
+    };
+  };
+
+function chooseAccount(given: unknown): AccountChoice {
+  if (typeof given === "string") return { name: given, environment: { EXCURSOR_ACCOUNT: given } };
+  return { name: process.env["EXCURSOR_ACCOUNT"] || "default", environment: {} };
+}
