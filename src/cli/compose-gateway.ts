@@ -45,6 +45,7 @@ import { createKeyLedger } from "./key-ledger.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { routeModels } from "./route-models.ts";
 import { withAliases } from "./with-aliases.ts";
+import { withStandIns } from "./with-stand-ins.ts";
 import { withToolSource } from "./with-tool-source.ts";
 
 /** What a gateway is made of. */
@@ -116,9 +117,13 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     maxHubSteps: config.limits.hubSteps,
     schemas,
   });
+  const standIns = {
+    isCursors: (model: string) => routing.route(model) === undefined && !isAgentModel(model),
+    fallback: routing.fallback,
+  };
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: withToolSource(withAliases(engine, routing.aliases), config.tools),
+    engine: withToolSource(withAliases(withStandIns(engine, standIns), routing.aliases), config.tools),
     dialects: createDialects({
       state,
       images,

@@ -1,4 +1,4 @@
-import { isUpstreamName, type ModelRoute } from "../config/model-names.ts";
+import { FALLBACK_NAME, isUpstreamName, type ModelRoute } from "../config/model-names.ts";
 import type { Config } from "../config/settings.ts";
 import type { Driver } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -10,11 +10,14 @@ import { forKeyHolders } from "../drivers/http-api/for-key-holders.ts";
 import { withGivenModel } from "../drivers/http-api/with-given-model.ts";
 import { createOpenAiDriver, OPENAI_URL } from "../drivers/openai/driver.ts";
 import type { HttpTransport } from "../wire/http.ts";
+import { aliasMeaning } from "./with-aliases.ts";
 
 /** What the setting `models` comes to. */
 export interface ModelRouting {
   /** Names that stand for other names. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** The model for names that Cursor does not know, if the user named one. */
+  readonly fallback: string | undefined;
   /** The drivers of upstreams other than Cursor, each under the name that leads to it. */
   readonly drivers: ReadonlyMap<string, Driver>;
   /** The same, each as it is by itself, with where it is. */
@@ -36,7 +39,8 @@ export function routeModels(
 ): ModelRouting {
   const aliases = new Map<string, string>();
   const routes = new Map<string, ModelRoute>();
-  for (const [name, value] of Object.entries(config.models)) {
+  const { [FALLBACK_NAME]: fallback, ...names } = config.models;
+  for (const [name, value] of Object.entries(names)) {
     if (typeof value !== "string") routes.set(name, value);
     else if (isUpstreamName(value)) routes.set(name, { driver: value });
     else aliases.set(name, value);
@@ -58,6 +62,7 @@ export function routeModels(
   }
   return {
     aliases,
+    fallback: typeof fallback === "string" ? aliasMeaning(aliases, fallback) : undefined,
     drivers,
     upstreams,
     keys,

@@ -5,13 +5,7 @@ import { closestPattern } from "../core/model-pattern.ts";
 /** The engine, with the user's own names for models; a name may end in a `*`, and may stand for another of them. */
 export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>): Engine {
   if (aliases.size === 0) return engine;
-  const meaningOf = (name: string, seen: readonly string[] = []): string => {
-    const pattern = closestPattern(aliases.keys(), name);
-    const meant = aliases.get(pattern ?? "");
-    // `gpt*` may stand for one whose name begins like that.
-    if (pattern === undefined || meant === undefined || seen.includes(pattern)) return name;
-    return meaningOf(meant, [...seen, pattern]);
-  };
+  const meaningOf = (name: string) => aliasMeaning(aliases, name);
   return {
     ...engine,
     answer: (turn, context) => {
@@ -29,6 +23,15 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
       });
     },
   };
+}
+
+/** What a name stands for in the end; a name that is no alias stands for itself. */
+export function aliasMeaning(aliases: ReadonlyMap<string, string>, name: string, seen: readonly string[] = []): string {
+  const pattern = closestPattern(aliases.keys(), name);
+  const meant = aliases.get(pattern ?? "");
+  // `gpt*` may stand for one whose name begins like that.
+  if (pattern === undefined || meant === undefined || seen.includes(pattern)) return name;
+  return aliasMeaning(aliases, meant, [...seen, pattern]);
 }
 
 const isNameOf = ({ id, aliases }: ModelInfo, name: string): boolean => id === name || aliases.includes(name);

@@ -50,6 +50,9 @@ const route = z
     error: "keyVariable needs a baseURL beside it",
   });
 
+/** The name that stands for all names that nobody knows. */
+export const FALLBACK_NAME = "*";
+
 const NAME = /^[^*\s]{1,255}\*?$/;
 
 const EXPECTED = `names, each with a model, ${UPSTREAMS.join(", ")}, or {"driver": …}`;
@@ -61,6 +64,11 @@ const models = z
     const refuse = (name: string, message: string, path: readonly PropertyKey[] = []) =>
       context.addIssue({ code: "custom", path: [name, ...path], message });
     for (const [name, value] of Object.entries(given)) {
+      if (name === FALLBACK_NAME) {
+        if (typeof value === "string" && value !== "" && !isUpstreamName(value)) names[name] = value;
+        else refuse(name, "expected the name of a model, or a name of yours for one");
+        continue;
+      }
       if (!NAME.test(name)) refuse(name, 'expected a name, with a "*" at its end or none');
       if (typeof value === "string" && value !== "") {
         names[name] = value;
@@ -74,7 +82,7 @@ const models = z
     return names;
   });
 
-/** As text: `name=model` or `name=upstream`, separated by commas. */
+/** As text: JSON as in the file, or `name=model` and `name=upstream`, separated by commas. */
 export function modelNames(help: string): Setting<ModelNames> {
   return {
     schema: models,
@@ -83,8 +91,17 @@ export function modelNames(help: string): Setting<ModelNames> {
     expected: EXPECTED,
     isSecret: false,
     explain: ({ issues }) => issues.map(describe).join("; "),
-    fromText: namePairs,
+    fromText: (text) => (text.trim().startsWith("{") ? parseJson(text) : namePairs(text)),
   };
+}
+
+/** What is no JSON is given on as it is, to be refused. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 const describe = ({ path, message }: z.core.$ZodIssue): string =>

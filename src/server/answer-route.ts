@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
+import { ANSWERED_BY } from "../core/answered-by.ts";
 import type { AskContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
@@ -175,6 +176,7 @@ function observe(
 ): Batches {
   const ignored = new Set(parsed.ignored);
   const { notes } = exchange;
+  let answeredBy: string | undefined;
   let isDone = false;
   return {
     source,
@@ -191,11 +193,12 @@ function observe(
         else if (event.type === "done") isDone = true;
         else if (event.type === "notice" && event.code === IGNORED)
           ignored.add(parsed.fields?.[event.text] ?? event.text);
+        else if (event.type === "notice" && event.code === ANSWERED_BY) answeredBy = event.text;
         else if (event.type === "notice" && event.code !== PROGRESS)
           log.info({ requestId: exchange.id, code: event.code }, event.text);
       }
     },
-    headers: () => ignoredHeader([...ignored]),
+    headers: () => ({ ...ignoredHeader([...ignored]), ...answeredByHeader(answeredBy) }),
     checkEnd() {
       if (!isDone) throw new ExcursorError("upstream-protocol", "The answer broke off.", { code: "answer_broke_off" });
     },
@@ -207,3 +210,7 @@ function ignoredHeader(ignored: readonly string[]): Readonly<Record<string, stri
   if (ignored.length === 0) return {};
   return { "x-excursor-ignored": ignored.map((name) => name.replace(/[^\w.[\]-]/g, "_")).join(", ") };
 }
+
+/** Which model answers in place of the one that was asked for. */
+const answeredByHeader = (model: string | undefined): Readonly<Record<string, string>> =>
+  model === undefined ? {} : { "x-excursor-model": model.replace(/[^\x21-\x7e]/g, "_") };

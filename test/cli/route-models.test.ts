@@ -213,6 +213,9 @@ describe("settings that cannot work are named at the start", () => {
     ],
     ["a star in the middle", { models: { "a*b": "openai" } }, /a\*b: expected a name/],
     ["a circle", { models: { a: "b", b: "a" } }, /a: stands for itself/],
+    ["a fallback that is an upstream", { models: { "*": "openai" } }, /\*: expected the name of a model/],
+    ["a fallback that is a route", { models: { "*": { driver: "openai" } } }, /\*: expected the name of a model/],
+    ["a fallback to itself", { models: { "*": "*" } }, /\*: stands for itself/],
     ["no route at all", at(7), /models: x\/\*: /],
     [
       "a base URL in the clear",
@@ -233,6 +236,11 @@ describe("settings that cannot work are named at the start", () => {
   it("by the environment", () => {
     const routing = route({}, { EXCURSOR_MODELS: "claude-*=anthropic,fast=gpt-5.5-mini", EXCURSOR_ANTHROPIC_KEY: "k" });
     expect([routing.route("claude-x"), routing.aliases.get("fast")]).toEqual(["claude-*", "gpt-5.5-mini"]);
+    const json =
+      '{ "local/*": { "driver": "openai", "baseURL": "http://127.0.0.1:1/v1" }, "*": "fast", "fast": "auto" }';
+    const byJson = route({}, { EXCURSOR_MODELS: json });
+    expect([byJson.route("local/x"), byJson.fallback]).toEqual(["local/*", "auto"]);
+    expect(problemWith({}, { EXCURSOR_MODELS: "{ not json" }).message).toContain("EXCURSOR_MODELS");
     expect(problemWith({}, { EXCURSOR_MODELS: "claude-*=anthropic" }).hint).toContain("EXCURSOR_ANTHROPIC_KEY");
   });
 });

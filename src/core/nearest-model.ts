@@ -1,0 +1,109 @@
+/**
+ * The model that comes closest to a public name such as `gpt-4o` or `claude-3-5-sonnet-20241022`: of the same family, then
+ * of the nearest size, without specialities, of the nearest version. Undefined for a name that is no vendor's, and where
+ * no model comes close. A name counts as a vendor's only if every part of it does: `gpt-5-banana` is a mistake.
+ */
+export function nearestModel(name: string, models: readonly string[]): string | undefined {
+  const wanted = readPublicName(name);
+  if (!wanted) return undefined;
+  const [best] = models
+    .map((id) => ({ id, traits: readParts(id.toLowerCase()) }))
+    .filter(({ traits }) => traits.family === wanted.family)
+    .map(({ id, traits }) => ({ id, distance: distance(wanted, traits) }))
+    .sort((a, b) => compare(a.distance, b.distance));
+  // Cursor's own choice, for a family that the account has nothing of.
+  return best?.id ?? models.find((id) => id === "auto");
+}
+
+export const isPublicName = (name: string): boolean => readPublicName(name) !== undefined;
+
+interface Traits {
+  readonly family: string | undefined;
+  readonly size: number;
+  readonly version: number | undefined;
+  /** What it is besides: `codex`, `code`, … */
+  readonly words: ReadonlySet<string>;
+}
+
+const FAMILIES: ReadonlyMap<string, string> = new Map([
+  ["gpt", "gpt"],
+  ["chatgpt", "gpt"],
+  ["claude", "claude"],
+  ["gemini", "gemini"],
+  ["grok", "grok"],
+]);
+
+const USUAL_SIZE = 2;
+const SIZES: ReadonlyMap<string, number> = new Map([
+  ["nano", 0],
+  ["lite", 0],
+  ["mini", 1],
+  ["haiku", 1],
+  ["instant", 1],
+  ["flash", 1],
+  ["sonnet", USUAL_SIZE],
+  ["opus", 3],
+  ["pro", 3],
+]);
+
+/** Specialities that vendors have in names. */
+const SPECIALITIES = new Set(["codex", "code", "fast", "max"]);
+
+/** Parts of public names that say nothing about which model of an account comes close. */
+const NOISE = /^(?:turbo|preview|chat|latest|vision|instruct|exp|experimental|beta|thinking|v\d|\d+k|\d{3,4})$/;
+
+/** What a vendor, a cloud or a date adds around a name. */
+const VENDOR = /^(?:(?:us|eu|apac)\.)?(?:anthropic|openai|google|xai|x-ai)[./]|^models\//;
+const RELEASE = /(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?$/;
+
+const MAX_NAME_LENGTH = 100;
+
+function readPublicName(name: string): Traits | undefined {
+  if (name.length > MAX_NAME_LENGTH) return undefined;
+  const bare = name.trim().toLowerCase().replace(VENDOR, "").replace(RELEASE, "");
+  // OpenAI's o-series has no family in its name, and its numbers are no versions of GPT.
+  const series = /^o[134](?=-|$)/.exec(bare)?.[0];
+  const traits = readParts(series === undefined ? bare : `gpt${bare.slice(series.length)}`);
+  if (!traits.family || [...traits.words].some((word) => !SPECIALITIES.has(word))) return undefined;
+  // `gpt` alone is no name; `claude` and `gemini-pro` are.
+  if (traits.family === "gpt" && traits.version === undefined && series === undefined) return undefined;
+  return traits;
+}
+
+function readParts(name: string): Traits {
+  const [first = "", ...parts] = name.split(/[-_.]/).filter((part) => !NOISE.test(part));
+  const numbers = parts.map((part) => /^(\d{1,2})o?$/.exec(part)?.[1]).filter((digits) => digits !== undefined);
+  const words = parts.filter((part) => !/^\d{1,2}o?$/.test(part));
+  const [major, minor = "0"] = numbers;
+  const version = major === undefined ? undefined : Number(`${major}.${minor}`);
+  const family = FAMILIES.get(first);
+  const sizes = words.map((word) => SIZES.get(word)).filter((size) => size !== undefined);
+  // It has no size in its name, and was the small one.
+  const usual = family === "gpt" && version !== undefined && version < 4 ? 1 : USUAL_SIZE;
+  return {
+    family,
+    size: sizes.length === 0 ? usual : Math.min(...sizes),
+    version,
+    words: new Set(words.filter((word) => !SIZES.has(word))),
+  };
+}
+
+const lacking = (words: ReadonlySet<string>, others: ReadonlySet<string>): number =>
+  [...words].filter((word) => !others.has(word)).length;
+
+/** The first figure counts most. */
+function distance(wanted: Traits, found: Traits): readonly number[] {
+  const [from, to] = [wanted.version ?? Number.POSITIVE_INFINITY, found.version ?? 0];
+  return [
+    Math.abs(wanted.size - found.size),
+    lacking(wanted.words, found.words) + lacking(found.words, wanted.words),
+    // Without a version, the newest.
+    from === Number.POSITIVE_INFINITY ? 0 : Math.abs(from - to),
+    -to,
+  ];
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((figure, index) => figure !== b[index]);
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+}
