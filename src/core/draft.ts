@@ -52,6 +52,11 @@ export class Draft {
     ];
   }
 
+  /** The end of an answer whose text stands for this call; the text is not shown. */
+  finishWithCall(call: Omit<Extract<TurnEvent, { readonly type: "tool-call" }>, "type">): readonly TurnEvent[] {
+    return [{ type: "tool-call", ...call }, ...this.#usageEvents(), { type: "done", reason: "tool-calls" }];
+  }
+
   #take(event: TurnEvent): readonly TurnEvent[] {
     switch (event.type) {
       case "text":

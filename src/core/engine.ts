@@ -116,9 +116,13 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     answer: (turn, context) => {
       const ask = (asked: Turn) => open(turn, context, asked);
-      if (mustCall(turn)) return answerWithCall(turn, ask);
-      if (turn.output.type === "text") return open(turn, context);
-      return answerInJson(turn, ask, { schemas, signal: context.signal });
+      const { signal, requestId } = context;
+      if (mustCall(turn)) {
+        const onTextCall = (callId: string, tool: string) =>
+          ledger?.({ type: "asked", callId, tool, principalId: turn.principal.id, requestId });
+        return answerWithCall(turn, ask, { schemas, signal, onTextCall });
+      }
+      return turn.output.type === "text" ? open(turn, context) : answerInJson(turn, ask, { schemas, signal });
     },
     listModels: async (principal, signal) => {
       // What another driver answers for is its own to list.

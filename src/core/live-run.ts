@@ -9,6 +9,9 @@ const FORM = /^(sess_[\w-]{22})__call_\d+$/;
 /** The session that a tool call id belongs to; undefined if it is none of ours. */
 export const sessionOf = (callId: string): string | undefined => FORM.exec(callId)?.[1];
 
+/** What the ids of the calls of one answer begin with. */
+export const newSession = (): string => `sess_${randomBytes(16).toString("base64url")}`;
+
 /**
  * A run with the names its tool calls have outside: `sess_<random>__call_<n>`, so that a result finds its way back, and
  * nobody who has not seen one can make one up.
@@ -44,7 +47,7 @@ export class LiveRun {
 
   /** Made when it is needed: most runs call nothing, and randomness has its price. */
   get session(): string {
-    this.#session ??= `sess_${randomBytes(16).toString("base64url")}`;
+    this.#session ??= newSession();
     return this.#session;
   }
 

@@ -1,4 +1,5 @@
 import { ExcursorError } from "./errors.ts";
+import { findJson } from "./find-json.ts";
 import type { SchemaCheck, SchemaChecker, SchemaContext } from "./schema-checker.ts";
 import type { OutputFormat } from "./turn.ts";
 
@@ -33,32 +34,4 @@ function openSchema(
 ): Promise<SchemaCheck> {
   if (schemas) return schemas.open(schema, { principal, field, signal });
   throw new ExcursorError("unsupported", `${field}: JSON schemas cannot be checked here.`, { field });
-}
-
-/** The JSON in a text: all of it, or what stands in a code fence, or between the outermost brackets. */
-function findJson(text: string): { readonly json: string; readonly value: unknown } | undefined {
-  for (const candidate of [text, insideFence(text), insideBrackets(text)]) {
-    const json = candidate.trim();
-    if (json === "") continue;
-    try {
-      return { json, value: JSON.parse(json) };
-    } catch {
-      // Not this one.
-    }
-  }
-  return undefined;
-}
-
-const FENCE = "```";
-
-function insideFence(text: string): string {
-  const opening = text.indexOf(FENCE);
-  if (opening === -1) return "";
-  const lineEnd = text.indexOf("\n", opening);
-  return lineEnd === -1 ? "" : text.slice(lineEnd, Math.max(lineEnd, text.lastIndexOf(FENCE)));
-}
-
-function insideBrackets(text: string): string {
-  const opening = text.search(/[[{]/);
-  return opening === -1 ? "" : text.slice(opening, Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1);
 }

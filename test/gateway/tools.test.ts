@@ -193,6 +193,38 @@ describe("what a client may ask of tools", () => {
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
   });
 
+  it.each([false, true])(
+    "a call that the model writes as text is one, and its result is told: streamed %s",
+    async (stream) => {
+      const { start, trace } = await setUpGateway();
+      const { client } = await start();
+      const messages: Messages = [{ role: "user", content: '@sim say ```json\\n{"at": "a"}\\n```' }];
+      const asked = { model: "gpt-5.5", tools: [look], messages };
+      const forced = { ...asked, tool_choice: "required" } as const;
+      const { completions } = client.chat;
+      const answer = stream ? completions.stream(forced).finalChatCompletion() : completions.create(forced);
+      const [choice] = (await answer).choices;
+      const made: OpenAI.ChatCompletionMessageToolCall[] = choice?.message.tool_calls ?? [];
+      const calls = made.filter(isFunction);
+      expect(choice?.finish_reason).toBe("tool_calls");
+      expect(choice?.message.content || null).toBeNull();
+      expect(calls.map(({ function: { name, arguments: args } }) => [name, JSON.parse(args)])).toEqual([
+        ["look", { at: "a" }],
+      ]);
+      expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+      const { choices } = await client.chat.completions.create({
+        ...asked,
+        messages: [
+          ...messages,
+          ...(choice ? [choice.message] : []),
+          ...results(calls),
+          { role: "user", content: "@sim say {{history}}" },
+        ],
+      });
+      expect(choices[0]?.message.content).toContain("saw a");
+    },
+  );
+
   it("names that the backend cannot take come back as they were", async () => {
     const { start } = await setUpGateway();
     const { client } = await start();
