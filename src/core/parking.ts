@@ -147,22 +147,32 @@ export class Parking {
     for (const session of [...this.#runs.keys()]) this.#lose(session, "closed");
   }
 
-  /** The oldest go first, those of the newcomer's owner before others; one that is too large for any room goes itself. */
+  /**
+   * Evicts the oldest runs of the newcomer's principal if that holds too many, then the oldest of whichever principal
+   * holds the most. A run that is too large for any room goes itself.
+   */
   #makeRoom(principalId: string): void {
     const { runsPerPrincipal, bytesPerPrincipal, runs, bytes } = this.#limits;
-    this.#shrink((parked) => parked.principalId === principalId, runsPerPrincipal, bytesPerPrincipal);
-    this.#shrink(() => true, runs, bytes);
+    const own = [...this.#runs.values()].filter((parked) => parked.principalId === principalId);
+    this.#evict(own, runsPerPrincipal, bytesPerPrincipal);
+    this.#evict([...this.#runs.values()], runs, bytes);
   }
 
-  #shrink(isMeant: (parked: ParkedRun) => boolean, maxRuns: number, maxBytes: number): void {
-    const meant = [...this.#runs.values()].filter(isMeant);
-    let bytes = meant.reduce((sum, parked) => sum + parked.bytes, 0);
-    let count = meant.length;
-    for (const parked of meant) {
-      if (count <= maxRuns && bytes <= maxBytes) return;
-      count--;
-      bytes -= parked.bytes;
-      this.#lose(parked.live.session, "evicted");
+  #evict(parked: readonly ParkedRun[], maxRuns: number, maxBytes: number): void {
+    const total = weigh(parked);
+    if (total.runs <= maxRuns && total.bytes <= maxBytes) return;
+    const byPrincipal = Map.groupBy(parked, (run) => run.principalId);
+    const holders = [...byPrincipal.values()].map((held) => ({ held, ...weigh(held) }));
+    while (total.runs > maxRuns || total.bytes > maxBytes) {
+      const unit = total.bytes > maxBytes ? "bytes" : "runs";
+      const most = holders.reduce((a, b) => (b[unit] > a[unit] ? b : a));
+      const oldest = most.held.shift();
+      if (!oldest) return;
+      for (const count of [most, total]) {
+        count.runs--;
+        count.bytes -= oldest.bytes;
+      }
+      this.#lose(oldest.live.session, "evicted");
     }
   }
 
@@ -195,6 +205,11 @@ export class Parking {
 }
 
 const MAX_FATES = 4096;
+
+const weigh = (parked: readonly ParkedRun[]) => ({
+  runs: parked.length,
+  bytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
+});
 
 const waitedMs = ({ since }: ParkedRun): number => Math.round(performance.now() - since);
 

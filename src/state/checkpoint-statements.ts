@@ -24,6 +24,14 @@ interface NewCheckpoint {
   readonly putAt: number;
 }
 
+interface NewBlob {
+  readonly principal: Uint8Array;
+  readonly owner: Uint8Array;
+  readonly name: string;
+  readonly data: Uint8Array;
+  readonly seal: number;
+}
+
 /** All SQL about checkpoints, prepared once. Lists of names go in as one JSON text: a statement each would cost more. */
 export function prepareCheckpointStatements(connection: DatabaseSync) {
   const find = connection.prepare(
@@ -35,7 +43,7 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
   const missing = connection.prepare(
     "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM blob WHERE owner = ? AND name = value)",
   );
-  const insertBlob = connection.prepare("INSERT INTO blob (owner, name, data, seal) VALUES (?, ?, ?, ?)");
+  const insertBlob = connection.prepare("INSERT INTO blob (principal, owner, name, data, seal) VALUES (?, ?, ?, ?, ?)");
   const put = connection.prepare(
     `INSERT INTO checkpoint (principal, history, conversation, state, seal, put_at) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (principal, history) DO UPDATE SET
@@ -51,10 +59,6 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
     "DELETE FROM checkpoint WHERE id IN (SELECT checkpoint FROM ref WHERE blob = ?)",
   );
   const deleteUntil = connection.prepare("DELETE FROM checkpoint WHERE put_at <= ?");
-  const deleteOldest = connection.prepare(
-    "DELETE FROM checkpoint WHERE id = (SELECT id FROM checkpoint ORDER BY put_at, id LIMIT 1)",
-  );
-  const usage = connection.prepare("SELECT bytes, checkpoints FROM meter");
 
   return {
     findCheckpoint: (principal: Uint8Array, history: string, after: number) =>
@@ -62,8 +66,8 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
     blobsOf: (id: number) => blobs.all(id) as unknown as readonly BlobRow[],
     /** Those of the names (a JSON array) that the owner has no blob of. */
     missingBlobs: (owner: Uint8Array, names: string) => missing.all(names, owner).map(({ value }) => String(value)),
-    insertBlob: (owner: Uint8Array, name: string, data: Uint8Array, seal: number) =>
-      void insertBlob.run(owner, name, data, seal),
+    insertBlob: ({ principal, owner, name, data, seal }: NewBlob) =>
+      void insertBlob.run(principal, owner, name, data, seal),
     putCheckpoint({ principal, history, conversation, state, seal, putAt }: NewCheckpoint): number {
       return Number(put.get(principal, history, conversation, state, seal, putAt)?.["id"]);
     },
@@ -75,8 +79,5 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
     /** All checkpoints that need this blob. */
     deleteUsersOf: (blobId: number) => void deleteUsers.run(blobId),
     deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
-    /** Whether there was one. */
-    deleteOldest: (): boolean => deleteOldest.run().changes > 0,
-    usage: () => usage.get() as { readonly bytes: number; readonly checkpoints: number },
   };
 }

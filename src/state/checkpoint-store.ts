@@ -2,12 +2,14 @@ import { createHash } from "node:crypto";
 import type { Checkpoint, CheckpointStore } from "../core/checkpoints.ts";
 import { prepareCheckpointStatements } from "./checkpoint-statements.ts";
 import { sealBlob, sealCheckpoint } from "./seal.ts";
+import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface CheckpointStoreOptions {
   /** Of all states and blobs together. */
   readonly maxBytes?: number;
   readonly maxCheckpoints?: number;
+  readonly maxPrincipals?: number;
   /** How long a checkpoint is of use after it was put. */
   readonly ttlMs?: number;
   /** Milliseconds since the epoch. */
@@ -18,15 +20,14 @@ const MiB = 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 /**
- * Checkpoints that outlive the process, the oldest making room for the newest. A blob is stored once per conversation
+ * Checkpoints that outlive the process. Whoever holds the most makes room, with its oldest. A blob is stored once per conversation
  * of a principal and shared with nobody else.
  */
 export function createCheckpointStore(database: StateDatabase, options: CheckpointStoreOptions = {}): CheckpointStore {
   const { maxBytes = 256 * MiB, maxCheckpoints = 10_000, ttlMs = 30 * DAY_MS, now = Date.now } = options;
+  const limits = { maxBytes, maxItems: maxCheckpoints, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
   const sql = prepareCheckpointStatements(database.connection);
-
-  const isOverfull = ({ bytes, checkpoints }: { readonly bytes: number; readonly checkpoints: number }): boolean =>
-    bytes > maxBytes || checkpoints > maxCheckpoints;
+  const shares = prepareShares(database.connection, { name: "checkpoint", order: "id" });
 
   const read = (principal: Uint8Array, historyKey: string): Checkpoint | undefined => {
     const row = sql.findCheckpoint(principal, historyKey, now() - ttlMs);
@@ -45,7 +46,9 @@ export function createCheckpointStore(database: StateDatabase, options: Checkpoi
   const write = (principalId: string, historyKey: string, { conversationId, state, blobs }: Checkpoint): void => {
     const principal = digest(principalId);
     const owner = digest(principalId, conversationId);
-    sql.deleteUntil(now() - ttlMs);
+    const putAt = now();
+    sql.deleteUntil(putAt - ttlMs);
+    shares.pullBackFuture(putAt);
     if (sizeOf(state, blobs) > maxBytes) {
       // It would push out everything else and then itself.
       const old = sql.findCheckpoint(principal, historyKey, Number.NEGATIVE_INFINITY);
@@ -55,12 +58,12 @@ export function createCheckpointStore(database: StateDatabase, options: Checkpoi
     const names = JSON.stringify([...blobs.keys()]);
     for (const name of sql.missingBlobs(owner, names)) {
       const data = blobs.get(name);
-      if (data) sql.insertBlob(owner, name, data, sealBlob(name, data));
+      if (data) sql.insertBlob({ principal, owner, name, data, seal: sealBlob(name, data) });
     }
     const row = { principal, history: historyKey, conversation: conversationId, state };
-    const id = sql.putCheckpoint({ ...row, seal: sealCheckpoint(row, blobs.keys()), putAt: now() });
+    const id = sql.putCheckpoint({ ...row, seal: sealCheckpoint(row, blobs.keys()), putAt });
     sql.replaceRefs(id, owner, names);
-    while (isOverfull(sql.usage()) && sql.deleteOldest()) {}
+    shares.makeRoom(principal, limits);
   };
 
   return {

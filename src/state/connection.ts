@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { checkShares } from "./shares.ts";
 import { Damaged } from "./sqlite-failure.ts";
 import { prepareStateFile } from "./state-file.ts";
 import { inTransaction } from "./transaction.ts";
@@ -20,6 +21,7 @@ export function openConnection(Database: typeof DatabaseSync, path: string): Dat
     migrate(connection);
     checkSchema(connection, Database);
     checkMeter(connection);
+    checkShares(connection);
     return connection;
   } catch (error) {
     connection.close();

@@ -150,4 +150,80 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM hub_round WHERE answer = OLD.key;
   END;
   `,
+  `
+  -- How much each principal holds of what all of them share. store: the table.
+  CREATE TABLE holding (
+    store TEXT NOT NULL,
+    principal BLOB NOT NULL,
+    items INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (store, principal)
+  ) WITHOUT ROWID;
+
+  -- Whose a blob is, to count it.
+  ALTER TABLE blob ADD COLUMN principal BLOB;
+  UPDATE blob SET principal =
+    (SELECT checkpoint.principal FROM ref JOIN checkpoint ON checkpoint.id = ref.checkpoint WHERE ref.blob = blob.id);
+  DELETE FROM blob WHERE principal IS NULL;
+
+  INSERT INTO holding SELECT 'checkpoint', principal, sum(items), sum(bytes) FROM (
+    SELECT principal, 1 AS items, length(state) AS bytes FROM checkpoint
+    UNION ALL SELECT principal, 0, length(data) FROM blob
+  ) GROUP BY principal;
+  CREATE INDEX checkpoint_by_holder ON checkpoint (principal, put_at, id);
+  CREATE TRIGGER checkpoint_held AFTER INSERT ON checkpoint BEGIN
+    INSERT INTO holding VALUES ('checkpoint', NEW.principal, 1, length(NEW.state))
+      ON CONFLICT (store, principal) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER checkpoint_resized AFTER UPDATE OF state ON checkpoint BEGIN
+    UPDATE holding SET bytes = bytes - length(OLD.state) + length(NEW.state)
+      WHERE store = 'checkpoint' AND principal = NEW.principal;
+  END;
+  CREATE TRIGGER checkpoint_let_go AFTER DELETE ON checkpoint BEGIN
+    UPDATE holding SET items = items - 1, bytes = bytes - length(OLD.state)
+      WHERE store = 'checkpoint' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'checkpoint' AND principal = OLD.principal AND items <= 0 AND bytes <= 0;
+  END;
+  CREATE TRIGGER blob_held AFTER INSERT ON blob BEGIN
+    INSERT INTO holding VALUES ('checkpoint', NEW.principal, 0, length(NEW.data))
+      ON CONFLICT (store, principal) DO UPDATE SET bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER blob_let_go AFTER DELETE ON blob BEGIN
+    UPDATE holding SET bytes = bytes - length(OLD.data) WHERE store = 'checkpoint' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'checkpoint' AND principal = OLD.principal AND items <= 0 AND bytes <= 0;
+  END;
+
+  INSERT INTO holding SELECT 'response', principal, count(*), sum(bytes) FROM response GROUP BY principal;
+  CREATE INDEX response_by_holder ON response (principal, put_at, key);
+  CREATE TRIGGER response_held AFTER INSERT ON response BEGIN
+    INSERT INTO holding VALUES ('response', NEW.principal, 1, NEW.bytes)
+      ON CONFLICT (store, principal) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER response_let_go AFTER DELETE ON response BEGIN
+    UPDATE holding SET items = items - 1, bytes = bytes - OLD.bytes WHERE store = 'response' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'response' AND principal = OLD.principal AND items <= 0;
+  END;
+
+  INSERT INTO holding SELECT 'thought', principal, count(*), sum(bytes) FROM thought GROUP BY principal;
+  CREATE INDEX thought_by_holder ON thought (principal, put_at, id);
+  CREATE TRIGGER thought_held AFTER INSERT ON thought BEGIN
+    INSERT INTO holding VALUES ('thought', NEW.principal, 1, NEW.bytes)
+      ON CONFLICT (store, principal) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER thought_let_go AFTER DELETE ON thought BEGIN
+    UPDATE holding SET items = items - 1, bytes = bytes - OLD.bytes WHERE store = 'thought' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'thought' AND principal = OLD.principal AND items <= 0;
+  END;
+
+  INSERT INTO holding SELECT 'editor_session', principal, count(*), sum(bytes) FROM editor_session GROUP BY principal;
+  CREATE INDEX editor_session_by_holder ON editor_session (principal, put_at, id);
+  CREATE TRIGGER editor_session_held AFTER INSERT ON editor_session BEGIN
+    INSERT INTO holding VALUES ('editor_session', NEW.principal, 1, NEW.bytes)
+      ON CONFLICT (store, principal) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER editor_session_let_go AFTER DELETE ON editor_session BEGIN
+    UPDATE holding SET items = items - 1, bytes = bytes - OLD.bytes WHERE store = 'editor_session' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'editor_session' AND principal = OLD.principal AND items <= 0;
+  END;
+  `,
 ];

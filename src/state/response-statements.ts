@@ -51,10 +51,6 @@ export function prepareResponseStatements(connection: DatabaseSync) {
   const insertItem = connection.prepare("INSERT INTO response_item VALUES (?, ?, ?, ?, ?)");
   const deleteOne = connection.prepare("DELETE FROM response WHERE principal = ? AND id = ?");
   const deleteUntil = connection.prepare("DELETE FROM response WHERE put_at <= ?");
-  const deleteOldest = connection.prepare(
-    "DELETE FROM response WHERE key = (SELECT key FROM response ORDER BY put_at, key LIMIT 1)",
-  );
-  const usage = connection.prepare("SELECT count(*) AS count, total(bytes) AS bytes FROM response");
 
   return {
     /** The answers of a conversation, first to last; undefined if one of them is not there. */
@@ -77,7 +73,5 @@ export function prepareResponseStatements(connection: DatabaseSync) {
     /** Whether there was one. */
     delete: (principal: Uint8Array, id: string): boolean => deleteOne.run(principal, id).changes > 0,
     deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
-    deleteOldest: (): boolean => deleteOldest.run().changes > 0,
-    usage: () => usage.get() as { readonly count: number; readonly bytes: number },
   };
 }

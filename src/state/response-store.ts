@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { prepareResponseStatements } from "./response-statements.ts";
+import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface ResponseStoreOptions {
   /** Of all answers with their items together. */
   readonly maxBytes?: number;
   readonly maxResponses?: number;
+  readonly maxPrincipals?: number;
   /** How long an answer is there after it was given, or last gone on from. */
   readonly ttlMs?: number;
   /** Milliseconds since the epoch. */
@@ -26,7 +28,7 @@ interface KeptItem {
   readonly json: string;
 }
 
-/** Answers that outlive the process, each for its principal alone, the oldest making room for the newest. */
+/** Answers that outlive the process, each for its principal alone. Whoever holds the most makes room, with its oldest. */
 export interface KeptResponses {
   put(principalId: string, response: KeptResponse): void;
   find(principalId: string, id: string): KeptResponse | undefined;
@@ -40,22 +42,24 @@ const DAY_MS = 86_400_000;
 
 export function createResponseStore(database: StateDatabase, options: ResponseStoreOptions = {}): KeptResponses {
   const { maxBytes = 128 * MiB, maxResponses = 5000, ttlMs = 30 * DAY_MS, now = Date.now } = options;
+  const limits = { maxBytes, maxItems: maxResponses, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
   const sql = prepareResponseStatements(database.connection);
+  const shares = prepareShares(database.connection, { name: "response", order: "key" });
 
   const put = (principal: Uint8Array, { id, previousId, body, input, output }: KeptResponse): void => {
     const bytes = [...input, ...output].reduce((sum, { json }) => sum + json.length, body.length);
-    sql.deleteUntil(now() - ttlMs);
+    const putAt = now();
+    sql.deleteUntil(putAt - ttlMs);
+    shares.pullBackFuture(putAt);
     // It would push out everything else and then itself.
     if (bytes > maxBytes) return;
-    const key = sql.insert({ principal, id, previous: previousId ?? null, body, bytes, putAt: now() });
+    const key = sql.insert({ principal, id, previous: previousId ?? null, body, bytes, putAt });
     [...input, ...output].forEach((item, position) => {
       sql.insertItem(key, position, position >= input.length, item.id, item.json);
     });
     // A conversation that goes on is kept whole: without its beginning, its end is of no use.
-    if (previousId !== undefined) sql.touchConversation(principal, previousId, now());
-    for (let usage = sql.usage(); usage.bytes > maxBytes || usage.count > maxResponses; usage = sql.usage()) {
-      if (!sql.deleteOldest()) break;
-    }
+    if (previousId !== undefined) sql.touchConversation(principal, previousId, putAt);
+    shares.makeRoom(principal, limits);
   };
 
   const find = (principal: Uint8Array, id: string): KeptResponse | undefined => {

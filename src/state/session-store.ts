@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KeptSession, KeptSessions, SessionEntry } from "../core/kept-sessions.ts";
+import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface SessionStoreOptions {
@@ -7,6 +8,7 @@ export interface SessionStoreOptions {
   readonly maxBytes?: number;
   readonly maxSessionBytes?: number;
   readonly maxSessions?: number;
+  readonly maxPrincipals?: number;
   readonly ttlMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -15,12 +17,12 @@ export interface SessionStoreOptions {
 const MiB = 1024 * 1024;
 const DAY_MS = 86_400_000;
 
-/** Conversations of editors in the state file, the oldest making room. */
+/** Conversations of editors in the state file. Whoever holds the most makes room, with its oldest. */
 export function createSessionStore(database: StateDatabase, options: SessionStoreOptions = {}): KeptSessions {
   const { maxBytes = 64 * MiB, maxSessionBytes = 16 * MiB, maxSessions = 500, ttlMs = 30 * DAY_MS } = options;
   const { now = Date.now } = options;
   const { connection } = database;
-  const insert = connection.prepare("INSERT OR REPLACE INTO editor_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = connection.prepare("INSERT INTO editor_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   const byId = connection.prepare("SELECT * FROM editor_session WHERE principal = ? AND id = ? AND put_at > ?");
   const all = connection.prepare(
     `SELECT id, folder, title, put_at FROM editor_session
@@ -28,23 +30,19 @@ export function createSessionStore(database: StateDatabase, options: SessionStor
   );
   const remove = connection.prepare("DELETE FROM editor_session WHERE principal = ? AND id = ?");
   const deleteUntil = connection.prepare("DELETE FROM editor_session WHERE put_at <= ?");
-  const deleteOldest = connection.prepare(
-    "DELETE FROM editor_session WHERE (principal, id) = (SELECT principal, id FROM editor_session ORDER BY put_at LIMIT 1)",
-  );
-  const usage = connection.prepare("SELECT count(*) AS count, total(bytes) AS bytes FROM editor_session");
+  const limits = { maxBytes, maxItems: maxSessions, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
+  const shares = prepareShares(connection, { name: "editor_session", order: "id" });
 
   const put = (principal: Uint8Array, { id, folder, model, title, messages }: KeptSession): void => {
     const bytes = Buffer.byteLength(messages);
-    deleteUntil.run(now() - ttlMs);
+    const putAt = now();
+    deleteUntil.run(putAt - ttlMs);
+    shares.pullBackFuture(putAt);
     // What was kept before would be another conversation by now.
     remove.run(principal, id);
     if (bytes > maxSessionBytes) return;
-    insert.run(principal, id, folder, model, title, messages, bytes, now());
-    for (;;) {
-      const used = usage.get() as { readonly count: number; readonly bytes: number };
-      if (used.bytes <= maxBytes && used.count <= maxSessions) return;
-      deleteOldest.run();
-    }
+    insert.run(principal, id, folder, model, title, messages, bytes, putAt);
+    shares.makeRoom(principal, limits);
   };
 
   return {

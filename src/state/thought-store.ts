@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Thought, Thoughts } from "../core/thoughts.ts";
+import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface ThoughtStoreOptions {
   /** Texts and signatures, of all principals. */
   readonly maxBytes?: number;
   readonly maxThoughts?: number;
+  readonly maxPrincipals?: number;
   readonly ttlMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -14,32 +16,31 @@ export interface ThoughtStoreOptions {
 const MiB = 1024 * 1024;
 const DAY_MS = 86_400_000;
 
-/** Thinking in the state file, the oldest making room. */
+/** Thinking in the state file. Whoever holds the most makes room, with its oldest. */
 export function createThoughtStore(database: StateDatabase, options: ThoughtStoreOptions = {}): Thoughts {
   const { maxBytes = 64 * MiB, maxThoughts = 20_000, ttlMs = 30 * DAY_MS, now = Date.now } = options;
   const { connection } = database;
-  const insert = connection.prepare("INSERT OR REPLACE INTO thought VALUES (?, ?, ?, ?, ?, ?, ?)");
+  const insert = connection.prepare("INSERT INTO thought VALUES (?, ?, ?, ?, ?, ?, ?)");
+  // A row that an insert replaces would go without a trigger.
+  const remove = connection.prepare("DELETE FROM thought WHERE principal = ? AND id = ?");
   const byId = connection.prepare("SELECT text, signature FROM thought WHERE principal = ? AND id = ? AND put_at > ?");
   const byText = connection.prepare(
     "SELECT text, signature FROM thought WHERE principal = ? AND digest = ? AND put_at > ? ORDER BY put_at DESC LIMIT 1",
   );
   const deleteUntil = connection.prepare("DELETE FROM thought WHERE put_at <= ?");
-  const deleteOldest = connection.prepare(
-    "DELETE FROM thought WHERE (principal, id) = (SELECT principal, id FROM thought ORDER BY put_at LIMIT 1)",
-  );
-  const usage = connection.prepare("SELECT count(*) AS count, total(bytes) AS bytes FROM thought");
+  const limits = { maxBytes, maxItems: maxThoughts, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
+  const shares = prepareShares(connection, { name: "thought", order: "id" });
 
   const put = (principal: Uint8Array, id: string, { text, signature }: Thought): void => {
     const bytes = Buffer.byteLength(text) + (signature?.length ?? 0);
-    deleteUntil.run(now() - ttlMs);
+    const putAt = now();
+    deleteUntil.run(putAt - ttlMs);
+    shares.pullBackFuture(putAt);
     // It would push out everything else and then itself.
     if (bytes > maxBytes) return;
-    insert.run(principal, id, digest(text), text, signature ?? null, bytes, now());
-    for (;;) {
-      const used = usage.get() as { readonly count: number; readonly bytes: number };
-      if (used.bytes <= maxBytes && used.count <= maxThoughts) return;
-      deleteOldest.run();
-    }
+    remove.run(principal, id);
+    insert.run(principal, id, digest(text), text, signature ?? null, bytes, putAt);
+    shares.makeRoom(principal, limits);
   };
 
   return {

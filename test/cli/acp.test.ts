@@ -116,7 +116,7 @@ async function startEditor(
     .onRequest("terminal/kill", ({ params }) => {
       editor.ended.push(`kill ${params.terminalId}`);
       if (editor.neverExits) return new Promise<never>(() => {});
-      killed.resolve({ signal: "SIGKILL" });
+      return killed.resolve({ signal: "SIGKILL" });
     })
     .onRequest("terminal/release", ({ params }) => void editor.ended.push(`release ${params.terminalId}`))
     .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>));

@@ -192,6 +192,20 @@ describe("parked runs", () => {
     expect(told().filter((entry) => entry === "lost expired")).toHaveLength(5);
   });
 
+  it("of one principal make no room for those of another that holds more (SEC-36)", () => {
+    const { parking } = setUp({ runsPerPrincipal: 4, runs: 5 });
+    const park = (principal: string) => {
+      const { live, answer, cancelled } = waiting();
+      parking.park(live, turnOf([asked], principal), answer, requestOf());
+      return cancelled;
+    };
+    const small = park("small");
+    const greedy = Array.from({ length: 4 }, () => park("greedy"));
+    const third = park("third");
+    expect([small(), third()]).toEqual([0, 0]);
+    expect(greedy.map((cancelled) => cancelled())).toEqual([1, 0, 0, 0]);
+  });
+
   it("hold so many bytes for one principal, and so many in all, oldest first", () => {
     const { parking, told } = setUp({
       runs: 100,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Checkpoint } from "../../src/core/checkpoints.ts";
@@ -124,10 +125,23 @@ class Model {
     const own = value.state.length + sum([...value.blobs.values()]);
     if (own > LIMITS.maxBytes) return;
     this.#kept.set(key, { ...value, owner: `${principal}/${value.conversationId}`, putAt: now });
-    while (this.bytes > LIMITS.maxBytes || this.#kept.size > LIMITS.maxCheckpoints) {
-      const [oldest = ""] = this.#kept.keys();
+    for (;;) {
+      const isTooMuch = this.bytes > LIMITS.maxBytes;
+      if (!isTooMuch && this.#kept.size <= LIMITS.maxCheckpoints) return;
+      const victim = this.#holdsMost(isTooMuch ? (who) => this.#bytesOf(who) : (who) => this.#of(who).length);
+      const [oldest = ""] = this.#of(victim);
       this.#kept.delete(oldest);
     }
+  }
+
+  /** Of two that hold the same, the one whose digest comes first. */
+  #holdsMost(amount: (principal: string) => number): string {
+    const [first = "", second = ""] = ["p", "q"].sort((a, b) => digest(a).compare(digest(b)));
+    return amount(second) > amount(first) ? second : first;
+  }
+
+  #of(principal: string): readonly string[] {
+    return [...this.#kept.keys()].filter((key) => key.startsWith(`${principal}/`));
   }
 
   find(principal: string, history: string, now: number): Checkpoint | undefined {
@@ -141,17 +155,24 @@ class Model {
   }
 
   get bytes(): number {
+    return this.#bytesOf("p") + this.#bytesOf("q");
+  }
+
+  #bytesOf(principal: string): number {
     const blobs = new Map<string, Uint8Array>();
-    for (const { owner, blobs: own } of this.#kept.values()) {
+    const kept = this.#of(principal).flatMap((key) => this.#kept.get(key) ?? []);
+    for (const { owner, blobs: own } of kept) {
       for (const [name, data] of own) blobs.set(`${owner}/${name}`, data);
     }
-    return sum([...blobs.values()]) + sum(Array.from(this.#kept.values(), ({ state }) => state));
+    return sum([...blobs.values()]) + sum(kept.map(({ state }) => state));
   }
 
   #expire(now: number): void {
     for (const [key, { putAt }] of this.#kept) if (putAt <= now - LIMITS.ttlMs) this.#kept.delete(key);
   }
 }
+
+const digest = (principal: string): Buffer => createHash("sha256").update(`${principal.length}:${principal}`).digest();
 
 const sum = (all: readonly Uint8Array[]): number => all.reduce((total, { length }) => total + length, 0);
 
