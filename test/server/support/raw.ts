@@ -50,7 +50,10 @@ export class RawConnection {
 export async function rawRequest(port: number, head: readonly string[], body = ""): Promise<RawAnswer> {
   const connection = new RawConnection(port);
   connection.send(`${[...head, "connection: close"].join("\r\n")}\r\n\r\n${body}`);
-  const text = await connection.closed();
+  return readAnswer(await connection.closed());
+}
+
+export function readAnswer(text: string): RawAnswer {
   const [top = "", rest = ""] = text.split(/\r\n\r\n(.*)/s);
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(top)?.[1] ?? 0), head: top.toLowerCase(), body: rest };
 }

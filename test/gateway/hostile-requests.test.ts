@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { fuzzHttp } from "../attack/support/fuzz-http.ts";
+import { fuzzRequests } from "../attack/support/fuzz-requests.ts";
+import { KEY, setUpGateway } from "./support/gateway-process.ts";
+
+const TOKEN = "tok_of-the-account-0123456789";
+
+it("no request fails the gateway, whatever is wrong with it: a few, always the same (FUZ-05)", async () => {
+  const { start, home } = await setUpGateway();
+  const gateway = await start("--token", TOKEN);
+  const target = { url: gateway.url, key: KEY, secrets: [TOKEN, home] };
+  const always = { seed: 17, path: "", interruptAfterTimeLimit: 10_000 };
+  await fuzzHttp(target, { ...always, numRuns: 8 });
+  await fuzzRequests(target, { ...always, numRuns: 200 });
+  expect(await gateway.stop(), gateway.log().slice(-2000)).toBe(0);
+});
