@@ -2,7 +2,7 @@
 
 export type Plugin = (input: PluginInput, options?: Readonly<Record<string, unknown>>) => Promise<Hooks>;
 
-export interface PluginInput {
+interface PluginInput {
   readonly client: OpenCodeClient;
 }
 
@@ -40,7 +40,7 @@ export interface PluginConfig {
 }
 
 /** What the user wrote about the provider comes before what we say. */
-export interface ProviderConfig {
+interface ProviderConfig {
   npm?: string;
   name?: string;
   options?: Record<string, unknown>;

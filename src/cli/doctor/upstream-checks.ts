@@ -1,5 +1,6 @@
 import type { Config } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { newHopId } from "../../core/hops.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import { routeModels } from "../route-models.ts";
@@ -18,7 +19,7 @@ const OWNER = { id: "owner", token: undefined } as const;
 /** The upstreams other than Cursor, each by the name that leads to it: whether it answers and takes the key. */
 export function upstreamChecks({ config, transport, onSecret }: UpstreamCheckOptions): readonly Check[] {
   try {
-    const { upstreams, keys } = routeModels(config, transport, process.env);
+    const { upstreams, keys } = routeModels(config, transport, process.env, newHopId());
     for (const key of keys) onSecret(key);
     return [...upstreams].map(
       ([name, { host, driver }]): Check => ({
