@@ -213,14 +213,16 @@ describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
 
   it("starts agents, and says which do not: no command, no handshake, a bad entry", async () => {
     const good = { command: process.execPath, args: [SCRIPTED_AGENT] };
+    const gemini = { ...good };
     const dumb = { command: process.execPath, args: ["-e", "process.exit(3)"] };
-    settings({ agents: { good, dumb, gone: { command: "/no/such/agent" }, broken: { args: [] } } });
+    settings({ agents: { good, gemini, dumb, gone: { command: "/no/such/agent" }, broken: { args: [] } } });
     const { code, of } = await examine([], { EXCURSOR_TOKEN: "some-token" });
     expect(code).toBe(1);
     expect(of("agent/good")).toMatchObject({
       status: "ok",
-      text: expect.stringMatching(/starts and answers, in \d+ ms/),
+      text: expect.stringMatching(/starts and answers, in \d+ ms.*only as far as it asks/),
     });
+    expect(of("agent/gemini")).toMatchObject({ text: expect.stringContaining("Its own permission switch is set") });
     expect(of("agent/dumb")).toMatchObject({ status: "warn", text: expect.stringContaining("exited with code 3") });
     expect(of("agent/gone")).toMatchObject({ status: "warn", text: expect.stringContaining("/no/such/agent") });
     expect(of("agent/broken")).toMatchObject({
@@ -233,6 +235,10 @@ describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
   });
 
   it("looks whether the bridge listens, and whether it is ours", async () => {
+    settings({ bridge: false, bridgePort: 9 });
+    expect((await examine(["--quick"], { EXCURSOR_TOKEN: "some-token" })).of("bridge")).toMatchObject({
+      status: "skip",
+    });
     const quick = async (bridgePort: number) => {
       settings({ bridge: true, bridgePort });
       return (await examine(["--quick"], { EXCURSOR_TOKEN: "some-token" })).of("bridge");

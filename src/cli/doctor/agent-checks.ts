@@ -4,7 +4,8 @@ import type { Secret } from "../../core/secret.ts";
 import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
 import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
-import { createAgentTable } from "../agent-table.ts";
+import { createAgentTable, hasSwitch } from "../agent-table.ts";
+import { secretsAmong } from "../environment-secrets.ts";
 import { printable } from "../printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
@@ -28,7 +29,7 @@ export function agentChecks({ config, isQuick, onSecret }: AgentCheckOptions): r
   const isConfigured = (name: string) => Object.hasOwn(config.agents ?? {}, name);
   const wanted = [...table].filter(([name, agent]) => isConfigured(name) || !(agent instanceof ExcursorError));
   for (const agent of table.values()) {
-    if (!(agent instanceof ExcursorError)) for (const secret of Object.values(agent.environment)) onSecret(secret);
+    if (!(agent instanceof ExcursorError)) for (const secret of secretsAmong(agent.environment)) onSecret(secret);
   }
   let tried: ReadonlyMap<string, Promise<Finding>> | undefined;
   return wanted.map(
@@ -60,7 +61,10 @@ async function tryAgent(settings: AgentSettings): Promise<Finding> {
     });
     const ms = Math.round(performance.now() - startedAt);
     await agent.end();
-    return ok(printable(`${settings.command} starts and answers, in ${ms} ms.`));
+    const bound = hasSwitch(settings.name, settings)
+      ? "Its own permission switch is set by `allow`."
+      : "`allow` binds it only as far as it asks: no permission switch of it is known.";
+    return ok(printable(`${settings.command} starts and answers, in ${ms} ms. ${bound}`));
   } catch (error) {
     return findingFor(ExcursorError.from(error));
   }

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 5000;
 export const bridgeCheck = ({ bridge, bridgePort }: Config, transport: HttpTransport): Check => ({
   id: "bridge",
   async look(): Promise<Finding> {
-    if (!bridge) return skip("Off. `excursor serve --bridge` starts it.");
+    if (!bridge?.listens) return skip("Off. `excursor serve --bridge` starts it.");
     if (bridgePort === 0) return skip("Its port is picked at each start.");
     const request = {
       origin: `http://127.0.0.1:${bridgePort}`,
