@@ -131,6 +131,17 @@ describe("Codex", () => {
     for (const said of [/\nran\n/, /begun/, / stream$/]) expect(textOf(outcome)).toMatch(said);
   });
 
+  it("runs what the model wants of Cursor's own tools by a script, where it has no other shell", async () => {
+    vi.stubEnv("EXCURSOR_MODELS", "gpt-6-astra=gpt-5.5");
+    const { desk, run } = await setUp();
+    const outcome = await run(
+      `@sim need exec ;; exec shell {"command":"echo native > made.txt; echo shown; exit 3"} ;; exec read {"path":"${desk.folder}/made.txt"} ;; say {{result.0}}|{{result.1}}|{{reused}}`,
+      { model: "gpt-6-astra" },
+    );
+    expect(read(desk, "made.txt")).toBe("native\n");
+    expect(textOf(outcome)).toBe("shown\n[exit 3]|native\n|stream");
+  });
+
   it("shows the model an image, and gets the structured answer it asks for", async () => {
     const { desk, run } = await setUp();
     const image = join(desk.folder, "pixel.png");

@@ -91,6 +91,12 @@ export function describedAs({ schema }: ToolDefinition, names: readonly string[]
   return typeof text === "string" ? text : "";
 }
 
+/** Whether the client's tool takes a text and no JSON; faces offer it as one that has `input` and nothing else. */
+export function takesFreeText({ schema }: ToolDefinition): boolean {
+  const [only, ...others] = Object.keys(objectAt(schema, "properties"));
+  return only === "input" && others.length === 0;
+}
+
 function objectAt(value: JsonValue | undefined, key: string): JsonObject {
   const member = isObject(value) ? value[key] : undefined;
   return isObject(member) ? member : {};

@@ -23,7 +23,9 @@ const NO_OUTPUT = /^(?:\((?:no output|.* with no output)\)|tool ran without outp
 /** What a client's shell said of a command: its output, and how it ended as far as can be told. */
 export function shellOutput(said: ToolMessage): ShellOutput {
   const { text, reminders } = splitReminders(textOf(said.content));
-  const { output, exitCode } = fromJsonText(text) ?? fromCodex(text) ?? { output: text, exitCode: exitCodeIn(text) };
+  const { output, exitCode } = fromScript(text) ??
+    fromJsonText(text) ??
+    fromCodex(text) ?? { output: text, exitCode: exitCodeIn(text) };
   const told = NO_OUTPUT.test(output) ? "" : output;
   return {
     output: reminders === "" ? told : `${told}\n\n${reminders}`.trimStart(),
@@ -46,6 +48,14 @@ function fromJsonText(text: string): Told | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Codex's script tool: a few lines about the script, then what our script has written, or why it failed. */
+function fromScript(text: string): Told | undefined {
+  const head = /^Script (completed|failed)\b.*\nWall time .*\nOutput:\n/.exec(text);
+  if (!head) return undefined;
+  const said = text.slice(head[0].length);
+  return fromCodex(said) ?? { output: said, exitCode: head[1] === "failed" ? 1 : exitCodeIn(said) };
 }
 
 /** Codex: a few lines about the command, then `Output:` and all the rest. */

@@ -1,11 +1,14 @@
 import type { ToolDefinition } from "../../../core/turn.ts";
-import { type Argument, describedAs } from "./fit-tool.ts";
+import { commandScript, isScriptTool } from "./codex-script.ts";
+import { type Argument, describedAs, takesFreeText } from "./fit-tool.ts";
 import { quoteShell } from "./quote-shell.ts";
 
 /** What clients call their shell. */
 export const SHELL_TOOLS = [
   "bash", // OpenCode, Claude Code, Continue, Crush
   "exec_command", // Codex
+  "exec", // Codex, where its tools are functions of a script
+  "functions__exec", // the same beside another one of that name
   "shell_command",
   "shell",
   "local_shell",
@@ -38,7 +41,9 @@ export function shellArguments(shell: ShellCommand, tool: ToolDefinition): reado
   const command = goesThere ? inDirectory(workingDirectory, shell.command) : shell.command;
   const summary = description || shell.command.split("\n", 1)[0] || "Run a command";
   return [
-    { names: ["command", "cmd", "script"], value: command, list: ["bash", "-lc", command], use: "needed" },
+    isScriptTool(tool)
+      ? { names: ["input"], value: commandScript(shell.command, workingDirectory), use: "needed" }
+      : { names: commandNames(tool), value: command, list: ["bash", "-lc", command], use: "needed" },
     workingDirectory === ""
       ? { names: DIRECTORY, value: ".", use: "filler" }
       : { names: DIRECTORY, value: workingDirectory, use: "offered" },
@@ -51,6 +56,10 @@ export function shellArguments(shell: ShellCommand, tool: ToolDefinition): reado
     { names: ["timeoutMs", "timeout"], value: timeout || 120_000, use: "filler" },
   ];
 }
+
+/** The text of a tool that takes free text is the command, unless it is a script in another language. */
+const commandNames = (tool: ToolDefinition): readonly string[] =>
+  takesFreeText(tool) && !/javascript/i.test(tool.description) ? ["input"] : ["command", "cmd", "script"];
 
 /** Nothing of the command runs if the directory is not there. */
 const inDirectory = (directory: string, command: string): string =>

@@ -66,6 +66,61 @@ describe("a command is a call of the client's shell", () => {
   });
 });
 
+describe("a client whose shell takes free text", () => {
+  const codex = (description: string) => ({ ...tool("exec", "input"), description });
+  const CODEX = codex(
+    "Run JavaScript code. All nested tools are available, for example `await tools.exec_command(...)`.",
+  );
+
+  /** As Codex runs it: the shell gives back what it has, and a session while the command goes on. */
+  async function runScript(script: string, pieces: readonly string[], exitCode: number) {
+    const asked: unknown[] = [];
+    const written: string[] = [];
+    const next = async (args: unknown) => {
+      asked.push(args);
+      const output = pieces[asked.length - 1] ?? "";
+      const isOver = asked.length >= pieces.length;
+      return { output, wall_time_seconds: 0.1, ...(isOver ? { exit_code: exitCode } : { session_id: 5 }) };
+    };
+    const run = new Function("tools", "text", `return (async () => {\n${script}\n})()`);
+    await run({ exec_command: next, write_stdin: next }, (text: string) => written.push(text));
+    return { asked, said: `Script completed\nWall time 0.3 seconds\nOutput:\n${written.join("")}` };
+  }
+
+  test("Codex, whose shell is a function of a script: the command runs to its end, and its outcome comes back", async () => {
+    const command = "echo \"`$HOME`\" 'it''s' \\n \u2028; exit 3";
+    const mapped = call(shell(command, "/w"), CODEX);
+    const { asked, said: output } = await runScript(String(mapped.args["input"]), ["one\n", "two\n"], 3);
+    expect(asked).toMatchObject([{ cmd: command, workdir: "/w" }, { session_id: 5 }]);
+    expect(mapped.reply(said(output))).toMatchObject([
+      { message: { value: { result: { case: "failure", value: { exitCode: 3, stdout: "one\ntwo\n" } } } } },
+    ]);
+  });
+
+  test("what else the model wants natively goes the same way", async () => {
+    const mapped = call({ case: "readArgs", value: { path: "/w/a", toolCallId: "call" } }, CODEX);
+    const { said: output } = await runScript(String(mapped.args["input"]), ["found\n"], 0);
+    expect(read(mapped, output)).toEqual({ text: "found\n", isError: false });
+  });
+
+  test("a script that failed is a command that failed", () => {
+    const failed = "Script failed\nWall time 0.0 seconds\nOutput:\nScript error:\nError: no";
+    expect(read(call(shell("x"), CODEX), failed)).toEqual({
+      text: "Script error:\nError: no\n[exit 1]",
+      isError: true,
+    });
+  });
+
+  test("the text of any other shell is the command, of a script in another language nothing", () => {
+    expect(call(shell("ls", "/w"), tool("shell", "input")).args).toEqual({ input: "cd '/w' && ls" });
+    expect(mapExec(exec(shell("ls")), [codex("Runs JavaScript.")])).toBeUndefined();
+  });
+
+  test("nothing of it goes on in the background", () => {
+    expect(mapExec(exec(shell("npm start", "", { isBackground: true })), [CODEX])).toBeUndefined();
+  });
+});
+
 describe("how a command ended", () => {
   test.each([
     ["nothing said", "hello\n", false, 0, "hello\n"],
