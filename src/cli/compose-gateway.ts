@@ -227,8 +227,9 @@ async function createDriver(
       );
       const encoding = model.encodings.find((one) => one?.kind === "variant") ?? model.encodings[0];
       const { modelId: id, maxMode } = encoding;
-      const fitting = { ...fitContext(turn, model, config.context), model: { ...turn.model, id } };
-      return { turn: fitting, maxMode, ignoresEffort: model.ignoresEffort, effort: model.effort };
+      const { turn: fitting, trimmedMessages } = fitContext(turn, model, config.context);
+      const named = { ...fitting, model: { ...turn.model, id } };
+      return { turn: named, trimmedMessages, maxMode, ignoresEffort: model.ignoresEffort, effort: model.effort };
     },
   });
   return { ...legacy, ...(cursor.findModel && { findModel: cursor.findModel }) };

@@ -6,6 +6,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import { IGNORED } from "../core/ignored.ts";
 import type { OnSpent } from "../core/metered-run.ts";
+import { TRIMMED } from "../core/trimmed.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";
@@ -177,6 +178,7 @@ function observe(
   const ignored = new Set(parsed.ignored);
   const { notes } = exchange;
   let answeredBy: string | undefined;
+  let trimmed: string | undefined;
   let isDone = false;
   return {
     source,
@@ -194,11 +196,16 @@ function observe(
         else if (event.type === "notice" && event.code === IGNORED)
           ignored.add(parsed.fields?.[event.text] ?? event.text);
         else if (event.type === "notice" && event.code === ANSWERED_BY) answeredBy = event.text;
+        else if (event.type === "notice" && event.code === TRIMMED) trimmed = event.text;
         else if (event.type === "notice" && event.code !== PROGRESS)
           log.info({ requestId: exchange.id, code: event.code }, event.text);
       }
     },
-    headers: () => ({ ...ignoredHeader([...ignored]), ...answeredByHeader(answeredBy) }),
+    headers: () => ({
+      ...ignoredHeader([...ignored]),
+      ...answeredByHeader(answeredBy),
+      ...(trimmed !== undefined && { "x-excursor-trimmed": trimmed }),
+    }),
     checkEnd() {
       if (!isDone) throw new ExcursorError("upstream-protocol", "The answer broke off.", { code: "answer_broke_off" });
     },

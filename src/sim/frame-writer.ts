@@ -21,6 +21,8 @@ export class FrameWriter {
   readonly exchange: Exchange;
   readonly format: StreamFormat;
   isCompressing = false;
+  /** What the end frame said was wrong; undefined before it, and where all went well. */
+  failure: ConnectFailure | undefined;
 
   constructor(exchange: Exchange, format: StreamFormat) {
     this.exchange = exchange;
@@ -44,6 +46,7 @@ export class FrameWriter {
 
   /** The end frame, then the end. */
   end(failure?: ConnectFailure): void {
+    this.failure = failure;
     this.open();
     this.exchange.end(
       this.format === "connect"

@@ -218,8 +218,38 @@ describe("what the gateway keeps for itself", () => {
     });
     expect(trace.some(({ kind }) => kind === "run_request")).toBe(false);
     const trimming = await start("--context", "trim");
-    const { choices } = await trimming.client.chat.completions.create({ model: "gpt-5.4-mini", messages });
-    expect(choices[0]?.message.content).toBe(".");
+    for (const stream of [false, true]) {
+      const { response } = await trimming.client.chat.completions
+        .create({ model: "gpt-5.4-mini", messages, stream })
+        .withResponse();
+      expect(response.headers.get("x-excursor-trimmed")).toBe("messages=2");
+    }
+    const { data, response } = await trimming.client.chat.completions
+      .create({ model: "gpt-5.4-mini", messages: messages.slice(-1) })
+      .withResponse();
+    expect(data.choices[0]?.message.content).toBe(".");
+    expect(response.headers.has("x-excursor-trimmed")).toBe(false);
+  });
+
+  it("keeps a call of a turn that was left out, with its result, where a later message refers to it", async () => {
+    const { start } = await setUpGateway();
+    const { client } = await start("--context", "trim");
+    const call = { id: "call_abcdef", type: "function" as const, function: { name: "look", arguments: "{}" } };
+    const { data, response } = await client.chat.completions
+      .create({
+        model: "gpt-5.4-mini",
+        messages: [
+          { role: "user", content: "x".repeat(2_000_000) },
+          { role: "assistant", content: "I look.", tool_calls: [call] },
+          { role: "tool", tool_call_id: "call_abcdef", content: "what was seen" },
+          { role: "assistant", content: "Done." },
+          { role: "user", content: "@sim say {{history}} ;; say (call_abcdef)" },
+        ],
+      })
+      .withResponse();
+    expect(response.headers.get("x-excursor-trimmed")).toBe("messages=2");
+    expect(data.choices[0]?.message.content).toContain("what was seen");
+    expect(data.choices[0]?.message.content).not.toContain("I look.");
   });
 
   it("takes a Cursor token as the API key: then it is that account that asks", async () => {

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ConversationStateStructureSchema } from "../../src/gen/agent/v1/conversation_pb.ts";
 import { ShellStreamSchema } from "../../src/gen/agent/v1/exec_shell_pb.ts";
 import { InteractionResponseSchema } from "../../src/gen/agent/v1/query_pb.ts";
@@ -338,6 +338,20 @@ describe.each(TRANSPORTS)("the steps of a script, over %s", (transport) => {
     expect(error?.message).toContain("too fast");
     expect(end?.metadata["retry-after"]).toEqual(["7"]);
     expect(ErrorDetails_Error.RATE_LIMITED).toBe(50);
+  });
+
+  it("the trace shows the error of an end, and none where all went well", async () => {
+    const { client, trace } = await setUp(transport);
+    const endOf = async (prompt: string) => {
+      trace.length = 0;
+      await client.say(prompt);
+      await vi.waitFor(() => expect(trace.map(({ kind }) => kind)).toContain("end"));
+      return trace.find(({ kind }) => kind === "end")?.message;
+    };
+    expect(await endOf("@sim say partly ;; fail resource_exhausted ERROR_RATE_LIMITED too fast")).toEqual({
+      error: expect.objectContaining({ code: "resource_exhausted", details: expect.any(Array) }),
+    });
+    expect(await endOf("@sim say all")).toEqual({});
   });
 
   it("fail without details carries its text", async () => {

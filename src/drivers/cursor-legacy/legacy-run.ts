@@ -3,6 +3,7 @@ import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { ignoredNotice } from "../../core/ignored.ts";
+import { trimmedNotice } from "../../core/trimmed.ts";
 import type { ToolMessage } from "../../core/turn.ts";
 import { BidiRun } from "../../wire/bidi-run.ts";
 import type { HttpTransport } from "../../wire/http.ts";
@@ -67,6 +68,7 @@ export class LegacyRun implements Run {
     try {
       const prepared = await parts.prepare();
       if (prepared.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
+      if (prepared.trimmedMessages) this.#queue.push(trimmedNotice(prepared.trimmedMessages));
       const request = parts.protocol.request(prepared);
       this.#send(parts, request, await parts.headers(), (refusal) => void this.#sendAgain(parts, request, refusal));
     } catch (error) {

@@ -28,6 +28,7 @@ export interface LegacyProtocol {
 export interface PreparedTurn {
   /** The model by the name it has there; no longer than the model reads. */
   readonly turn: Turn;
+  readonly trimmedMessages?: number;
   readonly maxMode: boolean;
   /** The effort that was asked for, if one was, is not the one that it gets. */
   readonly ignoresEffort: boolean;

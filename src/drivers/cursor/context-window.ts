@@ -2,13 +2,21 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { Message, Turn } from "../../core/turn.ts";
 import { estimateFixedTokens, estimateMessageTokens } from "../../core/usage-estimate.ts";
 import type { ResolvedModel } from "./models/model.ts";
+import { type ReferredCall, referredCalls } from "./referred-calls.ts";
+
+/** A turn as the model can read it. */
+export interface FittedTurn {
+  readonly turn: Turn;
+  /** How many messages were left out. */
+  readonly trimmedMessages: number;
+}
 
 /**
- * The turn as the model can read it. Refuses, before anything is sent, what it cannot: images, or too long a
- * conversation, which clients know how to compact. Where it shall be trimmed, the oldest turns go first, each as a
- * whole, so that no tool call loses its result.
+ * Makes a turn fit the model. Refuses, before anything is sent, what it cannot read: images, or too long a conversation,
+ * which clients know how to compact. With `trim`, the oldest turns are left out, each as a whole. A tool call of theirs
+ * that a later message refers to stays, with its result.
  */
-export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): Turn {
+export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): FittedTurn {
   const { contextTokens, displayId } = model;
   if (!model.supportsImages && hasImages(turn)) {
     throw new ExcursorError("invalid-request", `The model ${displayId} does not take images.`, {
@@ -17,16 +25,48 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
       hint: "Choose another model, or leave the images out.",
     });
   }
-  const sizes = turn.messages.map(estimateMessageTokens);
-  let tokens = sizes.reduce((sum, size) => sum + size, estimateFixedTokens(turn));
-  let start = 0;
-  const later = policy === "trim" ? laterTurns(turn.messages) : [];
-  while (tokens > contextTokens) {
-    const next = later.pop();
-    if (next === undefined) throw tooLong(tokens, model, policy);
-    for (; start < next; start++) tokens -= sizes[start] ?? 0;
+  const { messages } = turn;
+  const sizes = messages.map(estimateMessageTokens);
+  const wholeTokens = sizes.reduce((sum, size) => sum + size, estimateFixedTokens(turn));
+  if (wholeTokens <= contextTokens) return { turn, trimmedMessages: 0 };
+  if (policy === "refuse") throw tooLong(wholeTokens, model, policy);
+  const calls = referredCalls(messages);
+  const keptTokens = keptCallTokens(calls, messages.length);
+  let [tailTokens, start, least] = [wholeTokens, 0, wholeTokens];
+  for (const next of laterTurns(messages).toReversed()) {
+    for (; start < next; start++) tailTokens -= sizes[start] ?? 0;
+    const tokens = tailTokens + (keptTokens[start] ?? 0);
+    least = Math.min(least, tokens);
+    if (tokens > contextTokens) continue;
+    const kept = [...keptCalls(calls, start), ...messages.slice(start)];
+    return { turn: { ...turn, messages: kept }, trimmedMessages: messages.length - kept.length };
   }
-  return start === 0 ? turn : { ...turn, messages: turn.messages.slice(start) };
+  throw tooLong(least, model, policy);
+}
+
+/** The calls before `start` that the messages from there on need, with the results that are before it, too. */
+const keptCalls = (calls: readonly ReferredCall[], start: number): readonly Message[] =>
+  calls
+    .filter(({ callAt, lastNeededAt }) => callAt < start && start <= lastNeededAt)
+    .flatMap(({ call, result, resultAt }) => [
+      { role: "assistant", content: [call] } as const,
+      ...(result && resultAt < start ? [result] : []),
+    ]);
+
+/** What {@link keptCalls} would come to, for each start: running sums of where each call begins and ceases to be kept. */
+function keptCallTokens(calls: readonly ReferredCall[], length: number): readonly number[] {
+  const changes = new Array<number>(length + 1).fill(0);
+  const add = (from: number, until: number, tokens: number) => {
+    if (from > until) return;
+    changes[from] = (changes[from] ?? 0) + tokens;
+    changes[until + 1] = (changes[until + 1] ?? 0) - tokens;
+  };
+  for (const { call, callAt, result, resultAt, lastNeededAt } of calls) {
+    add(callAt + 1, lastNeededAt, estimateMessageTokens({ role: "assistant", content: [call] }));
+    if (result) add(resultAt + 1, lastNeededAt, estimateMessageTokens(result));
+  }
+  let sum = 0;
+  return changes.map((change) => (sum += change));
 }
 
 const hasImages = ({ messages }: Turn): boolean =>

@@ -7,6 +7,7 @@ import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { ignoredNotice } from "../../core/ignored.ts";
 import type { RetryBudget } from "../../core/retry-budget.ts";
+import { trimmedNotice } from "../../core/trimmed.ts";
 import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import {
@@ -47,6 +48,8 @@ export interface RunPlan {
   readonly model: ResolvedModel;
   /** The turn as it is sent: what does not fit the model's window may have been left out. */
   readonly turn: Turn;
+  /** How many messages that are. */
+  readonly trimmedMessages: number;
   /** Whose checkpoints these are: principal and account. Another account's mean nothing to the backend. */
   readonly owner: string;
 }
@@ -145,6 +148,7 @@ export class CursorRun implements Run {
     try {
       this.#plan = await this.#parts.plan();
       if (this.#plan.model.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
+      if (this.#plan.trimmedMessages > 0) this.#queue.push(trimmedNotice(this.#plan.trimmedMessages));
       this.#shown.begin(this.#plan.turn.messages);
       this.#prompt = preparePrompt(this.#plan.turn, this.#plan.owner, this.#parts.checkpoints);
       this.#attempts = new Attempts(this.#plan.model);

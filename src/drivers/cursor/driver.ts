@@ -53,7 +53,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
           endpoints.find(credential.id, caller),
         ]);
         const owner = ownerOf(principal, credential);
-        return { credential, caller, endpoint, model, owner, turn: fitContext(turn, model, options.context) };
+        return { credential, caller, endpoint, model, owner, ...fitContext(turn, model, options.context) };
       };
       return new CursorRun({
         turn,

@@ -41,7 +41,7 @@ class UnifiedRun {
     this.#trace = new RunTrace(backend.options.trace, requestId, out.exchange.transport);
     this.#lifeline = new Lifeline(out);
     out.exchange.onOver((wasCut) => {
-      this.#trace.note(wasCut ? "reset" : "end", {});
+      this.#trace.over(wasCut, out.failure);
       this.#abandon(new StreamGone());
     });
   }

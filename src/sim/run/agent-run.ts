@@ -74,7 +74,7 @@ export class AgentRun {
     });
     this.#trace.note("open", { account: account.id });
     out.exchange.onOver((wasCut) => {
-      this.#trace.note(wasCut ? "reset" : "end", {});
+      this.#trace.over(wasCut, out.failure);
       this.#correspondence.abandon(new StreamGone());
       this.#lifeline.end();
     });

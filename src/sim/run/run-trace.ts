@@ -5,6 +5,7 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
+import type { ConnectFailure } from "../connect-failure.ts";
 import type { Transport } from "../exchange.ts";
 import type { TraceEntry } from "../options.ts";
 import { memberName, memberOf } from "./member.ts";
@@ -27,6 +28,12 @@ export class RunTrace {
 
   note(kind: string, message: unknown, dir: TraceEntry["dir"] = "-"): void {
     this.#write?.({ t: Date.now(), run: this.#run, transport: this.#transport, dir, kind, message });
+  }
+
+  /** The stream is over: cut, or ended with the error of its end frame if there was one. */
+  over(wasCut: boolean, failure: ConnectFailure | undefined): void {
+    if (!this.isOn) return;
+    this.note(wasCut ? "reset" : "end", failure && !wasCut ? { error: failure.toConnectJson() } : {});
   }
 
   received(message: AgentClientMessage): void {
