@@ -43,10 +43,12 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   hub.onChange(() => handler.notify.toolsChanged());
 
   const active = new Roster<Socket>();
+  const trusted = new WeakSet<Socket>();
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
     response.on("close", active.join(request.socket));
     try {
       const principal = gate(request, false);
+      trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
       const authInfo = { token: "", clientId: principal?.id ?? "", scopes: [] };
       await answerByFetch(request, response, (asked) => handler.fetch(asked, { authInfo }));
@@ -59,7 +61,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     port: options.port,
     limits,
     onRequest: (...pair) => void onRequest(...pair),
-    busy: () => new Set(active),
+    use: { busy: () => new Set(active), isTrusted: (socket) => trusted.has(socket) },
   });
   const { port } = listener;
   const gate = createGate({ ...options, port, allowsTokens: false });

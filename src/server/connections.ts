@@ -9,21 +9,27 @@ interface Connection {
 
 const FULL = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
+/** What the number of connections is held down by. */
+export interface ConnectionUse {
+  /** The connections whose requests are being answered. */
+  busy(): ReadonlySet<Socket>;
+  /** Whether somebody with a key has used it. */
+  isTrusted(socket: Socket): boolean;
+}
+
 /**
  * Holds the number of open connections. When there are too many, one that waits for nothing makes room: first the oldest
- * that was never answered anything, then the oldest between two requests. Whoever opens many and says nothing so
- * only pushes out its own (SEC-36).
+ * that nobody with a key has used, then the oldest between two requests. Strangers so push out each other (SEC-36).
  */
 export class Connections {
   readonly #max: number;
-  readonly #busy: () => ReadonlySet<Socket>;
+  readonly #use: ConnectionUse;
   readonly #open = new Roster<Connection>();
   #order = 0;
 
-  /** `busy` tells the connections whose requests are being answered. */
-  constructor(max: number, busy: () => ReadonlySet<Socket>) {
+  constructor(max: number, use: ConnectionUse) {
     this.#max = max;
-    this.#busy = busy;
+    this.#use = use;
   }
 
   /** Takes a new connection in, or turns it away if every other one is busy. */
@@ -42,17 +48,17 @@ export class Connections {
   }
 
   #idlest(): Socket | undefined {
-    const busy = this.#busy();
-    let best: Connection | undefined;
+    const busy = this.#use.busy();
+    let stranger: Connection | undefined;
+    let known: Connection | undefined;
     for (const connection of this.#open) {
-      if (connection.socket.destroyed || busy.has(connection.socket)) continue;
-      if (!best || isBefore(connection, best)) best = connection;
+      const { socket } = connection;
+      if (socket.destroyed || busy.has(socket)) continue;
+      if (this.#use.isTrusted(socket)) known = older(known, connection);
+      else stranger = older(stranger, connection);
     }
-    return best?.socket;
+    return (stranger ?? known)?.socket;
   }
 }
 
-function isBefore(a: Connection, b: Connection): boolean {
-  const [isSilent, isOtherSilent] = [a, b].map(({ socket }) => socket.bytesWritten === 0);
-  return isSilent === isOtherSilent ? a.order < b.order : isSilent === true;
-}
+const older = (a: Connection | undefined, b: Connection): Connection => (a && a.order < b.order ? a : b);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/hops.ts";
@@ -79,6 +80,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
   const active = new Roster<Exchange>();
+  /** Connections that somebody with a key, or a token that was accepted, has used. */
+  const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
   const newcomers = new Newcomers({
     maxRequests: limits.unverifiedRequests,
@@ -155,6 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (principal) leave = requests.take(principal.id);
       if (principal?.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
       if (principal && !isOpen) allowance?.admit(principal.id);
+      if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       await match.route.handle(exchange, match.id);
     } catch (error) {
@@ -175,7 +179,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port: options.port,
     limits,
     onRequest: (...pair) => void onRequest(...pair),
-    busy: () => new Set([...active].map(({ request }) => request.socket)),
+    use: {
+      busy: () => new Set([...active].map(({ request }) => request.socket)),
+      isTrusted: (socket) => trusted.has(socket),
+    },
   });
   const { port } = listener;
   gate = createGate({ ...options, port, keys: issued?.keys });

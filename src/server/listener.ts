@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { Connections } from "./connections.ts";
+import { Connections, type ConnectionUse } from "./connections.ts";
 
 export interface Listener {
   readonly port: number;
@@ -15,8 +15,7 @@ export interface ListenOptions {
   readonly port: number;
   readonly limits: Limits;
   readonly onRequest: RequestListener;
-  /** The connections whose requests are being answered. */
-  readonly busy: () => ReadonlySet<Socket>;
+  readonly use: ConnectionUse;
 }
 
 /** What a connection may send ahead of its turn. No client of ours does; each costs memory until it is answered. */
@@ -26,7 +25,7 @@ const MAX_PIPELINED = 128;
 const MAX_CHECK_MS = 5000;
 
 /** Listens for HTTP/1.1, strictly parsed, with every limit that Node can hold by itself. */
-export async function listen({ host, port, limits, onRequest, busy }: ListenOptions): Promise<Listener> {
+export async function listen({ host, port, limits, onRequest, use }: ListenOptions): Promise<Listener> {
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -41,7 +40,7 @@ export async function listen({ host, port, limits, onRequest, busy }: ListenOpti
   });
   // All are read, so that the gate can refuse what is too many instead of losing some.
   server.maxHeadersCount = 0;
-  const connections = new Connections(limits.connections, busy);
+  const connections = new Connections(limits.connections, use);
   server.on("connection", (socket: Socket) => connections.add(socket));
   // A client that has closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });

@@ -22,6 +22,7 @@ interface GatewayProcess {
   readonly bridgeUrl: string | undefined;
   readonly client: OpenAI;
   readonly log: () => string;
+  readonly pid: number;
   /** Stops it as an operator would; the next one finds what it kept. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -93,6 +94,7 @@ async function startProcess(
     bridgeUrl,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }),
     log: () => log,
+    pid: child.pid ?? 0,
     stop,
   };
 }
