@@ -1,18 +1,23 @@
 /**
  * The model that comes closest to a public name such as `gpt-4o` or `claude-3-5-sonnet-20241022`: of the same family, then
- * of the nearest size, without specialities, of the nearest version. Undefined for a name that is no vendor's, and where
- * no model comes close. A name counts as a vendor's only if every part of it does: `gpt-5-banana` is a mistake.
+ * of the nearest size, without specialities, of the nearest version. Undefined for a name that is no vendor's, and for one
+ * that is newer than the whole family: an older model is no stand-in. A name counts as a vendor's only if every part of
+ * it does: `gpt-5-banana` does not.
  */
 export function nearestModel(name: string, models: readonly string[]): string | undefined {
   const wanted = readPublicName(name);
   if (!wanted) return undefined;
-  const [best] = models
+  const family = models
     .map((id) => ({ id, traits: readParts(id.toLowerCase()) }))
-    .filter(({ traits }) => traits.family === wanted.family)
+    .filter(({ traits }) => traits.family === wanted.family);
+  // Cursor's own choice, where the account has nothing of the family.
+  if (family.length === 0) return models.find((id) => id === "auto");
+  const newest = Math.max(...family.map(({ traits }) => traits.version ?? 0));
+  if (wanted.version !== undefined && wanted.version > newest) return undefined;
+  const [best] = family
     .map(({ id, traits }) => ({ id, distance: distance(wanted, traits) }))
     .sort((a, b) => compare(a.distance, b.distance));
-  // Cursor's own choice, for a family that the account has nothing of.
-  return best?.id ?? models.find((id) => id === "auto");
+  return best?.id;
 }
 
 export const isPublicName = (name: string): boolean => readPublicName(name) !== undefined;

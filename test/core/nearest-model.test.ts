@@ -47,9 +47,13 @@ describe("the model that comes closest to a public name", () => {
     ["gemini-1.5-flash", "gemini-3.1-pro"],
     ["models/gemini-2.5-pro-preview-05-06", "gemini-3.1-pro"],
     ["gemini-pro", "gemini-3.1-pro"],
-    ["grok-2-latest", "grok-code-fast-1"],
+    ["grok-1", "grok-code-fast-1"],
   ])("%s: %s", (name, expected) => {
     expect(nearestModel(name, ACCOUNT)).toBe(expected);
+  });
+
+  it.each(["gpt-5.6", "gpt-9", "claude-sonnet-9", "grok-2-latest"])("%s is newer than the family: none", (name) => {
+    expect(nearestModel(name, ACCOUNT)).toBeUndefined();
   });
 
   it("is Cursor's own choice for a family that the account has nothing of", () => {
@@ -60,6 +64,7 @@ describe("the model that comes closest to a public name", () => {
 
   it.each([
     "gpt-5-banana",
+
     "gpt",
     "gpt5.5x",
     "claude-sonet-4",
