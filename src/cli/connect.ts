@@ -8,7 +8,8 @@ export const connectCommand = () =>
     .option("--file <path>", "the client's configuration, if it is not at its usual place")
     .option("--url <url>", "the gateway, if not the one of the settings")
     .option("--key <key>", "its API key")
-    .option("--tunnel <url>", "for cursor: where the gateway can be reached from outside")
+    .option("--tunnel <url>", "for cursor: where the gateway can be reached from outside; writes our settings for it")
+    .option("--no-write", "with --tunnel: show the settings, and do not write them")
     .option("--json", "print the outcome as JSON", false)
     .addHelpText(
       "after",
@@ -17,7 +18,8 @@ The gateway must be running. \`excursor disconnect\` puts everything back as it 
   excursor connect claude-code
   excursor connect opencode -m claude-sonnet-5
 
-The Cursor IDE has no configuration that could be written: \`excursor connect cursor\` says what to do there.`,
+The Cursor IDE has no configuration that could be written: \`excursor connect cursor\` says what to do there. With --tunnel
+it adds hosts and pathSecret to our own settings, tries the tunnel, and exits with 69 if the gateway does not answer through it.`,
     )
     .action(async (client, flags) => {
       const { runConnect } = await import("./run-connect.ts");

@@ -20,6 +20,7 @@ export interface ConnectFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly tunnel?: string | undefined;
+  readonly write: boolean;
   readonly json: boolean;
 }
 

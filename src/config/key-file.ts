@@ -11,8 +11,8 @@ import { sweep, temporaryOf } from "./write-private.ts";
 /** A shorter one in the file was cut off, or made up by hand. */
 const MIN_KEY_LENGTH = 16;
 
-/** A key that is kept in the home folder, the gateway's or the bridge's; made on the first call. */
-export function keyOf(home: string, name: "key" | "bridge-key" = "key"): Secret {
+/** A secret that is kept in the home folder: a key, or what stands before paths of a tunnel. Made on the first call. */
+export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" = "key"): Secret {
   const path = join(home, name);
   openHome(home);
   const known = readKey(path);

@@ -1,4 +1,5 @@
 import type { Secret } from "../core/secret.ts";
+import type { JsonValue } from "../core/turn.ts";
 
 /** Which of our faces a client speaks to. */
 export type ClientDialect = "chat" | "responses" | "messages";
@@ -30,8 +31,12 @@ export interface ClientGuide {
 export interface GuidedGateway extends Pick<OfferedGateway, "url" | "models"> {
   /** Where it can be reached from outside, without a slash at its end. */
   readonly tunnel: string | undefined;
-  /** What stands before paths that come from there; not set yet, it is one that could be. */
-  readonly pathSecret: { readonly value: string; readonly isSet: boolean };
+  /** What stands before paths that come from there. */
+  readonly pathSecret: string;
+  /** Settings of the gateway that it needs for that and has not. */
+  readonly missing: Readonly<Record<string, JsonValue>>;
+  /** The file into which those were written, if they were. */
+  readonly writtenTo: string | undefined;
 }
 
 export interface Machine {

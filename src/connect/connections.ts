@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../core/file-error.ts";
 import { replaceFile } from "./replace-file.ts";
+import { UnreadableConfig } from "./unreadable.ts";
 
 /** What is known of a client's configuration as it was before. */
 interface Backup {
@@ -76,7 +77,7 @@ export class Connections {
     if (connection && connection.file !== realPath(path)) throw elsewhere(connection);
     const kept = known ?? takeBackup(realPath(path));
     const before = Buffer.from(kept.before ?? "", "base64");
-    const after = Buffer.from(edit(before.toString("utf8")));
+    const after = Buffer.from(editText(kept.file, before.toString("utf8"), edit));
     makeFolder(this.#folder, 0o700);
     const backup: Backup = { ...kept, after: digestOf(after) };
     replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(backup)}\n`), PRIVATE);
@@ -115,6 +116,18 @@ export class Connections {
   #read(id: string): Backup | undefined {
     const bytes = readBytes(this.#pathOf(id));
     return bytes && (JSON.parse(bytes.toString("utf8")) as Backup);
+  }
+}
+
+const BOM = "\ufeff";
+
+/** Some editors on Windows put a byte order mark before the text; the edits do not see it, and it stays. */
+function editText(file: string, text: string, edit: (text: string) => string): string {
+  const mark = text.startsWith(BOM) ? BOM : "";
+  try {
+    return mark + edit(text.slice(mark.length));
+  } catch (error) {
+    throw error instanceof UnreadableConfig ? error.in(file) : error;
   }
 }
 

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { RECIPES } from "../../src/connect/recipes/index.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
@@ -58,8 +58,11 @@ describe("excursor connect and disconnect", () => {
     const { code, stdout } = await run(["connect", "cursor", "--url", url]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*refuse localhost/);
-    const secret = /"pathSecret": "([\w-]{24})"/.exec(stdout)?.[1];
-    expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags/v1\n`);
+    const secret = /"pathSecret": "([\w-]{24,})"/.exec(stdout)?.[1];
+    expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags-nonce/v1\n`);
+    // The same one every time.
+    expect((await run(["connect", "cursor", "--url", url])).stdout).toBe(stdout);
+    expect(existsSync(join(folder, "excursor", "config.json"))).toBe(false);
     const names = stdout.split("add each by its name:")[1]?.split("\n")[0];
     expect(names).not.toContain("claude-");
     // These it has already.
@@ -67,18 +70,73 @@ describe("excursor connect and disconnect", () => {
     expect(stdout).not.toContain("need others");
   });
 
-  it("cursor: tries a tunnel that is open, and does not send the key in the clear", async () => {
+  it("cursor: tries a tunnel, fails if the gateway does not answer through it, and sends no key in the clear", async () => {
     const opened = await run(["connect", "cursor", "--url", url, "--tunnel", url, "--json"], {
       EXCURSOR_PATH_SECRET: "a-path-secret-0123456789",
     });
     // This gateway has no secret, so nothing is there; the base URL is what would be asked.
     expect(JSON.parse(opened.stdout)).toMatchObject({
       client: "cursor",
-      baseURL: `${url}/a-path-secret-0123456789/tags/v1`,
+      baseURL: `${url}/a-path-secret-0123456789/tags-nonce/v1`,
       isReached: false,
+      writtenTo: null,
     });
+    expect([opened.code, opened.stderr]).toEqual([69, expect.stringContaining(`does not answer through ${url}`)]);
     const plain = await run(["connect", "cursor", "--url", url, "--tunnel", "http://tunnel.example"]);
     expect([plain.code, plain.stderr]).toEqual([65, expect.stringContaining("expected an https address")]);
+  });
+
+  it("cursor: writes the settings that a tunnel needs, keeps the others, and finds them the next time", async () => {
+    const file = join(folder, "excursor", "config.json");
+    mkdirSync(join(folder, "excursor"), { mode: 0o700 });
+    writeFileSync(file, '{ "hosts": ["mine.lan"],\n  "logLevel": "warn" }', { mode: 0o644 });
+    const tunnel = ["connect", "cursor", "--url", url, "--tunnel", "https://tunnel.invalid"];
+    const shown = await run([...tunnel, "--no-write"]);
+    expect([shown.code, readFileSync(file, "utf8")]).toEqual([69, expect.not.stringContaining("tunnel")]);
+    const written = await run(tunnel);
+    expect([written.code, written.stderr]).toEqual([69, expect.stringContaining("Start the gateway again")]);
+    const settings = JSON.parse(readFileSync(file, "utf8"));
+    expect(settings).toEqual({
+      hosts: ["mine.lan", "tunnel.invalid"],
+      logLevel: "warn",
+      pathSecret: expect.stringMatching(/^[\w-]{24,}$/),
+    });
+    expect(shown.stdout).toContain(settings.pathSecret);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const before = readFileSync(file, "utf8");
+    const again = await run([...tunnel, "--json"]);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      baseURL: `https://tunnel.invalid/${settings.pathSecret}/tags-nonce/v1`,
+      writtenTo: null,
+    });
+    expect(readFileSync(file, "utf8")).toBe(before);
+    // The environment comes before the file: nothing is written that would have no effect.
+    await run([...tunnel, "--tunnel", "https://other.invalid"], { EXCURSOR_HOSTS: "mine.lan" });
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it("cursor: says so if the gateway answers through the tunnel", async () => {
+    const { start } = await setUpGateway({}, { EXCURSOR_PATH_SECRET: "a-path-secret-0123456789" });
+    const guarded = await start();
+    const args = ["connect", "cursor", "--url", guarded.url, "--tunnel", guarded.url];
+    const { code, stdout } = await run(args, { EXCURSOR_PATH_SECRET: "a-path-secret-0123456789" });
+    expect([code, stdout]).toEqual([0, expect.stringContaining("ok  the gateway answers at")]);
+  });
+
+  it.each([
+    ["claude-code", ".claude/settings.json", '{"env":{"A":"1"}}\r\n'],
+    ["codex", ".codex/config.toml", 'approval_policy = "never"\n'],
+    ["aider", ".aider.conf.yml", "auto-commits: false\n"],
+  ])("%s: a byte order mark stays, and the rest is understood", async (client, name, text) => {
+    const file = join(folder, "user", name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `\ufeff${text}`);
+    expect((await run(["connect", client, "--url", url])).code).toBe(0);
+    const edited = readFileSync(file, "utf8");
+    expect(edited.lastIndexOf("\ufeff")).toBe(0);
+    expect(edited).toContain(url);
+    await run(["disconnect", client]);
+    expect(readFileSync(file, "utf8")).toBe(`\ufeff${text}`);
   });
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
@@ -115,6 +173,7 @@ describe("excursor connect and disconnect", () => {
     writeFileSync(file, "a: [");
     const { code, stderr } = await run(["connect", "aider", "--url", url]);
     expect([code, stderr]).toEqual([78, expect.stringContaining("Nothing was changed")]);
+    expect(stderr).toContain(`${file} cannot be read: `);
     expect(readFileSync(file, "utf8")).toBe("a: [");
   });
 

@@ -126,7 +126,14 @@ describe("what stands in it", () => {
       model("local/claude-haiku"),
       model("claude-haiku"),
     ];
-    const steps = cursor.steps({ ...gateway, models, tunnel: undefined, pathSecret: { value: "s", isSet: true } });
+    const steps = cursor.steps({
+      ...gateway,
+      models,
+      tunnel: undefined,
+      pathSecret: "s",
+      missing: {},
+      writtenTo: undefined,
+    });
     expect(steps.find((step) => step.includes("Add model"))).toContain(
       "opus, sonnet-5, gpt-5.5, local/haiku, my-haiku",
     );

@@ -10,7 +10,7 @@ const TAKEN = /claude-/i;
 export const cursor: ClientGuide = {
   id: "cursor",
   title: "The Cursor IDE",
-  baseUrl: ({ tunnel, pathSecret }) => `${tunnel ?? "https://YOUR-TUNNEL"}/${pathSecret.value}/tags/v1`,
+  baseUrl: ({ tunnel, pathSecret }) => `${tunnel ?? "https://YOUR-TUNNEL"}/${pathSecret}/tags-nonce/v1`,
   steps: (gateway) => {
     const names = namesFor(gateway.models);
     const missing = names.filter(({ isNew }) => isNew);
@@ -20,7 +20,7 @@ export const cursor: ClientGuide = {
       `In Cursor: Settings → Models → API Keys. Put the key of \`excursor key\` under "OpenAI API Key", and this under "Override OpenAI Base URL":\n${cursor.baseUrl(gateway)}`,
       `Under "Add model", add each by its name: ${listed(names.map(({ name }) => name))}`,
       ...(missing.length > 0 ? [newNames(missing)] : []),
-      "Thinking comes between tags. `excursor ide patch` makes Cursor show it as its own.",
+      "Thinking comes between marks that nothing in the answer can imitate. `excursor ide patch` makes Cursor show it as its own.",
     ];
   },
 };
@@ -46,10 +46,11 @@ function namesFor(models: readonly OfferedModel[]): readonly CursorName[] {
   });
 }
 
-function settings({ tunnel, pathSecret }: GuidedGateway): readonly string[] {
-  const host = tunnel === undefined ? "YOUR-TUNNEL" : new URL(tunnel).host;
-  const lines = [`"hosts": [${JSON.stringify(host)}]`];
-  if (!pathSecret.isSet) lines.push(`"pathSecret": ${JSON.stringify(pathSecret.value)}`);
+function settings({ missing, writtenTo }: GuidedGateway): readonly string[] {
+  const names = Object.keys(missing);
+  if (names.length === 0) return [];
+  if (writtenTo !== undefined) return [`Start the gateway again: ${writtenTo} now has ${names.join(" and ")}.`];
+  const lines = Object.entries(missing).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   return [
     `Add to the settings, and start the gateway again (\`excursor config\` tells where they are):\n${lines.join(",\n")}`,
   ];
