@@ -11,16 +11,17 @@ interface AnswerOptions {
   readonly ask?: Elicit;
 }
 
-/** If a comment of the gateway's is a question, it goes to the user, and the answer back. */
+/** If a comment of the gateway's is a question, it goes to the user, and the answer back. False if it is none. */
 export async function answerQuestion(
   comment: string,
   gateway: GatewayClient,
   { signal, onAsk, ask = askOnTerminal }: AnswerOptions,
-): Promise<void> {
-  if (!comment.startsWith(QUESTION)) return;
+): Promise<boolean> {
+  if (!comment.startsWith(QUESTION)) return false;
   const { id, ...question } = JSON.parse(comment.slice(QUESTION.length)) as Elicitation & { readonly id: string };
   onAsk();
   const answer = await ask(question, signal);
   // It may have waited too long: then the tool has gone on without.
   await gateway.call("/excursor/answers", { body: { id, ...answer }, signal }).catch(() => {});
+  return true;
 }

@@ -6,6 +6,8 @@ export interface ChatScreen {
   say(text: string): void;
   /** A tool was called, and this is what it gave. */
   call(name: string, args: string, result: string): void;
+  /** Something about a tool that the gateway runs. */
+  note(text: string): void;
   end(): void;
 }
 
@@ -37,6 +39,11 @@ export function createChatScreen(): ChatScreen {
     call(name, args, result) {
       endLine();
       process.stderr.write(dim(`→ ${name} ${args}\n← ${result}\n`));
+    },
+    note(text) {
+      // A program that reads the answer gets it without line breaks of ours.
+      if (process.stdout.isTTY) endLine();
+      process.stderr.write(dim(`→ ${text}\n`));
     },
     end: endLine,
   };

@@ -22,7 +22,7 @@ import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
 import type { ImageLoader } from "../faces/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
-import { logCall } from "../observe/log-call.ts";
+import { logCall, logHubCall } from "../observe/log-call.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
 import { isOwner } from "../server/credentials.ts";
@@ -113,6 +113,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     parking: parkingLimits(config.limits),
     ledger: (entry) => logCall(log, entry),
     hub,
+    hubLedger: (entry) => logHubCall(log, entry),
     hubAnswers: createHubAnswerStore(state),
     maxHubSteps: config.limits.hubSteps,
     schemas,

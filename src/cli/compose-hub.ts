@@ -87,6 +87,7 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
 const EMPTY: Toolbox = {
   tools: [],
   call: () => Promise.reject(new ExcursorError("internal", "There is no tool to call.")),
+  placeOf: () => undefined,
 };
 
 function tell({ problems, unapproved, servers }: FoundServers, { log, onSecret }: ComposeHubOptions): void {

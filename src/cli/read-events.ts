@@ -5,7 +5,7 @@ export async function* readEvents(
   response: Response,
   isLast: (event: unknown) => boolean = () => false,
   /** Told of what is no event. */
-  onComment: (text: string) => Promise<void> | void = () => {},
+  onComment: (text: string) => unknown = () => {},
 ): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let waiting = "";

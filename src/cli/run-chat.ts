@@ -33,6 +33,9 @@ interface ToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
+/** A comment that says nothing; all others are about tools of the hub. */
+const KEEP_ALIVE = "keep-alive";
+
 /** How often tools may be asked for before somebody should have a look. */
 const MAX_ROUNDS = 25;
 
@@ -88,7 +91,12 @@ async function ask(gateway: GatewayClient, body: object, screen: ChatScreen, sig
     // Whoever sits here can be asked what a tool of the hub's wants to know.
     const headers = process.stdin.isTTY && process.stderr.isTTY ? { "x-excursor-asks": "terminal" } : {};
     const response = await gateway.call("/fields/v1/chat/completions", { body, signal, headers });
-    const onComment = (comment: string) => answerQuestion(comment, gateway, { signal, onAsk: () => spinner.stop() });
+    const onComment = async (comment: string) => {
+      if (await answerQuestion(comment, gateway, { signal, onAsk: () => spinner.stop() })) return;
+      if (comment === KEEP_ALIVE) return;
+      spinner.stop();
+      screen.note(comment);
+    };
     for await (const event of readEvents(response, undefined, onComment)) {
       const { content, reasoning_content: thinking = "", tool_calls: parts = [] } = deltaOf(event);
       if ((content ?? "") + thinking !== "") spinner.stop();

@@ -45,3 +45,24 @@ export type LossReason =
 
 /** Told of each entry as it happens. It must not throw. */
 export type CallLedger = (entry: CallEntry) => void;
+
+/** One thing that happened to a call of the hub's. There are no arguments and no results in it. */
+export interface HubCallEntry {
+  readonly type: "asked" | "started" | "finished";
+  readonly callId: string;
+  /** As the model called it. */
+  readonly tool: string;
+  /** Where it runs, if that is known. */
+  readonly server?: string;
+  readonly serverTool?: string;
+  readonly principalId: string;
+  readonly requestId: string;
+  /** `refused`: the model went in circles, and the call was not made. */
+  readonly outcome?: "ok" | "error" | "canceled" | "refused";
+  readonly ms?: number;
+  /** Of the result. */
+  readonly bytes?: number;
+}
+
+/** Told of each entry as it happens. It must not throw. */
+export type HubLedger = (entry: HubCallEntry) => void;

@@ -1,5 +1,5 @@
 import { AnswerStream, type Stage } from "./answer-stream.ts";
-import type { CallLedger } from "./call-ledger.ts";
+import type { CallLedger, HubLedger } from "./call-ledger.ts";
 import type { AskContext, Driver, ModelInfo, SlashCommand } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent } from "./events.ts";
@@ -45,6 +45,8 @@ export interface EngineOptions {
   readonly parking?: ParkingLimits;
   /** Told of everything that happens to a tool call. */
   readonly ledger?: CallLedger;
+  /** Told of everything that happens to a call of the hub's. */
+  readonly hubLedger?: HubLedger;
   /** Tools that we run ourselves, for turns that want them. */
   readonly hub?: ToolHub | undefined;
   /** Where their calls and results are kept; without it they are forgotten with the run. */
@@ -102,6 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
                 context: inside,
                 open: openRun,
                 maxSteps: maxHubSteps,
+                ledger: options.hubLedger,
               })
             : openRun(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);

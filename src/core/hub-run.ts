@@ -1,8 +1,9 @@
+import type { HubCallEntry, HubLedger } from "./call-ledger.ts";
 import type { Run, RunContext } from "./driver.ts";
 import { ExcursorError } from "./errors.ts";
 import type { TurnEvent, Usage } from "./events.ts";
 import type { HubAnswer, HubMemory, MakeCall } from "./hub-memory.ts";
-import { HubNotices } from "./hub-notices.ts";
+import { HubNotices, type HubOutcome } from "./hub-notices.ts";
 import { HubTranscript } from "./hub-transcript.ts";
 import { LoopGuard } from "./loop-guard.ts";
 import { RoundText } from "./round-text.ts";
@@ -21,6 +22,8 @@ export interface HubRunParts {
   readonly nameOf: (id: string) => string;
   /** How many times in one answer the model may ask for tools of the hub. */
   readonly maxSteps: number;
+  /** Told of everything that happens to a call of the hub. */
+  readonly ledger?: HubLedger | undefined;
 }
 
 type Batch = readonly TurnEvent[];
@@ -34,11 +37,11 @@ type Batch = readonly TurnEvent[];
  * those that are under way, and goes on behind them. Where the upstream cannot go on with results, another run is told
  * the whole conversation, the hub's part included.
  */
-export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps }: HubRunParts): Run {
+export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, ledger }: HubRunParts): Run {
   const life = new AbortController();
   const { signal } = life;
   const guard = new LoopGuard(maxSteps);
-  const notices = new HubNotices();
+  const notices = new HubNotices(turn.showsActivity === true);
   const words = new RoundText();
   let offered = turn;
   let toolbox: Toolbox | undefined;
@@ -106,14 +109,35 @@ export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps }: H
 
   const call = async ({ id, name, args }: ToolCallPart, callSignal: AbortSignal): Promise<ToolMessage> => {
     const message = (result: HubResult): ToolMessage => ({ role: "tool", callId: id, isHubs: true, ...result });
+    const record = (type: HubCallEntry["type"], facts: Partial<HubCallEntry> = {}): void => {
+      const place = toolbox?.placeOf(name, args);
+      const { requestId } = context;
+      ledger?.({ type, callId: id, tool: name, ...place, principalId: turn.principal.id, requestId, ...facts });
+    };
+    record("asked");
     const warning = guard.warn(name, args);
     if (warning !== undefined || !toolbox) {
+      record("finished", { outcome: "refused" });
       return message({ content: [{ type: "text", text: warning ?? "" }], isError: true });
     }
-    const onProgress = (progress: HubProgress) => notices.progress(id, name, progress);
-    const result = await toolbox.call(name, args, { signal: callSignal, onProgress, elicit: context.elicit });
-    guard.note(name, args, result);
-    return message(result);
+    const startedAt = performance.now();
+    const finish = (outcome: HubOutcome, bytes?: number): void => {
+      const ms = performance.now() - startedAt;
+      record("finished", { outcome, ms: Math.round(ms), ...(bytes !== undefined && { bytes }) });
+      notices.finished(id, name, outcome, ms);
+    };
+    record("started");
+    notices.started(id, name);
+    try {
+      const onProgress = (progress: HubProgress) => notices.progress(id, name, progress);
+      const result = await toolbox.call(name, args, { signal: callSignal, onProgress, elicit: context.elicit });
+      guard.note(name, args, result);
+      finish(result.isError ? "error" : "ok", bytesOf(result));
+      return message(result);
+    } catch (error) {
+      finish("canceled");
+      throw error;
+    }
   };
 
   const addRound = (said: AssistantMessage, make: MakeCall): void => {
@@ -214,6 +238,7 @@ export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps }: H
 
   async function* read(): AsyncGenerator<Batch, void, undefined> {
     if (!toolbox) await begin();
+    if (given) yield* notices.until(unlessAborted(ours, signal));
     const results = await takeGiven();
     const replayed = yield* replay();
     if (replayed === undefined) return;
@@ -284,6 +309,9 @@ function found(results: readonly ToolMessage[], id: string): ToolMessage {
   if (result) return result;
   throw new ExcursorError("internal", "A call of the hub's has no result.");
 }
+
+const bytesOf = ({ content }: HubResult): number =>
+  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);
 
 const partsAsEvents = ({ content }: AssistantMessage): Batch =>
   content.filter((part) => part.type === "text" || part.type === "tool-call");

@@ -10,6 +10,13 @@ export interface Toolbox {
   readonly tools: readonly ToolDefinition[];
   /** Runs one. What goes wrong is a result, too; it rejects only if it was aborted. */
   call(name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
+  /** The server that a call goes to, and the tool's name there; undefined if it goes to none. */
+  placeOf(name: string, args: JsonObject): HubPlace | undefined;
+}
+
+export interface HubPlace {
+  readonly server: string;
+  readonly serverTool: string;
 }
 
 export type HubResult = Pick<ToolMessage, "content" | "isError">;

@@ -4,6 +4,7 @@ import { ANSWERED_BY } from "../core/answered-by.ts";
 import type { AskContext, ToolSource } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
+import { HUB_NOTICES } from "../core/hub-notices.ts";
 import { IGNORED } from "../core/ignored.ts";
 import type { OnSpent } from "../core/metered-run.ts";
 import { TRIMMED } from "../core/trimmed.ts";
@@ -108,13 +109,15 @@ async function answerStream(
 ): Promise<void> {
   const renderer = parsed.stream();
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
+  // Only server-sent events have comments.
+  const hasComments = renderer.contentType === undefined;
   voice.stream = stream;
   try {
     // The last words go out with the end of the response.
     let last = "";
     for await (const events of batches.source) {
       batches.see(events);
-      const text = commentOf(events) + renderer.step(events);
+      const text = (hasComments ? commentOf(events) : "") + renderer.step(events);
       if (events.at(-1)?.type === "done") last = text;
       else if (text !== "" && !stream.write(text)) await stream.drained();
       if (exchange.signal.aborted) break;
@@ -133,13 +136,14 @@ async function answerStream(
   }
 }
 
-/** The code of a notice that says how far a tool is. There may be many. */
-const PROGRESS = "tool_progress";
-
-/** How far a tool of ours is, for whoever looks: every dialect's clients pass over comments. */
+/** What tools of the hub do, for whoever looks: clients of every dialect pass over comments. */
 function commentOf(events: readonly TurnEvent[]): string {
-  const [event] = events;
-  return event?.type === "notice" && event.code === PROGRESS ? `: ${event.text.replace(/\s+/g, " ")}\n\n` : "";
+  let comments = "";
+  for (const event of events) {
+    if (event.type !== "notice" || !HUB_NOTICES.has(event.code)) continue;
+    comments += `: ${event.text.replace(/\s+/g, " ")}\n\n`;
+  }
+  return comments;
 }
 
 /** Whether there is a user who can be asked, and a client that knows how. */
@@ -197,7 +201,7 @@ function observe(
           ignored.add(parsed.fields?.[event.text] ?? event.text);
         else if (event.type === "notice" && event.code === ANSWERED_BY) answeredBy = event.text;
         else if (event.type === "notice" && event.code === TRIMMED) trimmed = event.text;
-        else if (event.type === "notice" && event.code !== PROGRESS)
+        else if (event.type === "notice" && !HUB_NOTICES.has(event.code))
           log.info({ requestId: exchange.id, code: event.code }, event.text);
       }
     },

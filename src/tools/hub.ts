@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
-import type { HubCallContext, HubResult, Toolbox, ToolHub } from "../core/tool-hub.ts";
+import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { buildCatalogue, type Catalogue, createAllowList, createServerFilter } from "./catalogue.ts";
@@ -141,6 +141,7 @@ export function createHub(options: HubOptions): Hub {
 const plainBox = (catalogue: Catalogue): Toolbox => ({
   tools: [...catalogue.values()].map(({ name, description, schema }) => ({ name, description, schema })),
   call: (name, args, context) => callTool(catalogue, name, args, context),
+  placeOf: (name) => placeIn(catalogue, name),
 });
 
 const searchBox = (catalogue: Catalogue): Toolbox => ({
@@ -154,7 +155,14 @@ const searchBox = (catalogue: Catalogue): Toolbox => ({
     if (given !== undefined && !isObject) return errorResult("arguments: expected an object.");
     return callTool(catalogue, tool, isObject ? (given as JsonObject) : {}, context);
   },
+  placeOf: (name, { name: tool }) =>
+    name === CALL_TOOL && typeof tool === "string" ? placeIn(catalogue, tool) : undefined,
 });
+
+function placeIn(catalogue: Catalogue, name: string): HubPlace | undefined {
+  const found = catalogue.get(name);
+  return found && { server: found.connection.name, serverTool: found.tool.name };
+}
 
 async function callTool(
   catalogue: Catalogue,

@@ -42,6 +42,7 @@ function gateway(make: (signal: AbortSignal) => Promise<HubResult> = async () =>
   const hub: ToolHub = {
     open: async () => ({
       tools: [tool("hub__a")],
+      placeOf: () => undefined,
       call: (_name, _args, { signal }) => {
         calls++;
         return make(signal);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { HubCallEntry } from "../../src/core/call-ledger.ts";
 import type { Run, RunContext } from "../../src/core/driver.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import { historyKeys } from "../../src/core/history-key.ts";
@@ -41,6 +42,7 @@ function stage({
   const hub: ToolHub = {
     open: async () => ({
       tools: tools.map(tool),
+      placeOf: (name) => ({ server: "srv", serverTool: name.slice(5) }),
       call: async (name, _args, { signal, onProgress }) => {
         called.push(name);
         onProgress?.({ done: 1, total: 2, message: "half" });
@@ -65,8 +67,10 @@ function stage({
   };
   const context = { requestId: "r", signal: new AbortController().signal };
   const nameOf = (id: string) => `out-${id}`;
-  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps });
-  return { run, answered, opened, called, cancelled: () => cancelled };
+  const entries: HubCallEntry[] = [];
+  const ledger = (entry: HubCallEntry) => entries.push(entry);
+  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps, ledger });
+  return { run, entries, answered, opened, called, cancelled: () => cancelled };
 }
 
 const shown = (events: readonly TurnEvent[]) => events.filter(({ type }) => type !== "notice");
@@ -91,6 +95,47 @@ describe("a run with the tools of the hub", () => {
     expect(answered.map(({ results }) => results)).toEqual([
       [ours("1", "hub__a did it"), ours("2", "hub__b did it")],
       [ours("3", "hub__a did it")],
+    ]);
+  });
+
+  it("says what becomes of each call: to the log, and to the client", async () => {
+    const { run, entries } = stage({
+      act: async (name) => ({ ...said("äh"), isError: name === "hub__b" }),
+      legs: [[[call("1", "hub__a", { secret: 1 }), call("2", "hub__b"), done("tool-calls")]], [[text("x"), done()]]],
+    });
+    const events = await gather(run);
+    const notices = events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
+    expect(notices).toEqual([
+      "hub__a: started",
+      "hub__a: 1/2 half",
+      "hub__b: started",
+      "hub__b: 1/2 half",
+      expect.stringMatching(/^hub__a: done after \d+ ms$/),
+      expect.stringMatching(/^hub__b: failed after \d+ ms$/),
+    ]);
+    const place = { principalId: "p", requestId: "r", server: "srv" };
+    const first = { ...place, callId: "1", tool: "hub__a", serverTool: "a" };
+    const second = { ...place, callId: "2", tool: "hub__b", serverTool: "b" };
+    expect(entries.filter(({ callId }) => callId === "1")).toEqual([
+      { ...first, type: "asked" },
+      { ...first, type: "started" },
+      { ...first, type: "finished", outcome: "ok", ms: expect.any(Number), bytes: 3 },
+    ]);
+    expect(entries.at(-1)).toMatchObject({ ...second, type: "finished", outcome: "error" });
+  });
+
+  it("shows calls as activity to a client that shows activity", async () => {
+    const { run } = stage({
+      turn: { showsActivity: true },
+      legs: [[[call("1", "hub__a"), done("tool-calls")]], [[text("x"), done()]]],
+    });
+    const shownStates = (await gather(run)).flatMap((event) =>
+      event.type === "activity" && event.activity.type === "tool" ? [[event.activity.id, event.activity.status]] : [],
+    );
+    expect(shownStates).toEqual([
+      ["1", "running"],
+      ["1", "running"],
+      ["1", "completed"],
     ]);
   });
 

@@ -99,6 +99,31 @@ describe("tools that the gateway runs", () => {
     expect(body).toContain("done");
   });
 
+  it("have lines in the log and on the terminal of `excursor chat`", async () => {
+    const { url, home, log } = await setUp(["--tools", "hub"]);
+    const prompt = '@sim say so: ;; call srv__slow {"word":"canary"} ;; say it is {{result}}';
+    const { stdout, stderr } = await excursor(["chat", "--url", url, "--key", KEY, prompt], {
+      environment: { EXCURSOR_HOME: home },
+    }).exited;
+    expect(stdout).toBe("so:\n\nit is done\n");
+    expect(stderr).toMatch(/^→ srv__slow: started$/m);
+    expect(stderr).toMatch(/^→ srv__slow: 3\/3 step 3$/m);
+    expect(stderr).toMatch(/^→ srv__slow: done after \d+ ms$/m);
+    const lines = () =>
+      log()
+        .split("\n")
+        .filter((line) => line.includes('"hub tool call"'))
+        .map((line) => JSON.parse(line));
+    await expect.poll(() => lines().length).toBe(3);
+    const common = { principal: "owner", tool: "srv__slow", server: "srv", serverTool: "slow" };
+    expect(lines()).toMatchObject([
+      { ...common, event: "asked" },
+      { ...common, event: "started" },
+      { ...common, event: "finished", outcome: "ok", ms: expect.any(Number), bytes: 4 },
+    ]);
+    expect(log()).not.toContain("canary");
+  });
+
   it("ask the user of whichever request the run goes on with", async () => {
     const { client, url } = await setUp(["--tools", "hub"]);
     const messages: Messages = [
@@ -160,7 +185,7 @@ describe("tools that the gateway runs", () => {
     ]);
     for (const stream of streams) {
       expect(stream).toMatch(/\[DONE\]|response\.completed|message_stop/);
-      expect(stream).not.toMatch(/srv__echo|"tool_calls"|"tool_use"|"function_call"/);
+      expect(stream.replaceAll(/^: .*$/gm, "")).not.toMatch(/srv__echo|"tool_calls"|"tool_use"|"function_call"/);
     }
   });
 
