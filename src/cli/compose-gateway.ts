@@ -36,6 +36,7 @@ import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import { callHeaders } from "../wire/headers.ts";
+import { proxyFromEnvironment } from "../wire/proxy.ts";
 import { createSessionPool } from "../wire/session-pool.ts";
 import { createAgentTable, hasSwitch } from "./agent-table.ts";
 import { composeHub } from "./compose-hub.ts";
@@ -93,7 +94,12 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   const { config, log } = options;
   setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = backendOrigin(options.origin ?? config.upstream);
-  const transports = observeUpstream({ h2: createSessionPool(), h1: createHttp1Transport() }, config.logLevel, log);
+  const findProxy = proxyFromEnvironment(process.env);
+  const transports = observeUpstream(
+    { h2: createSessionPool({ findProxy }), h1: createHttp1Transport({ findProxy }) },
+    config.logLevel,
+    log,
+  );
   const hopId = newHopId();
   const routing = routeModels(config, transports.h1, process.env, hopId);
   for (const key of routing.keys) options.onSecret(key);

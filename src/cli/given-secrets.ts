@@ -1,3 +1,5 @@
+import { proxySecrets } from "../wire/proxy.ts";
+
 const SECRET_FLAG = /^--(?:key|token|api-key|cookie|seed)(?:=(.*))?$/s;
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|COOKIE|PASSWORD/;
 
@@ -9,5 +11,5 @@ export function givenSecrets(): readonly string[] {
     return flag ? [flag[1] ?? argv[index + 1] ?? ""] : [];
   });
   const variables = Object.entries(env).flatMap(([name, value]) => (SECRET_VARIABLE.test(name) ? [value ?? ""] : []));
-  return [...flags, ...variables];
+  return [...flags, ...variables, ...proxySecrets(env)];
 }

@@ -17,6 +17,7 @@ import { createStoreSource } from "../credentials/sources/store.ts";
 import { isLoopback } from "../server/public-bind.ts";
 import { createHttp1Transport } from "../wire/h1-transport.ts";
 import type { HttpTransport } from "../wire/http.ts";
+import { proxyFromEnvironment } from "../wire/proxy.ts";
 
 export interface OpenAccountsOptions {
   readonly onSecret: (secret: Secret) => void;
@@ -37,7 +38,7 @@ export interface Accounts {
 
 export function openAccounts({ values: config, home }: LoadedConfig, options: OpenAccountsOptions): Accounts {
   const origin = backendOrigin(config.upstream);
-  const transport = createHttp1Transport();
+  const transport = createHttp1Transport({ findProxy: proxyFromEnvironment(process.env) });
   const keychain = config.keychain === "off" ? undefined : createKeychain();
   const store = createAccountStore({ home, keychain, onNotice: options.onNotice });
   const auth = createAuthClient({ transport, origin });

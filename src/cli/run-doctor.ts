@@ -6,6 +6,7 @@ import type { Config } from "../config/settings.ts";
 import type { Secret } from "../core/secret.ts";
 import { askSource } from "../credentials/find-login.ts";
 import { createRedactor } from "../observe/redactor.ts";
+import { proxyFromEnvironment } from "../wire/proxy.ts";
 import { accountChecks } from "./doctor/account-checks.ts";
 import { agentChecks } from "./doctor/agent-checks.ts";
 import { backendChecks } from "./doctor/backend-checks.ts";
@@ -79,7 +80,8 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
       const isCursorWanted = flags.demo || (await wantsCursor(loaded.values, accounts));
       if (!isCursorWanted) report("cursor", skip("No account is signed in; other upstreams and agents need none."));
       const isToBeTried = isCursorWanted && !flags.demo;
-      const isReachable = !isToBeTried || (await run(backendChecks(transport, origin)));
+      const isReachable =
+        !isToBeTried || (await run(backendChecks(transport, origin, proxyFromEnvironment(process.env))));
       const isAccepted = !isToBeTried || (await run(accountChecks(accounts, loaded.values.account)));
       if (!isReachable || !isAccepted) {
         report("models", skip("Not asked for: the account has to work first."));

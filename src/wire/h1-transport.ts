@@ -1,14 +1,18 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { Socket } from "node:net";
 import { type Agents, H1Exchange } from "./h1-exchange.ts";
 import type { HttpTransport } from "./http.ts";
 import { type WireLimits, wireLimits } from "./limits.ts";
 import { transportClosed } from "./network-errors.ts";
+import type { FindProxy } from "./proxy.ts";
+import { connectSecurely } from "./secure-socket.ts";
 
 export interface Http1Options {
   readonly limits?: Partial<WireLimits>;
   /** Certificates to trust instead of Node's own list. */
   readonly ca?: string | Buffer;
+  readonly findProxy?: FindProxy;
 }
 
 /** Shorter than any server waits, so that a socket is rarely closed by the peer just when it is used again. */
@@ -17,8 +21,8 @@ const MAX_FREE_SOCKET_MS = 15_000;
 /** HTTP/1.1 over kept-alive sockets, of which long-lived exchanges have their own. */
 export function createHttp1Transport(options: Http1Options = {}): HttpTransport {
   const limits = wireLimits(options.limits);
-  const short = agents(limits.maxShortSockets, options.ca);
-  const long = agents(limits.maxLongSockets, options.ca);
+  const short = agents(limits.maxShortSockets, options);
+  const long = agents(limits.maxLongSockets, options);
   const open = new Set<H1Exchange>();
   let onEmpty: (() => void) | undefined;
   let isClosed = false;
@@ -57,7 +61,21 @@ export function createHttp1Transport(options: Http1Options = {}): HttpTransport 
   };
 }
 
-function agents(maxSockets: number, ca: string | Buffer | undefined): Agents {
+function agents(maxSockets: number, { ca, findProxy }: Http1Options): Agents {
   const options = { keepAlive: true, maxSockets, timeout: MAX_FREE_SOCKET_MS } as const;
-  return { "http:": new HttpAgent(options), "https:": new HttpsAgent({ ...options, ...(ca && { ca }) }) };
+  const tls = new HttpsAgent({ ...options, ...(ca && { ca }) });
+  const connectDirectly = tls.createConnection.bind(tls);
+  tls.createConnection = (target, onCreated) => {
+    const url = new URL(`https://${bracketed(target.host ?? "")}:${target.port}`);
+    try {
+      if (!findProxy?.(url)) return connectDirectly(target, onCreated);
+      return connectSecurely({ url, protocol: "http/1.1", ca, findProxy });
+    } catch (error) {
+      // Node does not expect it to throw for a request that has waited for a socket.
+      return new Socket().destroy(error as Error);
+    }
+  };
+  return { "http:": new HttpAgent(options), "https:": tls };
 }
+
+const bracketed = (host: string): string => (host.includes(":") && !host.startsWith("[") ? `[${host}]` : host);

@@ -84,9 +84,12 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#stream = stream;
     this.#session = session;
     let failure: unknown;
-    stream.on("response", (headers) => this.#opened(headers));
-    stream.on("data", (chunk: Buffer) => {
-      if (!this.#isOver) this.#handler.data(chunk);
+    stream.on("response", (headers) => {
+      this.#opened(headers);
+      // Not before: on a connection through a proxy Node would emit data first.
+      stream.on("data", (chunk: Buffer) => {
+        if (!this.#isOver) this.#handler.data(chunk);
+      });
     });
     stream.on("end", () => {
       // A reset ends the readable side as well; 'close' tells them apart.

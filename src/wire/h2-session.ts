@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls, TLSSocket } from "node:tls";
+import { connect as connectTcp, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { ExcursorError } from "../core/errors.ts";
 import { parseOrigin } from "./http.ts";
 import type { WireLimits } from "./limits.ts";
@@ -12,12 +12,15 @@ import {
   halfOpen,
   http2Unavailable,
 } from "./network-errors.ts";
+import type { FindProxy } from "./proxy.ts";
+import { connectSecurely } from "./secure-socket.ts";
 
 export interface SessionOptions {
   readonly origin: string;
   readonly limits: WireLimits;
   /** Certificates to trust instead of Node's own list. */
   readonly ca?: string | Buffer | undefined;
+  readonly findProxy?: FindProxy | undefined;
   readonly pingIntervalMs: number;
   /** The session opened, closed, or may have room again. */
   readonly onChange: () => void;
@@ -54,7 +57,7 @@ export class H2Session {
   constructor(options: SessionOptions) {
     const { origin, limits } = options;
     this.#options = options;
-    this.#socket = openSocket(origin, options.ca);
+    this.#socket = openSocket(options);
     this.#socket.on("error", (error) => this.destroy(fromNodeError(error, origin)));
     this.#session = connect(origin, {
       createConnection: () => this.#socket,
@@ -243,15 +246,9 @@ export class H2Session {
   }
 }
 
-function openSocket(origin: string, ca: string | Buffer | undefined): Socket {
-  const { protocol, hostname, port } = parseOrigin(origin);
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol === "http:") return connectTcp({ host, port: Number(port) || 80, noDelay: true });
-  return connectTls({
-    host,
-    port: Number(port) || 443,
-    ALPNProtocols: ["h2"],
-    ...(isIP(host) === 0 && { servername: host }),
-    ...(ca !== undefined && { ca }),
-  }).setNoDelay();
+function openSocket({ origin, ca, findProxy }: SessionOptions): Socket {
+  const url = parseOrigin(origin);
+  if (url.protocol === "https:") return connectSecurely({ url, protocol: "h2", ca, findProxy });
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return connectTcp({ host, port: Number(url.port) || 80, noDelay: true });
 }

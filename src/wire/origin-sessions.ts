@@ -1,5 +1,5 @@
-import type { ExcursorError } from "../core/errors.ts";
-import { H2Session } from "./h2-session.ts";
+import { ExcursorError } from "../core/errors.ts";
+import { H2Session, type SessionOptions } from "./h2-session.ts";
 import type { WireLimits } from "./limits.ts";
 import { transportClosed } from "./network-errors.ts";
 
@@ -14,7 +14,7 @@ export class OriginSessions {
   readonly origin: string;
   readonly limits: WireLimits;
   readonly sessions = new Set<H2Session>();
-  readonly #ca: string | Buffer | undefined;
+  readonly #connection: Pick<SessionOptions, "ca" | "findProxy">;
   readonly #waiters = new Set<SessionWaiter>();
   /** The peer's stream limit as we last saw it. Until the first connection is up, one is assumed to be enough. */
   #maxStreams = Number.POSITIVE_INFINITY;
@@ -22,10 +22,10 @@ export class OriginSessions {
   #isClosed = false;
   #onEmpty: Array<() => void> = [];
 
-  constructor(origin: string, limits: WireLimits, ca: string | Buffer | undefined) {
+  constructor(origin: string, limits: WireLimits, connection: Pick<SessionOptions, "ca" | "findProxy">) {
     this.origin = origin;
     this.limits = limits;
-    this.#ca = ca;
+    this.#connection = connection;
     this.#pingIntervalMs = limits.pingIntervalMs;
   }
 
@@ -89,17 +89,25 @@ export class OriginSessions {
   }
 
   #connect(): void {
+    try {
+      this.sessions.add(this.#newSession());
+    } catch (error) {
+      process.nextTick(() => this.#refuse(ExcursorError.from(error)));
+    }
+  }
+
+  #newSession(): H2Session {
     const session: H2Session = new H2Session({
       origin: this.origin,
       limits: this.limits,
-      ca: this.#ca,
+      ...this.#connection,
       pingIntervalMs: this.#pingIntervalMs,
       onChange: () => this.#changed(session),
       onCalm: () => {
         this.#pingIntervalMs *= 2;
       },
     });
-    this.sessions.add(session);
+    return session;
   }
 
   #changed(session: H2Session): void {

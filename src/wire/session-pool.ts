@@ -2,11 +2,13 @@ import { H2Exchange } from "./h2-exchange.ts";
 import { type HttpTransport, parseOrigin } from "./http.ts";
 import { type WireLimits, wireLimits } from "./limits.ts";
 import { OriginSessions } from "./origin-sessions.ts";
+import type { FindProxy } from "./proxy.ts";
 
 export interface SessionPoolOptions {
   readonly limits?: Partial<WireLimits>;
   /** Certificates to trust instead of Node's own list. */
   readonly ca?: string | Buffer;
+  readonly findProxy?: FindProxy;
 }
 
 /** HTTP/2, with one shared connection per origin and more only where the peer's stream limit asks for them. */
@@ -22,6 +24,7 @@ interface PoolStats {
 }
 
 export function createSessionPool(options: SessionPoolOptions = {}): SessionPool {
+  const { ca, findProxy } = options;
   const limits = wireLimits(options.limits);
   const origins = new Map<string, OriginSessions>();
   let isClosed = false;
@@ -30,7 +33,7 @@ export function createSessionPool(options: SessionPoolOptions = {}): SessionPool
     let sessions = origins.get(origin);
     if (!sessions) {
       parseOrigin(origin);
-      sessions = new OriginSessions(origin, limits, options.ca);
+      sessions = new OriginSessions(origin, limits, { ca, findProxy });
       origins.set(origin, sessions);
       if (isClosed) sessions.destroy();
     }

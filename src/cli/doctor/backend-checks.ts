@@ -1,13 +1,14 @@
 import type { HttpTransport, ResponseHead } from "../../wire/http.ts";
 import { callHttp } from "../../wire/http-call.ts";
 import { wireLimits } from "../../wire/limits.ts";
+import type { FindProxy } from "../../wire/proxy.ts";
 import { type Check, ok, skip, warn } from "./check.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 30_000;
 
 /** The way to the backend, and whether its clock and ours agree. */
-export function backendChecks(transport: HttpTransport, origin: string): readonly Check[] {
+export function backendChecks(transport: HttpTransport, origin: string, findProxy: FindProxy): readonly Check[] {
   let head: ResponseHead | undefined;
   return [
     {
@@ -16,7 +17,9 @@ export function backendChecks(transport: HttpTransport, origin: string): readonl
         const startedAt = performance.now();
         const request = { origin, path: "/", method: "GET" as const, headers: {} };
         ({ head } = await callHttp({ transport, request, limits: wireLimits({}), timeoutMs: TIMEOUT_MS }));
-        return ok(`${origin} answers, in ${Math.round(performance.now() - startedAt)} ms.`);
+        const proxy = findProxy(new URL(origin));
+        const way = proxy ? `, through the proxy ${new URL(proxy.origin).host}` : "";
+        return ok(`${origin} answers, in ${Math.round(performance.now() - startedAt)} ms${way}.`);
       },
     },
     {
