@@ -6,7 +6,7 @@ import type { Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { Log } from "../observe/log.ts";
 import type { Hub } from "../tools/hub.ts";
 import { type FoundServers, findServers, serverFiles } from "../tools/server-files.ts";
-import { noteTools } from "../tools/tool-pins.ts";
+import { checkTools, pinsFile } from "../tools/tool-pins.ts";
 import { followFiles } from "./follow-files.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { secretsIn } from "./server-secrets.ts";
@@ -60,8 +60,9 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
   };
   let following: Promise<void> = Promise.resolve();
   // From before they are read: what changes while the servers are opened is not missed.
-  const stop = followFiles([...serverFiles(places), logins.path], (path) => {
+  const stop = followFiles([...serverFiles(places), logins.path, pinsFile(home)], (path) => {
     if (path === logins.path) current?.retry();
+    else if (path === pinsFile(home)) current?.review();
     else following = following.then(refollow);
   });
   try {
@@ -114,10 +115,15 @@ async function openHub(
     authorize: (server) => createAuthorization(server, { logins, onSecret: (secret) => onSecret(secret, true) }),
     ...(searchAbove !== undefined && { searchAbove }),
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
+    screen: (server, tools) => {
+      const { held, notes } = checkTools(home, server, tools);
+      for (const text of notes) log.warn({ server }, text);
+      return held;
+    },
   });
   hub.onTools(({ name, tools, problems: wrong }) => {
     log.info({ server: name, tools: tools.length }, "the MCP server is ready");
-    for (const text of [...wrong, ...noteTools(home, name, tools)]) log.warn({ server: name }, text);
+    for (const text of wrong) log.warn({ server: name }, text);
   });
   return hub;
 }

@@ -54,8 +54,10 @@ const importCommand = () =>
 
 const approveCommand = () =>
   new Command("approve")
-    .description("Allow servers of this folder's .mcp.json or .cursor/mcp.json, as they are now.")
-    .argument("[names...]", "which; without them they are only shown")
+    .description(
+      "Allow servers of this folder's .mcp.json or .cursor/mcp.json, and tools that a server has changed, as they are now.",
+    )
+    .argument("[names...]", "SERVER, or SERVER/TOOL for one changed tool; without them all that waits is shown")
     .action(async (names) => {
       const { runMcpApprove } = await import("./run-mcp-edit.ts");
       await runMcpApprove(names);

@@ -4,7 +4,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { createHub, type Hub } from "../tools/hub.ts";
 import { createAuthorization } from "../tools/oauth/authorization.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../tools/server-files.ts";
-import { noteTools } from "../tools/tool-pins.ts";
+import { checkTools } from "../tools/tool-pins.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";
 
@@ -29,9 +29,11 @@ export async function withHub<T>(
     keys: found.keys,
     environment: process.env,
     authorize: (server) => createAuthorization(server, { logins }),
-  });
-  hub.onTools(({ name, tools }) => {
-    for (const text of noteTools(places.home, name, tools)) process.stderr.write(`${printable(text)}\n`);
+    screen: (server, tools) => {
+      const { held, notes } = checkTools(places.home, server, tools);
+      for (const text of notes) process.stderr.write(`${printable(text)}\n`);
+      return held;
+    },
   });
   const abort = new AbortController();
   const stop = () => {

@@ -26,7 +26,7 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
       if (!catalogue.has(wanted))
         throw unknownTool(
           tool,
-          hub.connections.flatMap(({ error }) => error?.message ?? []),
+          hub.connections.flatMap(({ error, problems }) => error?.message ?? problems),
         );
       const elicit = process.stdin.isTTY && given !== "-" ? askOnTerminal : undefined;
       const result = await hub.call(catalogue, wanted, args, { signal, onProgress: showProgress, elicit });

@@ -2,9 +2,18 @@ import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../tools/edit-servers.ts";
 import { isUnpinned } from "../tools/package-versions.ts";
-import { readServers } from "../tools/server-config.ts";
-import { findServers, foreignFiles, ownFile, readTree } from "../tools/server-files.ts";
-import { serverPlaces } from "./open-hub.ts";
+import { readServers, type ServerConfig } from "../tools/server-config.ts";
+import {
+  findServers,
+  foreignFiles,
+  ownFile,
+  readTree,
+  type ServerPlaces,
+  type UnapprovedServer,
+} from "../tools/server-files.ts";
+import type { ServerTool } from "../tools/tool-list.ts";
+import { forgetTools, pinTools } from "../tools/tool-pins.ts";
+import { serverPlaces, withHub } from "./open-hub.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";
 import { targetOf } from "./run-mcp-list.ts";
@@ -33,6 +42,7 @@ export async function runMcpAdd(name: string, command: readonly string[], flags:
   const { problems } = readServers({ [name]: entry }, "it", { environment, userHome, workspaceFolder: project });
   if (problems.length > 0) throw new ExcursorError("invalid-request", problems.map(({ text }) => text).join("\n"));
   await addServers(home, { [name]: entry }, { replaces: flags.force });
+  forgetTools(home, name);
   process.stderr.write(`Added. See what it offers: excursor mcp test ${name}\n`);
 }
 
@@ -52,6 +62,7 @@ function pairs(key: string, given: readonly string[], separator: string): Readon
 export async function runMcpRemove(name: string): Promise<void> {
   const { home } = serverPlaces();
   await removeServer(home, name);
+  forgetTools(home, name);
   const { values } = loadConfig({ flags: {}, environment: process.env });
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
   await logins.lock.run(() => logins.remove(name));
@@ -80,23 +91,62 @@ export async function runMcpImport(
   process.stderr.write(`Imported ${wanted.length} from ${file}. See them at work: excursor mcp list\n`);
 }
 
+/** Approves servers of this folder, and tools that a server has changed. Without names, shows what waits. */
 export async function runMcpApprove(names: readonly string[]): Promise<void> {
   const places = serverPlaces();
-  const { unapproved } = findServers(places);
-  if (names.length === 0) {
-    for (const { server } of unapproved) process.stdout.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
-    const advice =
-      unapproved.length === 0 ? "Nothing waits for approval here." : "Approve by name: excursor mcp approve NAME";
-    process.stderr.write(`${advice}\n`);
-    return;
-  }
-  const missing = names.find((name) => !unapproved.some(({ server }) => server.name === name));
-  if (missing !== undefined)
-    throw unknownServer(
-      missing,
-      unapproved.map(({ server }) => server.name),
-    );
+  const { servers, unapproved } = findServers(places);
   const chosen = unapproved.filter(({ server }) => names.includes(server.name));
+  const others = names.filter((name) => !chosen.some(({ server }) => server.name === name));
+  const wanted = others.map((given) => toolsMeant(given, servers, unapproved));
+  if (chosen.length > 0) await approveChosen(places, chosen);
+  if (names.length > 0 && wanted.length === 0) return;
+  const isShown = names.length === 0;
+  for (const { server } of isShown ? unapproved : [])
+    process.stdout.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
+  const isMeant = (server: string, tool: string) =>
+    isShown || wanted.some((one) => one.server === server && (one.tool === undefined || one.tool === tool));
+  const found = await withHub(
+    ({ servers: all }) => all.filter(({ name }) => isShown || wanted.some(({ server }) => server === name)),
+    async (hub) => {
+      await hub.connect();
+      return hub.connections.flatMap(({ name: server, held, error }) => {
+        if (error && !isShown) throw error;
+        const tools = held.filter((tool) => isMeant(server, tool.name));
+        return tools.length > 0 ? [{ server, tools }] : [];
+      });
+    },
+  );
+  for (const { server, tools } of found) {
+    for (const tool of tools) process.stdout.write(`${printable(describe(server, tool))}\n`);
+    if (!isShown) pinTools(places.home, server, tools);
+  }
+  const isNothing = found.length === 0 && (unapproved.length === 0 || !isShown);
+  const advice = "Approve by name: excursor mcp approve SERVER, or SERVER/TOOL for one tool that has changed";
+  const done = "Approved, as they are now: any change has to be approved again.";
+  process.stderr.write(`${isNothing ? "Nothing waits for approval here." : isShown ? advice : done}\n`);
+}
+
+/** What a name means that is no server of this folder's: a server, or one tool of it. */
+function toolsMeant(
+  given: string,
+  servers: readonly ServerConfig[],
+  unapproved: readonly UnapprovedServer[],
+): { readonly server: string; readonly tool: string | undefined } {
+  if (servers.some(({ name }) => name === given)) return { server: given, tool: undefined };
+  const server = servers.find(({ name }) => given.startsWith(`${name}/`));
+  if (server) return { server: server.name, tool: given.slice(server.name.length + 1) };
+  const known = [...servers, ...unapproved.map((one) => one.server)];
+  throw unknownServer(
+    given,
+    known.map(({ name }) => name),
+  );
+}
+
+/** All that a model would read. */
+const describe = (server: string, { name, description, schema }: ServerTool): string =>
+  `${server}/${name}: ${description}\n  ${JSON.stringify(schema)}`;
+
+async function approveChosen(places: ServerPlaces, chosen: readonly UnapprovedServer[]): Promise<void> {
   for (const { server } of chosen) {
     process.stderr.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
     if (server.type === "stdio" && isUnpinned([server.command, ...server.args], server.folder ?? places.project)) {

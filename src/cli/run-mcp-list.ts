@@ -13,6 +13,8 @@ interface ServerRow {
   readonly name: string;
   readonly state: string;
   readonly tools: number;
+  /** Tools that have changed and wait for approval. */
+  readonly held: readonly string[];
   readonly target: string;
   readonly origin: string;
   readonly problems: readonly string[];
@@ -41,6 +43,7 @@ function rowsOf(hub: Hub, { servers }: FoundServers): ServerRow[] {
       name: server.name,
       state: server.isDisabled ? "disabled" : error ? failureState(error) : (connection?.state ?? "idle"),
       tools: connection?.tools.length ?? 0,
+      held: connection?.held.map(({ name }) => name) ?? [],
       target: targetOf(server),
       origin: server.origin,
       problems: [...(error ? [error.message] : []), ...(connection?.problems ?? [])],
@@ -55,6 +58,7 @@ const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
     name: server.name,
     state: "not approved",
     tools: 0,
+    held: [],
     target: targetOf(server),
     origin: server.origin,
     problems: [],
@@ -67,10 +71,12 @@ export const targetOf = (server: ServerConfig): string =>
 const formatRows = (rows: readonly ServerRow[]): string =>
   formatTable(
     ["SERVER", "STATE", "TOOLS", "FROM", "RUNS"],
-    rows.map(({ name, state, tools, target, origin }) =>
-      [name, state, state === "ready" ? String(tools) : "-", origin, target.slice(0, 80)].map(printable),
+    rows.map(({ name, state, tools, held, target, origin }) =>
+      [name, state, state === "ready" ? countOf(tools, held.length) : "-", origin, target.slice(0, 80)].map(printable),
     ),
   );
+
+const countOf = (tools: number, held: number): string => (held === 0 ? String(tools) : `${tools} (${held} held)`);
 
 function notes(rows: readonly ServerRow[], problems: readonly string[], { unapproved }: FoundServers): string {
   const lines = [...problems, ...rows.flatMap((row) => row.problems)].map(printable);

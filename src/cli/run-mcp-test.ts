@@ -39,8 +39,9 @@ export async function runMcpTest(name: string, { json }: { readonly json: boolea
       }));
       if (json) {
         const { problems } = connection;
+        const held = connection.held.map((tool) => tool.name);
         process.stdout.write(
-          `${JSON.stringify({ name, transport, version, tools, problems, garbageLines }, null, 2)}\n`,
+          `${JSON.stringify({ name, transport, version, tools, held, problems, garbageLines }, null, 2)}\n`,
         );
         return;
       }

@@ -23,6 +23,8 @@ export type ConnectionOptions = Pick<
 > & {
   /** Its tools have changed, or are there for the first time, or are gone. */
   readonly onTools: () => void;
+  /** Names of tools that are held back until the user approves them. */
+  readonly screen?: ((tools: readonly ServerTool[]) => ReadonlySet<string>) | undefined;
   readonly onTrouble: (error: ExcursorError) => void;
 };
 
@@ -38,6 +40,7 @@ export class Connection {
   #link: Link | undefined;
   #opening: Promise<Link> | undefined;
   #list: ToolList = { tools: [], problems: [] };
+  #heldNames: ReadonlySet<string> = new Set();
   #error: ExcursorError | undefined;
   #failures = 0;
   #readyAt = 0;
@@ -58,12 +61,32 @@ export class Connection {
   }
 
   get tools(): readonly ServerTool[] {
-    return this.#list.tools;
+    return this.#list.tools.filter(({ name }) => !this.#heldNames.has(name));
+  }
+
+  /** Tools that have changed since they were approved: they are neither offered nor called. */
+  get held(): readonly ServerTool[] {
+    return this.#list.tools.filter(({ name }) => this.#heldNames.has(name));
   }
 
   /** What is wrong with tools that are left out. */
   get problems(): readonly string[] {
-    return this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
+    const problems = this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
+    if (this.held.length === 0) return problems;
+    const names = this.held.map(({ name }) => name).join(", ");
+    const text = `The MCP server "${this.name}" has changed these tools since they were approved: ${names}. They are held back; see and approve them: excursor mcp approve ${this.name}`;
+    return [text, ...problems];
+  }
+
+  /** Looks again which tools are held back. */
+  review(): void {
+    const before = JSON.stringify([...this.#heldNames]);
+    this.#screen();
+    if (JSON.stringify([...this.#heldNames]) !== before) this.#options.onTools();
+  }
+
+  #screen(): void {
+    this.#heldNames = this.#options.screen?.(this.#list.tools) ?? new Set();
   }
 
   get state(): ConnectionState {
@@ -107,6 +130,7 @@ export class Connection {
 
   async call(tool: string, args: JsonObject, context: CallContext): Promise<CallToolResult> {
     if (this.#isRetired) throw stopped(this.name);
+    if (this.#heldNames.has(tool)) throw heldBack(this.name, tool);
     const clock = new CallClock(this.name, this.#options.limits);
     const entry = { clock, context };
     const signal = AbortSignal.any([clock.signal, context.signal]);
@@ -118,6 +142,8 @@ export class Connection {
     let link: Link | undefined;
     try {
       link = await abortable(this.#ready(), signal);
+      // It may have been started for this call, and be another one than before.
+      if (this.#heldNames.has(tool)) throw heldBack(this.name, tool);
       try {
         return await link.call(this.#known(tool), args, { signal, onProgress });
       } catch (error) {
@@ -202,6 +228,7 @@ export class Connection {
         onLost: (lost) => this.#onLost(lost),
       });
       this.#list = await abortable(listTools(link.client, limits), this.#life.signal);
+      this.#screen();
     } catch (thrown) {
       const error = link?.failure ?? this.#errorOf(thrown, "the handshake");
       void link?.close();
@@ -254,6 +281,7 @@ export class Connection {
       const list = await listTools(link.client, this.#options.limits);
       if (this.#link !== link) return;
       this.#list = list;
+      this.#screen();
       this.#options.onTools();
     } catch (error) {
       this.#options.onTrouble(this.#errorOf(error, "the list of its tools"));
@@ -286,3 +314,10 @@ export class Connection {
 
 const stopped = (server: string): ExcursorError =>
   new ExcursorError("canceled", `The MCP server "${server}" was stopped.`);
+
+const heldBack = (server: string, tool: string): ExcursorError =>
+  new ExcursorError(
+    "forbidden",
+    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))} since it was approved. It is not called before the user approves it.`,
+    { code: "mcp_tool_changed", hint: `See and approve it: excursor mcp approve ${server}` },
+  );

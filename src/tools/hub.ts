@@ -11,6 +11,7 @@ import { PrincipalSets } from "./principal-sets.ts";
 import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
 import type { HttpServer, ServerConfig } from "./server-config.ts";
 import { ServerSet } from "./server-set.ts";
+import type { ServerTool } from "./tool-list.ts";
 import { errorResult, readToolResult } from "./tool-result.ts";
 
 export interface HubOptions {
@@ -28,6 +29,8 @@ export interface HubOptions {
   /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
   readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
+  /** Names of tools of a server that are held back until the user approves them. */
+  readonly screen?: (server: string, tools: readonly ServerTool[]) => ReadonlySet<string>;
 }
 
 export interface Hub extends ToolHub {
@@ -47,6 +50,8 @@ export interface Hub extends ToolHub {
   follow(found: Required<Pick<HubOptions, "servers" | "keys">>): void;
   /** Somebody may have signed in: servers that did not let us in are asked again. */
   retry(): void;
+  /** Somebody may have approved tools: looks again which are held back. */
+  review(): void;
   /** Ends every server that was started. */
   close(): Promise<void>;
 }
@@ -73,6 +78,7 @@ export function createHub(options: HubOptions): Hub {
         for (const listener of [...listeners, ...followers]) listener(connection);
       },
       onTrouble: (error) => options.onTrouble?.(server.name, error),
+      screen: (tools) => options.screen?.(server.name, tools) ?? new Set(),
     });
     return connection;
   };
@@ -125,6 +131,11 @@ export function createHub(options: HubOptions): Hub {
     retry() {
       own.retry();
       for (const [, set] of others.all) set.retry();
+    },
+    review() {
+      for (const set of [own, ...others.all.map(([, one]) => one)]) {
+        for (const connection of set.connections) connection.review();
+      }
     },
     async open(principal, signal) {
       const set = setOf(principal.id);

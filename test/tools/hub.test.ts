@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { createHub, type HubOptions } from "../../src/tools/hub.ts";
 import { HUB_LIMITS } from "../../src/tools/limits.ts";
+import { checkTools, pinTools } from "../../src/tools/tool-pins.ts";
 import { cleanUp, context, scripted, textOf } from "./support/stage.ts";
 
 function openHub(options: Partial<HubOptions> = {}) {
@@ -93,6 +94,27 @@ describe("the hub", () => {
     const servers = [scripted({}, { name: "one" }), scripted({ never: "initialize" }, { name: "slow" })];
     const { hub } = openHub({ servers, patienceMs: 3000 });
     expect((await hub.open(OWNER, context.signal)).tools.length).toBeLessThan(28);
+  });
+
+  it("holds back tools that were changed, in the middle of a conversation too, until they are approved (SEC-41)", async () => {
+    const home = mkdtempSync(join(tmpdir(), "excursor-pins-"));
+    cleanUp(() => rmSync(home, { recursive: true }));
+    const tools = ["echo", "turn"].map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
+    const servers = [scripted({ tools }, { name: "one" })];
+    const { hub } = openHub({ servers, screen: (server, listed) => checkTools(home, server, listed).held });
+    const box = await hub.open(OWNER, context.signal);
+    const changed = new Promise<void>((resolve) => hub.onTools(() => resolve()));
+    expect(textOf(await box.call("one__turn", {}, context))).toBe("turned");
+    await changed;
+    expect(textOf(await box.call("one__echo", {}, context))).toContain("has changed its tool");
+    expect((await hub.open(OWNER, context.signal)).tools).toEqual([]);
+    const [connection] = hub.connections;
+    expect(connection?.problems).toEqual([expect.stringContaining("approved: echo, turn. They are held back")]);
+    pinTools(home, "one", connection?.held.filter(({ name }) => name === "echo") ?? []);
+    hub.review();
+    const again = await hub.open(OWNER, context.signal);
+    expect(again.tools.map(({ name }) => name)).toEqual(["one__echo"]);
+    expect(textOf(await again.call("one__echo", { a: 1 }, context))).toBe('{"a":1}');
   });
 
   it("leaves out what is switched off", () => {

@@ -40,7 +40,14 @@ const tryAll = (servers: readonly ServerConfig[]): Promise<ReadonlyMap<string, F
     },
   );
 
-function findingFor({ error, tools, problems: [problem] }: Connection): Finding {
+function findingFor({ name, error, tools, held, problems: [problem] }: Connection): Finding {
+  if (held.length > 0) {
+    const names = held.map((tool) => tool.name).join(", ");
+    return warn(
+      printable(`It has changed tools since they were approved; they are held back: ${names}.`),
+      `See and approve them: excursor mcp approve ${name}`,
+    );
+  }
   if (error) return warn(printable(error.message), error.hint ?? "The other servers work without it.");
   if (problem !== undefined) return warn(printable(problem), "Its other tools work.");
   return ok(`${tools.length} tools.`);
