@@ -218,6 +218,9 @@ async function createDriver(
     client,
     context: config.context,
     onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
+    onToolLeftOut: onceEach((tool) =>
+      log.warn({ tool }, "The schema of this tool is nested too deep for the backend: the tool is not offered."),
+    ),
   });
   if (config.driver === "cursor") return cursor;
   const { createLegacyDriver } = await import("../drivers/cursor-legacy/driver.ts");
@@ -241,6 +244,18 @@ async function createDriver(
   });
   return { ...legacy, ...(cursor.findModel && { findModel: cursor.findModel }) };
 }
+
+/** Calls back for each text once, as far as it can be remembered. */
+function onceEach(callback: (text: string) => void): (text: string) => void {
+  const seen = new Set<string>();
+  return (text) => {
+    if (seen.has(text)) return;
+    if (seen.size < MAX_SEEN) seen.add(text);
+    callback(text);
+  };
+}
+
+const MAX_SEEN = 1000;
 
 /** One file for each backend: what one of them gave us means nothing to another. */
 async function openState({ config, home, isDemo, log }: ComposeOptions, origin: string): Promise<StateDatabase> {

@@ -1,5 +1,7 @@
+import { readArguments } from "./call-arguments.ts";
 import { ExcursorError } from "./errors.ts";
 import { findApartJson } from "./find-json.ts";
+import { nestsDeeper } from "./nests-deeper.ts";
 import type { CheckContext } from "./output-check.ts";
 import type { JsonObject, JsonValue, ToolDefinition } from "./turn.ts";
 
@@ -24,7 +26,7 @@ export async function findTextCall(
   context: CheckContext,
 ): Promise<TextCall | undefined> {
   const value = findApartJson(text)?.value as JsonValue | undefined;
-  if (!isObject(value)) return undefined;
+  if (!isObject(value) || nestsDeeper(value, MAX_LEVELS)) return undefined;
   const named = readNamed(value, tools);
   if (named && (await matches(named.tool, named.args, context))) return { name: named.tool.name, args: named.args };
   let found: TextCall | undefined;
@@ -36,12 +38,13 @@ export async function findTextCall(
   return found;
 }
 
+const MAX_LEVELS = 128;
 const ARGUMENTS = ["arguments", "parameters", "input"];
 
 function readNamed(value: JsonObject, tools: readonly ToolDefinition[]) {
   const tool = tools.find(({ name }) => name === value["name"]);
   const given = ARGUMENTS.map((key) => value[key]).find((args) => args !== undefined);
-  const args = typeof given === "string" ? findApartJson(given)?.value : given;
+  const args = typeof given === "string" ? readArguments(given) : given;
   return tool && isObject(args as JsonValue) ? { tool, args: args as JsonObject } : undefined;
 }
 

@@ -115,6 +115,8 @@ export interface ToolDefinition {
   readonly description: string;
   /** JSON Schema of the arguments: an object. */
   readonly schema: JsonObject;
+  /** Where the schema is in the client's request. Unset: the client did not bring the tool. */
+  readonly field?: string;
 }
 
 export type ToolChoice =

@@ -8,10 +8,7 @@ export const toolName = z
   .max(256)
   .regex(/^\P{Cc}+$/u, { error: "expected a name without control characters" });
 
-/** Cursor's wire cannot carry deeper schemas, and refuses the whole request without naming the tool. */
-const MAX_SCHEMA_LEVELS = 30;
-
-/** The JSON schema of a tool's arguments. It passes by reference; only its depth and that it is one of an object are checked. */
+/** The JSON schema of a tool's arguments. It passes by reference; checks only that it describes an object. */
 export const toolParameters = z.custom<JsonObject>().superRefine((value: unknown, context) => {
   const issue = problemOf(value);
   if (issue) context.addIssue({ code: "custom", path: issue.path, message: issue.message });
@@ -30,15 +27,7 @@ function problemOf(schema: unknown): Problem | undefined {
   if (properties !== undefined && !isObject(properties)) return { path: ["properties"], message: "expected an object" };
   const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
   if (required !== undefined && !isList) return { path: ["required"], message: "expected an array of strings" };
-  if (isDeeperThan(schema, MAX_SCHEMA_LEVELS)) {
-    return { path: [], message: `expected a schema of at most ${MAX_SCHEMA_LEVELS} levels` };
-  }
   return undefined;
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
 
 const isObject = (value: unknown): value is JsonObject =>

@@ -8,6 +8,12 @@ const PNG =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LOOK = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
 
+const DEEP = { name: "deep", parameters: { type: "object", properties: { a: deepSchema(40) } } };
+
+function deepSchema(levels: number): object {
+  return levels === 0 ? { type: "string" } : { items: deepSchema(levels - 1) };
+}
+
 const user = (text: string, image?: string): Said => ({ type: "user", text, ...(image !== undefined && { image }) });
 const answered = (answer: Pick<Answer, "echo">): Said => ({ type: "answer", answer });
 const results = ({ calls }: Answer): Said => ({
@@ -234,6 +240,7 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
         400,
       ],
       ["a schema that is none", (question) => body({ ...question, schema: { type: "no such type" } }), 400],
+      ["a tool nested too deep", (question) => body({ ...question, tools: [LOOK, DEEP] }), 400],
       ["too many bytes", (question) => `${body(question)}${" ".repeat(33 * 1024 * 1024)}`, 413],
     ])("%s is refused in the dialect's own shape", async (_, make, expected) => {
       const { status, message, type } = await client.refusal(make({ messages: [user("@sim say hi")] }));

@@ -65,6 +65,29 @@ describe("tools that the gateway runs", () => {
     });
   });
 
+  it("one whose schema the backend cannot take is left out, and the others work", async () => {
+    let deep: object = { type: "string" };
+    for (let level = 0; level < 40; level++) deep = { items: deep };
+    const inputSchema = { type: "object" };
+    const tools = [
+      { name: "echo", inputSchema },
+      { name: "deep", inputSchema: { ...inputSchema, properties: { deep } } },
+    ];
+    const args = [SERVER, JSON.stringify({ tools })];
+    const { client, log } = await setUp(["--tools", "hub"], {
+      mcpServers: { srv: { command: process.execPath, args } },
+    });
+    expect((await ask(client, '@sim call srv__echo {"a":1} ;; say {{result}} {{tools}}')).content).toBe(
+      '{"a":1} srv__echo',
+    );
+    expect((await ask(client, "@sim say {{tools}}")).content).toBe("srv__echo");
+    expect(
+      log()
+        .split("\n")
+        .filter((line) => line.includes('"srv__deep"')),
+    ).toHaveLength(1);
+  });
+
   it("mix with the client's own in one turn", async () => {
     const { client, trace } = await setUp(["--tools", "hub"]);
     const messages: Messages = [

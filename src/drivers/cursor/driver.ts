@@ -7,6 +7,7 @@ import { fitContext } from "./context-window.ts";
 import { createOwners, renewedCredential, withCredential } from "./credential.ts";
 import { CursorRun, type RunPlan } from "./cursor-run.ts";
 import { Endpoints } from "./endpoint.ts";
+import { fitTools } from "./fit-tools.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
 import type { Farewells, Transports } from "./stream.ts";
 import { TIME_ZONE } from "./time-zone.ts";
@@ -27,6 +28,8 @@ export interface CursorDriverOptions {
   readonly context: "refuse" | "trim";
   /** Told of each thing that the schema does not know: the first time, and at every tenfold. */
   readonly onUnknown: (what: string, count: number) => void;
+  /** Called with the name of each tool that the backend cannot take, with every turn that offers it. */
+  readonly onToolLeftOut: (name: string) => void;
 }
 
 /** Cursor's agent protocol as a driver. */
@@ -43,8 +46,11 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const unknown = new UnknownTally(options.onUnknown);
   const farewells: Farewells = new Set();
   return {
-    open(turn, context) {
-      const { principal } = turn;
+    open(given, context) {
+      const { principal } = given;
+      const { tools, leftOut, fault } = fitTools(given.tools);
+      for (const { name } of leftOut) options.onToolLeftOut(name);
+      const turn = { ...given, tools };
       retries.earn();
       const planFor = async (credential: ModelCredential): Promise<RunPlan> => {
         const caller = { token: credential.token.reveal(), timezone: TIME_ZONE, ...client };
@@ -63,7 +69,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         unknown,
         retries,
         farewells,
-        plan: () => withCredential(principal, access, planFor),
+        plan: () => (fault ? Promise.reject(fault) : withCredential(principal, access, planFor)),
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
           return renewed && planFor(renewed);

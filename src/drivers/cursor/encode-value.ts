@@ -6,19 +6,24 @@ const [NULL, NUMBER, TEXT, BOOL, STRUCT, LIST] = [1, 2, 3, 4, 5, 6] as const;
 const ENTRIES = 1;
 const [KEY, VALUE] = [1, 2] as const;
 
-/** A level of JSON is three of the wire, where readers give up at 100. What lies deeper is written as its JSON text. */
-const MAX_LEVELS = 30;
+/**
+ * How many levels of lists and objects a value may have. Decoders of protobuf give up after 100 nested messages, by default;
+ * an object takes up to three for each level, and the messages around the value take some, too.
+ */
+export const MAX_VALUE_LEVELS = 30;
 
 /**
  * JSON as a serialized `google.protobuf.Value`, written in one pass: schemas of tools and arguments of calls are most of
- * what a request holds, and the generic way makes three trees of them first.
+ * what a request holds, and the generic way makes three trees of them first. What is nested deeper than
+ * {@link MAX_VALUE_LEVELS} is written as text.
  */
-export const encodeValue = (value: JsonValue): Uint8Array => writeValue(new BinaryWriter(), value, MAX_LEVELS).finish();
+export const encodeValue = (value: JsonValue): Uint8Array =>
+  writeValue(new BinaryWriter(), value, MAX_VALUE_LEVELS).finish();
 
 /** The entries of an object as a `map<string, google.protobuf.Value>` in this field. */
 export function encodeValueMap(field: number, object: JsonObject): Uint8Array {
   const writer = new BinaryWriter();
-  writeEntries(writer, field, object, MAX_LEVELS - 1);
+  writeEntries(writer, field, object, MAX_VALUE_LEVELS - 1);
   return writer.finish();
 }
 
@@ -32,22 +37,23 @@ function writeValue(writer: BinaryWriter, value: JsonValue, levels: number): Bin
     case "boolean":
       return writer.tag(BOOL, WireType.Varint).bool(value);
     default:
-      return value === null ? writeNull(writer) : writeTree(writer, value, levels);
+      if (value === null) return writeNull(writer);
+      return levels === 0 ? writeValue(writer, JSON.stringify(value), 0) : writeTree(writer, value, levels - 1);
   }
 }
 
 const writeNull = (writer: BinaryWriter): BinaryWriter => writer.tag(NULL, WireType.Varint).int32(0);
 
+/** `levels`: of what is inside. */
 function writeTree(writer: BinaryWriter, value: JsonObject | readonly JsonValue[], levels: number): BinaryWriter {
-  if (levels === 0) return writer.tag(TEXT, WireType.LengthDelimited).string(JSON.stringify(value));
   if (Array.isArray(value)) {
     writer.tag(LIST, WireType.LengthDelimited).fork();
     for (const item of value as readonly JsonValue[]) {
-      writeValue(writer.tag(ENTRIES, WireType.LengthDelimited).fork(), item, levels - 1).join();
+      writeValue(writer.tag(ENTRIES, WireType.LengthDelimited).fork(), item, levels).join();
     }
   } else {
     writer.tag(STRUCT, WireType.LengthDelimited).fork();
-    writeEntries(writer, ENTRIES, value as JsonObject, levels - 1);
+    writeEntries(writer, ENTRIES, value as JsonObject, levels);
   }
   return writer.join();
 }

@@ -42,10 +42,11 @@ function merge(base: JsonObject, branches: readonly JsonObject[], isAll: boolean
   const [first] = branches;
   if (!first) return base;
   const properties = Object.assign({}, ...branches.map(propertiesOf), propertiesOf(base)) as JsonObject;
-  const demands = branches.map(requiredOf);
+  const demands = branches.map((branch) => new Set(requiredOf(branch)));
+  const [firstDemands = []] = demands;
   const demanded = isAll
-    ? demands.flat()
-    : (demands[0] ?? []).filter((name) => demands.every((list) => list.includes(name)));
+    ? demands.flatMap((names) => [...names])
+    : [...firstDemands].filter((name) => demands.every((names) => names.has(name)));
   const required = [...new Set([...requiredOf(base), ...demanded])];
   const types = new Set(branches.map((branch) => branch["type"]).filter((type) => type !== "null"));
   // Of kinds that do not go together, the first is offered.

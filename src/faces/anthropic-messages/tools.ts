@@ -43,7 +43,7 @@ function defineTool({ type, name, description, input_schema }: RequestTool, plac
   if (type && type !== "custom") return builtInTool(type, name);
   if (!name) throw invalid(`${place}.name`, "expected a string, got nothing");
   if (!input_schema) throw invalid(`${place}.input_schema`, "expected an object, got nothing");
-  return { name, description: description ?? "", schema: input_schema };
+  return { name, description: description ?? "", schema: input_schema, field: `${place}.input_schema` };
 }
 
 function readChoice(choice: CountRequest["tool_choice"], names: ReadonlySet<string>): ToolChoice {

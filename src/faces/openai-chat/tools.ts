@@ -7,10 +7,11 @@ const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 /** The tools that the model is offered, and whether it must use one. */
 export function readTools(request: ChatRequest): Pick<Turn, "tools" | "toolChoice"> {
   const tools = (request.tools ?? []).map(
-    ({ function: offered }): ToolDefinition => ({
+    ({ function: offered }, index): ToolDefinition => ({
       name: offered.name,
       description: offered.description ?? "",
       schema: offered.parameters ?? NO_ARGUMENTS,
+      field: `tools[${index}].function.parameters`,
     }),
   );
   const names = new Set<string>();

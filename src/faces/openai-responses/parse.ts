@@ -27,8 +27,8 @@ export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequ
 export function readTools(request: ResponsesRequest, items: readonly PlacedItem[], limits: RequestLimits): Toolbox {
   const toolbox = new Toolbox();
   toolbox.add(request.tools ?? []);
-  for (const { item } of items) {
-    if (item.type === "additional_tools" || item.type === "tool_search_output") toolbox.bring(item.tools);
+  for (const { item, field } of items) {
+    if (item.type === "additional_tools" || item.type === "tool_search_output") toolbox.bring(item.tools, field);
   }
   if (toolbox.size > limits.maxTools) {
     throw invalid("tools", `expected at most ${limits.maxTools}, got ${toolbox.size}`);

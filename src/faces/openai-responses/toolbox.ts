@@ -23,7 +23,7 @@ export const TOOL_SEARCH = "tool_search";
  * a tool in a namespace gets its bare name there if nobody else has it, and one that takes free text gets it as `input`.
  */
 export class Toolbox {
-  readonly #tools = new Map<string, ClientTool & { readonly description: string; readonly schema: JsonObject }>();
+  readonly #tools = new Map<string, ClientTool & Omit<ToolDefinition, "name">>();
   readonly #hosted = new Set<string>();
   #offered: ReadonlyMap<string, ClientTool> | undefined;
   #names: ReadonlyMap<string, string> | undefined;
@@ -32,14 +32,14 @@ export class Toolbox {
   add(tools: readonly RequestTool[]): void {
     tools.forEach((tool, index) => {
       const before = this.#tools.size;
-      const added = this.#put(tool);
+      const added = this.#put(tool, `tools[${index}]`);
       if (this.#tools.size !== before + added) throw invalid(`tools[${index}]`, "there is a tool of this name already");
     });
   }
 
   /** Those that items of the conversation bring along, some of them again and again: the last one counts. */
-  bring(tools: readonly RequestTool[]): void {
-    for (const tool of tools) this.#put(tool);
+  bring(tools: readonly RequestTool[], field: string): void {
+    for (const [index, tool] of tools.entries()) this.#put(tool, `${field}.tools[${index}]`);
   }
 
   get size(): number {
@@ -53,7 +53,12 @@ export class Toolbox {
 
   /** What the model is offered. */
   definitions(): readonly ToolDefinition[] {
-    return [...this.#tools].map(([key, { description, schema }]) => ({ name: this.#nameOf(key), description, schema }));
+    return [...this.#tools].map(([key, { description, schema, field }]) => ({
+      name: this.#nameOf(key),
+      description,
+      schema,
+      ...(field !== undefined && { field }),
+    }));
   }
 
   /** The tool behind a name that the model has used. */
@@ -71,40 +76,42 @@ export class Toolbox {
     return this.#tools.has(keyOf(name, namespace ?? undefined));
   }
 
-  /** How many tools it held. */
-  #put(tool: RequestTool, namespace?: string): number {
+  /** How many tools it held. `place`: where it is in the request. */
+  #put(tool: RequestTool, place: string, namespace?: string): number {
+    const field = `${place}.parameters`;
     switch (tool.type) {
       case "hosted":
         this.#hosted.add(tool.hostedType);
         return 0;
       case "namespace":
-        return tool.tools.reduce((count, inner) => count + this.#put(inner, tool.name), 0);
-      case "function": {
-        const { name, description, parameters } = tool;
-        return this.#set({ kind: "function", name, namespace }, description ?? "", parameters ?? NO_ARGUMENTS);
-      }
-      case "custom":
-        return this.#set(
-          { kind: "custom", name: tool.name, namespace },
-          tool.description ?? "",
-          inputSchema(tool.format),
+        return tool.tools.reduce(
+          (count, inner, index) => count + this.#put(inner, `${place}.tools[${index}]`, tool.name),
+          0,
         );
+      case "function": {
+        const { name, description, parameters: schema } = tool;
+        return this.#set({ kind: "function", name, namespace }, { description, schema, field });
+      }
+      case "custom": {
+        const { name, description, format } = tool;
+        return this.#set({ kind: "custom", name, namespace }, { description, schema: inputSchema(format), field });
+      }
       case "tool_search": {
         // One that is not the client's to run would find nothing that is not offered already.
         if (tool.execution !== "client") return 0;
-        const name = TOOL_SEARCH;
-        const { description, parameters } = tool;
-        return this.#set({ kind: "tool-search", name, namespace }, description ?? "", parameters ?? NO_ARGUMENTS);
+        const { description, parameters: schema } = tool;
+        return this.#set({ kind: "tool-search", name: TOOL_SEARCH, namespace }, { description, schema, field });
       }
       default:
         return tool satisfies never;
     }
   }
 
-  #set(tool: ClientTool, description: string, schema: JsonObject): number {
+  #set(tool: ClientTool, { description, schema, field }: Given): number {
     this.#names = undefined;
     this.#offered = undefined;
-    this.#tools.set(keyOf(tool.name, tool.namespace), { ...tool, description, schema });
+    const definition = { description: description ?? "", schema: schema ?? NO_ARGUMENTS, field };
+    this.#tools.set(keyOf(tool.name, tool.namespace), { ...tool, ...definition });
     return 1;
   }
 
@@ -112,6 +119,13 @@ export class Toolbox {
     this.#names ??= namesOf(this.#tools);
     return this.#names.get(key) ?? key;
   }
+}
+
+/** What a request says of a tool besides its name. */
+interface Given {
+  readonly description: string | null | undefined;
+  readonly schema: JsonObject | null | undefined;
+  readonly field: string;
 }
 
 /** Also the name under which it is offered where its bare name is taken. */

@@ -25,14 +25,16 @@ it("an object is a map in any field", () => {
   expect(create(StructSchema, { fields })).toEqual(fromJson(StructSchema, object as WireJson));
 });
 
-it("what lies deeper than readers of the wire go is written as its JSON text", () => {
-  const nest = (levels: number): JsonValue => (levels === 0 ? "end" : { a: nest(levels - 1) });
-  const readBack = (value: JsonValue) => toJson(ValueSchema, fromBinary(ValueSchema, encodeValue(value)));
-  expect(readBack(nest(30))).toEqual(nest(30));
-  const deeper = Array.from({ length: 30 }).reduce<JsonValue>((inner) => ({ a: inner }), JSON.stringify(nest(5)));
-  expect(readBack(nest(35))).toEqual(deeper);
-  const call = { type: "tool-call", id: "1", name: "look", args: { at: nest(100) } } as const;
-  expect(fromBinary(ConversationStepSchema, encodeToolStep(call, undefined)).message.case).toBe("toolCall");
+it("what is nested too deep for decoders is written as text", () => {
+  const deep = (levels: number): JsonObject => (levels === 1 ? { end: 1 } : { a: deep(levels - 1) });
+  const read = (value: JsonObject) => toJson(ValueSchema, fromBinary(ValueSchema, encodeValue(value)));
+  expect(read(deep(30))).toEqual(deep(30));
+  const text = JSON.stringify(read(deep(40)));
+  expect(text).toContain(JSON.stringify(JSON.stringify(deep(10))));
+  const { fields } = fromBinary(StructSchema, encodeValueMap(1, deep(1000)));
+  expect(JSON.stringify(toJson(StructSchema, create(StructSchema, { fields })))).toContain(
+    JSON.stringify(JSON.stringify(deep(970))),
+  );
 });
 
 it("a number that is too large for JSON's readers is null, as JSON.stringify has it", () => {

@@ -7,6 +7,12 @@ const text = { type: "string" };
 const number = { type: "number" };
 
 describe("schemas without choices", () => {
+  it("common demands are found however many there are (SEC-26)", () => {
+    const required = Array.from({ length: 200_000 }, (_, n) => `n${n}`);
+    const other = required.toReversed();
+    expect(flattenSchema({ anyOf: [{ required }, { required: other }] })["required"]).toHaveLength(200_000);
+  });
+
   it.each<[string, JsonObject, JsonObject]>([
     [
       "what has none stays as it is",

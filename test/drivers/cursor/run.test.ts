@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AccessTokens } from "../../../src/core/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import type { Message } from "../../../src/core/turn.ts";
+import type { JsonObject, Message, ToolDefinition } from "../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { issueTokens } from "../../../src/sim/accounts.ts";
 import { isGivenUp } from "../../sim/support/given-up.ts";
@@ -10,6 +10,13 @@ import { assistant, aTurn, open, read, setUpDriver, user } from "./support/drive
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const look = { name: "look", description: "looks", schema: { type: "object", properties: {} } };
+
+/** A tool whose schema has so many levels, or three times as many with choices. */
+function deepTool(levels: number, choice?: "anyOf"): ToolDefinition {
+  let schema: JsonObject = { type: "string" };
+  for (let level = 1; level < levels; level++) schema = choice ? { items: { [choice]: [schema] } } : { items: schema };
+  return { name: "deep", description: "", schema: { ...schema, type: "object" } };
+}
 
 describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (transport) => {
   it("streams thinking and text, then usage, then done", async () => {
@@ -50,6 +57,31 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
       "look",
       "gpt-5.5 effort=high",
     ]);
+  });
+
+  it("a tool of the client's that is nested too deep is refused by its field, and nothing is sent", async () => {
+    const { driver, trace } = await setUpDriver(transport);
+    const tools = [look, { ...deepTool(31), field: "tools[1].schema" }];
+    const { error } = await read(open(driver, aTurn([user("@sim say {{tools}}")], { tools })));
+    expect(error).toMatchObject({
+      kind: "invalid-request",
+      code: "schema_too_deep",
+      field: "tools[1].schema",
+      message: expect.stringContaining('"deep"'),
+    });
+    expect(trace.some(({ kind }) => kind === "run_request")).toBe(false);
+  });
+
+  it("another tool that is nested too deep is left out and named; the others are offered", async () => {
+    const leftOut: string[] = [];
+    const { driver } = await setUpDriver(transport, { onToolLeftOut: (name) => leftOut.push(name) });
+    const ask = (...tools: ToolDefinition[]) => read(open(driver, aTurn([user("@sim say {{tools}}")], { tools })));
+    expect((await ask(look, deepTool(31))).text).toBe("look");
+    expect(leftOut).toEqual(["deep"]);
+    expect((await ask(look, deepTool(30))).text).toBe("look,deep");
+    // Choices are merged on the way, with their levels.
+    expect((await ask(look, deepTool(10, "anyOf"))).text).toBe("look,deep");
+    expect(leftOut).toEqual(["deep"]);
   });
 
   it("continues the conversation from the backend's checkpoint, also with another model", async () => {

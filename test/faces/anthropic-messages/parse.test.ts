@@ -265,7 +265,12 @@ describe("tools", () => {
       ],
     });
     expect(turn.tools.map(({ name }) => name)).toEqual(["a", "bash", "str_replace_based_edit_tool"]);
-    expect(turn.tools[0]).toEqual({ name: "a", description: "does", schema: { type: "object" } });
+    expect(turn.tools[0]).toEqual({
+      name: "a",
+      field: "tools[0].input_schema",
+      description: "does",
+      schema: { type: "object" },
+    });
     expect(ignored).toEqual(["tools[3]"]);
   });
 

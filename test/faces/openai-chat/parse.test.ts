@@ -245,7 +245,6 @@ describe("attached files", () => {
 
 describe("tools", () => {
   const tool = (name: string, more: object = {}) => ({ type: "function", function: { name, ...more } });
-  const nested = (levels: number): unknown => (levels === 0 ? {} : { items: nested(levels - 1) });
   const parameters = { $schema: "x", type: "object", properties: { a: { type: "string" } } };
 
   it("are offered as they are", async () => {
@@ -282,11 +281,6 @@ describe("tools", () => {
       "parameters of another type",
       { tools: [tool("a"), tool("b", { parameters: { type: "string" } })] },
       "tools[1].function.parameters.type",
-    ],
-    [
-      "a schema that is too deep for the wire",
-      { tools: [tool("a", { parameters: { type: "object", properties: { x: nested(30) } } })] },
-      "tools[0].function.parameters",
     ],
     [
       "properties that are no object",

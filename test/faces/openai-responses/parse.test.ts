@@ -294,7 +294,12 @@ describe("the tools", () => {
       ],
     });
     expect(tools.map(({ name }) => name)).toEqual(["f", "c", "g", "tool_search", "h"]);
-    expect(tools[0]).toEqual({ name: "f", description: "d", schema: { type: "object", properties: { x: {} } } });
+    expect(tools[0]).toEqual({
+      name: "f",
+      field: "tools[0].parameters",
+      description: "d",
+      schema: { type: "object", properties: { x: {} } },
+    });
     expect(tools[1]?.schema).toEqual({
       type: "object",
       properties: { input: { type: "string", description: expect.stringContaining("lark grammar:\nstart: x") } },

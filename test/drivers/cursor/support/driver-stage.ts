@@ -57,6 +57,7 @@ export async function setUpDriver(
     access: createGivenAccess(new Secret("tester")),
     context: "refuse",
     onUnknown: (what) => unknown.push(what),
+    onToolLeftOut: () => {},
     ...options,
   });
   return { driver, sim: backend, trace, checkpoints: stored, unknown, remembered };

@@ -31,7 +31,7 @@ describe("tools in other frames", () => {
       { name: "t", description: "", schema },
     ],
   ])("%s", async (_, tool, expected) => {
-    expect((await parse({ tools: [tool] })).turn.tools).toEqual([expected]);
+    expect((await parse({ tools: [tool] })).turn.tools).toMatchObject([expected]);
   });
 
   it.each([
