@@ -137,6 +137,7 @@ describe("the tokens of an answer are counted", () => {
     const hub: ToolHub = {
       open: async () => ({
         tools: [{ ...TOOL, name: "hub__a" }],
+        placeOf: () => undefined,
         call: async () => ({ content: [{ type: "text", text: "done" }], isError: false }),
       }),
     };

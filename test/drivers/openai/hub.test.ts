@@ -15,6 +15,7 @@ const call = (index: number, id: string, name: string) => ({
 const hub: ToolHub = {
   open: async () => ({
     tools: [{ name: "hub__do", description: "does", schema: { type: "object", properties: {} } }],
+    placeOf: () => undefined,
     call: async (_name, args) => ({ content: [{ type: "text", text: `did ${JSON.stringify(args)}` }], isError: false }),
   }),
 };
