@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { loadConfig } from "../config/load-config.ts";
+import { warnOfOldVariables } from "../config/old-variables.ts";
 import type { Log } from "../observe/log.ts";
 import { openGateway, type RunningGateway } from "./open-gateway.ts";
 import { redirectConsole } from "./redirect-console.ts";
@@ -29,7 +30,8 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const { url, port, log, bridgeUrl } = gateway;
   exitOnBug(gateway, log);
   redirectConsole(log);
-  for (const warning of loaded.warnings) log.warn({}, warning);
+  const oldVariables = warnOfOldVariables(loaded, process.env);
+  for (const warning of [...loaded.warnings, ...(oldVariables ? [oldVariables] : [])]) log.warn({}, warning);
   if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");
   }

@@ -322,6 +322,19 @@ describe("excursor serve", () => {
   });
 });
 
+describe("variables of similar programs", () => {
+  it("are named in one warning, with what is read instead", async () => {
+    const environment = { PORT: "3000", CURSOR_URL: "https://x.example", CURSOR_CHECKSUM: "sum" };
+    const { child, firstLine, exited } = run(["serve", "--demo", "--json", "--port", "0"], { environment });
+    await firstLine();
+    child.kill("SIGTERM");
+    const warnings = (await exited).stderr.split("\n").filter((line) => line.includes("are set and not read"));
+    expect(warnings).toHaveLength(1);
+    // The port was given by its flag.
+    expect(warnings[0]?.match(/EXCURSOR_\w+/g)).toEqual(["EXCURSOR_UPSTREAM", "EXCURSOR_CHECKSUM"]);
+  });
+});
+
 describe("the file", () => {
   it("gives what neither flags nor environment say", async () => {
     const settings = { port: 0, key: KEY, models: { mine: "auto" }, logLevel: "warn" };

@@ -1,0 +1,21 @@
+import type { LoadedConfig } from "./load-config.ts";
+
+/** Variables that similar programs read, and the setting that does the same here. */
+const OLD_VARIABLES = [
+  { name: "PORT", key: "port", variable: "EXCURSOR_PORT" },
+  { name: "CURSOR_URL", key: "upstream", variable: "EXCURSOR_UPSTREAM" },
+  { name: "CURSOR_CHECKSUM", key: "checksum", variable: "EXCURSOR_CHECKSUM" },
+] as const;
+
+/** One sentence about variables that are set and not read, unless their setting is given in another way. */
+export function warnOfOldVariables(
+  { origins }: Pick<LoadedConfig, "origins">,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const unread = OLD_VARIABLES.filter(
+    ({ name, key }) => environment[name] && (origins.get(key) ?? "default") === "default",
+  );
+  if (unread.length === 0) return undefined;
+  const pairs = unread.map(({ name, variable }) => `${name} (use ${variable})`);
+  return `These variables are set and not read: ${pairs.join(", ")}. See docs/migrating.md.`;
+}
