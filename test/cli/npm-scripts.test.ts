@@ -17,7 +17,7 @@ beforeAll(() => {
   // `-c COMMAND`, as npm calls them.
   for (const [name, command] of [
     ["replaced", "exec $2"],
-    ["forking", "$2; exit $?"],
+    ["forking", "$2; exit \\$?"],
   ] as const) {
     writeFileSync(join(folder, name), `#!/bin/sh\nexec /bin/sh -c "${command}"\n`);
     chmodSync(join(folder, name), 0o700);
