@@ -1,3 +1,4 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { keyOf } from "../config/key-file.ts";
 import { loadConfig } from "../config/load-config.ts";
@@ -10,6 +11,8 @@ import { keysPath } from "../server/gateway-keys.ts";
 import { KnownKeys } from "../server/known-keys.ts";
 import type { Hub } from "../tools/hub.ts";
 import { createHubServer } from "../tools/hub-server.ts";
+import { HUB_LIMITS } from "../tools/limits.ts";
+import { PausedCalls } from "../tools/paused-calls.ts";
 import { composeHub } from "./compose-hub.ts";
 import { redirectConsole } from "./redirect-console.ts";
 import { serveHubOverHttp } from "./serve-hub-over-http.ts";
@@ -55,9 +58,10 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
 /** Resolves when the client has closed our stdin, or cannot be understood any more. */
 async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits; readonly log: Log }): Promise<void> {
   const transport = new EndingTransport(limits.bodyBytes);
+  const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
   const handle = serveStdio(
     () => {
-      const server = createHubServer(hub, OWNER);
+      const server = createHubServer(hub, OWNER, paused);
       hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
       return server;
     },

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { type AuthInfo, type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
@@ -12,8 +12,11 @@ import { checkBind } from "../server/public-bind.ts";
 import { Refusal } from "../server/refusal.ts";
 import { Roster } from "../server/roster.ts";
 import { answerByFetch } from "../tools/fetch-handler.ts";
+import { HttpSessions } from "../tools/http-sessions.ts";
 import type { Hub } from "../tools/hub.ts";
 import { createHubServer } from "../tools/hub-server.ts";
+import { HUB_LIMITS } from "../tools/limits.ts";
+import { PausedCalls } from "../tools/paused-calls.ts";
 
 export interface HubHttpOptions {
   readonly host: string;
@@ -37,10 +40,22 @@ const PATH = "/mcp";
 export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
   const { host, key, limits } = options;
   checkBind(host, key);
-  const handler = createMcpHandler(({ authInfo }) => createHubServer(hub, principalOf(authInfo?.clientId)), {
-    maxRequestBodySize: limits.bodyBytes,
+  const { bodyBytes: maxRequestBodySize } = limits;
+  const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
+  const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), paused);
+  const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), {
+    maxRequestBodySize,
+    legacy: "reject",
   });
-  hub.onChange(() => handler.notify.toolsChanged());
+  const sessions = new HttpSessions({ create, maxBodyBytes: maxRequestBodySize });
+  hub.onChange(() => {
+    modern.notify.toolsChanged();
+    for (const server of sessions.servers) server.sendToolListChanged().catch(() => {});
+  });
+  const answer = async (request: Request, authInfo: AuthInfo): Promise<Response> =>
+    (await isLegacyRequest(request, undefined, { maxRequestBodySize }))
+      ? sessions.fetch(request, authInfo)
+      : modern.fetch(request, { authInfo });
 
   const active = new Roster<Socket>();
   const trusted = new WeakSet<Socket>();
@@ -51,7 +66,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
       trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
       const authInfo = { token: "", clientId: principal?.id ?? "", scopes: [] };
-      await answerByFetch(request, response, (asked) => handler.fetch(asked, { authInfo }));
+      await answerByFetch(request, response, (asked) => answer(asked, authInfo));
     } catch (thrown) {
       refuse(response, ExcursorError.from(thrown));
     }
@@ -68,7 +83,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`,
     async close() {
-      await handler.close();
+      await Promise.all([modern.close(), sessions.close()]);
       await listener.close();
     },
   };

@@ -34,12 +34,14 @@ export interface HubProgress {
   readonly message: string | undefined;
 }
 
-/** A question of a tool's to the user, as a form. */
+/** A question of a tool's to the user: a form, or a page to open. */
 export interface Elicitation {
   readonly server: string;
   readonly message: string;
-  /** JSON schema of the answer: an object of plain values. */
+  /** JSON schema of the answer: an object of plain values. Empty where there is a page. */
   readonly schema: JsonObject;
+  /** The page to open; the answer says only whether the user does. */
+  readonly url?: string;
 }
 
 export type ElicitationAnswer =

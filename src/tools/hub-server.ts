@@ -1,18 +1,38 @@
-import { type CallToolResult, Server, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicit } from "../core/tool-hub.ts";
+import type { Elicitation, ElicitationAnswer } from "../core/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import type { Hub } from "./hub.ts";
+import type { CallStep, PausedCalls } from "./paused-calls.ts";
 import { UNCHECKED_SCHEMAS } from "./unchecked-schemas.ts";
+
+type Paused = PausedCalls<CallToolResult>;
+
+/** The name of the one question that a client is asked at a time. */
+const QUESTION = "question";
 
 /**
  * The hub as one MCP server: whoever connects to it has the tools of all servers, under their names in the catalogue.
- * What a tool gives back is passed on as it came. One instance for each connection.
+ * What a tool gives back is passed on as it came, and what it asks, too. One instance for each connection, or for each request; the
+ * paused calls are shared by all of them.
  */
-export function createHubServer(hub: Hub, principal: Principal): Server {
+export function createHubServer(hub: Hub, principal: Principal, paused: Paused): Server {
   const server = new Server(
     { name: "excursor", version: "1" },
-    { capabilities: { tools: { listChanged: true } }, jsonSchemaValidator: UNCHECKED_SCHEMAS },
+    {
+      capabilities: { tools: { listChanged: true } },
+      inputRequired: { maxRounds: MAX_ROUNDS },
+      jsonSchemaValidator: UNCHECKED_SCHEMAS,
+    },
   );
   const catalogue = async (signal: AbortSignal) => {
     // Servers that are just being started are worth a moment.
@@ -25,24 +45,43 @@ export function createHubServer(hub: Hub, principal: Principal): Server {
       description,
       inputSchema: { ...schema, type: "object" as const },
       ...(tool.annotations && { annotations: tool.annotations }),
+      ...tool.extras,
     }));
     return { tools };
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     const { signal } = mcpReq;
-    const found = (await catalogue(signal)).get(params.name);
-    if (!found) return failed(`There is no tool ${JSON.stringify(params.name.slice(0, 64))} here.`);
-    const progressToken = params._meta?.progressToken;
+    const { name } = params;
+    const owner = JSON.stringify([principal.id, name]);
     try {
-      return await found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
+      const ticket = mcpReq.requestState<string>();
+      if (ticket !== undefined) {
+        const given = answerIn(mcpReq.inputResponses);
+        const resumed = paused.resume(owner, String(ticket), given, signal);
+        return resumed
+          ? outcome(await resumed)
+          : failed("The call was given up: its question was not answered in time.");
+      }
+      const found = (await catalogue(signal)).get(name);
+      if (!found) return failed(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
+      // The newer era says it with each request.
+      const envelope = mcpReq.envelope as { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
+      const asks = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation;
+      const begun = paused.begin(
+        owner,
+        (elicit, callSignal) =>
+          found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
+            signal: callSignal,
+            // A client that says nothing of forms has them, as the first version of the protocol with questions had.
+            elicit: (question, ...rest) =>
+              (question.url === undefined ? asks && (asks.form || !asks.url) : asks?.url)
+                ? elicit(question, ...rest)
+                : Promise.resolve({ action: "decline" }),
+            onProgress: progressTo(mcpReq, params._meta?.progressToken),
+          }),
         signal,
-        elicit: passOn(mcpReq),
-        onProgress: (progress) => {
-          if (progressToken === undefined) return;
-          const notification = { method: "notifications/progress", params: { ...progress, progressToken } };
-          mcpReq.notify(notification).catch(() => {});
-        },
-      });
+      );
+      return outcome(await begun);
     } catch (error) {
       signal.throwIfAborted();
       return failed(ExcursorError.from(error).message);
@@ -51,22 +90,44 @@ export function createHubServer(hub: Hub, principal: Principal): Server {
   return server;
 }
 
-const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });
+/** How many questions one call may ask. */
+const MAX_ROUNDS = 32;
 
-/** A question of a tool's is asked by whoever has the user. One that cannot ask declines. */
-function passOn(mcpReq: ServerContext["mcpReq"]): Elicit {
-  return async ({ server, message, schema }, signal) => {
-    try {
-      const requestedSchema = schema as never;
-      const answer = await mcpReq.elicitInput(
-        { mode: "form", message: `${server}: ${message}`, requestedSchema },
-        { signal },
-      );
-      return answer.action === "accept"
-        ? { action: "accept", content: answer.content ?? {} }
-        : { action: answer.action };
-    } catch {
-      return { action: "decline" };
-    }
+type McpRequest = ServerContext["mcpReq"];
+
+function progressTo(mcpReq: McpRequest, progressToken: string | number | undefined) {
+  return (progress: object): void => {
+    if (progressToken === undefined || mcpReq.signal.aborted) return;
+    const notification = { method: "notifications/progress", params: { ...progress, progressToken } };
+    mcpReq.notify(notification as never).catch(() => {});
   };
 }
+
+function outcome(step: CallStep<CallToolResult>): CallToolResult | InputRequiredResult {
+  if (step.type === "asks") {
+    return inputRequired({ inputRequests: { [QUESTION]: requestFor(step.question) }, requestState: step.ticket });
+  }
+  const { content, structuredContent, isError, _meta } = step.result;
+  return {
+    content,
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(isError !== undefined && { isError }),
+    ...(_meta && { _meta }),
+  };
+}
+
+function requestFor({ server, message, schema, url }: Elicitation) {
+  const text = `${server}: ${message}`;
+  if (url !== undefined) return inputRequired.elicitUrl({ message: text, url });
+  return inputRequired.elicit({ message: text, requestedSchema: schema as never });
+}
+
+/** What the client brought; a client that brings nothing has cancelled. */
+function answerIn(responses: McpRequest["inputResponses"]): ElicitationAnswer {
+  const given = inputResponse(responses, QUESTION);
+  if (given.kind !== "elicit") return { action: "cancel" };
+  if (given.action !== "accept") return { action: given.action };
+  return { action: "accept", content: (given.content ?? {}) as never };
+}
+
+const failed = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true });

@@ -11,6 +11,8 @@ export interface ServerTool {
   readonly schema: JsonObject;
   /** Kept as they came, for whoever is shown the tool by us. */
   readonly annotations: JsonObject | undefined;
+  /** The same: `title`, `outputSchema`, `icons` and `_meta`, those that there are. */
+  readonly extras?: JsonObject;
 }
 
 export interface ToolList {
@@ -60,7 +62,8 @@ export async function listTools(client: Client, limits: HubLimits): Promise<Tool
 }
 
 function readTool(entry: unknown, place: string, limits: HubLimits, problems: string[]): ServerTool | undefined {
-  const { name, description, inputSchema, annotations } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  const fields = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  const { name, description, inputSchema, annotations } = fields;
   if (typeof name !== "string" || name === "" || name.length > limits.toolNameChars) {
     problems.push(`${place}.name: expected 1 to ${limits.toolNameChars} characters`);
     return undefined;
@@ -74,6 +77,18 @@ function readTool(entry: unknown, place: string, limits: HubLimits, problems: st
     description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : "",
     schema: inputSchema,
     annotations: isObject(annotations) ? annotations : undefined,
+    extras: extrasOf(fields),
+  };
+}
+
+/** What others may use and we do not. One of the wrong kind is left out. */
+function extrasOf({ title, outputSchema, icons, _meta }: Readonly<Record<string, unknown>>): JsonObject {
+  return {
+    ...(typeof title === "string" && { title }),
+    // Clients of the older era refuse the whole list for any other.
+    ...(isObject(outputSchema) && outputSchema["type"] === "object" && { outputSchema }),
+    ...(Array.isArray(icons) && icons.every((icon) => typeof icon?.src === "string") && { icons }),
+    ...(isObject(_meta) && { _meta }),
   };
 }
 

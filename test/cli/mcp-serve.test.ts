@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { excursor } from "./support/excursor.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -25,10 +25,14 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-function newClient(mode: "legacy" | "auto" = "legacy"): Client {
+function newClient(mode: "legacy" | "auto" = "legacy", onChanged?: () => void): Client {
   const client = new Client(
     { name: "test", version: "1" },
-    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
+    {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode },
+      ...(onChanged && { listChanged: { tools: { autoRefresh: false, onChanged } } }),
+    },
   );
   client.setRequestHandler("elicitation/create", async () => ({ action: "accept", content: { name: "Ada" } }));
   clients.push(client);
@@ -37,6 +41,88 @@ function newClient(mode: "legacy" | "auto" = "legacy"): Client {
 
 const textOf = (result: { content: readonly object[] }) =>
   result.content.map((part) => ("text" in part ? part.text : "")).join("");
+
+const RICH = {
+  name: "measure",
+  title: "Measure it",
+  description: "measures",
+  inputSchema: { type: "object" },
+  outputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+  annotations: { readOnlyHint: true },
+  icons: [{ src: "data:image/png;base64,AA" }],
+  _meta: { "x.example/b": 2 },
+};
+
+/** Connects a client over the transport to a server with these tools. */
+async function serve(transport: "stdio" | "http", mode: "legacy" | "auto", tools: readonly object[], given?: Client) {
+  const args = [SERVER, JSON.stringify({ tools })];
+  const mcpServers = { srv: { command: process.execPath, args } };
+  writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers }), { mode: 0o600 });
+  /** The names of the tools, as of the last time that the server told of a change. */
+  let changed: readonly string[] = [];
+  const onChanged = async () => {
+    changed = (await client.listTools()).tools.map(({ name }) => name);
+  };
+  const client: Client = given ?? newClient(mode, () => void onChanged().catch(() => {}));
+  if (transport === "stdio") {
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [here("../../bin/excursor.js"), "mcp", "serve"],
+        env: { EXCURSOR_HOME: home },
+        stderr: "ignore",
+      }),
+    );
+    return { client, url: undefined, changed: () => changed };
+  }
+  const { firstLine, child } = excursor(["mcp", "serve", "--port", "0"], {
+    environment: { EXCURSOR_HOME: home, EXCURSOR_KEY: KEY },
+  });
+  onTestFinished(() => void child.kill("SIGTERM"));
+  const url = new URL((await firstLine()).replace("ready ", ""));
+  const requestInit = { headers: { authorization: `Bearer ${KEY}` } };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+  return { client, url, changed: () => changed };
+}
+
+const plain = (name: string) => ({ name, description: name, inputSchema: { type: "object" } });
+
+const WAYS = [
+  ["stdio", "legacy"],
+  ["stdio", "auto"],
+  ["http", "legacy"],
+  ["http", "auto"],
+] as const;
+
+describe.each(WAYS)("the hub over %s, %s", { timeout: 30_000 }, (transport, mode) => {
+  it("passes on all that a server says of its tools, and all that they give back", async () => {
+    const { client } = await serve(transport, mode, [RICH]);
+    expect(client.getProtocolEra()).toBe(mode === "auto" ? "modern" : "legacy");
+    expect((await client.listTools()).tools).toEqual([{ ...RICH, name: "srv__measure" }]);
+    expect(await client.callTool({ name: "srv__measure", arguments: {} })).toMatchObject({
+      content: [{ type: "text", text: '{"n":1}' }],
+      structuredContent: { n: 1 },
+      _meta: { "x.example/a": 1 },
+    });
+  });
+
+  it("asks the client what a tool asks, and tells it of changes", async () => {
+    const { client, changed } = await serve(transport, mode, [plain("ask"), plain("grow")]);
+    await client.listTools();
+    const asked = await client.callTool({ name: "srv__ask", arguments: {} });
+    expect(JSON.parse(textOf(asked))).toEqual({ action: "accept", content: { name: "Ada" } });
+    await client.callTool({ name: "srv__grow", arguments: {} });
+    await expect.poll(changed, { timeout: 10_000 }).toContain("srv__grown");
+  });
+
+  it("declines for a client that cannot ask", async () => {
+    const silent = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+    clients.push(silent);
+    const { client } = await serve(transport, mode, [plain("ask")], silent);
+    const asked = await client.callTool({ name: "srv__ask", arguments: {} });
+    expect(JSON.parse(textOf(asked))).toEqual({ action: "decline" });
+  });
+});
 
 describe("the hub as one MCP server", () => {
   it("on stdio: lists, calls, passes progress and questions on", async () => {
@@ -98,6 +184,28 @@ describe("the hub as one MCP server", () => {
       child.kill("SIGTERM");
     },
   );
+
+  it("a session is for whoever began it (SEC-30)", async () => {
+    const { client, url } = await serve("http", "legacy", [plain("echo")]);
+    const environment = { EXCURSOR_HOME: home, EXCURSOR_KEY: KEY };
+    const other = (await excursor(["keys", "add", "other"], { environment }).exited).stdout.trim();
+    const sessionId = (client.transport as StreamableHTTPClientTransport).sessionId ?? "";
+    expect(sessionId).not.toBe("");
+    const list = (key: string, session: string) =>
+      fetch(url ?? "", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-session-id": session,
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
+      }).then(({ status }) => status);
+    expect(await list(KEY, sessionId)).toBe(200);
+    expect(await list(other, sessionId)).toBe(404);
+    expect(await list(KEY, "made-up")).toBe(404);
+  });
 
   it("tells of servers that are taken away", async () => {
     const gone = Promise.withResolvers<void>();

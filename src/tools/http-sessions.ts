@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import {
+  type AuthInfo,
+  isInitializeRequest,
+  legacyStatelessFallback,
+  readRequestBody,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+
+export interface HttpSessionsOptions {
+  readonly create: (clientId: string) => Server;
+  readonly maxBodyBytes: number;
+  /** Of one client; the one that was used longest ago makes room. */
+  readonly maxSessions?: number;
+  /** How long a session is kept that nothing is asked of and that has no stream open. */
+  readonly idleMs?: number;
+}
+
+interface Session {
+  readonly clientId: string;
+  readonly server: Server;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  /** Requests and streams that are open. */
+  open: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const SESSION_HEADER = "mcp-session-id";
+
+/**
+ * Serves the older era of the protocol over HTTP, with sessions: only they let a server ask its client something or tell it
+ * of changes. A client that begins none is answered request by request.
+ */
+export class HttpSessions {
+  readonly #options: HttpSessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #stateless: ReturnType<typeof legacyStatelessFallback>;
+
+  constructor(options: HttpSessionsOptions) {
+    const { create, maxBodyBytes: maxRequestBodySize } = options;
+    this.#options = options;
+    this.#stateless = legacyStatelessFallback(({ authInfo }) => create(authInfo?.clientId ?? ""), undefined, {
+      maxRequestBodySize,
+    });
+  }
+
+  get servers(): readonly Server[] {
+    return [...this.#sessions.values()].map(({ server }) => server);
+  }
+
+  async fetch(request: Request, authInfo: AuthInfo): Promise<Response> {
+    const id = request.headers.get(SESSION_HEADER);
+    if (id !== null) {
+      const known = this.#sessions.get(id);
+      if (known?.clientId !== authInfo.clientId) return notFound();
+      return this.#serve(id, known, request, authInfo);
+    }
+    if (!(await this.#isBeginning(request))) return this.#stateless(request, { authInfo });
+    return this.#begin(request, authInfo);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
+  }
+
+  async #begin(request: Request, authInfo: AuthInfo): Promise<Response> {
+    const { create, maxBodyBytes: maxRequestBodySize, maxSessions = 32 } = this.#options;
+    const { clientId } = authInfo;
+    const own = [...this.#sessions].filter(([, session]) => session.clientId === clientId);
+    const [oldest] = own;
+    if (own.length >= maxSessions && oldest) await this.#end(oldest[0]);
+    const id = randomUUID();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      maxRequestBodySize,
+      onsessionclosed: () => void this.#end(id),
+    });
+    const server = create(clientId);
+    await server.connect(transport);
+    const session: Session = { clientId, server, transport, open: 0, timer: undefined };
+    this.#sessions.set(id, session);
+    const response = await this.#serve(id, session, request, authInfo);
+    if (!response.ok) await this.#end(id);
+    return response;
+  }
+
+  async #serve(id: string, session: Session, request: Request, authInfo: AuthInfo): Promise<Response> {
+    // Put last: it was used last.
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    clearTimeout(session.timer);
+    session.open++;
+    let isOpen = true;
+    const leave = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      session.open--;
+      if (session.open > 0 || !this.#sessions.has(id)) return;
+      session.timer = setTimeout(() => void this.#end(id), this.#options.idleMs ?? IDLE_MS).unref();
+    };
+    // A stream is open until the client leaves, or until it has ended.
+    request.signal.addEventListener("abort", leave, { once: true });
+    const response = await session.transport.handleRequest(request, { authInfo });
+    if (!response.body) leave();
+    return response;
+  }
+
+  async #end(id: string): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    this.#sessions.delete(id);
+    clearTimeout(session.timer);
+    await session.server.close().catch(() => {});
+  }
+
+  async #isBeginning(request: Request): Promise<boolean> {
+    if (request.method !== "POST") return false;
+    const read = await readRequestBody(request.clone(), this.#options.maxBodyBytes);
+    if (read.tooLarge) return false;
+    try {
+      return isInitializeRequest(JSON.parse(read.text));
+    } catch {
+      return false;
+    }
+  }
+}
+
+const IDLE_MS = 30 * 60_000;
+
+/** A client begins another session then. */
+const notFound = (): Response =>
+  Response.json(
+    { jsonrpc: "2.0", error: { code: -32_001, message: "Session not found" }, id: null },
+    { status: 404, headers: { "content-type": "application/json" } },
+  );
