@@ -39,7 +39,7 @@ it("an upstream without a memory is told what the hub did, turn for turn", async
   const first = await gather(engine.answer(turn(opening), context));
   const calls = first.filter((event): event is ToolCall => event.type === "tool-call");
   expect([textIn(first), calls.map(({ name }) => name), first.at(-1)]).toEqual([
-    "firstsecond",
+    "first\n\nsecond",
     ["look"],
     { type: "done", reason: "tool-calls" },
   ]);
@@ -47,7 +47,7 @@ it("an upstream without a memory is told what the hub did, turn for turn", async
   if (!look) throw new Error("no call");
   const followUp: Message[] = [
     ...opening,
-    { role: "assistant", content: [{ type: "text", text: "firstsecond" }, look] },
+    { role: "assistant", content: [{ type: "text", text: "first\n\nsecond" }, look] },
     { role: "tool", callId: look.id, content: [{ type: "text", text: "seen" }], isError: false },
   ];
   const second = await gather(engine.answer(turn(followUp), context));
