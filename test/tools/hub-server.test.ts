@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import type { Elicit } from "../../src/core/tool-hub.ts";
 import type { Hub } from "../../src/tools/hub.ts";
 import { createHubServer } from "../../src/tools/hub-server.ts";
+import { PausedCalls } from "../../src/tools/paused-calls.ts";
 
 /** A hub with one tool, which asks for a number and gives back what it got. */
 const connection = {
@@ -23,7 +24,7 @@ it("schemas of questions are not compiled here: the server that asks checks the 
   );
   client.setRequestHandler("elicitation/create", async () => ({ action: "accept", content: { name: "Ada" } }));
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await createHubServer(hub, { id: "owner", token: undefined }).connect(ours);
+  await createHubServer(hub, { id: "owner", token: undefined }, new PausedCalls(60_000)).connect(ours);
   await client.connect(theirs);
   const { content } = await client.callTool({ name: "srv__ask", arguments: {} });
   expect(content).toEqual([{ type: "text", text: '{"action":"accept","content":{"name":"Ada"}}' }]);
