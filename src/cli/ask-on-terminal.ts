@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../core/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
+import { openBrowser } from "./open-browser.ts";
 import { printable } from "./printable.ts";
 
 /** Asks the person at the terminal what a tool wants to know, field by field. Ctrl-D at any of them cancels. */
@@ -9,7 +10,11 @@ export const askOnTerminal: Elicit = async (question, signal) => {
   const closed = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
   const ask = (text: string) => Promise.race([lines.question(printable(text), { signal }), closed]);
   try {
-    return await fill(question, ask, (text) => process.stderr.write(printable(text)));
+    const tell = (text: string) => process.stderr.write(printable(text));
+    const { url } = question;
+    return await (url === undefined
+      ? fill(question, ask, tell)
+      : showPage({ ...question, url }, ask, tell, openBrowser));
   } finally {
     lines.close();
   }
@@ -17,6 +22,21 @@ export const askOnTerminal: Elicit = async (question, signal) => {
 
 type Ask = (text: string) => Promise<string | undefined>;
 type Value = string | number | boolean | string[];
+
+/** Shows a page that the user is to open, whole: whose it is can only be seen by its address. It is not opened unasked. */
+export async function showPage(
+  { server, message, url }: Elicitation & { readonly url: string },
+  ask: Ask,
+  tell: (text: string) => void,
+  open: (url: string) => boolean,
+): Promise<ElicitationAnswer> {
+  tell(`\n${server} asks you to open a page at ${new URL(url).host}: ${message}\n  ${url}\n`);
+  const consent = (await ask("Open it? [y/N] "))?.trim().toLowerCase();
+  if (consent === undefined) return { action: "cancel" };
+  if (!/^y(?:es)?$/.test(consent)) return { action: "decline" };
+  if (!open(url)) tell("Open this address in a browser.\n");
+  return { action: "accept", content: {} };
+}
 
 /** The form as a conversation. An empty answer leaves a field to its default, or out. */
 export async function fill(

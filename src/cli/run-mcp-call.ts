@@ -21,9 +21,11 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
       await hub.connect();
       signal.throwIfAborted();
       const catalogue = hub.catalogueFor(OWNER);
-      const [, server = "", name = ""] = /^(.*?)\/(.*)$/s.exec(tool) ?? [];
-      const wanted = catalogue.has(tool) ? tool : catalogueName(server, name);
-      if (!catalogue.has(wanted))
+      // A name in a file may have a slash of its own.
+      const names = hub.connections.filter(({ name }) => tool.startsWith(`${name}/`));
+      const meant = names.map(({ name }) => catalogueName(name, tool.slice(name.length + 1)));
+      const wanted = [tool, ...meant].find((name) => catalogue.has(name));
+      if (wanted === undefined)
         throw unknownTool(
           tool,
           hub.connections.flatMap(({ error, problems }) => error?.message ?? problems),

@@ -29,6 +29,15 @@ interface AddFlags {
 
 export async function runMcpAdd(name: string, command: readonly string[], flags: AddFlags): Promise<void> {
   const [program, ...args] = command;
+  if (name.includes("/")) {
+    throw new ExcursorError(
+      "invalid-request",
+      'The name of a server cannot have a "/": tools are called SERVER/TOOL.',
+      {
+        hint: `Choose another name, such as ${name.replaceAll("/", "-")}.`,
+      },
+    );
+  }
   if ((program === undefined) === (flags.url === undefined)) {
     throw new ExcursorError("invalid-request", "A server is a program or an address, one of the two.", {
       hint: "excursor mcp add NAME -- PROGRAM ARGUMENTS, or excursor mcp add NAME --url URL",

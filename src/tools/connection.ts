@@ -1,9 +1,16 @@
-import type { CallToolResult, ElicitRequest, ElicitResult, Progress } from "@modelcontextprotocol/client";
+import {
+  type CallToolResult,
+  type ElicitRequest,
+  type ElicitResult,
+  type Progress,
+  UrlElicitationRequiredError,
+} from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicit } from "../core/tool-hub.ts";
+import type { Elicit, Elicitation } from "../core/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
 import { abortable } from "./abortable.ts";
 import { CallClock } from "./call-clock.ts";
+import { inlineLinks } from "./inline-links.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { NEEDS_LOGIN } from "./oauth/errors.ts";
 import { serverError } from "./server-errors.ts";
@@ -15,6 +22,11 @@ export interface CallContext {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Who answers questions that come up; nobody declines them. */
   readonly elicit?: Elicit | undefined;
+}
+
+interface CallEntry {
+  readonly clock: CallClock;
+  readonly context: CallContext;
 }
 
 export type ConnectionOptions = Pick<
@@ -49,7 +61,7 @@ export class Connection {
   #isRetired = false;
   readonly #life = new AbortController();
   /** Calls under way, each with who answers for its user. */
-  readonly #calls = new Set<{ readonly clock: CallClock; readonly context: CallContext }>();
+  readonly #calls = new Set<CallEntry>();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -61,7 +73,8 @@ export class Connection {
   }
 
   get tools(): readonly ServerTool[] {
-    return this.#list.tools.filter(({ name }) => !this.#heldNames.has(name));
+    const { disabledTools = [] } = this.#options.server;
+    return this.#list.tools.filter(({ name }) => !this.#heldNames.has(name) && !disabledTools.includes(name));
   }
 
   /** Tools that have changed since they were approved: they are neither offered nor called. */
@@ -154,12 +167,23 @@ export class Connection {
     } catch (error) {
       if (clock.signal.aborted) throw clock.signal.reason;
       context.signal.throwIfAborted();
+      if (error instanceof UrlElicitationRequiredError) throw await this.#showPages(error, entry);
       throw link?.failure ?? this.#errorOf(error, `the call of ${JSON.stringify(tool.slice(0, 64))}`);
     } finally {
       clock.stop();
       this.#calls.delete(entry);
       if (this.#isRetired && !this.isBusy) void this.close();
     }
+  }
+
+  /** Puts the texts of resources that a result links to beside the links, where the server can be asked for them. */
+  async readLinks(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
+    const { client } = this.#link ?? {};
+    if (!client?.getServerCapabilities()?.resources) return result;
+    return inlineLinks(result, async (uri) => {
+      const timeout = AbortSignal.timeout(this.#options.limits.linkMs);
+      return (await client.readResource({ uri }, { signal: AbortSignal.any([signal, timeout]) })).contents;
+    });
   }
 
   /** Whether a call is under way. */
@@ -299,18 +323,49 @@ export class Connection {
   /** Only if it is plain whose call the question belongs to: nobody is asked what another one's call needs. */
   async #elicit(params: ElicitRequest["params"]): Promise<ElicitResult> {
     const [entry, another] = this.#calls;
-    const { elicit, signal } = entry?.context ?? {};
-    if (!entry || another || !elicit || !signal || params.mode === "url") return { action: "decline" };
-    const { message, requestedSchema } = params;
-    const question = { server: this.name, message, schema: requestedSchema as unknown as JsonObject };
+    return entry && !another ? this.#ask(params, entry) : { action: "decline" };
+  }
+
+  async #ask(params: ElicitRequest["params"], { clock, context }: CallEntry): Promise<ElicitResult> {
+    const { elicit, signal } = context;
+    const question = this.#questionOf(params);
+    if (!elicit || !question) return { action: "decline" };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
     // Whoever asks may not listen to the signal.
     const asked = abortable(elicit(question, limited), limited).catch(() => undefined);
-    const answer = await entry.clock.pauseFor(asked);
-    if (answer?.action === "accept") return { action: "accept", content: { ...answer.content } };
-    return { action: answer?.action ?? "cancel" };
+    const answer = await clock.pauseFor(asked);
+    if (answer?.action !== "accept") return { action: answer?.action ?? "cancel" };
+    return question.url === undefined ? { action: "accept", content: { ...answer.content } } : { action: "accept" };
+  }
+
+  /** Undefined if it is nothing that a user should be shown. */
+  #questionOf(params: ElicitRequest["params"]): Elicitation | undefined {
+    const { name: server } = this;
+    const { message } = params;
+    if (params.mode !== "url") return { server, message, schema: params.requestedSchema as unknown as JsonObject };
+    const url = URL.canParse(params.url) ? new URL(params.url) : undefined;
+    const isPage = url?.protocol === "https:" || url?.protocol === "http:";
+    return isPage ? { server, message, schema: {}, url: url.href } : undefined;
+  }
+
+  /** A call that needs the user to open pages first: shows them. It was not made, and is not repeated by itself. */
+  async #showPages({ elicitations }: UrlElicitationRequiredError, entry: CallEntry): Promise<ExcursorError> {
+    const pages: string[] = [];
+    for (const params of elicitations.slice(0, MAX_PAGES)) {
+      const { action } = await this.#ask(params, entry);
+      const url = this.#questionOf(params)?.url;
+      if (url !== undefined) pages.push(action === "accept" ? `${url} (the user was sent there)` : url);
+    }
+    return new ExcursorError(
+      "upstream-failed",
+      `The MCP server "${this.name}" needs the user to open a page before this call: ${pages.join(", ")}. Call again when that is done.`,
+      { code: "mcp_needs_page", retryable: false, hint: null },
+    );
   }
 }
+
+/** How many pages one call may show. */
+const MAX_PAGES = 4;
 
 const stopped = (server: string): ExcursorError =>
   new ExcursorError("canceled", `The MCP server "${server}" was stopped.`);

@@ -69,8 +69,8 @@ export function createHubServer(hub: Hub, principal: Principal, paused: Paused):
       const asks = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation;
       const begun = paused.begin(
         owner,
-        (elicit, callSignal) =>
-          found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
+        async (elicit, callSignal) => {
+          const result = await found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
             signal: callSignal,
             // A client that says nothing of forms has them, as the first version of the protocol with questions had.
             elicit: (question, ...rest) =>
@@ -78,7 +78,9 @@ export function createHubServer(hub: Hub, principal: Principal, paused: Paused):
                 ? elicit(question, ...rest)
                 : Promise.resolve({ action: "decline" }),
             onProgress: progressTo(mcpReq, params._meta?.progressToken),
-          }),
+          });
+          return found.connection.readLinks(result, callSignal);
+        },
         signal,
       );
       return outcome(await begun);

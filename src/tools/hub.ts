@@ -24,7 +24,7 @@ export interface HubOptions {
   readonly limits?: HubLimits;
   /** With more tools than this, a search stands for them. */
   readonly searchAbove?: number;
-  /** How long a turn waits for servers that are just being started. */
+  /** How long turns wait for servers that are just being started: from their start, not each turn anew. */
   readonly patienceMs?: number;
   /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
   readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
@@ -139,7 +139,7 @@ export function createHub(options: HubOptions): Hub {
     },
     async open(principal, signal) {
       const set = setOf(principal.id);
-      await set.holdFor(patiently(set.connect(), options.patienceMs ?? PATIENCE_MS, signal));
+      await set.holdFor(patiently(set.connect(), set.patience(options.patienceMs ?? PATIENCE_MS), signal));
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
     },
@@ -186,7 +186,8 @@ async function callTool(
   const report = ({ progress, total, message }: Progress) => onProgress?.({ done: progress, total, message });
   try {
     const { connection, tool } = found;
-    return readToolResult(await connection.call(tool.name, args, { signal, onProgress: report, elicit }));
+    const result = await connection.call(tool.name, args, { signal, onProgress: report, elicit });
+    return readToolResult(await connection.readLinks(result, signal));
   } catch (error) {
     signal.throwIfAborted();
     return errorResult(ExcursorError.from(error).message);
@@ -194,7 +195,10 @@ async function callTool(
 }
 
 async function patiently(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-  await Promise.race([work, new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }))]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms).unref();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
   signal.throwIfAborted();
 }

@@ -3,9 +3,17 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 /**
  * A fetch whose answers are cut off when one message of theirs gets too long: a body, or one line of an event stream.
  */
-export function createLimitedFetch(maxBytes: number, onTooLarge: () => Error): FetchLike {
+export function createLimitedFetch(
+  maxBytes: number,
+  onTooLarge: () => Error,
+  /** Told of a request that had no answer. */
+  onFailure: (error: unknown) => void = () => {},
+): FetchLike {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await fetch(url, init).catch((error: unknown) => {
+      onFailure(error);
+      throw error;
+    });
     if (!response.body) return response;
     const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true;
     let bytes = 0;

@@ -22,6 +22,8 @@ export const HUB_LIMITS = {
   tools: 1000,
   toolNameChars: 256,
   imageBytes: 5 * MIB,
+  /** To read one resource that a result links to. */
+  linkMs: 10_000,
 } as const;
 
 export type HubLimits = { readonly [Name in keyof typeof HUB_LIMITS]: number };

@@ -61,10 +61,10 @@ export class Link {
   static async open(options: LinkOptions): Promise<Link> {
     const { server } = options;
     if (server.type === "stdio") return Link.#connect(options, () => new StdioTransport({ ...options, server }));
-    const viaSse = () => Link.#connect(options, (fail) => sseTransport(server, options, fail));
+    const viaSse = () => Link.#connect(options, (troubles) => sseTransport(server, options, troubles));
     if (server.type === "sse") return viaSse();
     try {
-      return await Link.#connect(options, (fail) => httpTransport(server, options, fail));
+      return await Link.#connect(options, (troubles) => httpTransport(server, options, troubles));
     } catch (error) {
       // An older server knows no POST there. Everything else is an answer.
       const isOlder = SdkHttpError.isInstance(error) && [400, 404, 405].includes(error.status);
@@ -73,12 +73,19 @@ export class Link {
     }
   }
 
-  static async #connect(options: LinkOptions, create: (fail: Fail) => Transport): Promise<Link> {
+  static async #connect(options: LinkOptions, create: (troubles: Troubles) => Transport): Promise<Link> {
     const { limits } = options;
     const client = createClient(options);
     let link: Link | undefined;
-    const transport = create((failure) => {
-      if (link) link.#lose(failure);
+    /** The SDK tells only that something failed. */
+    let unreachable: unknown;
+    const transport = create({
+      lose: (failure) => {
+        if (link) link.#lose(failure);
+      },
+      note: (error) => {
+        unreachable = error;
+      },
     });
     const made = new Link(client, transport, limits);
     link = made;
@@ -93,7 +100,7 @@ export class Link {
     } catch (error) {
       const failure = made.failure ?? (transport instanceof StdioTransport ? transport.failure : undefined);
       await made.close();
-      throw failure ?? error;
+      throw failure ?? (SdkHttpError.isInstance(error) ? error : (unreachable ?? error));
     }
     // Such a stream comes back by itself, to a server that may know nothing of us any more.
     if (transport instanceof SSEClientTransport) client.onerror = () => made.#lose(undefined);
@@ -165,13 +172,19 @@ export class Link {
   }
 }
 
-type Fail = (failure: ExcursorError) => void;
+/** What a transport has to tell beside its protocol. */
+interface Troubles {
+  /** The connection is over. */
+  readonly lose: (failure: ExcursorError) => void;
+  /** A request could not be sent, or had no answer. */
+  readonly note: (error: unknown) => void;
+}
 
 function createClient({ server, onElicit, onToolsChanged }: LinkOptions): Client {
   const client = new Client(
     { name: "excursor", version: "1" },
     {
-      capabilities: { elicitation: { form: { applyDefaults: true } } },
+      capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
       versionNegotiation: { mode: server.protocol ?? (server.type === "http" ? "auto" : "legacy") },
       listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
       jsonSchemaValidator: UNCHECKED_SCHEMAS,
@@ -181,21 +194,25 @@ function createClient({ server, onElicit, onToolsChanged }: LinkOptions): Client
   return client;
 }
 
-const httpTransport = (server: HttpServer, options: LinkOptions, fail: Fail): Transport =>
-  new StreamableHTTPClientTransport(server.url, requestOptions(server, options, fail));
+const httpTransport = (server: HttpServer, options: LinkOptions, troubles: Troubles): Transport =>
+  new StreamableHTTPClientTransport(server.url, requestOptions(server, options, troubles));
 
-const sseTransport = (server: HttpServer, options: LinkOptions, fail: Fail): Transport =>
-  new SSEClientTransport(server.url, requestOptions(server, options, fail));
+const sseTransport = (server: HttpServer, options: LinkOptions, troubles: Troubles): Transport =>
+  new SSEClientTransport(server.url, requestOptions(server, options, troubles));
 
-function requestOptions({ name, headers }: HttpServer, { limits, authorization }: LinkOptions, fail: Fail) {
+function requestOptions(
+  { name, headers }: HttpServer,
+  { limits, authorization }: LinkOptions,
+  { lose, note }: Troubles,
+) {
   const { messageBytes } = limits;
   const given = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header, value.reveal()]));
   const onTooLarge = () => {
     const error = messageTooLarge(name, messageBytes);
-    fail(error);
+    lose(error);
     return error;
   };
-  const limited = createLimitedFetch(messageBytes, onTooLarge);
+  const limited = createLimitedFetch(messageBytes, onTooLarge, note);
   return {
     fetch: authorization ? createAuthorizedFetch(limited, authorization) : limited,
     requestInit: { headers: given },

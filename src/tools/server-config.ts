@@ -13,6 +13,8 @@ interface CommonServer {
   readonly isDisabled: boolean;
   /** Which era of the protocol to speak; unset tries the new one where that costs nothing. */
   readonly protocol: "auto" | "legacy" | undefined;
+  /** Tools of it that are never offered. */
+  readonly disabledTools?: readonly string[];
 }
 
 export interface StdioServer extends CommonServer {
@@ -43,6 +45,8 @@ export interface ConfigProblem {
 export interface ReadServers {
   readonly servers: readonly ServerConfig[];
   readonly problems: readonly ConfigProblem[];
+  /** What has no effect, or not the one that was meant; the server works. */
+  readonly warnings: readonly ConfigProblem[];
 }
 
 /** What an entry may be called: it becomes part of its tools' names, and stands in messages. */
@@ -50,9 +54,17 @@ const SERVER_NAME = /^\P{Cc}{1,128}$/u;
 
 const texts = z.record(z.string(), z.string());
 
-const common = { disabled: z.boolean().optional(), protocol: z.enum(["auto", "legacy"]).optional() };
+const common = {
+  disabled: z.boolean().optional(),
+  protocol: z.enum(["auto", "legacy"]).optional(),
+  disabledTools: z.array(z.string()).default([]),
+  // Tools that other clients run without asking their user. The hub never asks, so they are as these say.
+  autoApprove: z.unknown().optional(),
+  alwaysAllow: z.unknown().optional(),
+};
 
 const stdioEntry = z.looseObject({
+  type: z.literal("stdio").optional(),
   command: z.string().min(1),
   args: z.array(z.string()).default([]),
   env: texts.default({}),
@@ -72,22 +84,35 @@ const httpEntry = z.looseObject({
 
 /** Reads `mcpServers`, as Cursor's `mcp.json` and a project's `.mcp.json` have it; without variables as it is written. */
 export function readServers(mcpServers: unknown, origin: string, variables: VariableSource | undefined): ReadServers {
-  if (mcpServers === undefined) return { servers: [], problems: [] };
+  if (mcpServers === undefined) return { servers: [], problems: [], warnings: [] };
   if (!isObject(mcpServers)) {
-    return { servers: [], problems: [{ server: "", text: `${origin}: mcpServers: expected an object.` }] };
+    const problem = { server: "", text: `${origin}: mcpServers: expected an object.` };
+    return { servers: [], problems: [problem], warnings: [] };
   }
   const servers: ServerConfig[] = [];
   const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
   for (const [name, entry] of Object.entries(mcpServers)) {
     const place = `${origin}: mcpServers.${name.slice(0, 64)}`;
     const problem = (field: string, text: string) => problems.push({ server: name, text: `${place}${field}: ${text}` });
     if (!SERVER_NAME.test(name)) problem("", "expected a name of 1 to 128 printable characters.");
     else {
       const server = readEntry(name, entry, origin, variables, problem);
-      if (server) servers.push(server);
+      if (!server) continue;
+      servers.push(server);
+      const warn = (text: string) => warnings.push({ server: name, text: `${place}${text}` });
+      if (name.includes("/")) warn(': a name with "/" cannot be given to keys; choose another one.');
+      for (const field of unknownFields(entry)) warn(`.${field.slice(0, 64)}: unknown field, it has no effect.`);
     }
   }
-  return { servers, problems };
+  return { servers, problems, warnings };
+}
+
+/** Fields of an entry that nothing here knows. */
+function unknownFields(entry: unknown): readonly string[] {
+  const fields = Object.keys(entry ?? {});
+  const known = fields.includes("command") ? stdioEntry.shape : httpEntry.shape;
+  return fields.filter((field) => !Object.hasOwn(known, field));
 }
 
 type Report = (field: string, text: string) => void;
@@ -112,8 +137,9 @@ function readEntry(
     for (const { path, message } of result.error.issues) report(path.map((key) => `.${String(key)}`).join(""), message);
     return undefined;
   }
-  const { disabled, protocol } = result.data;
-  const shared = { name, origin, isDisabled: disabled === true, protocol };
+  const { disabled, protocol, disabledTools } = result.data;
+  const isDisabled = disabled === true;
+  const shared = { name, origin, isDisabled, protocol, ...(disabledTools.length > 0 && { disabledTools }) };
   if ("command" in result.data) {
     const { command, args, env, cwd } = result.data as z.output<typeof stdioEntry>;
     return { ...shared, type: "stdio", command, args, env: secrets(env), folder: cwd };

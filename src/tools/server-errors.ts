@@ -41,6 +41,17 @@ export function serverError(
   const status = statusOf(thrown);
   if (status !== undefined) return httpError(subject, thrown as Error, status, doing);
   const network = networkCode(thrown);
+  if (network === "ECONNREFUSED") {
+    return new ExcursorError(
+      "upstream-unavailable",
+      `${subject} refused the connection: nothing listens at its address.`,
+      {
+        ...details,
+        code: "mcp_refused_connection",
+        hint: "Is it running? If it has moved, put its new address into mcp.json.",
+      },
+    );
+  }
   if (network !== undefined) {
     return new ExcursorError("upstream-unavailable", `${subject} could not be reached for ${doing} (${network}).`, {
       ...details,
@@ -96,8 +107,10 @@ function statusOf(thrown: unknown): number | undefined {
 /** fetch says only that it failed; why is further down. */
 function networkCode(thrown: unknown): string | undefined {
   for (let error = thrown as NodeJS.ErrnoException | undefined; error; error = error.cause as typeof error) {
-    if (typeof error.code === "string" && (error.syscall !== undefined || error.code.startsWith("UND_ERR"))) {
-      return error.code;
+    // A name with several addresses fails with all of them at once.
+    const one = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException | undefined) : error;
+    if (typeof one?.code === "string" && (one.syscall !== undefined || one.code.startsWith("UND_ERR"))) {
+      return one.code;
     }
   }
   return undefined;

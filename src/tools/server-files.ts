@@ -54,13 +54,13 @@ export function findServers(places: ServerPlaces): FoundServers {
   const path = ownFile(home);
   const own = readTree(path);
   checkConfigFile(path, /"(?:env|headers|clientSecret|privateKey|CLIENT_SECRET)"\s*:/.test(JSON.stringify(own)));
-  const { servers, problems } = readServers(own["mcpServers"], OWN_FILE, variables);
-  const found = { servers: [...servers], problems: [...problems], unapproved: [] as UnapprovedServer[] };
+  const { servers, problems, warnings } = readServers(own["mcpServers"], OWN_FILE, variables);
+  const found = { servers: [...servers], problems: [...problems, ...warnings], unapproved: [] as UnapprovedServer[] };
   const approved = new Set(Object.keys(readTree(approvalsFile(home))));
   const taken = new Set(servers.map(({ name }) => name));
   for (const file of PROJECT_FILES) {
     const read = readProjectFile(project, file, variables);
-    found.problems.push(...read.problems);
+    found.problems.push(...read.problems, ...read.warnings);
     for (const server of read.servers) {
       // A project cannot put something else in the place of what the user has.
       if (taken.has(server.name)) continue;
@@ -78,7 +78,7 @@ function readProjectFile(project: string, file: string, variables: VariableSourc
   try {
     return readServers(readTree(join(project, file))["mcpServers"], file, variables);
   } catch (error) {
-    return { servers: [], problems: [{ server: "", text: ExcursorError.from(error).message }] };
+    return { servers: [], problems: [{ server: "", text: ExcursorError.from(error).message }], warnings: [] };
   }
 }
 

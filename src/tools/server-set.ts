@@ -11,6 +11,7 @@ export class ServerSet {
   readonly #create: (server: ServerConfig) => Connection;
   #entries: ReadonlyMap<string, { readonly digest: string; readonly connection: Connection }> = new Map();
   #connecting: Promise<void> | undefined;
+  #since = 0;
   #waiting = 0;
 
   constructor(create: (server: ServerConfig) => Connection) {
@@ -49,8 +50,16 @@ export class ServerSet {
 
   /** Connects all; resolves when each is there or has failed. */
   connect(): Promise<void> {
-    this.#connecting ??= Promise.allSettled(this.connections.map((connection) => connection.connect())).then(() => {});
+    if (!this.#connecting) {
+      this.#since = performance.now();
+      this.#connecting = Promise.allSettled(this.connections.map((connection) => connection.connect())).then(() => {});
+    }
     return this.#connecting;
+  }
+
+  /** What is left of this time since it began to connect: a server that hangs delays the first turn, and no other. */
+  patience(ms: number): number {
+    return Math.max(0, this.#since + ms - performance.now());
   }
 
   /** Lets somebody wait, who needs it afterwards. */

@@ -72,12 +72,13 @@ function readTool(entry: unknown, place: string, limits: HubLimits, problems: st
     problems.push(`${place}.inputSchema: expected the schema of an object, for "${name}"`);
     return undefined;
   }
+  const extras = extrasOf(fields);
   return {
     name,
     description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : "",
     schema: inputSchema,
     annotations: isObject(annotations) ? annotations : undefined,
-    extras: extrasOf(fields),
+    ...(Object.keys(extras).length > 0 && { extras }),
   };
 }
 

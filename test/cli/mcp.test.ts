@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fill } from "../../src/cli/ask-on-terminal.ts";
+import { fill, showPage } from "../../src/cli/ask-on-terminal.ts";
 import { untilGone } from "../process/support/alive.ts";
 import { excursor } from "./support/excursor.ts";
 
@@ -56,6 +56,18 @@ describe("excursor mcp", () => {
     expect((await mcp("remove", "gone")).code).toBe(0);
     expect(Object.keys(JSON.parse(readFileSync(join(root, "home/mcp.json"), "utf8")).mcpServers)).toEqual(["mine"]);
   }, 60_000);
+
+  it("calls tools of a server whose name in the file has a slash, and names fields that it does not know", async () => {
+    mkdirSync(join(root, "home"), { mode: 0o700 });
+    const entry = { command: process.execPath, args: [SERVER], transportType: "stdio" };
+    writeFileSync(join(root, "home/mcp.json"), JSON.stringify({ mcpServers: { "x/y": entry } }), { mode: 0o600 });
+    expect((await mcp("call", "x/y/echo")).stdout).toBe("{}\n");
+    const { problems } = JSON.parse((await mcp("list", "--json")).stdout);
+    expect(problems).toEqual([
+      expect.stringContaining('a name with "/" cannot be given to keys'),
+      "mcp.json: mcpServers.x/y.transportType: unknown field, it has no effect.",
+    ]);
+  });
 
   it("shows what a server that does not start said on stderr", async () => {
     await add("dying", '{"dies":true}');
@@ -155,6 +167,7 @@ describe("excursor mcp", () => {
   it.each([
     [["add", "x"], "A server is a program or an address"],
     [["add", "x", "--url", "https://a", "--", "b"], "A server is a program or an address"],
+    [["add", "x/y", "--url", "https://a"], "Choose another name, such as x-y."],
     [["add", "x", "--url", "nonsense"], "mcpServers.x.url: expected an address"],
     [["add", "x", "--header", "nocolon", "--url", "https://a"], 'Expected NAME:value, found "nocolon"'],
     [["remove", "x"], "There is no server called x; none is set up."],
@@ -196,6 +209,25 @@ describe("a question on the terminal", () => {
     });
     expect(told).toBe("\nsrv asks: who?\n  That does not fit.\n  That does not fit.\n  That does not fit.\n");
     expect(asked.slice(1, 4)).toEqual(["  Your name (required): ", "  Your name (required): ", "  age (default 7): "]);
+  });
+
+  it("may be a page: it is shown whole, and opened with the user's word alone", async () => {
+    const open = async (word: string | undefined, isOpened = true) => {
+      const [told, opened]: [string[], string[]] = [[], []];
+      const result = await showPage(
+        { server: "srv", message: "sign in", schema: {}, url: "https://a.example/x" },
+        async () => word,
+        (line) => told.push(line),
+        (url) => opened.push(url) > 0 && isOpened,
+      );
+      return { result, told: told.join(""), opened };
+    };
+    const opened = await open("y");
+    expect([opened.result.action, opened.opened]).toEqual(["accept", ["https://a.example/x"]]);
+    expect(opened.told).toBe("\nsrv asks you to open a page at a.example: sign in\n  https://a.example/x\n");
+    expect((await open("y", false)).told).toContain("Open this address in a browser.");
+    expect(await open("")).toMatchObject({ result: { action: "decline" }, opened: [] });
+    expect(await open(undefined)).toMatchObject({ result: { action: "cancel" }, opened: [] });
   });
 
   it("can be declined, or left", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import type { Connection } from "../../src/tools/connection.ts";
 import { untilGone } from "../process/support/alive.ts";
 import { connectionTo, context, scripted, textOf } from "./support/stage.ts";
 
@@ -177,6 +178,41 @@ describe("a server on stdio", () => {
     expect(await ask(async () => ({ action: "accept", content: { name: "Ada" } }))).toEqual({ action: "decline" });
     await connection.close();
     await never;
+  });
+
+  it("a page to open is shown to whoever called, and declined where nobody can or it is no page", async () => {
+    const pageOf = async (page: string, elicit?: Parameters<Connection["call"]>[2]["elicit"]) => {
+      const { connection } = connectionTo(scripted({ page }));
+      return JSON.parse(textOf(await connection.call("page", {}, { ...context, elicit })));
+    };
+    const page = "https://a.example/login?x=1";
+    const asked: object[] = [];
+    const accept: Parameters<Connection["call"]>[2]["elicit"] = async (question) => {
+      asked.push(question);
+      return { action: "accept", content: { leaked: "x" } };
+    };
+    expect(await pageOf(page, accept)).toEqual({ action: "accept" });
+    expect(asked).toEqual([{ server: "scripted", message: "sign in", schema: {}, url: page }]);
+    expect(await pageOf(page)).toEqual({ action: "decline" });
+    expect(await pageOf("file:///etc/passwd", accept)).toEqual({ action: "decline" });
+    expect(asked).toHaveLength(1);
+  });
+
+  it("a call that needs a page first shows it, and is not made again by itself", async () => {
+    const { connection } = connectionTo(scripted({ page: "https://a.example/login" }));
+    const asked: (string | undefined)[] = [];
+    const elicit = async ({ url }: { readonly url?: string }) => {
+      asked.push(url);
+      return { action: "accept", content: {} } as const;
+    };
+    await expect(connection.call("needs", {}, { ...context, elicit })).rejects.toMatchObject({
+      code: "mcp_needs_page",
+      message: expect.stringContaining("https://a.example/login (the user was sent there)"),
+    });
+    expect(asked).toEqual(["https://a.example/login"]);
+    await expect(connection.call("needs", {}, context)).rejects.toMatchObject({
+      message: expect.stringContaining("before this call: https://a.example/login. Call again"),
+    });
   });
 
   it("a question that nobody ever answers is given up", async () => {

@@ -103,7 +103,7 @@ describe("a server over HTTP", () => {
     const { connection } = connectionTo(remote(url));
     await expect(connection.connect()).rejects.toMatchObject({
       kind: "upstream-unavailable",
-      message: 'The MCP server "remote" could not be reached for the handshake (ECONNREFUSED).',
+      message: 'The MCP server "remote" refused the connection: nothing listens at its address.',
     });
   });
 

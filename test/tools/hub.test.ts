@@ -117,6 +117,51 @@ describe("the hub", () => {
     expect(textOf(await again.call("one__echo", { a: 1 }, context))).toBe('{"a":1}');
   });
 
+  it("a server that hangs delays the first turn, and no other", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    cleanUp(() => vi.useRealTimers());
+    const { hub } = openHub({ servers: [scripted({ never: "initialize" }, { name: "slow" })] });
+    let isOpen = false;
+    const first = hub.open(OWNER, context.signal).then(() => {
+      isOpen = true;
+    });
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(isOpen).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await first;
+    const second = hub.open(OWNER, context.signal);
+    await vi.advanceTimersByTimeAsync(0);
+    expect((await second).tools).toEqual([]);
+  });
+
+  it("gives the model what a result links to, within limits", async () => {
+    const tools = [{ name: "link", inputSchema: { type: "object" } }];
+    const resources = { "x://a": "first", "x://b": 300 * 1024, "x://c": "third" };
+    const servers = [
+      scripted({ tools, resources }, { name: "one" }),
+      scripted({ tools }, { name: "none" }),
+      scripted({ tools, resources: {} }, { name: "gone" }),
+    ];
+    const box = await openHub({ servers }).hub.open(OWNER, context.signal);
+    const read = async (name: string) => {
+      const { content } = await box.call(name, {}, context);
+      return content.map((part) => (part.type === "text" ? part.text : ""));
+    };
+    const texts = await read("one__link");
+    expect(texts.slice(0, 3)).toEqual(["[x://a: x://a]", "first", "[x://b: x://b]"]);
+    expect(texts[3]?.length).toBeLessThan(257 * 1024);
+    expect(texts[3]).toMatch(/y\n\[cut off here\]$/);
+    expect(await read("none__link")).toEqual(["[x://gone: x://gone]"]);
+    expect(await read("gone__link")).toEqual(["[x://gone: x://gone]", expect.stringContaining("could not be read")]);
+  });
+
+  it("leaves out tools that the settings disable", async () => {
+    const { hub } = openHub({ servers: [scripted({}, { name: "one", disabledTools: ["exit", "crash"] })] });
+    const names = (await hub.open(OWNER, context.signal)).tools.map(({ name }) => name);
+    expect(names).toHaveLength(12);
+    expect(names).not.toContain("one__exit");
+  });
+
   it("leaves out what is switched off", () => {
     const { hub } = openHub({ servers: [scripted({}, { isDisabled: true })] });
     expect(hub.connections).toEqual([]);

@@ -30,6 +30,23 @@ describe("mcpServers", () => {
     expect(JSON.stringify(servers)).not.toContain("Bearer k");
   });
 
+  it("names what has no effect, and the server works", () => {
+    const { servers, problems, warnings } = read({
+      a: { command: "x", type: "stdio", url: "https://a", timeout: 1, autoApprove: ["t"], disabledTools: ["t", "u"] },
+      b: { url: "https://b", alwaysAllow: [], constructor: 1 },
+      "c/d": { command: "x" },
+    });
+    expect(problems).toEqual([]);
+    expect(servers).toMatchObject([{ name: "a", disabledTools: ["t", "u"] }, { name: "b" }, { name: "c/d" }]);
+    expect(warnings).toEqual([
+      { server: "a", text: "mcp.json: mcpServers.a.url: unknown field, it has no effect." },
+      { server: "a", text: "mcp.json: mcpServers.a.timeout: unknown field, it has no effect." },
+      { server: "b", text: "mcp.json: mcpServers.b.constructor: unknown field, it has no effect." },
+      { server: "c/d", text: 'mcp.json: mcpServers.c/d: a name with "/" cannot be given to keys; choose another one.' },
+    ]);
+    expect(read({ a: { command: "x", disabledTools: "t" } }).problems).toMatchObject([{ server: "a" }]);
+  });
+
   it("variables may have something in their stead", () => {
     const { servers } = read({
       a: { command: `\${NONE:-run}`, args: [`\${EMPTY}`, `\${NONE:-}`, "$KEY", `$\${KEY}`] },

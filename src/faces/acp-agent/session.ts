@@ -184,7 +184,9 @@ export class Session {
   /** Questions of tools that we run for the model go to the user, if the editor can show them. */
   #elicit(client: AgentContext): Elicit | undefined {
     if (!this.#options.capabilities.elicitation?.form) return undefined;
-    return async ({ message, schema }) => {
+    return async ({ message, schema, url }) => {
+      // A page is not a form, and editors are asked for forms alone.
+      if (url !== undefined) return { action: "decline" };
       const answer = await client.request("elicitation/create", {
         sessionId: this.id,
         mode: "form",

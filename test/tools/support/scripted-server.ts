@@ -3,13 +3,15 @@ import { createInterface } from "node:readline";
 
 /**
  * An MCP server on stdio, written without any SDK, that misbehaves on request: each of its tools is one bad habit. The
- * first argument is a JSON object: `tools` replaces the list, `never: METHOD` is left without an answer.
+ * first argument is a JSON object: `tools` replaces the list, `never: METHOD` is left without an answer, `resources` can be read by
+ * their addresses (a number stands for so many characters), and `page` is what the user is asked to open.
  */
 const options = JSON.parse(process.argv[2] ?? "{}");
 
 interface Params {
   readonly name?: string;
   readonly arguments?: { readonly bytes?: number };
+  readonly uri?: string;
   readonly protocolVersion?: string;
   readonly _meta?: { readonly progressToken?: number };
 }
@@ -47,6 +49,8 @@ const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonr
 const text = (value: unknown) => ({
   content: [{ type: "text", text: typeof value === "string" ? value : JSON.stringify(value) }],
 });
+
+const LINKED = Object.keys(options.resources ?? {});
 
 type Habit = (args: NonNullable<Params["arguments"]>, reply: (result: object) => void, params: Params) => void;
 
@@ -97,6 +101,13 @@ const HABITS: Readonly<Record<string, Habit>> = {
     send({ method: "notifications/tools/list_changed" });
     reply(text("grown"));
   },
+  /** Links to what `resources` of the options has, and to something that is not there. */
+  link: (_, reply) =>
+    reply({ content: [...LINKED, "x://gone"].map((uri) => ({ type: "resource_link", uri, name: uri })) }),
+  async page(_, reply) {
+    const params = { mode: "url", message: "sign in", url: options.page, elicitationId: "e1" };
+    reply(text(await request("elicitation/create", params)));
+  },
   measure: (_, reply) => reply({ ...text({ n: 1 }), structuredContent: { n: 1 }, _meta: { "x.example/a": 1 } }),
   /** Describes every tool otherwise from now on. */
   turn(_, reply) {
@@ -129,11 +140,17 @@ function onMessage({ id, method, params = {}, result }: Message): void {
     const { protocolVersion } = params;
     reply({
       protocolVersion,
-      capabilities: { tools: { listChanged: true } },
+      capabilities: { tools: { listChanged: true }, ...(options.resources && { resources: {} }) },
       serverInfo: { name: "scripted", version: "1" },
     });
   } else if (method === "tools/list") reply({ tools });
-  else if (method === "tools/call") {
+  else if (method === "resources/read" && LINKED.includes(params.uri ?? "")) {
+    const kept = options.resources[params.uri ?? ""];
+    reply({ contents: [{ uri: params.uri, text: typeof kept === "number" ? "y".repeat(kept) : kept }] });
+  } else if (method === "tools/call" && params.name === "needs") {
+    const elicitations = [{ mode: "url", message: "sign in", url: options.page, elicitationId: "e1" }];
+    send({ id, error: { code: -32042, message: "needs a page", data: { elicitations } } });
+  } else if (method === "tools/call") {
     const habit = HABITS[params.name ?? ""];
     if (habit) habit(params.arguments ?? {}, reply, params);
     else send({ id, error: { code: -32602, message: `Unknown tool ${params.name}` } });
