@@ -10,6 +10,8 @@ const EXPOSED = [
   "request-id",
   "www-authenticate",
   "x-excursor-ignored",
+  "x-excursor-model",
+  "x-excursor-trimmed",
 ].join(", ");
 
 /** A list of header names, and nothing that could be more than that. */
