@@ -1,5 +1,5 @@
-import { historyKeys } from "../src/core/history-key.ts";
-import { isDeeperThan } from "../src/core/json-depth.ts";
+import { historyKeys } from "../src/core/history/history-key.ts";
+import { isDeeperThan } from "../src/core/json/json-depth.ts";
 import { Secret } from "../src/core/secret.ts";
 import { Offer } from "../src/drivers/cursor/offer.ts";
 import { rebuildPrompt } from "../src/drivers/cursor/prompt.ts";

@@ -1,4 +1,4 @@
-import { ThinkSplitter } from "../src/core/think-splitter.ts";
+import { ThinkSplitter } from "../src/core/thinking/think-splitter.ts";
 import { type BenchResult, interleave, median, medianRatio } from "./measure.ts";
 
 const MB = 1000 * 1000;

@@ -1,4 +1,4 @@
-import type { Elicit, Elicitation } from "../core/tool-hub.ts";
+import type { Elicit, Elicitation } from "../core/hub/tool-hub.ts";
 import { askOnTerminal } from "./ask-on-terminal.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { Elicit, Elicitation, ElicitationAnswer } from "../core/tool-hub.ts";
+import type { Elicit, Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
 import { openBrowser } from "./open-browser.ts";
 import { printable } from "./printable.ts";

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import type { Config } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
+import type { Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Toolbox, ToolHub } from "../core/tool-hub.ts";
 import type { Log } from "../observe/log.ts";
 import type { Hub } from "../tools/hub.ts";
 import { type FoundServers, findServers, serverFiles } from "../tools/server-files.ts";

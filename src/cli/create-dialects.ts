@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Limits } from "../config/settings.ts";
 import { Secret } from "../core/secret.ts";
-import { THINKING_STYLES, type ThinkingStyle, type Thoughts } from "../core/thoughts.ts";
+import { THINKING_STYLES, type ThinkingStyle, type Thoughts } from "../core/thinking/thoughts.ts";
 import { createAnthropicMessagesFace } from "../faces/anthropic-messages/index.ts";
 import { modelObject, modelPage } from "../faces/anthropic-messages/models.ts";
 import type { ImageLoader } from "../faces/face.ts";

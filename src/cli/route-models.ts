@@ -2,7 +2,7 @@ import { FALLBACK_NAME, isUpstreamName, type ModelRoute } from "../config/model-
 import type { Config } from "../config/settings.ts";
 import type { Driver } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { closestPattern, matchesModel } from "../core/model-pattern.ts";
+import { closestPattern, matchesModel } from "../core/models/model-pattern.ts";
 import { Secret } from "../core/secret.ts";
 import { ANTHROPIC_URL, createAnthropicDriver } from "../drivers/anthropic/driver.ts";
 import type { ModelNames } from "../drivers/http-api/api-endpoint.ts";

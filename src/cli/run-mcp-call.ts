@@ -1,6 +1,6 @@
 import { text as readAll } from "node:stream/consumers";
 import { ExcursorError } from "../core/errors.ts";
-import type { HubProgress, HubResult } from "../core/tool-hub.ts";
+import type { HubProgress, HubResult } from "../core/hub/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
 import { catalogueName } from "../tools/catalogue.ts";
 import { askOnTerminal } from "./ask-on-terminal.ts";

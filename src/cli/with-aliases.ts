@@ -1,6 +1,6 @@
 import type { ModelInfo } from "../core/driver.ts";
-import type { Engine } from "../core/engine.ts";
-import { closestPattern } from "../core/model-pattern.ts";
+import type { Engine } from "../core/engine/engine.ts";
+import { closestPattern } from "../core/models/model-pattern.ts";
 
 /** The engine, with the user's own names for models; a name may end in a `*`, and may stand for another of them. */
 export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>): Engine {

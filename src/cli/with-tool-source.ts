@@ -1,5 +1,5 @@
 import type { ToolSource } from "../core/driver.ts";
-import type { Engine } from "../core/engine.ts";
+import type { Engine } from "../core/engine/engine.ts";
 
 /** At the end of a model's name: this one with the tools of the hub. */
 const SUFFIX = ":hub";

@@ -1,4 +1,4 @@
-import { THINKING_STYLES } from "../core/thoughts.ts";
+import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { modelNames } from "./model-names.ts";

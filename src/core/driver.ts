@@ -1,6 +1,6 @@
+import type { OnSpent } from "./engine/metered-run.ts";
 import type { TurnEvent } from "./events.ts";
-import type { OnSpent } from "./metered-run.ts";
-import type { Elicit } from "./tool-hub.ts";
+import type { Elicit } from "./hub/tool-hub.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /** One upstream. It knows turns and events and its own wire, and no face. */

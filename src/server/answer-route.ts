@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
-import { ANSWERED_BY } from "../core/answered-by.ts";
 import type { AskContext, ToolSource } from "../core/driver.ts";
+import { ANSWERED_BY } from "../core/engine/answered-by.ts";
+import { IGNORED } from "../core/engine/ignored.ts";
+import type { OnSpent } from "../core/engine/metered-run.ts";
+import { TRIMMED } from "../core/engine/trimmed.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
-import { HUB_NOTICES } from "../core/hub-notices.ts";
-import { IGNORED } from "../core/ignored.ts";
-import type { OnSpent } from "../core/metered-run.ts";
-import { TRIMMED } from "../core/trimmed.ts";
+import { HUB_NOTICES } from "../core/hub/hub-notices.ts";
 import type { Turn } from "../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
 import type { Log } from "../observe/log.ts";

@@ -1,4 +1,4 @@
-import type { OnSpent } from "../core/metered-run.ts";
+import type { OnSpent } from "../core/engine/metered-run.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { Refusal } from "./refusal.ts";
 

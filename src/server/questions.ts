@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicit, ElicitationAnswer } from "../core/tool-hub.ts";
+import type { Elicit, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { Principal } from "../core/turn.ts";
 import type { Face } from "../faces/face.ts";
 import { readJson } from "./read-json.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { isDeeperThan } from "../core/json-depth.ts";
+import { isDeeperThan } from "../core/json/json-depth.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Checkpoint, CheckpointStore } from "../core/checkpoints.ts";
+import type { Checkpoint, CheckpointStore } from "../core/history/checkpoints.ts";
 import { prepareCheckpointStatements } from "./checkpoint-statements.ts";
 import { sealBlob, sealCheckpoint } from "./seal.ts";
 import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DoneReason } from "../core/events.ts";
-import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub-answers.ts";
+import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub/hub-answers.ts";
 import type { AssistantPart, ToolMessage } from "../core/turn.ts";
 import { type AnswerRow, prepareHubAnswerStatements } from "./hub-answer-statements.ts";
 import { sealRound } from "./seal.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { KeptSession, KeptSessions, SessionEntry } from "../core/kept-sessions.ts";
+import type { KeptSession, KeptSessions, SessionEntry } from "../core/history/kept-sessions.ts";
 import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 

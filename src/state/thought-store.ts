@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Thought, Thoughts } from "../core/thoughts.ts";
+import type { Thought, Thoughts } from "../core/thinking/thoughts.ts";
 import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 

@@ -6,7 +6,7 @@ import {
   UrlElicitationRequiredError,
 } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicit, Elicitation } from "../core/tool-hub.ts";
+import type { Elicit, Elicitation } from "../core/hub/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
 import { abortable } from "./abortable.ts";
 import { CallClock } from "./call-clock.ts";

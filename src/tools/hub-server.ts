@@ -9,7 +9,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicitation, ElicitationAnswer } from "../core/tool-hub.ts";
+import type { Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import type { Hub } from "./hub.ts";
 import type { CallStep, PausedCalls } from "./paused-calls.ts";

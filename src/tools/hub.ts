@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../core/errors.ts";
-import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/tool-hub.ts";
+import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { buildCatalogue, type Catalogue, createAllowList, createServerFilter } from "./catalogue.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Elicit, Elicitation, ElicitationAnswer } from "../core/tool-hub.ts";
+import type { Elicit, Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 
 /** What became of a call for now: its result, or a question that has to be answered before it goes on. */
 export type CallStep<T> =

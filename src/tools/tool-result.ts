@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import type { HubResult } from "../core/tool-hub.ts";
+import type { HubResult } from "../core/hub/tool-hub.ts";
 import type { ImagePart, TextPart } from "../core/turn.ts";
 import { HUB_LIMITS } from "./limits.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { routeModels } from "../../src/cli/route-models.ts";
 import { withAliases } from "../../src/cli/with-aliases.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { createEngine } from "../../src/core/engine.ts";
+import { createEngine } from "../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
 import { aTurn, done, gather, scriptedDriver, text, textIn } from "../core/support/turns.ts";

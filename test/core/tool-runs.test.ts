@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { CallEntry } from "../../src/core/call-ledger.ts";
 import type { Driver } from "../../src/core/driver.ts";
-import { createEngine } from "../../src/core/engine.ts";
+import type { CallEntry } from "../../src/core/engine/call-ledger.ts";
+import { createEngine } from "../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../../src/core/turn.ts";
 import { ModelRun, ROUNDS } from "./support/model-run.ts";

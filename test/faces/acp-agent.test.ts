@@ -1,9 +1,9 @@
 import { type CreateElicitationRequest, client, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { describe, expect, it } from "vitest";
 import type { AskContext } from "../../src/core/driver.ts";
-import type { Engine } from "../../src/core/engine.ts";
+import type { Engine } from "../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
-import type { KeptSession, KeptSessions } from "../../src/core/kept-sessions.ts";
+import type { KeptSession, KeptSessions } from "../../src/core/history/kept-sessions.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { runEditorTool } from "../../src/faces/acp-agent/editor-tools.ts";
 import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, type Limits } from "../../src/config/settings.ts";
-import { createEngine } from "../../src/core/engine.ts";
+import { createEngine } from "../../src/core/engine/engine.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { Message } from "../../src/core/turn.ts";
 import { createImageLoader } from "../../src/media/image-loader.ts";

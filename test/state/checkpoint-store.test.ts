@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Checkpoint } from "../../src/core/checkpoints.ts";
+import type { Checkpoint } from "../../src/core/history/checkpoints.ts";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
 import { openStateDatabase, type StateDatabase } from "../../src/state/state-database.ts";
 import { checkpoint, stateDirectory } from "./support.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HubRound } from "../../src/core/hub-answers.ts";
+import type { HubRound } from "../../src/core/hub/hub-answers.ts";
 import { createHubAnswerStore, type HubAnswerStoreOptions } from "../../src/state/hub-answer-store.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { stateDirectory } from "./support.ts";

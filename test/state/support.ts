@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Checkpoint } from "../../src/core/checkpoints.ts";
+import type { Checkpoint } from "../../src/core/history/checkpoints.ts";
 
 export interface StateDirectory extends Disposable {
   readonly path: string;

@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import type { Elicit } from "../../src/core/tool-hub.ts";
+import type { Elicit } from "../../src/core/hub/tool-hub.ts";
 import type { Hub } from "../../src/tools/hub.ts";
 import { createHubServer } from "../../src/tools/hub-server.ts";
 import { PausedCalls } from "../../src/tools/paused-calls.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Elicit } from "../../src/core/tool-hub.ts";
+import type { Elicit } from "../../src/core/hub/tool-hub.ts";
 import { PausedCalls } from "../../src/tools/paused-calls.ts";
 
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { Run, RunContext } from "../../core/driver.ts";
+import { EventQueue } from "../../core/engine/event-queue.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
-import { EventQueue } from "../../core/event-queue.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Agent, Lease } from "./agent.ts";

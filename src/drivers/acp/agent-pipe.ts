@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
-import { isDeeperThan } from "../../core/json-depth.ts";
+import { isDeeperThan } from "../../core/json/json-depth.ts";
 import { LineSplitter } from "../../process/line-splitter.ts";
 
 type NotificationListener = (method: string, params: unknown) => void;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { historyKeys } from "../../core/history-key.ts";
+import { historyKeys } from "../../core/history/history-key.ts";
 import type { Message, Turn } from "../../core/turn.ts";
 import type { AgentProcess } from "./agent-process.ts";
 

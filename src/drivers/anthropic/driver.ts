@@ -1,6 +1,6 @@
 import type { Driver } from "../../core/driver.ts";
+import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { ExcursorError } from "../../core/errors.ts";
-import { RetryBudget } from "../../core/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { HttpTransport } from "../../wire/http.ts";

@@ -1,5 +1,5 @@
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
-import { redactedSignature } from "../../core/redacted-thinking.ts";
+import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../http-api/api-error.ts";
 import type { ApiReader } from "../http-api/api-run.ts";

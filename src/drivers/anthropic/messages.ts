@@ -1,4 +1,4 @@
-import { redactedData } from "../../core/redacted-thinking.ts";
+import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type {
   AssistantPart,
   FilePart,

@@ -1,9 +1,9 @@
 import type { Run, RunContext } from "../../core/driver.ts";
+import { EventQueue } from "../../core/engine/event-queue.ts";
+import { ignoredNotice } from "../../core/engine/ignored.ts";
+import { trimmedNotice } from "../../core/engine/trimmed.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
-import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { ignoredNotice } from "../../core/ignored.ts";
-import { trimmedNotice } from "../../core/trimmed.ts";
 import type { ToolMessage } from "../../core/turn.ts";
 import { BidiRun } from "../../wire/bidi-run.ts";
 import type { HttpTransport } from "../../wire/http.ts";

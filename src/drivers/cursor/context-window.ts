@@ -1,6 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
+import { estimateFixedTokens, estimateMessageTokens } from "../../core/rules/usage-estimate.ts";
 import type { Message, Turn } from "../../core/turn.ts";
-import { estimateFixedTokens, estimateMessageTokens } from "../../core/usage-estimate.ts";
 import type { ResolvedModel } from "./models/model.ts";
 import { type ReferredCall, referredCalls } from "./referred-calls.ts";
 

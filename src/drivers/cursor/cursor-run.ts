@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
-import type { CheckpointStore } from "../../core/checkpoints.ts";
 import type { Run, RunContext } from "../../core/driver.ts";
+import { EventQueue } from "../../core/engine/event-queue.ts";
+import { ignoredNotice } from "../../core/engine/ignored.ts";
+import type { RetryBudget } from "../../core/engine/retry-budget.ts";
+import { trimmedNotice } from "../../core/engine/trimmed.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
-import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { ignoredNotice } from "../../core/ignored.ts";
-import type { RetryBudget } from "../../core/retry-budget.ts";
-import { trimmedNotice } from "../../core/trimmed.ts";
+import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { Message, ToolMessage, Turn } from "../../core/turn.ts";
-import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import {
   type ConversationStateStructure,
   ConversationStateStructureSchema,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { CheckpointStore } from "../../core/checkpoints.ts";
-import { historyKeys } from "../../core/history-key.ts";
+import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import { historyKeys } from "../../core/history/history-key.ts";
 import type { Turn } from "../../core/turn.ts";
 import { Blobs } from "./blobs.ts";
 import { stateFromHistory } from "./history.ts";

@@ -1,5 +1,5 @@
-import { GatheredText } from "../../core/gathered-text.ts";
-import { historyKeys } from "../../core/history-key.ts";
+import { GatheredText } from "../../core/engine/gathered-text.ts";
+import { historyKeys } from "../../core/history/history-key.ts";
 import type { AssistantPart, Message, ToolCallPart } from "../../core/turn.ts";
 
 /** The conversation as the client has it: the history it sent, and what it was shown since. */

@@ -1,10 +1,10 @@
 import type { Run, RunContext } from "../../core/driver.ts";
+import { EventQueue } from "../../core/engine/event-queue.ts";
+import { type Ignorable, ignoredNotice } from "../../core/engine/ignored.ts";
+import type { RetryBudget } from "../../core/engine/retry-budget.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
-import { EventQueue } from "../../core/event-queue.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { type Ignorable, ignoredNotice } from "../../core/ignored.ts";
-import type { RetryBudget } from "../../core/retry-budget.ts";
-import { TagReader } from "../../core/tag-reader.ts";
+import { TagReader } from "../../core/thinking/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../wire/limits.ts";
 import { SseCall } from "../../wire/sse-call.ts";

@@ -1,5 +1,5 @@
-import { readArguments } from "../../core/call-arguments.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
 const MAX_LENGTH = 8 * 1024 * 1024;

@@ -1,5 +1,5 @@
-import { kindOf } from "../../core/describe-value.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
 
 /** An event of an upstream, or an object within one. Any field may be missing, and of any type. */

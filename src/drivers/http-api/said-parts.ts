@@ -1,5 +1,5 @@
+import { GatheredText } from "../../core/engine/gathered-text.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { GatheredText } from "../../core/gathered-text.ts";
 import type { AssistantMessage, AssistantPart, Message } from "../../core/turn.ts";
 
 /** Beyond this an answer is not kept: the client's own transcript has to do. */

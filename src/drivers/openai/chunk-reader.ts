@@ -1,5 +1,5 @@
-import { kindOf } from "../../core/describe-value.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../http-api/api-error.ts";
 import type { ApiReader } from "../http-api/api-run.ts";

@@ -1,5 +1,5 @@
 import type { Driver } from "../../core/driver.ts";
-import { RetryBudget } from "../../core/retry-budget.ts";
+import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http.ts";
 import { type Hop, type ModelNames, readBaseUrl } from "../http-api/api-endpoint.ts";

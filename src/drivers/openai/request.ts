@@ -1,4 +1,4 @@
-import type { Ignorable } from "../../core/ignored.ts";
+import type { Ignorable } from "../../core/engine/ignored.ts";
 import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
 import { wireToolName } from "../cursor/tool-names.ts";

@@ -6,7 +6,7 @@ import type {
   ToolCallContent,
   ToolKind,
 } from "@agentclientprotocol/sdk";
-import { kindOf } from "../../core/describe-value.ts";
+import { kindOf } from "../../core/json/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
 import { untilAborted } from "./until-aborted.ts";

@@ -10,9 +10,9 @@ import {
   type SessionConfigOption,
 } from "@agentclientprotocol/sdk";
 import type { ModelInfo } from "../../core/driver.ts";
-import type { Engine } from "../../core/engine.ts";
+import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { type KeptSessions, NO_SESSIONS } from "../../core/kept-sessions.ts";
+import { type KeptSessions, NO_SESSIONS } from "../../core/history/kept-sessions.ts";
 import type { Message, Principal } from "../../core/turn.ts";
 import { errorMessage } from "../error-message.ts";
 import { parseMessages, replay } from "./kept-messages.ts";

@@ -1,5 +1,5 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
-import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/tool-hub.ts";
+import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/hub/tool-hub.ts";
 import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
 import type { ToolSite } from "./editor-tools.ts";

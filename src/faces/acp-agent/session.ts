@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { AgentContext, ClientCapabilities, ContentBlock, StopReason } from "@agentclientprotocol/sdk";
-import type { Engine } from "../../core/engine.ts";
+import type { Engine } from "../../core/engine/engine.ts";
 import type { DoneReason } from "../../core/events.ts";
-import type { KeptSessions } from "../../core/kept-sessions.ts";
-import type { Elicit, Toolbox } from "../../core/tool-hub.ts";
+import type { KeptSessions } from "../../core/history/kept-sessions.ts";
+import type { Elicit, Toolbox } from "../../core/hub/tool-hub.ts";
 import type { AssistantPart, Message, Principal, ToolCallPart, ToolMessage, Turn } from "../../core/turn.ts";
 import type { Allowed } from "./ask-leave.ts";
 import { offeredTools, runEditorTool } from "./editor-tools.ts";

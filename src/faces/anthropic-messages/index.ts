@@ -1,5 +1,5 @@
+import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import type { Face, ParseContext } from "../face.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
 import type { AnswerHead } from "./answer.ts";

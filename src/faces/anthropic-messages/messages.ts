@@ -1,5 +1,5 @@
-import { readArguments } from "../../core/call-arguments.ts";
-import { redactedSignature } from "../../core/redacted-thinking.ts";
+import { readArguments } from "../../core/json/call-arguments.ts";
+import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import type { AssistantPart, JsonObject, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";

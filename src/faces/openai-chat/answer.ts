@@ -1,5 +1,5 @@
 import type { DoneReason } from "../../core/events.ts";
-import { NO_THOUGHTS, type ThinkingStyle } from "../../core/thoughts.ts";
+import { NO_THOUGHTS, type ThinkingStyle } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { ThoughtKeeper } from "./thought-keeper.ts";
 

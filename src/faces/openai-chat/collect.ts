@@ -1,6 +1,6 @@
-import { readArguments } from "../../core/call-arguments.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../face.ts";
 import { type AnswerHead, finishReason, freeText, inFields } from "./answer.ts";

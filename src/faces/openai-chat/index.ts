@@ -1,4 +1,4 @@
-import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thoughts.ts";
+import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { Face } from "../face.ts";
 import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";

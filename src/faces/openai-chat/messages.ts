@@ -1,4 +1,4 @@
-import { readArguments } from "../../core/call-arguments.ts";
+import { readArguments } from "../../core/json/call-arguments.ts";
 import { type AssistantPart, type Message, type TextPart, type ToolCallPart, textOf } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";

@@ -1,5 +1,5 @@
-import { ThinkSplitter } from "../../core/think-splitter.ts";
-import type { ThinkingStyle, Thoughts } from "../../core/thoughts.ts";
+import { ThinkSplitter } from "../../core/thinking/think-splitter.ts";
+import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { AssistantPart } from "../../core/turn.ts";
 
 /** What is known about whoever brings an answer back. */

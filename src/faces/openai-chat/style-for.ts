@@ -1,4 +1,4 @@
-import type { ThinkingStyle } from "../../core/thoughts.ts";
+import type { ThinkingStyle } from "../../core/thinking/thoughts.ts";
 
 /** The style that a client understands, where nobody has said which. */
 export const styleFor = (body: unknown, userAgent: string | undefined): ThinkingStyle =>

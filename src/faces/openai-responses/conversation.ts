@@ -1,5 +1,5 @@
-import { readArguments } from "../../core/call-arguments.ts";
-import type { Thought } from "../../core/thoughts.ts";
+import { readArguments } from "../../core/json/call-arguments.ts";
+import type { Thought } from "../../core/thinking/thoughts.ts";
 import { type AssistantPart, type JsonObject, type Message, type Turn, textOf } from "../../core/turn.ts";
 import { CallResults } from "../call-results.ts";
 import type { ImageLoader } from "../face.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thoughts.ts";
+import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
+import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { estimateInputTokens } from "../../core/usage-estimate.ts";
 import type { Face, ParseContext } from "../face.ts";
 import { errorBody } from "../openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
-import type { Thought } from "../../core/thoughts.ts";
+import type { Thought } from "../../core/thinking/thoughts.ts";
 
 /** What a client gets as `encrypted_content` and brings back: the thought as it was, which nobody else can read or make. */
 export interface ReasoningSeal {

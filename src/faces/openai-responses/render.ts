@@ -1,7 +1,7 @@
+import { GatheredText } from "../../core/engine/gathered-text.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
-import { GatheredText } from "../../core/gathered-text.ts";
-import type { Thought } from "../../core/thoughts.ts";
+import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { StreamRenderer } from "../face.ts";
 import { FREE_TEXT, type FreeText, stepFreeText } from "../free-text.ts";

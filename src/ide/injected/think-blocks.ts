@@ -1,4 +1,4 @@
-import { type ThinkPart, ThinkSplitter } from "../../core/think-splitter.ts";
+import { type ThinkPart, ThinkSplitter } from "../../core/thinking/think-splitter.ts";
 
 /**
  * What runs inside the IDE. It is made into a string by `npm run generate`; three guards in the IDE's own class call it.

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { createEngine } from "../../../src/core/engine.ts";
+import { createEngine } from "../../../src/core/engine/engine.ts";
 import { createAnthropicDriver } from "../../../src/drivers/anthropic/driver.ts";
 import type { ApiLimits } from "../../../src/drivers/http-api/api-run.ts";
 import { createOpenAiDriver } from "../../../src/drivers/openai/driver.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { historyKeys } from "../../../src/core/history-key.ts";
+import { historyKeys } from "../../../src/core/history/history-key.ts";
 import type { Message } from "../../../src/core/turn.ts";
 import { Shown } from "../../../src/drivers/cursor/shown.ts";
 import { assistant, user } from "./support/driver-stage.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createEngine } from "../../../src/core/engine.ts";
+import { createEngine } from "../../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
-import type { ToolHub } from "../../../src/core/tool-hub.ts";
+import type { ToolHub } from "../../../src/core/hub/tool-hub.ts";
 import type { Message, Turn } from "../../../src/core/turn.ts";
 import { createOpenAiDriver } from "../../../src/drivers/openai/driver.ts";
 import { aTurn, gather, textIn } from "../../core/support/turns.ts";

@@ -2,8 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
-import { ThinkSplitter } from "../../../src/core/think-splitter.ts";
-import { THINKING_STYLES, type ThinkingStyle, type Thought, type Thoughts } from "../../../src/core/thoughts.ts";
+import { ThinkSplitter } from "../../../src/core/thinking/think-splitter.ts";
+import {
+  THINKING_STYLES,
+  type ThinkingStyle,
+  type Thought,
+  type Thoughts,
+} from "../../../src/core/thinking/thoughts.ts";
 import type { AssistantPart } from "../../../src/core/turn.ts";
 import { done, text, thinking } from "../../core/support/turns.ts";
 import { aFace, aRequest, context } from "./support/requests.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../src/core/events.ts";
-import type { Thoughts } from "../../../src/core/thoughts.ts";
+import type { Thoughts } from "../../../src/core/thinking/thoughts.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
 import { createResponseArchive } from "../../../src/faces/openai-responses/archive.ts";
 import { openStateDatabase } from "../../../src/state/state-database.ts";

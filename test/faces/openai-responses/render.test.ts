@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../../src/core/events.ts";
-import { redactedSignature } from "../../../src/core/redacted-thinking.ts";
+import { redactedSignature } from "../../../src/core/thinking/redacted-thinking.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
 import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { CREATED, parse } from "./support/requests.ts";

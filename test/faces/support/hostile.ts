@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import { historyKeys } from "../../../src/core/history-key.ts";
-import { estimateInputTokens } from "../../../src/core/usage-estimate.ts";
+import { historyKeys } from "../../../src/core/history/history-key.ts";
+import { estimateInputTokens } from "../../../src/core/rules/usage-estimate.ts";
 import type { Face, ParseContext, ParsedRequest } from "../../../src/faces/face.ts";
 
 const junk = fc.jsonValue({ maxDepth: 3 });

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
-import type { Checkpoint, CheckpointStore } from "../../../../src/core/checkpoints.ts";
 import type { Driver, Run } from "../../../../src/core/driver.ts";
 import type { TurnEvent } from "../../../../src/core/events.ts";
+import type { Checkpoint, CheckpointStore } from "../../../../src/core/history/checkpoints.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";

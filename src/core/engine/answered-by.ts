@@ -1,0 +1,6 @@
+import type { TurnEvent } from "../events.ts";
+
+/** The code of a notice whose text is the model that answers in place of the one that was asked for. It comes first. */
+export const ANSWERED_BY = "answered_by";
+
+export const answeredByNotice = (model: string): TurnEvent => ({ type: "notice", code: ANSWERED_BY, text: model });

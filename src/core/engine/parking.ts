@@ -1,0 +1,231 @@
+import { historyKeys } from "../history/history-key.ts";
+import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "../turn.ts";
+import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
+import { type LiveRun, sessionOf } from "./live-run.ts";
+import { type RunTerms, termsOf, whyNot, withNews } from "./run-terms.ts";
+import { turnBytes } from "./turn-bytes.ts";
+
+export interface ParkingLimits {
+  readonly ttlMs: number;
+  readonly runsPerPrincipal: number;
+  readonly runs: number;
+  readonly bytesPerPrincipal: number;
+  readonly bytes: number;
+}
+
+const MIB = 1024 * 1024;
+
+const PARKING_LIMITS: ParkingLimits = {
+  ttlMs: 15 * 60_000,
+  runsPerPrincipal: 64,
+  runs: 1000,
+  bytesPerPrincipal: 64 * MIB,
+  bytes: 128 * MIB,
+};
+
+/** What a waiting run costs beside its conversation: streams, timers, what was decoded last. */
+const RUN_BYTES = 32 * 1024;
+
+interface ParkedRun {
+  readonly live: LiveRun;
+  readonly principalId: string;
+  readonly requestId: string;
+  /** Of the conversation up to the calls: a follow-up must bring exactly this one. */
+  readonly historyKey: string;
+  readonly terms: RunTerms;
+  /** The tool of each call, by its id. */
+  readonly calls: ReadonlyMap<string, string>;
+  readonly bytes: number;
+  readonly since: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The request that makes a run wait, or ends its waiting. */
+export interface ParkingRequest {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/** What a follow-up finds: its run, or why there is none. */
+export type Found =
+  | { readonly type: "run"; readonly live: LiveRun; readonly results: readonly ToolMessage[] }
+  | { readonly type: "gone"; readonly reason: LossReason };
+
+/**
+ * Runs that wait for the results of their tool calls, while the client that has them is between two requests. Whoever
+ * takes one owns it; it is there for nobody else any more. What is not fetched in time, or has to make room, is
+ * cancelled: its conversation is then told anew from the client's transcript, which costs time and nothing else.
+ */
+export class Parking {
+  readonly #runs = new Map<string, ParkedRun>();
+  /** Why the last ones are here no more, for the ledger alone. */
+  readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
+  readonly #limits: ParkingLimits;
+  readonly #ledger: CallLedger;
+
+  constructor(limits: ParkingLimits = PARKING_LIMITS, ledger: CallLedger = () => {}) {
+    this.#limits = limits;
+    this.#ledger = ledger;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
+    const { session } = live;
+    const parked: ParkedRun = {
+      live,
+      principalId: turn.principal.id,
+      requestId,
+      historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
+      terms: termsOf(turn),
+      calls: toolsByCall([answer]),
+      // Once as it came, once as the driver has made something of it.
+      bytes: RUN_BYTES + 2 * turnBytes(turn),
+      since: performance.now(),
+      timer: setTimeout(() => this.#lose(session, "expired"), this.#limits.ttlMs).unref(),
+    };
+    this.#runs.set(session, parked);
+    this.#record("asked", parked, { requestId });
+    this.#makeRoom(parked.principalId);
+    if (signal.aborted) this.#lose(session, "unheard");
+    else signal.addEventListener("abort", () => this.#lose(session, "unheard"), { once: true });
+    live.whenLost(() => this.#lose(session, "died"));
+  }
+
+  /**
+   * The run that the last messages of a turn answer, with those answers; undefined if they answer nothing. Only for whom
+   * it was parked, only with the history it was parked with, only if every call is answered, and only on the terms it
+   * began with: otherwise it is not this turn's. A run that was asked for by its owner in any other way will never be
+   * asked for properly, so it is given up.
+   */
+  take(turn: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
+    const { messages, principal } = turn;
+    const results = trailingResults(messages);
+    const [first] = results;
+    if (!first) return this.#passOver(messages, principal);
+    const session = sessionOf(first.callId) ?? "";
+    const parked = this.#runs.get(session);
+    if (parked?.principalId !== principal.id) {
+      const fate = this.#fates.get(session);
+      return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
+    }
+    const { live, historyKey, calls, terms } = parked;
+    const isComplete = results.length === calls.size && results.every(({ callId }) => calls.has(callId));
+    const key = historyKeys(messages.slice(0, -results.length)).at(-1);
+    const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : whyNot(terms, turn);
+    if (reason) {
+      this.#lose(session, reason);
+      return { type: "gone", reason };
+    }
+    this.#remove(session, "repeated");
+    this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
+    return { type: "run", live, results: withNews(terms, turn, results) };
+  }
+
+  /** A follow-up that asks something new right after the results: no run that waits could be told of it. */
+  #passOver(messages: readonly Message[], principal: Principal): Found | undefined {
+    const [first] = trailingResults(withoutQuestion(messages));
+    const session = sessionOf(first?.callId ?? "") ?? "";
+    if (this.#runs.get(session)?.principalId !== principal.id) return undefined;
+    this.#lose(session, "steered");
+    return { type: "gone", reason: "steered" };
+  }
+
+  /** The follow-up is told anew, with the results it brought. */
+  replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
+    const tools = toolsByCall(messages);
+    for (const { callId } of trailingResults(withoutQuestion(messages))) {
+      const tool = tools.get(callId) ?? "";
+      this.#ledger({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
+    }
+  }
+
+  /** Gives up all of them. */
+  close(): void {
+    for (const session of [...this.#runs.keys()]) this.#lose(session, "closed");
+  }
+
+  /**
+   * Evicts the oldest runs of the newcomer's principal if that holds too many, then the oldest of whichever principal
+   * holds the most. A run that is too large for any room goes itself.
+   */
+  #makeRoom(principalId: string): void {
+    const { runsPerPrincipal, bytesPerPrincipal, runs, bytes } = this.#limits;
+    const own = [...this.#runs.values()].filter((parked) => parked.principalId === principalId);
+    this.#evict(own, runsPerPrincipal, bytesPerPrincipal);
+    this.#evict([...this.#runs.values()], runs, bytes);
+  }
+
+  #evict(parked: readonly ParkedRun[], maxRuns: number, maxBytes: number): void {
+    const total = weigh(parked);
+    if (total.runs <= maxRuns && total.bytes <= maxBytes) return;
+    const byPrincipal = Map.groupBy(parked, (run) => run.principalId);
+    const holders = [...byPrincipal.values()].map((held) => ({ held, ...weigh(held) }));
+    while (total.runs > maxRuns || total.bytes > maxBytes) {
+      const unit = total.bytes > maxBytes ? "bytes" : "runs";
+      const most = holders.reduce((a, b) => (b[unit] > a[unit] ? b : a));
+      const oldest = most.held.shift();
+      if (!oldest) return;
+      for (const count of [most, total]) {
+        count.runs--;
+        count.bytes -= oldest.bytes;
+      }
+      this.#lose(oldest.live.session, "evicted");
+    }
+  }
+
+  #lose(session: string, reason: LossReason): void {
+    const parked = this.#remove(session, reason);
+    if (!parked) return;
+    parked.live.cancel();
+    this.#record("lost", parked, { requestId: parked.requestId, reason, waitedMs: waitedMs(parked) });
+  }
+
+  #remove(session: string, fate: LossReason): ParkedRun | undefined {
+    const parked = this.#runs.get(session);
+    if (!parked) return undefined;
+    clearTimeout(parked.timer);
+    this.#runs.delete(session);
+    this.#fates.delete(session);
+    this.#fates.set(session, { principalId: parked.principalId, reason: fate });
+    const [oldest] = this.#fates.keys();
+    if (this.#fates.size > MAX_FATES && oldest !== undefined) this.#fates.delete(oldest);
+    return parked;
+  }
+
+  #record(
+    type: CallEntry["type"],
+    { calls, principalId }: ParkedRun,
+    facts: Pick<CallEntry, "requestId" | "reason" | "waitedMs">,
+  ): void {
+    for (const [callId, tool] of calls) this.#ledger({ type, callId, tool, principalId, ...facts });
+  }
+}
+
+const MAX_FATES = 4096;
+
+const weigh = (parked: readonly ParkedRun[]) => ({
+  runs: parked.length,
+  bytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+const waitedMs = ({ since }: ParkedRun): number => Math.round(performance.now() - since);
+
+function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const tools = new Map<string, string>();
+  for (const { content } of messages) {
+    for (const part of content) if (part.type === "tool-call") tools.set(part.id, part.name);
+  }
+  return tools;
+}
+
+/** Up to what the user said last. */
+const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>
+  messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1);
+
+function trailingResults(messages: readonly Message[]): readonly ToolMessage[] {
+  const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
+  return messages.slice(start).filter((message) => message.role === "tool");
+}

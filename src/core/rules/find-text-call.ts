@@ -1,0 +1,77 @@
+import { ExcursorError } from "../errors.ts";
+import { readArguments } from "../json/call-arguments.ts";
+import { nestsDeeper } from "../json/nests-deeper.ts";
+import type { JsonObject, JsonValue, ToolDefinition } from "../turn.ts";
+import { findApartJson } from "./find-json.ts";
+import type { CheckContext } from "./output-check.ts";
+
+export interface TextCall {
+  readonly name: string;
+  readonly args: JsonObject;
+}
+
+/**
+ * Returns the tool call that a model has written as text instead of making it. The text must be a JSON object, alone or in a
+ * code fence. It counts as a call
+ *
+ * - if it names an offered tool, as `{"name": …, "arguments": …}`, and the arguments match the tool's schema,
+ * - or if it matches the schema of exactly one of the offered tools. Members that a schema does not mention do not match here,
+ *   unless it allows them expressly: otherwise a tool without parameters would match every object.
+ *
+ * A tool whose schema the checker refuses is never found.
+ */
+export async function findTextCall(
+  text: string,
+  tools: readonly ToolDefinition[],
+  context: CheckContext,
+): Promise<TextCall | undefined> {
+  const value = findApartJson(text)?.value as JsonValue | undefined;
+  if (!isObject(value) || nestsDeeper(value, MAX_LEVELS)) return undefined;
+  const named = readNamed(value, tools);
+  if (named && (await matches(named.tool, named.args, context))) return { name: named.tool.name, args: named.args };
+  let found: TextCall | undefined;
+  for (const tool of tools) {
+    if (!mayMatch(tool, value) || !(await matches(tool, value, context))) continue;
+    if (found) return undefined;
+    found = { name: tool.name, args: value };
+  }
+  return found;
+}
+
+const MAX_LEVELS = 128;
+const ARGUMENTS = ["arguments", "parameters", "input"];
+
+function readNamed(value: JsonObject, tools: readonly ToolDefinition[]) {
+  const tool = tools.find(({ name }) => name === value["name"]);
+  const given = ARGUMENTS.map((key) => value[key]).find((args) => args !== undefined);
+  const args = typeof given === "string" ? readArguments(given) : given;
+  return tool && isObject(args as JsonValue) ? { tool, args: args as JsonObject } : undefined;
+}
+
+/** Whether all that is required is there, and nothing that the schema does not mention. Cheap; the checker decides. */
+function mayMatch({ schema }: ToolDefinition, value: JsonObject): boolean {
+  const { properties, required, additionalProperties } = schema;
+  if (Array.isArray(required) && !required.every((name) => typeof name === "string" && Object.hasOwn(value, name)))
+    return false;
+  const isOpen = OPEN_KEYWORDS.some((keyword) => schema[keyword] !== undefined) || Boolean(additionalProperties);
+  const known = isObject(properties) ? properties : {};
+  return isOpen || Object.keys(value).every((name) => Object.hasOwn(known, name));
+}
+
+/** With one of these, `properties` is not all that a schema has to say about its members. */
+const OPEN_KEYWORDS = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
+
+async function matches({ schema }: ToolDefinition, args: JsonObject, context: CheckContext): Promise<boolean> {
+  const { schemas, principal, signal } = context;
+  if (!schemas) return false;
+  try {
+    const check = await schemas.open(schema, { principal, field: "tools", signal });
+    return (await check(JSON.stringify(args))) === undefined;
+  } catch (error) {
+    if (error instanceof ExcursorError && error.kind === "invalid-request") return false;
+    throw error;
+  }
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

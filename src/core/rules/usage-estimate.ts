@@ -1,0 +1,96 @@
+import type { TurnEvent, Usage } from "../events.ts";
+import type { Message, Turn } from "../turn.ts";
+
+/** What a token comes to in English prose and in code, by rule of thumb. */
+export const CHARS_PER_TOKEN = 4;
+const TOKENS_PER_IMAGE = 1000;
+
+/**
+ * Brings every answer to the same end: its usage, then one `done`, then nothing. Where the upstream gave no usage,
+ * it is an estimate from what was asked and answered, marked as such. Batches that need nothing pass as they are.
+ */
+export class UsageEstimate {
+  readonly #turn: Turn;
+  #wasGiven = false;
+  #textChars = 0;
+  #thinkingChars = 0;
+  /** Calls whose arguments were counted as they came. */
+  #streamed: Set<string> | undefined;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  step(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index] as TurnEvent;
+      if (event.type === "text") this.#textChars += event.text.length;
+      else if (event.type === "thinking") this.#thinkingChars += event.text.length;
+      else if (event.type === "tool-call-delta") this.#countPiece(event.id, event.json);
+      else if (event.type === "tool-call") this.#countCall(event);
+      else if (event.type === "usage") this.#wasGiven = true;
+      else if (event.type === "done") {
+        if (this.#wasGiven) return index === events.length - 1 ? events : events.slice(0, index + 1);
+        return [...events.slice(0, index), { type: "usage", usage: this.soFar() }, event];
+      }
+    }
+    return events;
+  }
+
+  /** Some calls never become whole. */
+  #countPiece(id: string, json: string): void {
+    this.#streamed ??= new Set();
+    this.#streamed.add(id);
+    this.#textChars += json.length;
+  }
+
+  #countCall({ id, name, args }: Extract<TurnEvent, { type: "tool-call" }>): void {
+    this.#textChars += name.length + (this.#streamed?.has(id) ? 0 : JSON.stringify(args).length);
+  }
+
+  /** The estimate from what has passed. */
+  soFar(): Usage {
+    const reasoningTokens = tokensIn(this.#thinkingChars);
+    return {
+      inputTokens: estimateInputTokens(this.#turn),
+      outputTokens: tokensIn(this.#textChars) + reasoningTokens,
+      cachedTokens: 0,
+      reasoningTokens,
+      isEstimate: true,
+    };
+  }
+}
+
+/** About how many tokens the model reads for this turn. */
+export function estimateInputTokens(turn: Turn): number {
+  return turn.messages.reduce((sum, message) => sum + estimateMessageTokens(message), estimateFixedTokens(turn));
+}
+
+/** What is read whatever the conversation: instructions and tools. */
+export function estimateFixedTokens({ system, tools }: Turn): number {
+  let chars = system.length;
+  for (const tool of tools) chars += tool.name.length + tool.description.length + JSON.stringify(tool.schema).length;
+  return tokensIn(chars);
+}
+
+export function estimateMessageTokens({ content }: Message): number {
+  let chars = 0;
+  let images = 0;
+  for (const part of content) {
+    if (part.type === "image") images++;
+    else if (part.type === "tool-call") chars += part.name.length + JSON.stringify(part.args).length;
+    else chars += part.text.length;
+  }
+  return tokensIn(chars) + images * TOKENS_PER_IMAGE;
+}
+
+/** Two runs that were needed for one answer. */
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cachedTokens: a.cachedTokens + b.cachedTokens,
+  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  isEstimate: a.isEstimate || b.isEstimate,
+});
+
+const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
