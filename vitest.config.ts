@@ -5,7 +5,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`),
     // a fault at every frame (`test:faults`), and hostile clients and peers (`test:attack`).
-    exclude: ["test/clients/**", "test/mcp/**", "test/workbench/**", "test/faults/**", "test/attack/**"],
+    exclude: ["test/clients/**", "test/mcp-servers/**", "test/workbench/**", "test/faults/**", "test/attack/**"],
     testTimeout: 20_000,
     // Two cores: more workers only fight for them, and the fault suites notice.
     maxWorkers: 2,

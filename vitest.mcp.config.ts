@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/mcp/**/*.test.ts"],
-    globalSetup: "test/mcp/support/global-setup.ts",
+    include: ["test/mcp-servers/**/*.test.ts"],
+    globalSetup: "test/mcp-servers/support/global-setup.ts",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

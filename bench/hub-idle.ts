@@ -1,5 +1,5 @@
-import { createHub } from "../src/tools/hub.ts";
-import type { StdioServer } from "../src/tools/server-config.ts";
+import { createHub } from "../src/mcp/hub.ts";
+import type { StdioServer } from "../src/mcp/server-config.ts";
 
 /**
  * A process with a hub of so many servers, which says what it holds, and the groups that it has started, and stays. The

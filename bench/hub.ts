@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { createHub } from "../src/tools/hub.ts";
+import { createHub } from "../src/mcp/hub.ts";
 import { type BenchResult, medianRatio, ROUNDS } from "./measure.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { ClientDialect } from "../connect/client-recipe.ts";
+import type { ClientDialect } from "../client-config/client-recipe.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { type GatewayClient, messageError } from "./gateway-client.ts";
 import { readEvents } from "./read-events.ts";

@@ -3,10 +3,10 @@ import type { Config } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Hub } from "../mcp/hub.ts";
+import { type FoundServers, findServers, serverFiles } from "../mcp/server-files.ts";
+import { checkTools, pinsFile } from "../mcp/tool-pins.ts";
 import type { Log } from "../observe/log.ts";
-import type { Hub } from "../tools/hub.ts";
-import { type FoundServers, findServers, serverFiles } from "../tools/server-files.ts";
-import { checkTools, pinsFile } from "../tools/tool-pins.ts";
 import { followFiles } from "./follow-files.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { secretsIn } from "./server-secrets.ts";
@@ -105,8 +105,8 @@ async function openHub(
   logins: ReturnType<typeof openServerLogins>,
 ): Promise<Hub> {
   // Only loaded where it is wanted: the SDK behind it is large.
-  const { createHub } = await import("../tools/hub.ts");
-  const { createAuthorization } = await import("../tools/oauth/authorization.ts");
+  const { createHub } = await import("../mcp/hub.ts");
+  const { createAuthorization } = await import("../mcp/oauth/authorization.ts");
   const hub = createHub({
     servers,
     keys,

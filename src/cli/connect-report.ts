@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { ClientRecipe, OfferedGateway } from "../connect/client-recipe.ts";
+import type { ClientRecipe, OfferedGateway } from "../client-config/client-recipe.ts";
 import { startSpinner } from "./spinner.ts";
 
 /** Says step by step what passed; as JSON, all at the end. */

@@ -1,4 +1,4 @@
-import type { OfferedModel } from "../connect/client-recipe.ts";
+import type { OfferedModel } from "../client-config/client-recipe.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import type { ModelEntry } from "./model-entry.ts";
 

@@ -2,9 +2,9 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { EditorServers } from "../faces/acp-agent/server-tools.ts";
+import type { Hub } from "../mcp/hub.ts";
+import { readServers, type ServerConfig } from "../mcp/server-config.ts";
 import type { Log } from "../observe/log.ts";
-import type { Hub } from "../tools/hub.ts";
-import { readServers, type ServerConfig } from "../tools/server-config.ts";
 import { secretsIn } from "./server-secrets.ts";
 
 const MAX_SERVERS = 50;
@@ -28,7 +28,7 @@ export function createEditorServers(
       // Only loaded where it is wanted: the SDK behind it is large.
       let hub: Promise<Hub> | undefined;
       const load = async () => {
-        const { createHub } = await import("../tools/hub.ts");
+        const { createHub } = await import("../mcp/hub.ts");
         return createHub({
           servers,
           environment: process.env,

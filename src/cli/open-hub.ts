@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { homeFolder } from "../config/home.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { createHub, type Hub } from "../tools/hub.ts";
-import { createAuthorization } from "../tools/oauth/authorization.ts";
-import { type FoundServers, findServers, type ServerPlaces } from "../tools/server-files.ts";
-import { checkTools } from "../tools/tool-pins.ts";
+import { createHub, type Hub } from "../mcp/hub.ts";
+import { createAuthorization } from "../mcp/oauth/authorization.ts";
+import { type FoundServers, findServers, type ServerPlaces } from "../mcp/server-files.ts";
+import { checkTools } from "../mcp/tool-pins.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";
 

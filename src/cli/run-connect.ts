@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import type { ClientRecipe, Machine, OfferedGateway } from "../connect/client-recipe.ts";
-import type { Connections } from "../connect/connections.ts";
-import { GUIDES, RECIPES } from "../connect/recipes/index.ts";
+import type { ClientRecipe, Machine, OfferedGateway } from "../client-config/client-recipe.ts";
+import type { Connections } from "../client-config/connections.ts";
+import { GUIDES, RECIPES } from "../client-config/recipes/index.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { askInDialect, dialectTitle } from "./ask-in-dialect.ts";
 import { createReport } from "./connect-report.ts";

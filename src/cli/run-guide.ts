@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import type { ClientGuide, GuidedGateway } from "../client-config/client-recipe.ts";
+import { editJson } from "../client-config/edit-json.ts";
+import { replaceFile } from "../client-config/replace-file.ts";
 import { openHome } from "../config/home.ts";
 import { keyOf } from "../config/key-file.ts";
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
-import type { ClientGuide, GuidedGateway } from "../connect/client-recipe.ts";
-import { editJson } from "../connect/edit-json.ts";
-import { replaceFile } from "../connect/replace-file.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { JsonValue } from "../core/turn.ts";
 import { checkPortIsKnown, gatewayAddress } from "./gateway-address.ts";

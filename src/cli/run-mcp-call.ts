@@ -2,7 +2,7 @@ import { text as readAll } from "node:stream/consumers";
 import { ExcursorError } from "../core/errors.ts";
 import type { HubProgress, HubResult } from "../core/hub/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
-import { catalogueName } from "../tools/catalogue.ts";
+import { catalogueName } from "../mcp/catalogue.ts";
 import { askOnTerminal } from "./ask-on-terminal.ts";
 import { withHub } from "./open-hub.ts";
 import { printable } from "./printable.ts";

@@ -1,8 +1,8 @@
 import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../tools/edit-servers.ts";
-import { isUnpinned } from "../tools/package-versions.ts";
-import { readServers, type ServerConfig } from "../tools/server-config.ts";
+import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../mcp/edit-servers.ts";
+import { isUnpinned } from "../mcp/package-versions.ts";
+import { readServers, type ServerConfig } from "../mcp/server-config.ts";
 import {
   findServers,
   foreignFiles,
@@ -10,9 +10,9 @@ import {
   readTree,
   type ServerPlaces,
   type UnapprovedServer,
-} from "../tools/server-files.ts";
-import type { ServerTool } from "../tools/tool-list.ts";
-import { forgetTools, pinTools } from "../tools/tool-pins.ts";
+} from "../mcp/server-files.ts";
+import type { ServerTool } from "../mcp/tool-list.ts";
+import { forgetTools, pinTools } from "../mcp/tool-pins.ts";
 import { serverPlaces, withHub } from "./open-hub.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { printable } from "./printable.ts";

@@ -1,9 +1,9 @@
 import type { ExcursorError } from "../core/errors.ts";
-import { serversIn } from "../tools/edit-servers.ts";
-import type { Hub } from "../tools/hub.ts";
-import { NEEDS_LOGIN } from "../tools/oauth/errors.ts";
-import type { ServerConfig } from "../tools/server-config.ts";
-import { type FoundServers, foreignFiles, readTree } from "../tools/server-files.ts";
+import { serversIn } from "../mcp/edit-servers.ts";
+import type { Hub } from "../mcp/hub.ts";
+import { NEEDS_LOGIN } from "../mcp/oauth/errors.ts";
+import type { ServerConfig } from "../mcp/server-config.ts";
+import { type FoundServers, foreignFiles, readTree } from "../mcp/server-files.ts";
 import { formatTable } from "./format-table.ts";
 import { serverPlaces, withHub } from "./open-hub.ts";
 import { printable } from "./printable.ts";

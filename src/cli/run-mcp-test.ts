@@ -1,7 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
-import { catalogueName } from "../tools/catalogue.ts";
-import { unknownServer } from "../tools/edit-servers.ts";
-import type { FoundServers } from "../tools/server-files.ts";
+import { catalogueName } from "../mcp/catalogue.ts";
+import { unknownServer } from "../mcp/edit-servers.ts";
+import type { FoundServers } from "../mcp/server-files.ts";
 import { formatTable } from "./format-table.ts";
 import { withHub } from "./open-hub.ts";
 import { printable } from "./printable.ts";

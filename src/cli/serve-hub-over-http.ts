@@ -5,18 +5,18 @@ import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
+import { answerByFetch } from "../mcp/fetch-handler.ts";
+import { HttpSessions } from "../mcp/http-sessions.ts";
+import type { Hub } from "../mcp/hub.ts";
+import { createHubServer } from "../mcp/hub-server.ts";
+import { HUB_LIMITS } from "../mcp/limits.ts";
+import { PausedCalls } from "../mcp/paused-calls.ts";
 import { createGate } from "../server/gate.ts";
 import type { KnownKeys } from "../server/known-keys.ts";
 import { listen } from "../server/listener.ts";
 import { checkBind } from "../server/public-bind.ts";
 import { Refusal } from "../server/refusal.ts";
 import { Roster } from "../server/roster.ts";
-import { answerByFetch } from "../tools/fetch-handler.ts";
-import { HttpSessions } from "../tools/http-sessions.ts";
-import type { Hub } from "../tools/hub.ts";
-import { createHubServer } from "../tools/hub-server.ts";
-import { HUB_LIMITS } from "../tools/limits.ts";
-import { PausedCalls } from "../tools/paused-calls.ts";
 
 export interface HubHttpOptions {
   readonly host: string;

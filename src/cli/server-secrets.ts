@@ -1,5 +1,5 @@
 import type { Secret } from "../core/secret.ts";
-import type { ServerConfig } from "../tools/server-config.ts";
+import type { ServerConfig } from "../mcp/server-config.ts";
 import { secretsAmong } from "./environment-secrets.ts";
 
 /** Short ones are words, and would be struck out of every line. */

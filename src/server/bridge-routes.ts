@@ -2,8 +2,8 @@ import type { Limits } from "../config/settings.ts";
 import type { SlashCommand } from "../core/driver.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { JsonObject, JsonValue, Principal } from "../core/turn.ts";
-import { type ComposerMemory, Composers } from "../faces/acp/composers.ts";
-import { createAcpFace } from "../faces/acp/index.ts";
+import { type ComposerMemory, Composers } from "../faces/ide-bridge/composers.ts";
+import { createAcpFace } from "../faces/ide-bridge/index.ts";
 import {
   agentModel,
   cancelSchema,
@@ -12,7 +12,7 @@ import {
   logSchema,
   permissionSchema,
   readBody,
-} from "../faces/acp/schema.ts";
+} from "../faces/ide-bridge/schema.ts";
 import type { Log } from "../observe/log.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,4 +1,4 @@
-import type { ComposerMemory } from "../faces/acp/composers.ts";
+import type { ComposerMemory } from "../faces/ide-bridge/composers.ts";
 import { type BridgeEngine, createBridgeDialect } from "./bridge-routes.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "./gateway.ts";
 

@@ -14,12 +14,12 @@ import {
 } from "@agentclientprotocol/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { startSim } from "../../src/sim/server.ts";
+import { startFakeServer } from "../mcp/support/http-server.ts";
 import { untilGone } from "../process/support/alive.ts";
-import { startFakeServer } from "../tools/support/http-server.ts";
 import { excursor } from "./support/excursor.ts";
 
 const EXCURSOR = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
-const SCRIPTED_SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
+const SCRIPTED_SERVER = fileURLToPath(new URL("../mcp/support/scripted-server.ts", import.meta.url));
 const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 const cleanups: (() => unknown)[] = [];

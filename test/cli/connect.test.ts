@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { RECIPES } from "../../src/connect/recipes/index.ts";
+import { RECIPES } from "../../src/client-config/recipes/index.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
 import { excursor } from "./support/excursor.ts";
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { startOAuthServer } from "../tools/support/oauth-server.ts";
+import { startOAuthServer } from "../mcp/support/oauth-server.ts";
 import { excursor } from "./support/excursor.ts";
 
 let home = "";

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 import { excursor } from "./support/excursor.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const SERVER = here("../tools/support/scripted-server.ts");
+const SERVER = here("../mcp/support/scripted-server.ts");
 const KEY = "exc_a-key-for-tests-only-0123456789";
 
 let home = "";

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-const SERVER = fileURLToPath(new URL("../tools/support/scripted-server.ts", import.meta.url));
+const SERVER = fileURLToPath(new URL("../mcp/support/scripted-server.ts", import.meta.url));
 
 const mcp = (...args: readonly string[]) =>
   excursor(["mcp", ...args], {

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
-import type { Connection } from "../../tools/connection.ts";
-import type { ServerConfig } from "../../tools/server-config.ts";
-import { findServers } from "../../tools/server-files.ts";
+import type { Connection } from "../../mcp/connection.ts";
+import type { ServerConfig } from "../../mcp/server-config.ts";
+import { findServers } from "../../mcp/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
 import { printable } from "../printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";

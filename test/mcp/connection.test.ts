@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Connection } from "../../src/tools/connection.ts";
+import type { Connection } from "../../src/mcp/connection.ts";
 import { untilGone } from "../process/support/alive.ts";
 import { connectionTo, context, scripted, textOf } from "./support/stage.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readServers } from "../../src/tools/server-config.ts";
+import { readServers } from "../../src/mcp/server-config.ts";
 
 const variables = { environment: { KEY: "k", EMPTY: "" }, userHome: "/home/me", workspaceFolder: "/work" };
 const read = (mcpServers: unknown) => readServers(mcpServers, "mcp.json", variables);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { answerByFetch } from "../../src/tools/fetch-handler.ts";
+import { answerByFetch } from "../../src/mcp/fetch-handler.ts";
 import { startFakeServer } from "./support/http-server.ts";
 import { cleanUp, connectionTo, context, remote, textOf } from "./support/stage.ts";
 

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../src/core/turn.ts";
+import { Connection } from "../../../src/mcp/connection.ts";
+import { HUB_LIMITS } from "../../../src/mcp/limits.ts";
+import { createAuthorization } from "../../../src/mcp/oauth/authorization.ts";
+import { createMemoryLogins } from "../../../src/mcp/oauth/login-store.ts";
+import { openLoopbackConsent } from "../../../src/mcp/oauth/loopback-consent.ts";
+import { readServers } from "../../../src/mcp/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
-import { Connection } from "../../../src/tools/connection.ts";
-import { HUB_LIMITS } from "../../../src/tools/limits.ts";
-import { createAuthorization } from "../../../src/tools/oauth/authorization.ts";
-import { createMemoryLogins } from "../../../src/tools/oauth/login-store.ts";
-import { openLoopbackConsent } from "../../../src/tools/oauth/loopback-consent.ts";
-import { readServers } from "../../../src/tools/server-config.ts";
 
 /**
  * Our connection, as the conformance suite runs it: it is given an address, signs in where that is asked for, and uses

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Connections } from "../../src/connect/connections.ts";
+import { Connections } from "../../src/client-config/connections.ts";
 
 let folder = "";
 let connections: Connections;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { headerFault } from "../../src/tools/parameter-headers.ts";
+import { headerFault } from "../../src/mcp/parameter-headers.ts";
 
 const header = (name: unknown, type: unknown = "string") => ({ type, "x-mcp-header": name });
 const schema = (properties: object, more: object = {}) => ({ type: "object", properties, ...more }) as never;

@@ -1,9 +1,9 @@
 import { parse as parseJson } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { editJson } from "../../src/connect/edit-json.ts";
-import { editToml } from "../../src/connect/edit-toml.ts";
-import { editYaml } from "../../src/connect/edit-yaml.ts";
+import { editJson } from "../../src/client-config/edit-json.ts";
+import { editToml } from "../../src/client-config/edit-toml.ts";
+import { editYaml } from "../../src/client-config/edit-yaml.ts";
 
 describe("JSON", () => {
   it("keeps comments, order and what it does not know", () => {

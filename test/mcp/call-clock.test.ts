@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { CallClock } from "../../src/tools/call-clock.ts";
-import { HUB_LIMITS } from "../../src/tools/limits.ts";
+import { CallClock } from "../../src/mcp/call-clock.ts";
+import { HUB_LIMITS } from "../../src/mcp/limits.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
+import { Connection } from "../../../src/mcp/connection.ts";
+import { HUB_LIMITS, type HubLimits } from "../../../src/mcp/limits.ts";
+import type { HttpServer, ServerConfig, StdioServer } from "../../../src/mcp/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
-import { Connection } from "../../../src/tools/connection.ts";
-import { HUB_LIMITS, type HubLimits } from "../../../src/tools/limits.ts";
-import type { HttpServer, ServerConfig, StdioServer } from "../../../src/tools/server-config.ts";
 
 const cleanups: (() => unknown)[] = [];
 

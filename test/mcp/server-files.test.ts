@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { addServers, approveServers, removeServer } from "../../src/tools/edit-servers.ts";
-import { findServers } from "../../src/tools/server-files.ts";
+import { addServers, approveServers, removeServer } from "../../src/mcp/edit-servers.ts";
+import { findServers } from "../../src/mcp/server-files.ts";
 
 let root = "";
 const at = (...parts: string[]) => join(root, ...parts);

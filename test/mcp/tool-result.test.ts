@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readToolResult } from "../../src/tools/tool-result.ts";
+import { readToolResult } from "../../src/mcp/tool-result.ts";
 
 const text = (value: string) => ({ type: "text", text: value });
 const png = Buffer.from("png").toString("base64");

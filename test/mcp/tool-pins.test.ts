@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkTools, forgetTools, pinTools } from "../../src/tools/tool-pins.ts";
+import { checkTools, forgetTools, pinTools } from "../../src/mcp/tool-pins.ts";
 
 let home = "";
 beforeEach(() => {

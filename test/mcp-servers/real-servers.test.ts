@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { createHub } from "../../src/tools/hub.ts";
-import { readToolResult } from "../../src/tools/tool-result.ts";
+import { createHub } from "../../src/mcp/hub.ts";
+import { readToolResult } from "../../src/mcp/tool-result.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
-import { cleanUp, connectionTo, context, scripted, textOf } from "../tools/support/stage.ts";
+import { cleanUp, connectionTo, context, scripted, textOf } from "../mcp/support/stage.ts";
 import { program, startEverything, type TransportName } from "./support/everything.ts";
 
 const OWNER = { id: "owner", token: undefined };

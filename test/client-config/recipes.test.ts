@@ -1,9 +1,9 @@
 import { parse as parseJson } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import type { Machine, OfferedGateway, OfferedModel } from "../../src/connect/client-recipe.ts";
-import { cursor } from "../../src/connect/recipes/cursor.ts";
-import { RECIPES } from "../../src/connect/recipes/index.ts";
+import type { Machine, OfferedGateway, OfferedModel } from "../../src/client-config/client-recipe.ts";
+import { cursor } from "../../src/client-config/recipes/cursor.ts";
+import { RECIPES } from "../../src/client-config/recipes/index.ts";
 import { Secret } from "../../src/core/secret.ts";
 
 const gateway: OfferedGateway = {

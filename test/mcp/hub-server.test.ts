@@ -1,9 +1,9 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import type { Elicit } from "../../src/core/hub/tool-hub.ts";
-import type { Hub } from "../../src/tools/hub.ts";
-import { createHubServer } from "../../src/tools/hub-server.ts";
-import { PausedCalls } from "../../src/tools/paused-calls.ts";
+import type { Hub } from "../../src/mcp/hub.ts";
+import { createHubServer } from "../../src/mcp/hub-server.ts";
+import { PausedCalls } from "../../src/mcp/paused-calls.ts";
 
 /** A hub with one tool, which asks for a number and gives back what it got. */
 const connection = {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Elicit } from "../../src/core/hub/tool-hub.ts";
-import { PausedCalls } from "../../src/tools/paused-calls.ts";
+import { PausedCalls } from "../../src/mcp/paused-calls.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
