@@ -19,7 +19,7 @@ import { withCredential } from "../drivers/cursor/credential.ts";
 import { createCursorDriver } from "../drivers/cursor/driver.ts";
 import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.ts";
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
-import type { ImageLoader } from "../faces/face.ts";
+import type { ImageLoader } from "../faces/shared/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";

@@ -5,10 +5,10 @@ import { ExcursorError } from "../core/errors.ts";
 import { closestPattern, matchesModel } from "../core/models/model-pattern.ts";
 import { Secret } from "../core/secret.ts";
 import { ANTHROPIC_URL, createAnthropicDriver } from "../drivers/anthropic/driver.ts";
-import type { ModelNames } from "../drivers/http-api/api-endpoint.ts";
-import { forKeyHolders } from "../drivers/http-api/for-key-holders.ts";
-import { withGivenModel } from "../drivers/http-api/with-given-model.ts";
 import { createOpenAiDriver, OPENAI_URL } from "../drivers/openai/driver.ts";
+import type { ModelNames } from "../drivers/shared/api-endpoint.ts";
+import { forKeyHolders } from "../drivers/shared/for-key-holders.ts";
+import { withGivenModel } from "../drivers/shared/with-given-model.ts";
 import type { HttpTransport } from "../wire/http.ts";
 import { aliasMeaning } from "./with-aliases.ts";
 

@@ -9,7 +9,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import { HUB_NOTICES } from "../core/hub/hub-notices.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Face, ImageLoader, ParsedRequest } from "../faces/face.ts";
+import type { Face, ImageLoader, ParsedRequest } from "../faces/shared/face.ts";
 import type { Log } from "../observe/log.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";

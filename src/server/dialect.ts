@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Face } from "../faces/face.ts";
+import type { Face } from "../faces/shared/face.ts";
 import { type AnswerRouteOptions, answerRoute } from "./answer-route.ts";
 import { type ModelLister, type ModelRenderer, modelsRoutes } from "./models-routes.ts";
 import type { Route } from "./route.ts";

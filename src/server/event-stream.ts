@@ -1,5 +1,5 @@
 import type { Limits } from "../config/settings.ts";
-import type { StreamRenderer } from "../faces/face.ts";
+import type { StreamRenderer } from "../faces/shared/face.ts";
 import { endBody, isBehind, writeChunk } from "./chunked-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Probe } from "./watch-client.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
-import type { Face } from "../faces/face.ts";
+import type { Face } from "../faces/shared/face.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { Newcomer } from "./newcomers.ts";
 import { Refusal } from "./refusal.ts";

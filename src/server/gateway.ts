@@ -5,7 +5,7 @@ import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
-import type { ImageLoader } from "../faces/face.ts";
+import type { ImageLoader } from "../faces/shared/face.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import type { Answerer } from "./answer-route.ts";

@@ -3,7 +3,7 @@ import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Elicit, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { Principal } from "../core/turn.ts";
-import type { Face } from "../faces/face.ts";
+import type { Face } from "../faces/shared/face.ts";
 import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
 

@@ -1,19 +1,11 @@
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import { jsonObject } from "../../wire/json.ts";
-import { apiError } from "../http-api/api-error.ts";
-import type { ApiReader } from "../http-api/api-run.ts";
-import { CallArguments } from "../http-api/call-arguments.ts";
-import { CallIds } from "../http-api/call-ids.ts";
-import {
-  badEvent,
-  type EventFields,
-  indexIn,
-  objectIn,
-  readEvent,
-  textIn,
-  tokensIn,
-} from "../http-api/event-fields.ts";
+import { apiError } from "../shared/api-error.ts";
+import type { ApiReader } from "../shared/api-run.ts";
+import { CallArguments } from "../shared/call-arguments.ts";
+import { CallIds } from "../shared/call-ids.ts";
+import { badEvent, type EventFields, indexIn, objectIn, readEvent, textIn, tokensIn } from "../shared/event-fields.ts";
 
 type Block =
   | { readonly type: "other" }

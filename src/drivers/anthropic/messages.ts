@@ -11,7 +11,7 @@ import type {
 } from "../../core/turn.ts";
 import { pairResults } from "../cursor/pair-results.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
-import { emptyQuestion } from "../http-api/empty-question.ts";
+import { emptyQuestion } from "../shared/empty-question.ts";
 
 /**
  * The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. What is empty is

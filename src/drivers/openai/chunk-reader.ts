@@ -1,10 +1,10 @@
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
-import { apiError } from "../http-api/api-error.ts";
-import type { ApiReader } from "../http-api/api-run.ts";
-import { CallArguments } from "../http-api/call-arguments.ts";
-import { CallIds } from "../http-api/call-ids.ts";
+import { apiError } from "../shared/api-error.ts";
+import type { ApiReader } from "../shared/api-run.ts";
+import { CallArguments } from "../shared/call-arguments.ts";
+import { CallIds } from "../shared/call-ids.ts";
 import {
   badEvent,
   type EventFields,
@@ -14,7 +14,7 @@ import {
   readEvent,
   textIn,
   tokensIn,
-} from "../http-api/event-fields.ts";
+} from "../shared/event-fields.ts";
 
 interface Call {
   readonly id: string;

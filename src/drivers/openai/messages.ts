@@ -8,7 +8,7 @@ import {
 } from "../../core/turn.ts";
 import { pairResults } from "../cursor/pair-results.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
-import { emptyQuestion } from "../http-api/empty-question.ts";
+import { emptyQuestion } from "../shared/empty-question.ts";
 
 /**
  * The conversation in the words of Chat Completions. Of what the model thought, only the thinking of the work that is

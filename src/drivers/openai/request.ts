@@ -2,7 +2,7 @@ import type { Ignorable } from "../../core/engine/ignored.ts";
 import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
 import { wireToolName } from "../cursor/tool-names.ts";
-import type { ApiRequest } from "../http-api/api-run.ts";
+import type { ApiRequest } from "../shared/api-run.ts";
 import { apiMessages } from "./messages.ts";
 
 export interface RequestOptions {

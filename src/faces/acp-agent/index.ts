@@ -14,7 +14,7 @@ import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type KeptSessions, NO_SESSIONS } from "../../core/history/kept-sessions.ts";
 import type { Message, Principal } from "../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
+import { errorMessage } from "../shared/error-message.ts";
 import { parseMessages, replay } from "./kept-messages.ts";
 import type { OpenEditorServers } from "./server-tools.ts";
 import { Session } from "./session.ts";

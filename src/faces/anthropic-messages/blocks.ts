@@ -1,7 +1,7 @@
 import type { FilePart, ImagePart, TextPart } from "../../core/turn.ts";
-import type { ImageLoader } from "../face.ts";
-import { readFile } from "../file-part.ts";
-import { loadImage } from "../load-image.ts";
+import type { ImageLoader } from "../shared/face.ts";
+import { readFile } from "../shared/file-part.ts";
+import { loadImage } from "../shared/load-image.ts";
 import type { ResultBlock, ToolResultBlock, UserBlock } from "./schema.ts";
 
 /** What a user may show; results of tools are messages of their own. */

@@ -2,7 +2,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { AnswerCollector } from "../face.ts";
+import type { AnswerCollector } from "../shared/face.ts";
 import { type AnswerHead, stopFields } from "./answer.ts";
 import { mintSignature } from "./signature.ts";
 import { openingUsage, usageObject } from "./usage.ts";

@@ -1,8 +1,8 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
-import type { ErrorBody } from "../face.ts";
-import { retryHeaders } from "../retry-headers.ts";
+import { errorMessage } from "../shared/error-message.ts";
+import type { ErrorBody } from "../shared/face.ts";
+import { retryHeaders } from "../shared/retry-headers.ts";
 import { THREAD_UNSUPPORTED } from "./refuse-thread.ts";
 
 /** The object that Anthropic's clients look for, in a body and in a stream alike. */

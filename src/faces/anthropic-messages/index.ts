@@ -1,7 +1,7 @@
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { Face, ParseContext } from "../face.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
+import type { Face, ParseContext } from "../shared/face.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { AnswerHead } from "./answer.ts";
 import { MessageCollector } from "./collect.ts";
 import { errorBody } from "./errors.ts";

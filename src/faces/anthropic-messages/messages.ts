@@ -1,10 +1,10 @@
 import { readArguments } from "../../core/json/call-arguments.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import type { AssistantPart, JsonObject, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
-import { CallResults } from "../call-results.ts";
-import type { ImageLoader } from "../face.ts";
-import { invalid } from "../invalid.ts";
-import { separateTexts } from "../separate-texts.ts";
+import { CallResults } from "../shared/call-results.ts";
+import type { ImageLoader } from "../shared/face.ts";
+import { invalid } from "../shared/invalid.ts";
+import { separateTexts } from "../shared/separate-texts.ts";
 import { loadResult, loadShown, type ShownBlock, textPart } from "./blocks.ts";
 import type { AnswerBlock, RequestMessage, ToolResultBlock, UserBlock } from "./schema.ts";
 import { readSignature } from "./signature.ts";

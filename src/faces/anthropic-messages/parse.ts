@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { OutputFormat, Turn } from "../../core/turn.ts";
-import type { ParseContext } from "../face.ts";
-import { invalid } from "../invalid.ts";
-import { checkCount, type RequestLimits } from "../request-limits.ts";
-import { readSampling } from "../sampling.ts";
-import { invalidRequest } from "../schema-issue.ts";
+import type { ParseContext } from "../shared/face.ts";
+import { invalid } from "../shared/invalid.ts";
+import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
+import { readSampling } from "../shared/sampling.ts";
+import { invalidRequest } from "../shared/schema-issue.ts";
 import { readEffort } from "./effort.ts";
 import { ignoredFields } from "./ignored.ts";
 import { countImages, readMessages } from "./messages.ts";

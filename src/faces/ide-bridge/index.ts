@@ -1,9 +1,9 @@
 import type { TurnEvent } from "../../core/events.ts";
 import type { Turn, UserMessage } from "../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
-import type { AnswerCollector, Face } from "../face.ts";
 import { CompletionCollector } from "../openai-chat/collect.ts";
-import { retryHeaders } from "../retry-headers.ts";
+import { errorMessage } from "../shared/error-message.ts";
+import type { AnswerCollector, Face } from "../shared/face.ts";
+import { retryHeaders } from "../shared/retry-headers.ts";
 import type { Composers, ComposerTurn } from "./composers.ts";
 import { readContent } from "./read-content.ts";
 import { LineRenderer } from "./render.ts";

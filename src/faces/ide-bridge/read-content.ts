@@ -1,7 +1,7 @@
 import type { UserPart } from "../../core/turn.ts";
-import type { ImageLoader } from "../face.ts";
-import { invalid } from "../invalid.ts";
-import { loadImage } from "../load-image.ts";
+import type { ImageLoader } from "../shared/face.ts";
+import { invalid } from "../shared/invalid.ts";
+import { loadImage } from "../shared/load-image.ts";
 import { type Block, dataUrl, type Reference, type SendMessage } from "./schema.ts";
 
 /** What the user wrote and attached, as the parts of a message. Files are named, not read: the agent can do that. */

@@ -2,8 +2,8 @@ import type { Activity } from "../../core/activity.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
-import type { StreamRenderer } from "../face.ts";
+import { errorMessage } from "../shared/error-message.ts";
+import type { StreamRenderer } from "../shared/face.ts";
 import type { ComposerTurn } from "./composers.ts";
 
 const STOP_REASONS: Readonly<Record<DoneReason, string>> = {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { invalidRequest } from "../schema-issue.ts";
+import { invalidRequest } from "../shared/schema-issue.ts";
 
 const id = z.string().min(1).max(256);
 

@@ -2,7 +2,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { AnswerCollector } from "../face.ts";
+import type { AnswerCollector } from "../shared/face.ts";
 import { type AnswerHead, finishReason, freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 import { usageObject } from "./usage.ts";

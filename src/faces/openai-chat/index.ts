@@ -1,7 +1,7 @@
 import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thinking/thoughts.ts";
-import type { Face } from "../face.ts";
-import { errorBody } from "../openai-errors.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "../request-limits.ts";
+import type { Face } from "../shared/face.ts";
+import { errorBody } from "../shared/openai-errors.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { AnswerHead } from "./answer.ts";
 import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";

@@ -1,9 +1,9 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
-import type { StreamRenderer } from "../face.ts";
-import { inOnePiece } from "../in-one-piece.ts";
-import { errorObject } from "../openai-errors.ts";
+import type { StreamRenderer } from "../shared/face.ts";
+import { inOnePiece } from "../shared/in-one-piece.ts";
+import { errorObject } from "../shared/openai-errors.ts";
 import { type AnswerHead, finishReason, freeText, type ThinkingOptions } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 import { usageObject } from "./usage.ts";

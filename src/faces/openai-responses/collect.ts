@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { AnswerCollector } from "../face.ts";
+import type { AnswerCollector } from "../shared/face.ts";
 import type { ResponseRenderer } from "./render.ts";
 
 /** The whole answer: what a stream of it would have ended with. */

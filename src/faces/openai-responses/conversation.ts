@@ -1,10 +1,10 @@
 import { readArguments } from "../../core/json/call-arguments.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 import { type AssistantPart, type JsonObject, type Message, type Turn, textOf } from "../../core/turn.ts";
-import { CallResults } from "../call-results.ts";
-import type { ImageLoader } from "../face.ts";
-import { invalid } from "../invalid.ts";
-import { separateTexts } from "../separate-texts.ts";
+import { CallResults } from "../shared/call-results.ts";
+import type { ImageLoader } from "../shared/face.ts";
+import { invalid } from "../shared/invalid.ts";
+import { separateTexts } from "../shared/separate-texts.ts";
 import type { InputItem } from "./item-schema.ts";
 import { loadParts, loadResult, partsOf, textsOf } from "./parts.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";

@@ -3,10 +3,10 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { StreamRenderer } from "../face.ts";
-import { FREE_TEXT, type FreeText, stepFreeText } from "../free-text.ts";
-import { inOnePiece } from "../in-one-piece.ts";
-import { errorObject } from "../openai-errors.ts";
+import type { StreamRenderer } from "../shared/face.ts";
+import { FREE_TEXT, type FreeText, stepFreeText } from "../shared/free-text.ts";
+import { inOnePiece } from "../shared/in-one-piece.ts";
+import { errorObject } from "../shared/openai-errors.ts";
 import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
 import {
   CALL_EVENTS,

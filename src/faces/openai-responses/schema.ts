@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject } from "../json-object.ts";
+import { jsonObject } from "../shared/json-object.ts";
 import { inputItem } from "./item-schema.ts";
 import { tool } from "./tool-schema.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject, ToolDefinition } from "../../core/turn.ts";
-import { invalid } from "../invalid.ts";
+import { invalid } from "../shared/invalid.ts";
 import type { RequestTool } from "./tool-schema.ts";
 
 /** A tool of the client's, by the names that the client knows. */

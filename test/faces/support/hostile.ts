@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { historyKeys } from "../../../src/core/history/history-key.ts";
 import { estimateInputTokens } from "../../../src/core/rules/usage-estimate.ts";
-import type { Face, ParseContext, ParsedRequest } from "../../../src/faces/face.ts";
+import type { Face, ParseContext, ParsedRequest } from "../../../src/faces/shared/face.ts";
 
 const junk = fc.jsonValue({ maxDepth: 3 });
 

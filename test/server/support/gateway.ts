@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import type { ImageLoader } from "../../../src/faces/face.ts";
+import type { ImageLoader } from "../../../src/faces/shared/face.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";

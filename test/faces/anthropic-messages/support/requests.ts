@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
 import { createAnthropicMessagesFace } from "../../../../src/faces/anthropic-messages/index.ts";
-import type { ParsedRequest } from "../../../../src/faces/face.ts";
-import type { RequestLimits } from "../../../../src/faces/request-limits.ts";
+import type { ParsedRequest } from "../../../../src/faces/shared/face.ts";
+import type { RequestLimits } from "../../../../src/faces/shared/request-limits.ts";
 import { context } from "../../openai-chat/support/requests.ts";
 
 export { context };

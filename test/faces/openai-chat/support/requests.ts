@@ -1,6 +1,6 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
-import type { ParseContext, ParsedRequest } from "../../../../src/faces/face.ts";
 import { createOpenAiChatFace, type OpenAiChatOptions } from "../../../../src/faces/openai-chat/index.ts";
+import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
 
 export const CREATED = 1_700_000_000;
 

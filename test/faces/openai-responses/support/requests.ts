@@ -1,12 +1,12 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { ParseContext, ParsedRequest } from "../../../../src/faces/face.ts";
 import {
   createOpenAiResponsesFace,
   type OpenAiResponsesOptions,
 } from "../../../../src/faces/openai-responses/index.ts";
 import { createReasoningSeal } from "../../../../src/faces/openai-responses/reasoning-seal.ts";
 import type { ResponseStore, StoredResponse } from "../../../../src/faces/openai-responses/response-store.ts";
+import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
 
 export const CREATED = 1_700_000_000;
 

@@ -1,4 +1,4 @@
-import type { ExcursorError } from "../core/errors.ts";
+import type { ExcursorError } from "../../core/errors.ts";
 
 /** The official SDKs try again on 429 and 5xx by themselves unless they are told not to, and obey a waiting time. */
 export function retryHeaders({ retryable, retryAfterMs }: ExcursorError): Record<string, string> {

@@ -1,4 +1,4 @@
-import { ExcursorError } from "../core/errors.ts";
+import { ExcursorError } from "../../core/errors.ts";
 
 /** What a client got wrong, by field and what was expected. */
 export const invalid = (field: string, expected: string): ExcursorError =>

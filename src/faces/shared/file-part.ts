@@ -1,4 +1,4 @@
-import type { FilePart } from "../core/turn.ts";
+import type { FilePart } from "../../core/turn.ts";
 import { invalid } from "./invalid.ts";
 
 const TEXT_TYPE =

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../core/turn.ts";
+import type { JsonObject } from "../../core/turn.ts";
 
 /** An object of the client's own, such as a JSON schema: it passes by reference, unread. */
 export const jsonObject = z.custom<JsonObject>(

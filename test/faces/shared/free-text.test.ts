@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FREE_TEXT, stepFreeText } from "../../src/faces/free-text.ts";
-import { cutInto } from "./support/driver-events.ts";
+import { FREE_TEXT, stepFreeText } from "../../../src/faces/shared/free-text.ts";
+import { cutInto } from "../support/driver-events.ts";
 
 /** What each piece of the arguments tells. */
 function read(pieces: readonly string[]): string[] {

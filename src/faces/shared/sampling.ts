@@ -1,4 +1,4 @@
-import { SAMPLING_NAMES, type Sampling } from "../core/sampling.ts";
+import { SAMPLING_NAMES, type Sampling } from "../../core/sampling.ts";
 
 type Given = { readonly [Name in keyof Sampling]?: number | null | undefined };
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject } from "../core/turn.ts";
+import type { JsonObject } from "../../core/turn.ts";
 
 /** A tool's name, in any dialect. What a backend cannot spell is its driver's to spell anew; what nobody can is refused. */
 export const toolName = z

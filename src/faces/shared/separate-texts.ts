@@ -1,4 +1,4 @@
-import type { UserPart } from "../core/turn.ts";
+import type { UserPart } from "../../core/turn.ts";
 
 /** Ends each text part but the last with a line break: joined as one text, the parts of a message would run together. */
 export function separateTexts(parts: readonly UserPart[]): readonly UserPart[] {

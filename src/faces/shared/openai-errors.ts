@@ -1,5 +1,5 @@
-import type { ExcursorError } from "../core/errors.ts";
-import type { JsonObject } from "../core/turn.ts";
+import type { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/turn.ts";
 import { errorMessage } from "./error-message.ts";
 import type { ErrorBody } from "./face.ts";
 import { retryHeaders } from "./retry-headers.ts";

@@ -1,4 +1,4 @@
-import type { ExcursorError } from "../core/errors.ts";
+import type { ExcursorError } from "../../core/errors.ts";
 
 /** What a client is told, in any dialect. A bug of ours says where to look for it. */
 export function errorMessage(error: ExcursorError, requestId: string): string {

@@ -1,6 +1,6 @@
-import type { ExcursorError } from "../core/errors.ts";
-import type { TurnEvent } from "../core/events.ts";
-import type { ImagePart, JsonObject, Principal, Turn } from "../core/turn.ts";
+import type { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import type { ImagePart, JsonObject, Principal, Turn } from "../../core/turn.ts";
 
 /**
  * One public dialect. A face turns a request into a {@link Turn} and events into that dialect's answer; it knows

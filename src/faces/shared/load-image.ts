@@ -1,5 +1,5 @@
-import { ExcursorError } from "../core/errors.ts";
-import type { ImagePart } from "../core/turn.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { ImagePart } from "../../core/turn.ts";
 import type { ImageLoader } from "./face.ts";
 
 /** An image; what is wrong with it is told with its place in the request. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { ExcursorError } from "../core/errors.ts";
-import { describeValue, kindOf } from "../core/json/describe-value.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { describeValue, kindOf } from "../../core/json/describe-value.ts";
 
 type Issue = z.core.$ZodIssue;
 
