@@ -1,4 +1,4 @@
-import { encodeFrame, FrameDecoder } from "../src/wire/envelope.ts";
+import { encodeFrame, FrameDecoder } from "../src/wire/connect/envelope.ts";
 import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 
 const MiB = 1024 * 1024;

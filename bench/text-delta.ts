@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
-import { encodeFrame, FrameDecoder } from "../src/wire/envelope.ts";
-import { decodeDelta } from "../src/wire/fast-delta.ts";
+import { decodeDelta } from "../src/wire/agent/fast-delta.ts";
+import { encodeFrame, FrameDecoder } from "../src/wire/connect/envelope.ts";
 import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 
 const TEXTS = ["Hello", " world", ", the", " quick brown", " fox", " jumps over", " naïve", " 日本", "\n\n", "."];

@@ -1,6 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
-import { encodeFrame } from "../src/wire/envelope.ts";
+import { encodeFrame } from "../src/wire/connect/envelope.ts";
 
 /** The one tool that clients of the bench offer. */
 export const TOOL_NAME = "look";

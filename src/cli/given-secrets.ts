@@ -1,4 +1,4 @@
-import { proxySecrets } from "../wire/proxy.ts";
+import { proxySecrets } from "../wire/http/proxy.ts";
 
 const SECRET_FLAG = /^--(?:key|token|api-key|cookie|seed)(?:=(.*))?$/s;
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|COOKIE|PASSWORD/;

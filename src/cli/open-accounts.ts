@@ -15,9 +15,9 @@ import { createMacosKeychainSource } from "../credentials/sources/macos-keychain
 import { createRequestSource } from "../credentials/sources/request.ts";
 import { createStoreSource } from "../credentials/sources/store.ts";
 import { isLoopback } from "../server/public-bind.ts";
-import { createHttp1Transport } from "../wire/h1-transport.ts";
-import type { HttpTransport } from "../wire/http.ts";
-import { proxyFromEnvironment } from "../wire/proxy.ts";
+import { createHttp1Transport } from "../wire/http/h1-transport.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
+import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 
 export interface OpenAccountsOptions {
   readonly onSecret: (secret: Secret) => void;

@@ -9,7 +9,7 @@ import { createOpenAiDriver, OPENAI_URL } from "../drivers/openai/driver.ts";
 import type { ModelNames } from "../drivers/shared/api-endpoint.ts";
 import { forKeyHolders } from "../drivers/shared/for-key-holders.ts";
 import { withGivenModel } from "../drivers/shared/with-given-model.ts";
-import type { HttpTransport } from "../wire/http.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
 import { aliasMeaning } from "./with-aliases.ts";
 
 /** What the setting `models` comes to. */

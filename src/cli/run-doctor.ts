@@ -6,7 +6,7 @@ import type { Config } from "../config/settings.ts";
 import type { Secret } from "../core/secret.ts";
 import { askSource } from "../credentials/find-login.ts";
 import { createRedactor } from "../observe/redactor.ts";
-import { proxyFromEnvironment } from "../wire/proxy.ts";
+import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { accountChecks } from "./doctor/account-checks.ts";
 import { agentChecks } from "./doctor/agent-checks.ts";
 import { backendChecks } from "./doctor/backend-checks.ts";

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import type { HttpTransport } from "../wire/http.ts";
-import { requestJson } from "../wire/unary.ts";
+import { requestJson } from "../wire/connect/unary.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
 import { type Login, secretOf } from "./login.ts";
 
 /** The backend's way from one secret to another. */

@@ -1,8 +1,8 @@
 import { readCursorToken } from "../config/cursor-token.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
-import type { HttpTransport } from "../wire/http.ts";
-import { requestJson } from "../wire/unary.ts";
+import { requestJson } from "../wire/connect/unary.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
 import type { AuthClient } from "./auth-client.ts";
 import { beginLogin } from "./browser-login.ts";
 import type { Login } from "./login.ts";

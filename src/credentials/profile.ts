@@ -1,8 +1,8 @@
 import type { Secret } from "../core/secret.ts";
 import { DashboardService, PrivacyMode } from "../gen/aiserver/v1/dashboard_pb.ts";
-import { callHeaders } from "../wire/headers.ts";
-import type { HttpTransport } from "../wire/http.ts";
-import { callUnary, requestJson } from "../wire/unary.ts";
+import { callHeaders } from "../wire/agent/headers.ts";
+import { callUnary, requestJson } from "../wire/connect/unary.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
 
 /** What the backend says about an account. Only who it is must be known. */
 export interface Profile {

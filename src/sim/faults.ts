@@ -1,6 +1,6 @@
 import { constants } from "node:http2";
 import { gzipSync } from "node:zlib";
-import { encodeFrame, FLAG_COMPRESSED } from "../wire/envelope.ts";
+import { encodeFrame, FLAG_COMPRESSED } from "../wire/connect/envelope.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import type { FaultStep } from "./script/step.ts";
 

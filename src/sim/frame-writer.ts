@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { encodeFrame, FLAG_COMPRESSED, FLAG_END } from "../wire/envelope.ts";
+import { encodeFrame, FLAG_COMPRESSED, FLAG_END } from "../wire/connect/envelope.ts";
 import { type ConnectFailure, grpcStatus } from "./connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 

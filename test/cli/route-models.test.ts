@@ -7,7 +7,7 @@ import { withAliases } from "../../src/cli/with-aliases.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { createEngine } from "../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
-import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
+import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { aTurn, done, gather, scriptedDriver, text, textIn } from "../core/support/turns.ts";
 import { startAnthropicServer } from "../drivers/support/anthropic-server.ts";
 import { type ApiServer, replyJson, startApiServer } from "../drivers/support/api-server.ts";

@@ -6,7 +6,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { type AuthClient, createAuthClient } from "../../src/credentials/auth-client.ts";
 import { beginLogin, waitForLogin } from "../../src/credentials/browser-login.ts";
 import { startSim } from "../../src/sim/server.ts";
-import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
+import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 
 const NEVER = new AbortController().signal;
 

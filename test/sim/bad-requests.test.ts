@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { BidiRequestIdSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { failureFrom } from "../../src/sim/rpc.ts";
-import { encodeFrame, FLAG_COMPRESSED } from "../../src/wire/envelope.ts";
+import { encodeFrame, FLAG_COMPRESSED } from "../../src/wire/connect/envelope.ts";
 import { setUp } from "./support/transports.ts";
 
 const RUN_SSE = "/agent.v1.AgentService/RunSSE";

@@ -19,10 +19,10 @@ import {
   type StreamUnifiedChatResponseWithTools,
   StreamUnifiedChatResponseWithToolsSchema,
 } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
-import { BidiRun } from "../../src/wire/bidi-run.ts";
-import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/envelope.ts";
-import { callHeaders } from "../../src/wire/headers.ts";
-import { createSessionPool } from "../../src/wire/session-pool.ts";
+import { callHeaders } from "../../src/wire/agent/headers.ts";
+import { BidiRun } from "../../src/wire/connect/bidi-run.ts";
+import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/connect/envelope.ts";
+import { createSessionPool } from "../../src/wire/http/session-pool.ts";
 import { setUp } from "./support/transports.ts";
 
 const AUTH = { authorization: "Bearer tester", "content-type": "application/connect+proto" };

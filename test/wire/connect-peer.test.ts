@@ -9,13 +9,13 @@ import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/ge
 import { AgentService } from "../../src/gen/agent/v1/service_pb.ts";
 import { BidiService } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { ErrorDetailsSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { BidiRun } from "../../src/wire/bidi-run.ts";
-import { decodeDelta } from "../../src/wire/fast-delta.ts";
-import { createHttp1Transport } from "../../src/wire/h1-transport.ts";
-import { callHeaders } from "../../src/wire/headers.ts";
-import { createSessionPool } from "../../src/wire/session-pool.ts";
-import { openSseRun } from "../../src/wire/sse-run.ts";
-import { callUnary } from "../../src/wire/unary.ts";
+import { decodeDelta } from "../../src/wire/agent/fast-delta.ts";
+import { callHeaders } from "../../src/wire/agent/headers.ts";
+import { BidiRun } from "../../src/wire/connect/bidi-run.ts";
+import { openSseRun } from "../../src/wire/connect/sse-run.ts";
+import { callUnary } from "../../src/wire/connect/unary.ts";
+import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
+import { createSessionPool } from "../../src/wire/http/session-pool.ts";
 import { Recorder } from "./support/listener.ts";
 
 /** Somebody else's server, so that we do not only agree with ourselves. */

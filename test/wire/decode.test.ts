@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { ErrorDetailsSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { decodeMessage } from "../../src/wire/decode-message.ts";
-import { type Delta, decodeDelta } from "../../src/wire/fast-delta.ts";
+import { type Delta, decodeDelta } from "../../src/wire/agent/fast-delta.ts";
+import { decodeMessage } from "../../src/wire/connect/decode-message.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 

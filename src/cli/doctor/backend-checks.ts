@@ -1,7 +1,7 @@
-import type { HttpTransport, ResponseHead } from "../../wire/http.ts";
-import { callHttp } from "../../wire/http-call.ts";
+import type { HttpTransport, ResponseHead } from "../../wire/http/http.ts";
+import { callHttp } from "../../wire/http/http-call.ts";
+import type { FindProxy } from "../../wire/http/proxy.ts";
 import { wireLimits } from "../../wire/limits.ts";
-import type { FindProxy } from "../../wire/proxy.ts";
 import { type Check, ok, skip, warn } from "./check.ts";
 
 const TIMEOUT_MS = 15_000;

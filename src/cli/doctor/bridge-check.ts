@@ -1,7 +1,7 @@
 import type { Config } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { HttpTransport } from "../../wire/http.ts";
-import { callHttp } from "../../wire/http-call.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
+import { callHttp } from "../../wire/http/http-call.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { wireLimits } from "../../wire/limits.ts";
 import { bridgeKey } from "../bridge-key.ts";

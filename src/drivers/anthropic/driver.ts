@@ -3,7 +3,7 @@ import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";
-import type { HttpTransport } from "../../wire/http.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 import { type Hop, type ModelNames, readBaseUrl } from "../shared/api-endpoint.ts";
 import { type ApiLimits, type ApiProtocol, ApiRun } from "../shared/api-run.ts";
 import { ModelList } from "../shared/model-list.ts";

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { checksum } from "../../wire/checksum.ts";
-import { type ClientHeaders, callHeaders } from "../../wire/headers.ts";
+import { checksum } from "../../wire/agent/checksum.ts";
+import { type ClientHeaders, callHeaders } from "../../wire/agent/headers.ts";
 import type { ModelCredential } from "../cursor/models/model.ts";
 import { TIME_ZONE } from "../cursor/time-zone.ts";
 

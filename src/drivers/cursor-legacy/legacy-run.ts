@@ -5,9 +5,9 @@ import { trimmedNotice } from "../../core/engine/trimmed.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { ToolMessage } from "../../core/turn.ts";
-import { BidiRun } from "../../wire/bidi-run.ts";
-import type { HttpTransport } from "../../wire/http.ts";
-import type { RunStream } from "../../wire/run-stream.ts";
+import { BidiRun } from "../../wire/connect/bidi-run.ts";
+import type { RunStream } from "../../wire/connect/run-stream.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 import type { LegacyEvent, LegacyProtocol, PreparedTurn } from "./protocol.ts";
 
 export interface LegacyRunParts {

@@ -10,7 +10,7 @@ import {
   StreamUnifiedChatResponseWithToolsSchema,
   ThinkingLevel,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
-import { decodeMessage } from "../../wire/decode-message.ts";
+import { decodeMessage } from "../../wire/connect/decode-message.ts";
 import { effortRank } from "../cursor/models/effort.ts";
 import { bubblesOf, toolText } from "./bubbles.ts";
 

@@ -2,7 +2,7 @@ import type { AccessTokens } from "../../core/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
-import type { ClientHeaders } from "../../wire/headers.ts";
+import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import { fitContext } from "./context-window.ts";
 import { createOwners, renewedCredential, withCredential } from "./credential.ts";
 import { CursorRun, type RunPlan } from "./cursor-run.ts";

@@ -1,8 +1,8 @@
 import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { Http2Config, ServerConfigService } from "../../gen/aiserver/v1/server_config_pb.ts";
-import { type Caller, callHeaders } from "../../wire/headers.ts";
-import type { HttpTransport } from "../../wire/http.ts";
-import { callUnary } from "../../wire/unary.ts";
+import { type Caller, callHeaders } from "../../wire/agent/headers.ts";
+import { callUnary } from "../../wire/connect/unary.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 
 /** Where an account's runs go, and how. */
 export interface Endpoint {

@@ -1,10 +1,10 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
-import { BidiRun } from "../../wire/bidi-run.ts";
-import { type Caller, callHeaders } from "../../wire/headers.ts";
-import type { HttpTransport } from "../../wire/http.ts";
-import type { RunListener, RunStream } from "../../wire/run-stream.ts";
-import { openSseRun } from "../../wire/sse-run.ts";
+import { type Caller, callHeaders } from "../../wire/agent/headers.ts";
+import { BidiRun } from "../../wire/connect/bidi-run.ts";
+import type { RunListener, RunStream } from "../../wire/connect/run-stream.ts";
+import { openSseRun } from "../../wire/connect/sse-run.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;

@@ -1,7 +1,7 @@
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { HttpTransport } from "../../wire/http.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 import { type Hop, type ModelNames, readBaseUrl } from "../shared/api-endpoint.ts";
 import { type ApiLimits, type ApiProtocol, ApiRun } from "../shared/api-run.ts";
 import { ModelList } from "../shared/model-list.ts";

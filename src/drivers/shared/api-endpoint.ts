@@ -1,5 +1,5 @@
 import { HOP_HEADER, writeHops } from "../../core/hops.ts";
-import type { HttpTransport } from "../../wire/http.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 
 /** Where an upstream with a public HTTP API is, and how we sign in there. */
 export interface ApiEndpoint {

@@ -1,7 +1,7 @@
 import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
-import type { ResponseHead } from "../../wire/http.ts";
+import type { ResponseHead } from "../../wire/http/http.ts";
+import { parseRetryAfter } from "../../wire/http/retry-after.ts";
 import { jsonObject } from "../../wire/json.ts";
-import { parseRetryAfter } from "../../wire/retry-after.ts";
 import type { ApiEndpoint } from "./api-endpoint.ts";
 
 /** Another gateway on the way may pass it on. */

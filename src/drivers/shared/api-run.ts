@@ -7,7 +7,7 @@ import type { TurnEvent } from "../../core/events.ts";
 import { TagReader } from "../../core/thinking/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../wire/limits.ts";
-import { SseCall } from "../../wire/sse-call.ts";
+import { SseCall } from "../../wire/sse/sse-call.ts";
 import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { callHttp } from "../../wire/http-call.ts";
+import { callHttp } from "../../wire/http/http-call.ts";
 import { wireLimits } from "../../wire/limits.ts";
 import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";

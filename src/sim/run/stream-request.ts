@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
-import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/envelope.ts";
+import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";

@@ -12,7 +12,7 @@ import { createStoreSource } from "../../../src/credentials/sources/store.ts";
 import { issueTokens } from "../../../src/sim/accounts.ts";
 import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
-import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
+import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 
 const cleanups: (() => unknown)[] = [];
 

@@ -2,7 +2,7 @@ import { createAccessTokens } from "../../../src/credentials/access-tokens.ts";
 import { createAccountStore } from "../../../src/credentials/account-store.ts";
 import { createAuthClient } from "../../../src/credentials/auth-client.ts";
 import { createStoreSource } from "../../../src/credentials/sources/store.ts";
-import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
+import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 
 /** A process that wants the token of the account so many times at once, when it is told to, and prints what it got. */
 const [home = "", origin = "", count = "1"] = process.argv.slice(2);

@@ -10,8 +10,8 @@ import type { PreparedTurn } from "../../../src/drivers/cursor-legacy/protocol.t
 import { StreamUnifiedChatResponseWithToolsSchema } from "../../../src/gen/aiserver/v1/unified_chat_pb.ts";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
-import { encodeFrame, FLAG_END } from "../../../src/wire/envelope.ts";
-import { createSessionPool } from "../../../src/wire/session-pool.ts";
+import { encodeFrame, FLAG_END } from "../../../src/wire/connect/envelope.ts";
+import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 import { assistant, aTurn, open, read, user } from "../cursor/support/driver-stage.ts";
 

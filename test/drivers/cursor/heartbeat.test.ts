@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { AgentStream, type Farewells } from "../../../src/drivers/cursor/stream.ts";
-import type { HttpHandler } from "../../../src/wire/http.ts";
+import type { HttpHandler } from "../../../src/wire/http/http.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 
 afterEach(() => vi.useRealTimers());

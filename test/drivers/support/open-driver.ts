@@ -6,8 +6,8 @@ import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 import type { AnthropicOptions } from "../../../src/drivers/anthropic/driver.ts";
-import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
-import type { HttpTransport } from "../../../src/wire/http.ts";
+import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
+import type { HttpTransport } from "../../../src/wire/http/http.ts";
 import { aTurn, gather } from "../../core/support/turns.ts";
 
 const transports: HttpTransport[] = [];

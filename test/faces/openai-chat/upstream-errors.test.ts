@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createOpenAiChatFace } from "../../../src/faces/openai-chat/index.ts";
 import { ErrorDetails_Error } from "../../../src/gen/aiserver/v1/error_pb.ts";
-import { parseEndOfStream } from "../../../src/wire/end-of-stream.ts";
+import { parseEndOfStream } from "../../../src/wire/connect/end-of-stream.ts";
 
 /** What a client is told of an error that ended the upstream's stream. */
 function told(failure: object): string {

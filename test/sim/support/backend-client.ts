@@ -14,15 +14,15 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../../src/gen/agent/v1/run_pb.ts";
-import { BidiRun } from "../../../src/wire/bidi-run.ts";
-import { decodeMessage } from "../../../src/wire/decode-message.ts";
-import { createHttp1Transport } from "../../../src/wire/h1-transport.ts";
-import { callHeaders } from "../../../src/wire/headers.ts";
-import type { HttpTransport } from "../../../src/wire/http.ts";
+import { callHeaders } from "../../../src/wire/agent/headers.ts";
+import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
+import { decodeMessage } from "../../../src/wire/connect/decode-message.ts";
+import type { RunEnd, RunListener, RunStream } from "../../../src/wire/connect/run-stream.ts";
+import { openSseRun } from "../../../src/wire/connect/sse-run.ts";
+import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
+import type { HttpTransport } from "../../../src/wire/http/http.ts";
+import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 import type { WireLimits } from "../../../src/wire/limits.ts";
-import type { RunEnd, RunListener, RunStream } from "../../../src/wire/run-stream.ts";
-import { createSessionPool } from "../../../src/wire/session-pool.ts";
-import { openSseRun } from "../../../src/wire/sse-run.ts";
 
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
 type Tool = (args: JsonObject) => string | Promise<string>;

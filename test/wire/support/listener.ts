@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ExcursorError } from "../../../src/core/errors.ts";
-import type { RunEnd, RunListener } from "../../../src/wire/run-stream.ts";
+import type { RunEnd, RunListener } from "../../../src/wire/connect/run-stream.ts";
 
 export interface Outcome {
   readonly error: ExcursorError | undefined;

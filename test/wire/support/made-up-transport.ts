@@ -1,4 +1,4 @@
-import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../../../src/wire/http.ts";
+import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../../../src/wire/http/http.ts";
 
 /** A transport that is the test itself: it is told of each exchange that is opened, and may take what is done with it. */
 export const madeUpTransport = (

@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { fromBinary } from "@bufbuild/protobuf";
 import { BidiAppendRequestSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
-import { APPEND_PATH, RUN_SSE_PATH } from "../../../src/wire/sse-run.ts";
+import { APPEND_PATH, RUN_SSE_PATH } from "../../../src/wire/connect/sse-run.ts";
 
 export interface Append {
   readonly seqno: number;

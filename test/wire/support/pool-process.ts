@@ -1,6 +1,6 @@
 /** A process that opens one run and closes nothing: whether it exits shows what a pool keeps alive. */
-import { BidiRun } from "../../../src/wire/bidi-run.ts";
-import { createSessionPool } from "../../../src/wire/session-pool.ts";
+import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
+import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 
 const [, , origin = ""] = process.argv;
 const listener = { message: () => {}, done: () => {} };

@@ -2,8 +2,8 @@ import type { ModelDetails } from "../../../gen/agent/v1/model_pb.ts";
 import { AgentService } from "../../../gen/agent/v1/service_pb.ts";
 import { AiService } from "../../../gen/aiserver/v1/ai_pb.ts";
 import type { AvailableModelsResponse_AvailableModel } from "../../../gen/aiserver/v1/models_pb.ts";
-import type { HttpTransport } from "../../../wire/http.ts";
-import { callUnary } from "../../../wire/unary.ts";
+import { callUnary } from "../../../wire/connect/unary.ts";
+import type { HttpTransport } from "../../../wire/http/http.ts";
 import type { ModelCredential } from "./model.ts";
 
 export type PickerRow = AvailableModelsResponse_AvailableModel;

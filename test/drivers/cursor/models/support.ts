@@ -9,8 +9,8 @@ import {
 import { type ModelDetails, ModelDetailsSchema } from "../../../../src/gen/agent/v1/model_pb.ts";
 import { AvailableModelsResponse_AvailableModelSchema } from "../../../../src/gen/aiserver/v1/models_pb.ts";
 import { startSim } from "../../../../src/sim/server.ts";
-import { callHeaders } from "../../../../src/wire/headers.ts";
-import { createSessionPool } from "../../../../src/wire/session-pool.ts";
+import { callHeaders } from "../../../../src/wire/agent/headers.ts";
+import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
 
 export const ALICE = { id: "alice", token: new Secret("tester") };
 export const NEVER = new AbortController().signal;

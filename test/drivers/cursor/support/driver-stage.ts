@@ -9,8 +9,8 @@ import { type CursorDriverOptions, createCursorDriver } from "../../../../src/dr
 import type { ModelCatalogue, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
-import { createHttp1Transport } from "../../../../src/wire/h1-transport.ts";
-import { createSessionPool } from "../../../../src/wire/session-pool.ts";
+import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts";
+import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
 
 const cleanups: (() => unknown)[] = [];
 

@@ -1,0 +1,52 @@
+import { type DescMessage, type DescMethod, fromBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { AgentClientMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+import { AgentService } from "../../gen/agent/v1/service_pb.ts";
+import { AiService } from "../../gen/aiserver/v1/ai_pb.ts";
+import { BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { ChatService } from "../../gen/aiserver/v1/unified_chat_pb.ts";
+
+/** The streaming method that a path names, if it is one of the backend's. */
+export const methodOf = (path: string): DescMethod | undefined =>
+  [AgentService, ChatService, AiService]
+    .flatMap<DescMethod>(({ methods }) => methods)
+    .find(({ parent, name }) => path === `/${parent.typeName}/${name}`);
+
+/**
+ * Names what a message is, and nothing of what it says: the member of its oneof, and that of the message in it, such as
+ * `interaction_update.text_delta`.
+ */
+export function messageKind(schema: DescMessage, payload: Uint8Array): string {
+  try {
+    return memberPath(schema, payload).join(".") || schema.name;
+  } catch {
+    return "unreadable";
+  }
+}
+
+/** The kind of the message that a `BidiAppend` carries. */
+export function appendedKind(body: Uint8Array): string {
+  try {
+    const { data, dataBinary } = fromBinary(BidiAppendRequestSchema, body);
+    return messageKind(AgentClientMessageSchema, data === "" ? dataBinary : Buffer.from(data, "hex"));
+  } catch {
+    return "unreadable";
+  }
+}
+
+function memberPath(schema: DescMessage, payload: Uint8Array, depth = 2): string[] {
+  if (depth === 0 || schema.oneofs.length === 0) return [];
+  const reader = new BinaryReader(payload);
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const field = schema.fields.find((known) => known.number === number);
+    if (field && !field.oneof) {
+      reader.skip(wireType);
+      continue;
+    }
+    if (!field) return [`#${number}`];
+    if (field.fieldKind !== "message" || wireType !== WireType.LengthDelimited) return [field.name];
+    return [field.name, ...memberPath(field.message, reader.bytes(), depth - 1)];
+  }
+  return [];
+}

@@ -1,0 +1,71 @@
+import { ExcursorError } from "../../core/errors.ts";
+
+/** Who calls, as the backend wants to know it. */
+export interface Caller {
+  /** The account's access token. A plain string that must not reach any message, context or log. */
+  readonly token: string;
+  /** Too old a value is refused, in several disguises. Default: {@link DEFAULT_CLIENT_VERSION}. */
+  readonly clientVersion?: string;
+  readonly clientType?: "cli" | "ide" | "sdk";
+  /** Privacy mode of the account; true unless it is known to be off. */
+  readonly ghostMode?: boolean;
+  /** UUID v4, new for each attempt. On the HTTP/1.1 pair it is also what joins the two halves. */
+  readonly requestId?: string;
+  /** On a retry, the first attempt's request id. */
+  readonly originalRequestId?: string;
+  /** IANA name. */
+  readonly timezone?: string;
+  /** See {@link file://./checksum.ts}. Default: none. */
+  readonly checksum?: string;
+  /** Lets the backend compress messages one by one. It costs more than a token does: only for slow links. */
+  readonly acceptGzip?: boolean;
+}
+
+/** What the settings say about the client; unset values are left out. */
+export type ClientHeaders = Pick<Caller, "clientVersion" | "checksum">;
+
+const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
+
+/** `run` is the bidirectional call, `run-sse` and `append` the two halves of its HTTP/1.1 form. */
+export type CallKind = "run" | "run-sse" | "append" | "unary-proto" | "unary-json";
+
+const CONTENT_TYPES: Readonly<Record<CallKind, string>> = {
+  run: "application/connect+proto",
+  "run-sse": "application/connect+proto",
+  append: "application/proto",
+  "unary-proto": "application/proto",
+  "unary-json": "application/json",
+};
+
+export function callHeaders(kind: CallKind, caller: Caller): Readonly<Record<string, string>> {
+  const isStream = kind === "run" || kind === "run-sse";
+  const headers: Record<string, string> = {
+    authorization: visible("authorization", `Bearer ${caller.token}`),
+    "content-type": CONTENT_TYPES[kind],
+    "connect-protocol-version": "1",
+    "x-cursor-client-version": visible("x-cursor-client-version", caller.clientVersion ?? DEFAULT_CLIENT_VERSION),
+    "x-cursor-client-type": caller.clientType ?? "cli",
+    "x-ghost-mode": String(caller.ghostMode ?? true),
+  };
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) headers[name] = visible(name, value);
+  };
+  add("x-request-id", caller.requestId);
+  add("x-cursor-timezone", caller.timezone);
+  add("x-cursor-checksum", caller.checksum);
+  if (kind === "run-sse" || kind === "append") headers["x-cursor-streaming"] = "true";
+  if (isStream) add("x-original-request-id", caller.originalRequestId);
+  if (isStream && caller.acceptGzip) headers["connect-accept-encoding"] = "gzip";
+  if (!isStream) headers["accept-encoding"] = "gzip";
+  return headers;
+}
+
+/** Node would refuse such a header too, but with the value, which may be the token, in its message. */
+function visible(name: string, value: string): string {
+  if (/^[\x20-\x7e]+$/.test(value)) return value;
+  throw new ExcursorError("config", `The value for the header ${name} has characters that no header can carry.`, {
+    code: "invalid_header",
+    hint: name === "authorization" ? "Copy the token again, without line breaks." : "Use printable ASCII only.",
+    context: { header: name },
+  });
+}

@@ -1,0 +1,129 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ExcursorError } from "../../core/errors.ts";
+import { BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import type { HttpTransport } from "../http/http.ts";
+import { callHttp, type HttpAnswer } from "../http/http-call.ts";
+import { fromFailedResponse } from "../http/http-errors.ts";
+import type { WireLimits } from "../limits.ts";
+
+export interface AppendOptions {
+  readonly transport: HttpTransport;
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Other headers after a 401, with a token that may be better; undefined if there are none. */
+  readonly renewHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
+  readonly requestId: string;
+  readonly limits: WireLimits;
+  readonly maxInFlight: number;
+  /** Hex text is what every server knows; bytes are half as long, and newer. */
+  readonly encoding: "hex" | "binary";
+  readonly timeoutMs: number;
+  readonly bytesPerSecond: number;
+  readonly onDrain: () => void;
+  /** Once, for the first append that fails. Those under way are abandoned. */
+  readonly onFail: (error: ExcursorError) => void;
+}
+
+/**
+ * The sending half of a run over HTTP/1.1: each message is a call of its own, numbered from zero. Several are under
+ * way at once, begun in order; the backend puts them in order again by their numbers.
+ */
+export class AppendQueue {
+  readonly #options: AppendOptions;
+  readonly #waiting: Uint8Array[] = [];
+  readonly #stopping = new AbortController();
+  #headers: Readonly<Record<string, string>>;
+  #renewing: Promise<Readonly<Record<string, string>> | undefined> | undefined;
+  #next = 0n;
+  #inFlight = 0;
+  #needsDrain = false;
+
+  constructor(options: AppendOptions) {
+    this.#options = options;
+    this.#headers = options.headers;
+  }
+
+  /** False when as many appends are under way as may be, and this one has to wait. */
+  push(payload: Uint8Array): boolean {
+    if (this.#stopping.signal.aborted) return true;
+    this.#waiting.push(this.#encode(payload));
+    this.#startNext();
+    this.#needsDrain = this.#inFlight >= this.#options.maxInFlight;
+    return !this.#needsDrain;
+  }
+
+  /** Abandons everything; nobody is told. */
+  stop(): void {
+    this.#waiting.length = 0;
+    this.#stopping.abort();
+  }
+
+  #startNext(): void {
+    while (this.#inFlight < this.#options.maxInFlight) {
+      const body = this.#waiting.shift();
+      if (!body) break;
+      this.#inFlight++;
+      this.#append(body).then(
+        () => this.#landed(),
+        (error) => this.#failed(error),
+      );
+    }
+  }
+
+  /** A run may outlive its token. Whoever was refused for that was not heard, and may say it once more. */
+  async #append(body: Uint8Array): Promise<void> {
+    const refused = this.#headers;
+    let answer = await this.#call(body);
+    if (answer.head.status === 401 && (await this.#renew(refused))) answer = await this.#call(body);
+    if (answer.head.status !== 200) throw fromFailedResponse(answer.head, answer.body);
+  }
+
+  /** Whether there are other headers than those that were refused. Appends that are refused together renew once. */
+  async #renew(refused: Readonly<Record<string, string>>): Promise<boolean> {
+    if (this.#headers === refused) {
+      this.#renewing ??= this.#options.renewHeaders?.().finally(() => {
+        this.#renewing = undefined;
+      });
+      this.#headers = (await this.#renewing) ?? this.#headers;
+    }
+    return this.#headers !== refused;
+  }
+
+  #call(body: Uint8Array): Promise<HttpAnswer> {
+    const { transport, origin, path, limits, timeoutMs, bytesPerSecond } = this.#options;
+    return callHttp({
+      transport,
+      request: { origin, path, headers: this.#headers },
+      body,
+      limits,
+      timeoutMs: timeoutMs + (body.length / bytesPerSecond) * 1000,
+      signal: this.#stopping.signal,
+    });
+  }
+
+  #landed(): void {
+    this.#inFlight--;
+    this.#startNext();
+    if (!this.#needsDrain || this.#inFlight >= this.#options.maxInFlight) return;
+    this.#needsDrain = false;
+    this.#options.onDrain();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    this.stop();
+    this.#options.onFail(ExcursorError.from(error));
+  }
+
+  #encode(payload: Uint8Array): Uint8Array {
+    const { requestId, encoding } = this.#options;
+    const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+    const request = create(BidiAppendRequestSchema, {
+      requestId: { requestId },
+      appendSeqno: this.#next++,
+      ...(encoding === "hex" ? { data: bytes.toString("hex") } : { dataBinary: bytes }),
+    });
+    return toBinary(BidiAppendRequestSchema, request);
+  }
+}

@@ -1,0 +1,86 @@
+import { type ErrorDetails, ExcursorError } from "../../core/errors.ts";
+import {
+  CONNECT_CODES,
+  type ConnectCode,
+  CURSOR_ERRORS,
+  FINAL_ERROR_TYPES,
+  isConnectCode,
+  MAYBE_OUTDATED,
+  type Meaning,
+  OUTDATED,
+} from "../agent/cursor-errors.ts";
+import { parseRetryAfter } from "../http/retry-after.ts";
+import { jsonObject } from "../json.ts";
+import { type CursorDetails, findCursorDetails } from "./error-details.ts";
+
+/** Names are lower-case. */
+export type Metadata = Readonly<Record<string, readonly string[]>>;
+
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** What is known about a failed call besides the error itself. */
+export interface FailureContext {
+  readonly metadata: Metadata;
+  /** What the failure means where the error has no code that we know. */
+  readonly fallback: Meaning;
+  readonly context?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/**
+ * A Connect error, `{code, message, details}`, as ours. Total: whatever of it is missing, unknown or broken, the
+ * rest still counts, down to a value that is no error at all.
+ */
+export function fromConnectError(value: unknown, { metadata, fallback, context }: FailureContext): ExcursorError {
+  const error = jsonObject<"code" | "message" | "details">(value);
+  const code = isConnectCode(error?.code) ? error.code : undefined;
+  const message = typeof error?.message === "string" ? error.message : "";
+  const details = findCursorDetails(error?.details);
+  const errorType = metadata["x-cursor-inference-request-error-type"]?.[0];
+
+  const meaning = judge(code, message, details, errorType, fallback);
+  const retryable = meaning.retryable ?? details?.isRetryable;
+  const retryAfterMs = parseRetryAfter(metadata["retry-after"]?.[0]);
+  const facts: ErrorDetails = {
+    ...(meaning.code !== undefined && { code: meaning.code }),
+    ...(meaning.hint !== undefined && { hint: meaning.hint }),
+    ...(retryable !== undefined && { retryable }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    context: {
+      ...context,
+      ...(code !== undefined && { connectCode: code }),
+      ...(details?.error !== undefined && { cursorError: details.error }),
+      ...(errorType !== undefined && { errorType: errorType.slice(0, 80) }),
+    },
+  };
+  return new ExcursorError(meaning.kind, wording(message, details, code), facts);
+}
+
+/** The most telling source first. */
+function judge(
+  code: ConnectCode | undefined,
+  message: string,
+  details: CursorDetails | undefined,
+  errorType: string | undefined,
+  fallback: Meaning,
+): Meaning {
+  // Seen as `resource_exhausted` with a rate limit's number: only the title tells the truth.
+  if (/\bupdate required\b/i.test(details?.title || message)) return OUTDATED;
+  const named = details?.error === undefined ? "byCode" : CURSOR_ERRORS[details.error];
+  const final = errorType !== undefined && Object.hasOwn(FINAL_ERROR_TYPES, errorType) && FINAL_ERROR_TYPES[errorType];
+  if (named !== "byCode") return final ? { ...named, retryable: false } : named;
+  if (!final && code === "permission_denied" && details === undefined) return MAYBE_OUTDATED;
+  return final || (code ? CONNECT_CODES[code] : fallback);
+}
+
+/** The backend's `message` is often the bare word "Error"; its title and detail are what its own users see. */
+function wording(message: string, details: CursorDetails | undefined, code: ConnectCode | undefined): string {
+  const parts = [details?.title, details?.detail].map((part) => part?.trim()).filter((part) => part);
+  const distinct = parts[0] === parts[1] ? parts.slice(0, 1) : parts;
+  const said = distinct.join(/[.!?:]$/.test(distinct[0] ?? "") ? " " : ": ") || message.trim();
+  if (said === "" || /^(error|unknown error)\.?$/i.test(said)) {
+    return code ? `The backend failed the request (${code}).` : "The backend failed the request.";
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not reach a terminal.
+  const clean = said.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+  return clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH)}…` : clean;
+}

@@ -1,0 +1,53 @@
+import { gunzip as gunzipLater, gunzipSync } from "node:zlib";
+import { ExcursorError } from "../../core/errors.ts";
+import { OVERSIZED } from "./envelope.ts";
+
+/**
+ * Decompression, bounded by what comes out. One layer: a payload that inflates to gzip is a payload of gzip.
+ */
+
+/** Up to this size the event loop inflates itself: it takes microseconds, and a thread's round trip ten times that. */
+export const MAX_SYNC_BYTES = 4096;
+
+/** Takes 64 KiB at a time from the thread pool; zlib's default of 16 KiB means a thousand trips for a large message. */
+const CHUNK_BYTES = 64 * 1024;
+
+export function gunzipNow(payload: Uint8Array, maxBytes: number): Buffer {
+  try {
+    return gunzipSync(payload, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw inflateError(error, maxBytes);
+  }
+}
+
+export function gunzip(payload: Uint8Array, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    gunzipLater(payload, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES }, (error, result) => {
+      if (error) reject(inflateError(error, maxBytes));
+      else resolve(result);
+    });
+  });
+}
+
+/** Names an encoding we did not offer and cannot undo. */
+export function encodingError(encoding: string): ExcursorError {
+  return new ExcursorError("upstream-protocol", "The backend compressed its answer in a way we did not offer.", {
+    code: "unknown_encoding",
+    context: { encoding: encoding.slice(0, 40) },
+  });
+}
+
+function inflateError(cause: unknown, limit: number): ExcursorError {
+  if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+    return new ExcursorError("upstream-protocol", "A compressed message is larger than allowed.", {
+      code: "inflate_too_large",
+      hint: OVERSIZED,
+      context: { limit },
+      cause,
+    });
+  }
+  return new ExcursorError("upstream-protocol", "A compressed message cannot be decompressed.", {
+    code: "gzip_invalid",
+    cause,
+  });
+}

@@ -1,0 +1,186 @@
+import { CANCELED, ExcursorError } from "../../core/errors.ts";
+import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "../http/http.ts";
+import { fromFailedResponse, mediaType, wrongContentType } from "../http/http-errors.ts";
+import type { WireLimits } from "../limits.ts";
+import { BodyCollector } from "./body.ts";
+import type { EndOfStream } from "./end-of-stream.ts";
+import { type MessageSink, MessageStream } from "./message-stream.ts";
+import type { RunEnd, RunListener } from "./run-stream.ts";
+
+export interface ReaderOptions {
+  readonly transport: HttpTransport;
+  readonly request: HttpRequest;
+  readonly listener: RunListener;
+  readonly limits: WireLimits;
+  /** The exchange takes more of the request's body again. */
+  readonly onDrain?: () => void;
+  /** The run is over; its listener hears that next. */
+  readonly onOver?: () => void;
+}
+
+/**
+ * The receiving half of a run, on whatever transport: the response and its time limits, until the listener has heard
+ * `done`. It opens the exchange, and it alone decides that the run is over.
+ *
+ *     waiting ──200──▶ reading ──end frame──▶ over ──▶ closed (the exchange lingers until the peer closes it)
+ *        │                │ anything else
+ *        │ other status   ▼
+ *        └─▶ refused ──▶ over (the exchange is aborted)
+ */
+export class RunReader implements HttpHandler, MessageSink {
+  readonly exchange: HttpExchange;
+  readonly #options: ReaderOptions;
+  #state:
+    | { readonly at: "waiting" }
+    | { readonly at: "refused"; readonly head: ResponseHead; readonly body: BodyCollector }
+    | { readonly at: "reading"; readonly messages: MessageStream }
+    | { readonly at: "over" }
+    | { readonly at: "closed" } = { at: "waiting" };
+  #isPaused = false;
+  #timer: NodeJS.Timeout;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.exchange = options.transport.open(options.request, this);
+    this.#timer = this.#after(options.limits.headersTimeoutMs, () =>
+      this.fail(timedOut("headers_timeout", "The backend did not answer in time."), true),
+    );
+  }
+
+  get isOver(): boolean {
+    return this.#state.at === "over" || this.#state.at === "closed";
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    if (this.#state.at !== "reading") return;
+    clearTimeout(this.#timer);
+    this.#state.messages.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    if (this.#state.at !== "reading") return;
+    this.#startIdleTimer();
+    this.#state.messages.resume();
+  }
+
+  cancel(): void {
+    // Most runs are cancelled when they are over, and an error costs a stack.
+    if (this.isOver) return;
+    this.close(CANCELED);
+  }
+
+  /** Ends the run with an error of this side's making. */
+  close(error: ExcursorError, reached = true): void {
+    if (this.isOver) return;
+    this.exchange.abort();
+    this.#finish(error, { metadata: {}, reached });
+  }
+
+  head(head: ResponseHead): void {
+    if (head.status !== 200) {
+      this.#state = { at: "refused", head, body: new BodyCollector(this.#options.limits.maxErrorBodyBytes) };
+      return;
+    }
+    if (mediaType(head.headers["content-type"]) !== "application/connect+proto") {
+      this.close(wrongContentType(head));
+      return;
+    }
+    const { listener, limits } = this.#options;
+    const encoding = head.headers["connect-content-encoding"];
+    const messages = new MessageStream(limits, encoding, this.exchange, this);
+    this.#state = { at: "reading", messages };
+    clearTimeout(this.#timer);
+    if (this.#isPaused) messages.pause();
+    else this.#startIdleTimer();
+    listener.open?.(head.headers);
+  }
+
+  data(chunk: Uint8Array): void {
+    const state = this.#state;
+    if (state.at === "refused") {
+      if (!state.body.push(chunk)) this.#refuse(state.head, state.body);
+      return;
+    }
+    if (state.at !== "reading") return;
+    const { frames } = state.messages;
+    state.messages.push(chunk);
+    // Bytes that never make a message do not count as life.
+    if (state.messages.frames > frames && !this.#isPaused && !this.isOver) this.#timer.refresh();
+  }
+
+  drain(): void {
+    if (!this.isOver) this.#options.onDrain?.();
+  }
+
+  end(): void {
+    const state = this.#state;
+    if (state.at === "reading") state.messages.finish();
+    else if (state.at === "refused") this.#refuse(state.head, state.body);
+    else this.#close();
+  }
+
+  fail(error: ExcursorError, reached: boolean): void {
+    const state = this.#state;
+    if (state.at === "reading") state.messages.fail(error);
+    else if (state.at === "refused") this.#refuse(state.head, state.body);
+    else if (state.at === "waiting") this.close(error, reached);
+    else this.#close();
+  }
+
+  broken(error: ExcursorError): void {
+    this.close(error);
+  }
+
+  #refuse(head: ResponseHead, body: BodyCollector): void {
+    this.close(fromFailedResponse(head, body.bytes()));
+  }
+
+  message(payload: Uint8Array): void {
+    this.#options.listener.message(payload);
+  }
+
+  /** The backend said how it went. What is left is to let it close the stream, but not for ever. */
+  ended({ error, metadata }: EndOfStream): void {
+    const { exchange } = this;
+    exchange.end();
+    exchange.resume();
+    this.#finish(error, { metadata, reached: true });
+    // Most close it with the same words, and need no timer.
+    setImmediate(() => {
+      if (this.#state.at === "closed") return;
+      this.#timer = this.#after(this.#options.limits.lingerMs, () => exchange.abort());
+    });
+  }
+
+  #close(): void {
+    this.#state = { at: "closed" };
+    clearTimeout(this.#timer);
+  }
+
+  #finish(error: ExcursorError | undefined, end: RunEnd): void {
+    if (this.#state.at === "reading") this.#state.messages.stop();
+    this.#state = { at: "over" };
+    clearTimeout(this.#timer);
+    const { onOver, listener } = this.#options;
+    onOver?.();
+    listener.done(error, end);
+  }
+
+  #startIdleTimer(): void {
+    this.#timer = this.#after(this.#options.limits.idleTimeoutMs, () =>
+      this.close(timedOut("idle_timeout", "The backend has been silent for too long.")),
+    );
+  }
+
+  /** The exchange's socket keeps the process alive, its timers need not. */
+  #after(delayMs: number, act: () => void): NodeJS.Timeout {
+    return setTimeout(act, delayMs).unref();
+  }
+}
+
+function timedOut(code: string, message: string): ExcursorError {
+  return new ExcursorError("timeout", message, { code });
+}

@@ -1,0 +1,84 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import type { HttpTransport } from "../http/http.ts";
+import { type WireLimits, wireLimits } from "../limits.ts";
+import { AppendQueue } from "./append-queue.ts";
+import { encodeFrame } from "./envelope.ts";
+import { RunReader } from "./run-reader.ts";
+import type { RunListener, RunStream } from "./run-stream.ts";
+
+export const RUN_SSE_PATH = "/agent.v1.AgentService/RunSSE";
+export const APPEND_PATH = "/aiserver.v1.BidiService/BidiAppend";
+
+export interface SseRunOptions {
+  /** HTTP/1.1 is what this is for; HTTP/2 works as well. */
+  readonly transport: HttpTransport;
+  readonly origin: string;
+  /** Joins the download and the uploads; both sets of headers must carry it as `x-request-id`. */
+  readonly requestId: string;
+  /** As {@link file://./headers.ts} makes them for `run-sse`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As {@link file://./headers.ts} makes them for `append`. */
+  readonly appendHeaders: Readonly<Record<string, string>>;
+  /** Others, once an append was refused with 401; undefined if there are none. */
+  readonly renewAppendHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
+  readonly listener: RunListener;
+  readonly limits?: Partial<WireLimits>;
+  /** Default: 16. */
+  readonly maxAppendsInFlight?: number;
+  /** Default: hex. */
+  readonly appendEncoding?: "hex" | "binary";
+  /** An append may take this long, default 60 s, and a second more for every 128 KiB. */
+  readonly appendTimeoutMs?: number;
+}
+
+/**
+ * A run as the HTTP/1.1 pair: one long download of frames, `RunSSE`, which is no event stream despite its name, and a
+ * `BidiAppend` for every message sent. The first append does not wait for the download to be answered.
+ *
+ * There is no way to half-close, so `closeSend` only stops sending. An append that fails fails the run; one that
+ * fails after the run's end is nobody's business.
+ */
+export function openSseRun(options: SseRunOptions): RunStream {
+  const { transport, origin, requestId, listener } = options;
+  const limits = wireLimits(options.limits);
+  let isSendClosed = false;
+
+  const appends = new AppendQueue({
+    transport,
+    origin,
+    path: APPEND_PATH,
+    headers: options.appendHeaders,
+    renewHeaders: options.renewAppendHeaders,
+    requestId,
+    limits,
+    maxInFlight: options.maxAppendsInFlight ?? 16,
+    encoding: options.appendEncoding ?? "hex",
+    timeoutMs: options.appendTimeoutMs ?? 60_000,
+    bytesPerSecond: 128 * 1024,
+    onDrain: () => listener.drain?.(),
+    onFail: (error) => reader.close(error),
+  });
+  const question = encodeFrame(toBinary(BidiRequestIdSchema, create(BidiRequestIdSchema, { requestId })));
+  const headers = { ...options.headers, "content-length": String(question.length) };
+  const reader: RunReader = new RunReader({
+    transport,
+    request: { origin, path: RUN_SSE_PATH, headers, isLongLived: true },
+    listener,
+    limits,
+    onOver: () => appends.stop(),
+  });
+  reader.exchange.write(question);
+  reader.exchange.end();
+
+  return {
+    requestId,
+    send: (payload) => reader.isOver || isSendClosed || appends.push(payload),
+    pause: () => reader.pause(),
+    resume: () => reader.resume(),
+    closeSend: () => {
+      isSendClosed = true;
+    },
+    cancel: () => reader.cancel(),
+  };
+}

@@ -1,0 +1,134 @@
+import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { ExcursorError } from "../../core/errors.ts";
+import type { WireLimits } from "../limits.ts";
+import { type HttpExchange, type HttpHandler, type HttpRequest, parseOrigin, plainHeaders } from "./http.ts";
+import { connectionClosed, connectTimeout, fromNodeError } from "./network-errors.ts";
+
+export type Agents = Readonly<Record<"http:" | "https:", Agent>>;
+
+/** One HTTP/1.1 request. Its socket belongs to the agent; giving up before the end costs the socket. */
+export class H1Exchange implements HttpExchange {
+  readonly #url: URL;
+  readonly #request: HttpRequest;
+  readonly #handler: HttpHandler;
+  readonly #limits: WireLimits;
+  readonly #onOver: () => void;
+  #outgoing: ClientRequest | undefined;
+  #response: IncomingMessage | undefined;
+  #isPaused = false;
+  #isConnected = false;
+  #isOver = false;
+
+  constructor(request: HttpRequest, handler: HttpHandler, limits: WireLimits, onOver: () => void) {
+    this.#url = parseOrigin(request.origin);
+    this.#request = request;
+    this.#handler = handler;
+    this.#limits = limits;
+    this.#onOver = onOver;
+  }
+
+  start(agents: Agents): void {
+    const { origin, path, method = "POST", headers } = this.#request;
+    const isPlain = this.#url.protocol === "http:";
+    let outgoing: ClientRequest;
+    try {
+      outgoing = (isPlain ? httpRequest : httpsRequest)(this.#url, {
+        path,
+        method,
+        headers,
+        agent: agents[isPlain ? "http:" : "https:"],
+        maxHeaderSize: this.#limits.maxHeaderBytes,
+      });
+    } catch (error) {
+      process.nextTick(() => this.fail(ExcursorError.from(error), false));
+      return;
+    }
+    this.#outgoing = outgoing;
+    outgoing.setNoDelay();
+    this.#watchConnecting(outgoing, isPlain ? "connect" : "secureConnect");
+    outgoing.on("error", (error) => this.fail(fromNodeError(error, origin), this.#isConnected));
+    outgoing.on("drain", () => {
+      if (!this.#isOver) this.#handler.drain?.();
+    });
+    outgoing.on("response", (response) => this.#opened(response));
+    // Once there is a response, 'close' says nothing: it comes as well while a complete one still waits for its reader.
+    outgoing.on("close", () => {
+      if (!this.#response) this.fail(connectionClosed(origin), this.#isConnected);
+    });
+  }
+
+  #watchConnecting(outgoing: ClientRequest, connected: "connect" | "secureConnect"): void {
+    outgoing.once("socket", (socket) => {
+      // `reusedSocket` does not tell: it stays false where a freed socket goes to a request that waited for one.
+      if (!socket.connecting && !(socket as { readonly secureConnecting?: boolean }).secureConnecting) {
+        this.#isConnected = true;
+        return;
+      }
+      const timer = setTimeout(
+        () => outgoing.destroy(connectTimeout(this.#request.origin)),
+        this.#limits.connectTimeoutMs,
+      ).unref();
+      socket.once(connected, () => {
+        this.#isConnected = true;
+        clearTimeout(timer);
+      });
+      socket.once("close", () => clearTimeout(timer));
+    });
+  }
+
+  write(chunk: Uint8Array): boolean {
+    return this.#isOver || this.#outgoing?.write(chunk) !== false;
+  }
+
+  end(): void {
+    if (!this.#isOver) this.#outgoing?.end();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#response?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#response?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#settle();
+    this.#outgoing?.destroy();
+  }
+
+  fail(error: ExcursorError, reached: boolean): void {
+    if (this.#isOver) return;
+    this.#settle();
+    this.#outgoing?.destroy();
+    this.#handler.fail(error, reached);
+  }
+
+  #opened(response: IncomingMessage): void {
+    this.#response = response;
+    const { origin } = this.#request;
+    response.on("error", (error) => this.fail(fromNodeError(error, origin), true));
+    if (this.#isOver) return;
+    this.#handler.head({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers) });
+    response.on("data", (chunk: Buffer) => {
+      if (!this.#isOver) this.#handler.data(chunk);
+    });
+    response.on("end", () => {
+      if (this.#isOver) return;
+      this.#settle();
+      // An answer before the end of the question leaves a socket that nobody else can use.
+      if (!this.#outgoing?.writableEnded) this.#outgoing?.destroy();
+      this.#handler.end();
+    });
+    if (this.#isPaused) response.pause();
+  }
+
+  #settle(): void {
+    this.#isOver = true;
+    this.#onOver();
+  }
+}

@@ -1,0 +1,210 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { ExcursorError } from "../../core/errors.ts";
+import type { H2Session } from "./h2-session.ts";
+import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } from "./http.ts";
+import { connectionClosed, fromNodeError, fromReset, headersTooLarge } from "./network-errors.ts";
+import type { OriginSessions, SessionWaiter } from "./origin-sessions.ts";
+
+/** Beyond this an exchange that has no connection yet asks its writer to wait; as much as a Node stream. */
+const MAX_UNSENT_BYTES = 64 * 1024;
+
+/**
+ * One HTTP/2 stream. Until the response begins it remembers what it has sent, so that it can move, once, to another
+ * connection if the peer proves that it never looked: a GOAWAY that names a lower stream, a refused stream, a
+ * connection that closed before our first frame. Everything else that goes wrong is the handler's to hear.
+ */
+export class H2Exchange implements HttpExchange, SessionWaiter {
+  readonly #sessions: OriginSessions;
+  readonly #request: HttpRequest;
+  #handler: HttpHandler;
+  #stream: ClientHttp2Stream | undefined;
+  #session: H2Session | undefined;
+  /** The body so far; undefined once the response has begun. */
+  #sent: Uint8Array[] | undefined = [];
+  #unsentBytes = 0;
+  #isEnded = false;
+  #isPaused = false;
+  #needsDrain = false;
+  #hasMoved = false;
+  #isOver = false;
+
+  constructor(sessions: OriginSessions, request: HttpRequest, handler: HttpHandler) {
+    this.#sessions = sessions;
+    this.#request = request;
+    this.#handler = handler;
+    sessions.join(this);
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.#isOver || this.#isEnded) return true;
+    this.#sent?.push(chunk);
+    if (!this.#stream) this.#unsentBytes += chunk.length;
+    const hasRoom = this.#stream?.write(chunk) ?? this.#unsentBytes <= MAX_UNSENT_BYTES;
+    if (!hasRoom && !this.#needsDrain) {
+      this.#needsDrain = true;
+      this.#stream?.once("drain", this.#drained);
+    }
+    return hasRoom;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#stream?.end();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#stream?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sessions.leave(this);
+    if (this.#stream) this.#session?.giveUp(this.#stream);
+  }
+
+  refused(error: ExcursorError): void {
+    this.#fail(error, false);
+  }
+
+  placed(session: H2Session): void {
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request(this.#headers());
+    } catch (error) {
+      process.nextTick(() => this.#notTaken(error));
+      return;
+    }
+    this.#stream = stream;
+    this.#session = session;
+    let failure: unknown;
+    stream.on("response", (headers) => {
+      this.#opened(headers);
+      // Not before: on a connection through a proxy Node would emit data first.
+      stream.on("data", (chunk: Buffer) => {
+        if (!this.#isOver) this.#handler.data(chunk);
+      });
+    });
+    stream.on("end", () => {
+      // A reset ends the readable side as well; 'close' tells them apart.
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();
+    });
+    stream.on("error", (error) => {
+      failure = error;
+    });
+    stream.on("close", () => {
+      this.#closed(session, stream, failure);
+      // A stream of Node's outlives its end until the next full collection (bench/README.md): what was said on this one
+      // shall not hang on it.
+      if (this.#stream === stream) this.#handler = NOBODY;
+    });
+    if (this.#isPaused) stream.pause();
+    this.#flush(stream);
+  }
+
+  /** Older Node throws for a session that has just closed; anything else thrown is a request that cannot be sent. */
+  #notTaken(error: unknown): void {
+    const isSessionGone = /^ERR_HTTP2_\w+_SESSION$/.test((error as NodeJS.ErrnoException).code ?? "");
+    if (isSessionGone) this.#move(fromNodeError(error, this.#request.origin));
+    else this.#fail(ExcursorError.from(error), false);
+  }
+
+  #headers(): Readonly<Record<string, string>> {
+    const { method = "POST", path, headers } = this.#request;
+    return { ...headers, [constants.HTTP2_HEADER_METHOD]: method, [constants.HTTP2_HEADER_PATH]: path, te: "trailers" };
+  }
+
+  #flush(stream: ClientHttp2Stream): void {
+    let hasRoom = true;
+    for (const chunk of this.#sent ?? []) hasRoom = stream.write(chunk);
+    if (this.#isEnded) stream.end();
+    this.#unsentBytes = 0;
+    if (!this.#needsDrain) return;
+    if (hasRoom) process.nextTick(this.#drained);
+    else stream.once("drain", this.#drained);
+  }
+
+  readonly #drained = (): void => {
+    if (this.#isOver || !this.#needsDrain) return;
+    this.#needsDrain = false;
+    this.#handler.drain?.();
+  };
+
+  #opened(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): void {
+    this.#sent = undefined;
+    if (this.#isOver) return;
+    const plain = plainHeaders(headers);
+    if (headerBytes(plain) > this.#sessions.limits.maxHeaderBytes) {
+      this.abort();
+      this.#handler.fail(headersTooLarge(this.#sessions.origin), true);
+      return;
+    }
+    this.#handler.head({ status: headers[":status"] ?? 0, headers: plain });
+  }
+
+  #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
+    if (this.#isOver) return;
+    const error = this.#explain(session, stream, failure);
+    // What a paused reader has not taken yet: Node emits no more of it, but it is still there.
+    for (let chunk = stream.read(); chunk !== null && !this.#isOver; chunk = stream.read()) this.#handler.data(chunk);
+    if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
+    else this.#fail(error, true);
+  }
+
+  /** What the session died of explains more than what its streams report. */
+  #explain(session: H2Session, stream: ClientHttp2Stream, failure: unknown): ExcursorError {
+    if (failure instanceof ExcursorError) return failure;
+    const code = (failure as NodeJS.ErrnoException | undefined)?.code;
+    if (code === "ERR_HTTP2_STREAM_ERROR") return fromReset(stream.rstCode ?? 0, failure);
+    if (session.error) return session.error;
+    if (code === "ERR_HTTP2_SESSION_ERROR") return fromReset(stream.rstCode ?? 0, failure);
+    if (code !== undefined) return fromNodeError(failure, this.#request.origin);
+    // A connection that merely ends looks, on its streams, as if each had been cancelled.
+    return session.isDestroyed ? connectionClosed(this.#request.origin) : fromReset(stream.rstCode ?? 0);
+  }
+
+  #move(error: ExcursorError): void {
+    if (this.#isOver) return;
+    this.#stream = undefined;
+    if (this.#hasMoved) {
+      this.#fail(error, false);
+      return;
+    }
+    this.#hasMoved = true;
+    this.#sessions.join(this);
+  }
+
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
+    const stream = this.#stream;
+    if (!this.#isEnded) stream?.end();
+    if (stream && stream.writableLength > 0) {
+      stream.setTimeout(this.#sessions.limits.lingerMs, () => this.#session?.giveUp(stream));
+    }
+    this.#handler.end();
+  }
+
+  #fail(error: ExcursorError, reached: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handler.fail(error, reached);
+  }
+}
+
+/** Listens when there is nothing more to hear. */
+const NOBODY: HttpHandler = { head() {}, data() {}, end() {}, fail() {} };
+
+/** As HTTP/2 counts them. Node lets through 64 KiB, whatever we tell the peer. */
+function headerBytes(headers: Readonly<Record<string, string>>): number {
+  let bytes = 0;
+  for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0) + 32;
+  return bytes;
+}

@@ -1,0 +1,254 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { ExcursorError } from "../../core/errors.ts";
+import type { WireLimits } from "../limits.ts";
+import { parseOrigin } from "./http.ts";
+import {
+  connectionClosed,
+  connectTimeout,
+  fromNodeError,
+  fromReset,
+  halfOpen,
+  http2Unavailable,
+} from "./network-errors.ts";
+import type { FindProxy } from "./proxy.ts";
+import { connectSecurely } from "./secure-socket.ts";
+
+export interface SessionOptions {
+  readonly origin: string;
+  readonly limits: WireLimits;
+  /** Certificates to trust instead of Node's own list. */
+  readonly ca?: string | Buffer | undefined;
+  readonly findProxy?: FindProxy | undefined;
+  readonly pingIntervalMs: number;
+  /** The session opened, closed, or may have room again. */
+  readonly onChange: () => void;
+  /** The peer finds us too lively. */
+  readonly onCalm: () => void;
+}
+
+/**
+ * One HTTP/2 connection.
+ *
+ *     connecting ──settings──▶ open ──GOAWAY, old age──▶ draining ──last stream──▶ closed
+ *
+ * It counts as open with the peer's first SETTINGS, not before: only these say how many streams it takes, and Node
+ * queues what is too much without a word. An error closes it from any state. Node itself ends a session, streams and
+ * all, on a GOAWAY that carries an error code; after one without, streams up to the last it names go on.
+ *
+ * Error listeners on the session, its socket and its streams stay until the end, for some errors come after it.
+ */
+export class H2Session {
+  readonly #options: SessionOptions;
+  readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  #state: "connecting" | "open" | "draining" | "closed" = "connecting";
+  #openedAt: number | undefined;
+  #error: ExcursorError | undefined;
+  #streams = 0;
+  #resets = 0;
+  /** Open streams that were given up, but not reset. */
+  #abandoned = 0;
+  #lastStreamId = Number.POSITIVE_INFINITY;
+  /** What runs out next: connecting, the wait for a PING, or the time without streams. */
+  #timer: NodeJS.Timeout;
+
+  constructor(options: SessionOptions) {
+    const { origin, limits } = options;
+    this.#options = options;
+    this.#socket = openSocket(options);
+    this.#socket.on("error", (error) => this.destroy(fromNodeError(error, origin)));
+    this.#session = connect(origin, {
+      createConnection: () => this.#socket,
+      settings: { enablePush: false, initialWindowSize: limits.streamWindowBytes },
+      // In MB. Node's 10 would be passed by a few dozen unread streams; our windows are the bound.
+      maxSessionMemory: 1024,
+    });
+    this.#session.on("error", (error) => this.destroy(fromNodeError(error, origin)));
+    this.#session.on("connect", () => this.#connected());
+    this.#session.on("remoteSettings", () => this.#settled());
+    this.#session.on("goaway", (code, lastStreamId) => this.#goneAway(code, lastStreamId));
+    this.#session.on("close", () => this.#closed());
+    this.#timer = setTimeout(() => this.destroy(connectTimeout(origin)), limits.connectTimeoutMs).unref();
+  }
+
+  get isConnecting(): boolean {
+    return this.#state === "connecting";
+  }
+
+  get isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** Node has given it up; its 'close', and with that our state, may still be to come. */
+  get isDestroyed(): boolean {
+    return this.#session.destroyed;
+  }
+
+  /** Takes no new streams, now or ever. */
+  get isSpent(): boolean {
+    return this.#state === "draining" || this.#state === "closed" || this.#session.closed || this.#session.destroyed;
+  }
+
+  /** Why it closed, where that was not its natural end. */
+  get error(): ExcursorError | undefined {
+    return this.#error;
+  }
+
+  /** Why there never was a connection. */
+  get connectError(): ExcursorError | undefined {
+    return this.#openedAt === undefined ? this.#error : undefined;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** As the peer says; may change at any time. */
+  get maxStreams(): number {
+    return this.#session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether another stream may be opened now. An old session finds out here that it is. */
+  hasRoom(): boolean {
+    if (this.#state !== "open" || this.isSpent) return false;
+    if (performance.now() - (this.#openedAt ?? 0) > this.#options.limits.sessionMaxAgeMs) this.drain();
+    return this.#state === "open" && this.#streams < this.maxStreams;
+  }
+
+  /**
+   * Call only with {@link hasRoom}, and listen for errors. Throws where Node does, older versions also for a session that
+   * has just closed.
+   */
+  request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
+    const stream = this.#session.request(headers, { endStream: false });
+    stream.on("close", this.#released);
+    if (this.#streams++ === 0) {
+      this.#session.ref();
+      this.#schedulePing();
+    }
+    return stream;
+  }
+
+  /**
+   * Gives up a stream: resets it, as long as the peer can be expected to put up with it. Beyond that the stream is left
+   * to the peer to end, unread; a connection with no others left is closed.
+   */
+  giveUp(stream: ClientHttp2Stream): void {
+    if (stream.closed || stream.destroyed) return;
+    const { maxSessionResets } = this.#options.limits;
+    if (this.#resets < maxSessionResets) {
+      stream.close(constants.NGHTTP2_CANCEL);
+      if (++this.#resets === maxSessionResets) this.drain();
+    } else {
+      this.#abandoned++;
+      // Before the listener that counts the streams that are left.
+      stream.prependListener("close", () => this.#abandoned--);
+      stream.end();
+    }
+    // Node would otherwise keep what was received for a reader that has gone.
+    stream.resume();
+    this.#closeIfAbandoned();
+  }
+
+  #closeIfAbandoned(): void {
+    if (this.#abandoned === 0 || this.#abandoned < this.#streams) return;
+    // Not the session: Node would reset each of its streams first.
+    this.#socket.destroy();
+    this.#closed();
+  }
+
+  /** Whether the peer has proved that it did not and will not look at this stream, which is closed. */
+  provedUnprocessed(stream: ClientHttp2Stream): boolean {
+    if (stream.id === undefined || stream.id > this.#lastStreamId) return true;
+    return stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+  }
+
+  /** Takes no new streams; closes with the last open one. */
+  drain(): void {
+    if (this.#state === "connecting") this.destroy();
+    if (this.#state !== "open") return;
+    this.#state = "draining";
+    this.#session.close();
+  }
+
+  destroy(error?: ExcursorError): void {
+    if (this.#state === "closed") return;
+    this.#error ??= error;
+    this.#session.destroy(error);
+    this.#closed();
+  }
+
+  #connected(): void {
+    if (this.#socket instanceof TLSSocket && this.#socket.alpnProtocol !== "h2") {
+      this.destroy(http2Unavailable(this.#options.origin));
+      return;
+    }
+    this.#session.setLocalWindowSize(this.#options.limits.sessionWindowBytes);
+  }
+
+  #settled(): void {
+    if (this.#state === "connecting") {
+      this.#state = "open";
+      this.#openedAt = performance.now();
+      this.#rest();
+    }
+    this.#options.onChange();
+  }
+
+  #goneAway(code: number, lastStreamId: number): void {
+    this.#lastStreamId = Math.min(this.#lastStreamId, lastStreamId);
+    if (code !== constants.NGHTTP2_NO_ERROR) this.#error ??= fromReset(code);
+    if (code === constants.NGHTTP2_ENHANCE_YOUR_CALM) this.#options.onCalm();
+    if (this.#state === "connecting") this.destroy(connectionClosed(this.#options.origin));
+    if (this.#state !== "open") return;
+    this.#state = "draining";
+    this.#options.onChange();
+  }
+
+  readonly #released = (): void => {
+    if (--this.#streams === 0) this.#rest();
+    else this.#closeIfAbandoned();
+    this.#options.onChange();
+  };
+
+  /** Without streams nothing keeps the process alive, and nothing is probed. */
+  #rest(): void {
+    clearTimeout(this.#timer);
+    if (this.#state === "closed") return;
+    this.#session.unref();
+    this.#timer = setTimeout(() => this.drain(), this.#options.limits.sessionIdleMs).unref();
+  }
+
+  #schedulePing(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ping(), this.#options.pingIntervalMs).unref();
+  }
+
+  #ping(): void {
+    if (this.#session.destroyed) return;
+    const { origin, limits } = this.#options;
+    const timer = setTimeout(() => this.destroy(halfOpen(origin)), limits.pingTimeoutMs).unref();
+    this.#timer = timer;
+    this.#session.ping(() => {
+      // If the timer is another one by now, the session has come to rest or is at its next probe.
+      if (this.#timer === timer && this.#state !== "closed") this.#schedulePing();
+    });
+  }
+
+  #closed(): void {
+    if (this.#state === "closed") return;
+    if (this.#state === "connecting") this.#error ??= connectionClosed(this.#options.origin);
+    this.#state = "closed";
+    clearTimeout(this.#timer);
+    this.#options.onChange();
+  }
+}
+
+function openSocket({ origin, ca, findProxy }: SessionOptions): Socket {
+  const url = parseOrigin(origin);
+  if (url.protocol === "https:") return connectSecurely({ url, protocol: "h2", ca, findProxy });
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return connectTcp({ host, port: Number(url.port) || 80, noDelay: true });
+}

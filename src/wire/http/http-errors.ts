@@ -1,0 +1,93 @@
+import { ExcursorError } from "../../core/errors.ts";
+import { CONNECT_CODES, type Meaning, OUTDATED } from "../agent/cursor-errors.ts";
+import { fromConnectError, type Metadata } from "../connect/connect-error.ts";
+import type { ResponseHead } from "./http.ts";
+
+/** Answers that are not the answer: statuses other than 200, and 200s that do not speak our protocol. */
+
+const BY_STATUS: Readonly<Record<number, Meaning>> = {
+  400: { kind: "invalid-request" },
+  401: CONNECT_CODES.unauthenticated,
+  402: { kind: "payment-required" },
+  403: { kind: "forbidden" },
+  404: { kind: "not-found", hint: "Check the upstream address: another service may answer there." },
+  408: { kind: "timeout" },
+  409: { kind: "invalid-request" },
+  410: { kind: "deprecated" },
+  413: { kind: "too-large" },
+  415: {
+    kind: "upstream-protocol",
+    code: "media_type_refused",
+    hint: "The backend speaks another protocol than this client: update Excursor, or check the upstream address.",
+  },
+  426: OUTDATED,
+  429: { kind: "rate-limited" },
+  431: { kind: "too-large", code: "headers_refused" },
+  464: {
+    kind: "upstream-protocol",
+    code: "http2_required",
+    hint: "This host takes agent runs over HTTP/2 only: use HTTP/2, or RunSSE with BidiAppend on another host.",
+  },
+  499: { kind: "canceled" },
+  501: { kind: "unsupported" },
+  503: { kind: "upstream-unavailable" },
+  504: { kind: "timeout" },
+};
+
+function byStatus(status: number): Meaning {
+  const known = BY_STATUS[status];
+  if (known) return known;
+  if (status >= 300 && status < 400) {
+    return {
+      kind: "upstream-protocol",
+      code: "redirected",
+      hint: "Redirects are never followed, since they would carry the token elsewhere. Check the upstream address.",
+    };
+  }
+  return status >= 500 ? { kind: "upstream-failed" } : { kind: "upstream-protocol", code: "unexpected_status" };
+}
+
+/**
+ * A response whose status is not 200, with what was read of its body. A Connect error in the body decides; without
+ * one the status does.
+ */
+export function fromFailedResponse({ status, headers }: ResponseHead, body: Uint8Array): ExcursorError {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  const contentType = mediaType(headers["content-type"]);
+  const metadata: Metadata = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
+  const said = parseJson(text);
+  return fromConnectError(said ?? { message: describe(status, contentType) }, {
+    metadata,
+    fallback: byStatus(status),
+    context: { status, ...(contentType && { contentType }) },
+  });
+}
+
+/** A 200 of another type than asked for: a proxy's page, another service, a wrong path. */
+export function wrongContentType({ status, headers }: ResponseHead): ExcursorError {
+  const contentType = mediaType(headers["content-type"]) || "nothing";
+  return new ExcursorError("upstream-protocol", `The backend answered with ${contentType} instead of its protocol.`, {
+    code: "unexpected_content_type",
+    hint: "Check the upstream address, and whether a proxy stands in between.",
+    context: { status, contentType },
+  });
+}
+
+/** `application/json; charset=utf-8` without its parameters. */
+export function mediaType(contentType: string | undefined): string {
+  return (contentType?.split(";", 1)[0] ?? "").trim().toLowerCase().slice(0, 80);
+}
+
+function describe(status: number, contentType: string): string {
+  const page = contentType === "text/html" ? " and a web page" : "";
+  return `The backend answered with HTTP status ${status}${page}.`;
+}
+
+function parseJson(text: string): unknown {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
