@@ -1,9 +1,9 @@
 import { historyKeys } from "../src/core/history/history-key.ts";
 import { isDeeperThan } from "../src/core/json/json-depth.ts";
 import { Secret } from "../src/core/secret.ts";
-import { Offer } from "../src/drivers/cursor/offer.ts";
-import { rebuildPrompt } from "../src/drivers/cursor/prompt.ts";
-import { encodeRunRequest } from "../src/drivers/cursor/run-request.ts";
+import { Offer } from "../src/drivers/cursor/request/offer.ts";
+import { rebuildPrompt } from "../src/drivers/cursor/request/prompt.ts";
+import { encodeRunRequest } from "../src/drivers/cursor/request/run-request.ts";
 import { createAnthropicMessagesFace } from "../src/faces/anthropic-messages/index.ts";
 import { createOpenAiChatFace } from "../src/faces/openai-chat/index.ts";
 import { createOpenAiResponsesFace } from "../src/faces/openai-responses/index.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../config/settings.ts";
-import type { Transports } from "../drivers/cursor/stream.ts";
+import type { Transports } from "../drivers/cursor/run/stream.ts";
 import type { Log } from "../observe/log.ts";
 import { type CallObserver, observeTransport } from "../wire/http/observed-transport.ts";
 

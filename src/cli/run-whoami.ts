@@ -3,7 +3,7 @@ import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { readClaims } from "../core/token-claims.ts";
 import { loadProfile, type Quota } from "../credentials/profile.ts";
-import { withCredential } from "../drivers/cursor/credential.ts";
+import { withCredential } from "../drivers/cursor/account/credential.ts";
 import { openAccounts } from "./open-accounts.ts";
 import { printable } from "./printable.ts";
 

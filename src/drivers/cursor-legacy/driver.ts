@@ -3,7 +3,7 @@ import type { Driver, ModelInfo } from "../../core/driver.ts";
 import type { Principal, Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
-import { credentialOf, renewedCredential } from "../cursor/credential.ts";
+import { credentialOf, renewedCredential } from "../cursor/account/credential.ts";
 import type { ModelCredential } from "../cursor/models/model.ts";
 import { legacyHeaders } from "./headers.ts";
 import { LegacyRun } from "./legacy-run.ts";

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { checksum } from "../../wire/agent/checksum.ts";
 import { type ClientHeaders, callHeaders } from "../../wire/agent/headers.ts";
 import type { ModelCredential } from "../cursor/models/model.ts";
-import { TIME_ZONE } from "../cursor/time-zone.ts";
+import { TIME_ZONE } from "../cursor/request/time-zone.ts";
 
 const IDE_VERSION = "2.6.21";
 

@@ -3,15 +3,15 @@ import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
-import { fitContext } from "./context-window.ts";
-import { createOwners, renewedCredential, withCredential } from "./credential.ts";
-import { CursorRun, type RunPlan } from "./cursor-run.ts";
-import { Endpoints } from "./endpoint.ts";
-import { fitTools } from "./fit-tools.ts";
+import { createOwners, renewedCredential, withCredential } from "./account/credential.ts";
+import { Endpoints } from "./account/endpoint.ts";
 import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
-import type { Farewells, Transports } from "./stream.ts";
-import { TIME_ZONE } from "./time-zone.ts";
-import { UnknownTally } from "./unknown.ts";
+import { fitContext } from "./request/context-window.ts";
+import { fitTools } from "./request/fit-tools.ts";
+import { TIME_ZONE } from "./request/time-zone.ts";
+import { CursorRun, type RunPlan } from "./run/cursor-run.ts";
+import type { Farewells, Transports } from "./run/stream.ts";
+import { UnknownTally } from "./run/unknown.ts";
 
 export interface CursorDriverOptions {
   readonly origin: string;

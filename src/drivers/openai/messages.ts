@@ -6,8 +6,8 @@ import {
   textOf,
   type UserPart,
 } from "../../core/turn.ts";
-import { pairResults } from "../cursor/pair-results.ts";
-import { wireToolName } from "../cursor/tool-names.ts";
+import { pairResults } from "../cursor/request/pair-results.ts";
+import { wireToolName } from "../cursor/request/tool-names.ts";
 import { emptyQuestion } from "../shared/empty-question.ts";
 
 /**

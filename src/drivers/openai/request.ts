@@ -1,7 +1,7 @@
 import type { Ignorable } from "../../core/engine/ignored.ts";
 import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
-import { wireToolName } from "../cursor/tool-names.ts";
+import { wireToolName } from "../cursor/request/tool-names.ts";
 import type { ApiRequest } from "../shared/api-run.ts";
 import { apiMessages } from "./messages.ts";
 

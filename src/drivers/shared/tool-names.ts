@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "../../core/turn.ts";
-import { wireToolName } from "../cursor/tool-names.ts";
+import { wireToolName } from "../cursor/request/tool-names.ts";
 
 /** The client's name of a tool by the one on the wire; a name that nobody offered stays as it is. */
 export function toolNames(tools: readonly ToolDefinition[]): (wireName: string) => string {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { AgentStream, type Farewells } from "../../../src/drivers/cursor/stream.ts";
+import { AgentStream, type Farewells } from "../../../src/drivers/cursor/run/stream.ts";
 import type { HttpHandler } from "../../../src/wire/http/http.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ToolMessage } from "../../../src/core/turn.ts";
-import { PendingCalls } from "../../../src/drivers/cursor/pending-calls.ts";
-import { ResumeWatch } from "../../../src/drivers/cursor/resume-watch.ts";
+import { PendingCalls } from "../../../src/drivers/cursor/run/pending-calls.ts";
+import { ResumeWatch } from "../../../src/drivers/cursor/run/resume-watch.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,0 +1,87 @@
+import { DashboardService, PrivacyMode } from "../../../gen/aiserver/v1/dashboard_pb.ts";
+import { Http2Config, ServerConfigService } from "../../../gen/aiserver/v1/server_config_pb.ts";
+import { type Caller, callHeaders } from "../../../wire/agent/headers.ts";
+import { callUnary } from "../../../wire/connect/unary.ts";
+import type { HttpTransport } from "../../../wire/http/http.ts";
+
+/** Where an account's runs go, and how. */
+export interface Endpoint {
+  readonly origin: string;
+  readonly transport: "h2" | "h1";
+  /** Privacy mode: nothing is stored or trained on. On unless the account is known to have it off. */
+  readonly ghostMode: boolean;
+}
+
+export interface EndpointOptions {
+  /** The backend of the settings; configuration, models and accounts are asked for here. */
+  readonly origin: string;
+  /** Where runs go, whatever the backend says. */
+  readonly agentOrigin?: string | undefined;
+  readonly http1: HttpTransport;
+  /** `auto` leaves the choice to the backend. */
+  readonly transport: "auto" | "h2" | "h1";
+  readonly ttlMs?: number;
+  /** Milliseconds that only grow. */
+  readonly now?: () => number;
+}
+
+/** Asks the backend where and how it wants the runs of an account, and remembers the answer for a while. */
+export class Endpoints {
+  readonly #options: EndpointOptions;
+  readonly #known = new Map<string, { readonly until: number; readonly endpoint: Promise<Endpoint> }>();
+
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+  }
+
+  find(accountKey: string, caller: Caller): Promise<Endpoint> {
+    const { now = () => performance.now(), ttlMs = 10 * 60_000 } = this.#options;
+    const known = this.#known.get(accountKey);
+    if (known && known.until > now()) return known.endpoint;
+    const answer = this.#ask(caller);
+    const endpoint = answer.then((found) => found.endpoint);
+    if (this.#known.size >= MAX_ACCOUNTS) this.#known.clear();
+    const entry = { until: now() + ttlMs, endpoint };
+    this.#known.set(accountKey, entry);
+    // Defaults that stand in for an answer serve those who asked meanwhile, and nobody after them.
+    void answer.then(({ isTold }) => {
+      if (!isTold && this.#known.get(accountKey) === entry) this.#known.delete(accountKey);
+    });
+    return endpoint;
+  }
+
+  async #ask(caller: Caller): Promise<{ readonly endpoint: Endpoint; readonly isTold: boolean }> {
+    const { origin, http1: transport } = this.#options;
+    const call = { transport, origin, headers: callHeaders("unary-proto", caller), timeoutMs: 10_000 };
+    // Neither is worth a failed request: without an answer the defaults are the careful ones.
+    const [config, privacy] = await Promise.all([
+      callUnary({ ...call, method: ServerConfigService.method.getServerConfig, input: {} }).catch(() => undefined),
+      callUnary({ ...call, method: DashboardService.method.getUserPrivacyMode, input: {} }).catch(() => undefined),
+    ]);
+    const ghostMode = !OPEN_MODES.includes(privacy?.privacyMode ?? PrivacyMode.UNSPECIFIED);
+    const { agentUrl = "", agentnUrl = "" } = config?.agentUrlConfig ?? {};
+    const named = config?.useNlbForNal ? trusted(ghostMode ? agentUrl : agentnUrl) : undefined;
+    const runOrigin = this.#options.agentOrigin ?? named ?? origin;
+    const endpoint = { origin: runOrigin, transport: this.#choose(config?.http2Config), ghostMode };
+    return { endpoint, isTold: config !== undefined && privacy !== undefined };
+  }
+
+  #choose(config: Http2Config = Http2Config.UNSPECIFIED): "h2" | "h1" {
+    const { transport } = this.#options;
+    if (transport !== "auto") return transport;
+    return config === Http2Config.FORCE_ALL_DISABLED || config === Http2Config.FORCE_BIDI_DISABLED ? "h1" : "h2";
+  }
+}
+
+const MAX_ACCOUNTS = 1000;
+
+const OPEN_MODES: readonly PrivacyMode[] = [
+  PrivacyMode.USAGE_DATA_TRAINING_ALLOWED,
+  PrivacyMode.USAGE_CODEBASE_TRAINING_ALLOWED,
+];
+
+/** The token goes nowhere else, whatever the backend says (SEC-13). */
+function trusted(url: string): string | undefined {
+  const host = /^https:\/\/([a-z0-9.-]+)\/?$/.exec(url)?.[1];
+  return host?.endsWith(".cursor.sh") ? `https://${host}` : undefined;
+}

@@ -1,0 +1,97 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { JsonObject, ToolMessage } from "../../../core/turn.ts";
+import { ExecClientMessageSchema, type ExecServerMessage } from "../../../gen/agent/v1/exec_pb.ts";
+import {
+  RequestContextResult_SuccessSchema,
+  RequestContextResultSchema,
+} from "../../../gen/agent/v1/request_context_pb.ts";
+import { AgentClientMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
+import { bytesField, encodeFields, messageField, serialized } from "../request/encode-fields.ts";
+import type { Offer } from "../request/offer.ts";
+import { argsOf, wireToolResult } from "../request/tools.ts";
+import type { ClientMessage, Outgoing } from "../run/stream.ts";
+import { mapExec } from "./native/map-exec.ts";
+import { rejectExec } from "./reject-exec.ts";
+
+/** What becomes of a request: it is answered here and now, or it is a call that the client has to answer. */
+export type ExecOutcome =
+  | { readonly type: "answered"; readonly messages: readonly Outgoing[] }
+  | { readonly type: "call"; readonly call: ClientCall };
+
+/** A call of one of the client's tools, and what its result is on the wire. */
+export interface ClientCall {
+  /** Of the request on this stream. */
+  readonly execId: number;
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  reply(result: ToolMessage): readonly ClientMessage[];
+}
+
+/**
+ * Nothing is carried out here. The context is told; calls of the client's tools, and native requests that one of them can
+ * serve, are the client's; all else is turned down.
+ */
+export function answerExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
+  const { id, execId, message } = exec;
+  const result = (value: ExecResult): ClientMessage => ({
+    case: "execClientMessage",
+    value: { id, execId, message: value },
+  });
+  const answered = (...messages: Outgoing[]): ExecOutcome => ({
+    type: "answered",
+    messages: [...messages, closeOf(id)],
+  });
+  if (message.case === "requestContextArgs") return answered(contextResult(exec, offer));
+  if (message.case === "mcpArgs") {
+    const name = offer.nameOf(message.value);
+    if (name === undefined) {
+      const missing = { name: message.value.toolName || message.value.name, availableTools: [...offer.names] };
+      return answered(result({ case: "mcpResult", value: { result: { case: "toolNotFound", value: missing } } }));
+    }
+    const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: wireToolResult(given) }), closeOf(id)];
+    const { toolCallId } = message.value;
+    return {
+      type: "call",
+      call: { execId: id, id: toolCallId || nameOf(id), name, args: argsOf(message.value), reply },
+    };
+  }
+  const native = mapExec(exec, offer.tools);
+  if (native) {
+    const { callId, name, args } = native;
+    const reply = (given: ToolMessage): ClientMessage[] => [
+      ...native.reply(given).map((value): ClientMessage => ({ case: "execClientMessage", value })),
+      closeOf(id),
+    ];
+    return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, reply } };
+  }
+  const rejection = rejectExec(exec, offer.names);
+  if (rejection.type === "throw") {
+    const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
+    return answered({ case: "execClientControlMessage", value });
+  }
+  return answered(...rejection.messages.map((value): ClientMessage => ({ case: "execClientMessage", value })));
+}
+
+type ExecResult = NonNullable<Extract<ClientMessage, { case: "execClientMessage" }>["value"]["message"]>;
+
+/** Put together by hand: what is large about it is encoded already. */
+function contextResult({ id, execId }: ExecServerMessage, { context }: Offer): Uint8Array {
+  const success = bytesField(RequestContextResult_SuccessSchema.field.requestContext, context);
+  const result = messageField(RequestContextResultSchema.field.success, success);
+  return encodeFields(
+    messageField(
+      AgentClientMessageSchema.field.execClientMessage,
+      serialized(toBinary(ExecClientMessageSchema, create(ExecClientMessageSchema, { id, execId }))),
+      messageField(ExecClientMessageSchema.field.requestContextResult, result),
+    ),
+  );
+}
+
+const closeOf = (id: number): ClientMessage => ({
+  case: "execClientControlMessage",
+  value: { message: { case: "streamClose", value: { id } } },
+});
+
+/** For calls that the backend gave no name. */
+const nameOf = (id: number): string => `exec-${id}`;

@@ -1,0 +1,23 @@
+import type { ToolDefinition } from "../../../../core/turn.ts";
+import { takesFreeText } from "./fit-tool.ts";
+
+/** Codex's `exec`: it takes JavaScript as free text, and its shell is a function that the script calls. */
+export const isScriptTool = (tool: ToolDefinition): boolean =>
+  takesFreeText(tool) && tool.description.includes("tools.exec_command");
+
+/** How long the script may run before Codex gives the model what there is, and how long each of its waits takes. */
+const SCRIPT_MS = 600_000;
+const WAIT_MS = 30_000;
+
+/** A script that runs one command to its end, and tells the outcome in the form that Codex's own shell uses. */
+export function commandScript(command: string, workingDirectory: string): string {
+  const args = { cmd: command, ...(workingDirectory !== "" && { workdir: workingDirectory }), yield_time_ms: WAIT_MS };
+  return `// @exec: ${JSON.stringify({ yield_time_ms: SCRIPT_MS })}
+let ran = await tools.exec_command(${JSON.stringify(args)});
+let output = ran.output;
+while (ran.session_id != null) {
+  ran = await tools.write_stdin({ session_id: ran.session_id, yield_time_ms: ${WAIT_MS} });
+  output += ran.output;
+}
+text(\`Exit code: \${ran.exit_code ?? 1}\\nWall time: \${ran.wall_time_seconds} seconds\\nOutput:\\n\${output}\`);`;
+}

@@ -1,0 +1,40 @@
+import type { ToolMessage } from "../../../../core/turn.ts";
+import type { DeleteArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
+import { failureOf, saysMissing } from "./failure.ts";
+import { PATH } from "./path-names.ts";
+import { quoteShell } from "./quote-shell.ts";
+import type { ExecResult, Route } from "./route.ts";
+import { shellOutput } from "./shell-output.ts";
+import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
+
+/** Hardly any client has a tool for it: a shell has. */
+export const DELETE: readonly Route<DeleteArgs>[] = [
+  {
+    tools: ["delete_file", "remove_file", "delete_path"],
+    args: ({ path }) => [
+      { names: PATH, value: path, use: "needed" },
+      { names: ["explanation", "description"], value: `Delete ${path}`, use: "filler" },
+    ],
+    results: (request, said) => [deleteResult(request, failureOf(said))],
+  },
+  {
+    tools: SHELL_TOOLS,
+    args: ({ path }, tool) =>
+      shellArguments({ command: `rm -f -- ${quoteShell(path)}`, description: `Delete ${path}` }, tool),
+    results: (request, said) => [deleteResult(request, removalFailure(said))],
+  },
+];
+
+/** Many clients do not tell how a command ended; then only one that failed has something to say. */
+function removalFailure(said: ToolMessage): string | undefined {
+  const { output, exitCode } = shellOutput(said);
+  return exitCode !== 0 || /^rm: /m.test(output) ? output || "The file could not be deleted." : undefined;
+}
+
+function deleteResult({ path }: DeleteArgs, error: string | undefined): ExecResult {
+  if (error === undefined)
+    return { case: "deleteResult", value: { result: { case: "success", value: { path, deletedFile: path } } } };
+  return saysMissing(error)
+    ? { case: "deleteResult", value: { result: { case: "fileNotFound", value: { path } } } }
+    : { case: "deleteResult", value: { result: { case: "error", value: { path, error } } } };
+}

@@ -1,0 +1,61 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { DiagnosticSchema, DiagnosticsArgs } from "../../../../gen/agent/v1/exec_diagnostics_pb.ts";
+import { DiagnosticSeverity } from "../../../../gen/agent/v1/exec_diagnostics_pb.ts";
+import { failureOf, saysMissing } from "./failure.ts";
+import { PATH } from "./path-names.ts";
+import { plainText } from "./reminders.ts";
+import type { Route } from "./route.ts";
+
+/** Editors have a tool for it, and what runs in a terminal mostly has none. */
+export const DIAGNOSTICS: readonly Route<DiagnosticsArgs>[] = [
+  {
+    tools: ["read_lints", "diagnostics", "get_diagnostics", "lsp_diagnostics", "get_errors", "get_problems"],
+    args: ({ path }) => [
+      ...(path === "" ? [] : [{ names: PATH, value: path, use: "needed" } as const]),
+      { names: ["explanation", "description"], value: `Look for problems in ${path}`, use: "filler" },
+    ],
+    results: ({ path }, said) => {
+      const error = said.isError ? failureOf(said) : undefined;
+      if (error !== undefined) {
+        return saysMissing(error)
+          ? [{ case: "diagnosticsResult", value: { result: { case: "fileNotFound", value: { path } } } }]
+          : [{ case: "diagnosticsResult", value: { result: { case: "error", value: { path, error } } } }];
+      }
+      const diagnostics = plainText(said)
+        .split(/\r?\n/)
+        .filter((line) => line.trim() !== "" && !ASIDE.test(line.trim()))
+        .map(diagnostic);
+      const value = { path, diagnostics, totalDiagnostics: diagnostics.length };
+      return [{ case: "diagnosticsResult", value: { result: { case: "success", value } } }];
+    },
+  },
+];
+
+const ASIDE = /^(?:no\b.*\b(?:diagnostics|errors|problems|lints?|issues)\b.*|<\/?[\w-]+>|found \d+ .*|none\.?)$/i;
+
+/** `path:12:5: error: text`, `ERROR [12:5] text`, `Line 12: text`. */
+const FORMS = [
+  /^.*?:(?<line>\d+)(?::(?<column>\d+))?:?\s+(?:-\s+)?(?<text>.*)$/,
+  /^\W*(?:\w+\s+)?\[(?<line>\d+):(?<column>\d+)\]:?\s*(?<text>.*)$/,
+  /^\W*(?:Line|L) ?(?<line>\d+)(?:[:,] ?(?:col(?:umn)? )?(?<column>\d+))?:\s*(?<text>.*)$/i,
+];
+
+/** Each line is one problem; of one that has no known form only its words are known. */
+function diagnostic(line: string): MessageInitShape<typeof DiagnosticSchema> {
+  const place = FORMS.map((form) => form.exec(line)?.groups).find((groups) => groups !== undefined);
+  const at = { line: bounded(place?.["line"]), column: bounded(place?.["column"]) };
+  return {
+    message: place?.["text"] || line.trim(),
+    severity: severityOf(line),
+    ...(place ? { range: { start: at, end: at } } : {}),
+  };
+}
+
+function severityOf(line: string): DiagnosticSeverity {
+  const word = /\b(error|warn(?:ing)?|info(?:rmation)?|hint)\b/i.exec(line)?.[1]?.toLowerCase() ?? "";
+  if (word.startsWith("warn")) return DiagnosticSeverity.WARNING;
+  if (word.startsWith("info")) return DiagnosticSeverity.INFORMATION;
+  return word === "hint" ? DiagnosticSeverity.HINT : DiagnosticSeverity.ERROR;
+}
+
+const bounded = (digits: string | undefined): number => Math.min(Number(digits ?? 0), 2 ** 31 - 1);

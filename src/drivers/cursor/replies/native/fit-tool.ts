@@ -1,0 +1,108 @@
+import type { JsonObject, JsonValue, ToolDefinition } from "../../../../core/turn.ts";
+
+/** One thing to tell a tool, under the first of these names that it knows. */
+export interface Argument {
+  readonly names: readonly string[];
+  readonly value: JsonValue;
+  /** The same for a tool that wants a list; else the list has the value alone. */
+  readonly list?: readonly JsonValue[];
+  /**
+   * `needed`: a tool that cannot be told is no equivalent. `offered`: told if it can be. `filler`: told only where the
+   * tool insists on it.
+   */
+  readonly use: "needed" | "offered" | "filler";
+}
+
+/** What many tools insist on and no request has. */
+const FILLERS: readonly Argument[] = [
+  { names: ["isBackground", "runInBackground", "background"], value: false, use: "filler" },
+  { names: ["requiresApproval"], value: true, use: "filler" },
+];
+
+/** The arguments for the tool as its own schema names and types them; nothing if it cannot be called with these. */
+export function fitArguments(tool: ToolDefinition, args: readonly Argument[]): JsonObject | undefined {
+  const properties = Object.entries(objectAt(tool.schema, "properties"));
+  const required = new Set(listAt(tool.schema, "required"));
+  const fitted = new Map<string, JsonValue>();
+  for (const argument of [...args, ...FILLERS]) {
+    const place = argument.names
+      .map((name) => properties.find(([key]) => alike(key, name)))
+      .find((property) => property !== undefined);
+    if (place && !fitted.has(place[0]) && (argument.use !== "filler" || required.has(place[0]))) {
+      const value = typed(argument, place[1]);
+      if (value !== undefined) {
+        fitted.set(place[0], value);
+        continue;
+      }
+    }
+    if (argument.use === "needed") return undefined;
+  }
+  for (const key of required) {
+    if (typeof key !== "string" || fitted.has(key)) continue;
+    const value = preset(properties.find(([name]) => name === key)?.[1]);
+    if (value === undefined) return undefined;
+    fitted.set(key, value);
+  }
+  return Object.fromEntries(fitted);
+}
+
+/** Whether two names are the same to a reader: `read_file`, `readFile`, `Read-File`. */
+export function alike(left: string, right: string): boolean {
+  return plain(left) === plain(right);
+}
+
+const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, "");
+
+function typed({ value, list }: Argument, schema: JsonValue | undefined): JsonValue | undefined {
+  const allowed = listAt(schema, "enum");
+  if (allowed.length > 0) return allowed.find((one) => one === value);
+  const types = typesOf(schema);
+  const type = Array.isArray(value) ? "array" : typeof value;
+  if (types.size === 0 || types.has(type) || (Number.isInteger(value) && types.has("integer"))) return value;
+  if (types.has("array")) return list ?? [value];
+  return type === "number" && types.has("string") ? String(value) : undefined;
+}
+
+/** What a property that we know nothing of may be set to. */
+function preset(schema: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(schema)) return undefined;
+  return schema["default"] ?? schema["const"] ?? (typesOf(schema).has("null") ? null : undefined);
+}
+
+function typesOf(schema: JsonValue | undefined): ReadonlySet<JsonValue> {
+  if (!isObject(schema)) return new Set();
+  const { type } = schema;
+  const variants = [...listAt(schema, "anyOf"), ...listAt(schema, "oneOf")];
+  return new Set([
+    ...(Array.isArray(type) ? type : type === undefined ? [] : [type]),
+    ...variants.flatMap((variant) => [...typesOf(variant)]),
+  ]);
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What the tool says of the first of these properties that it has; nothing if it has none. */
+export function describedAs({ schema }: ToolDefinition, names: readonly string[]): string | undefined {
+  const properties = Object.entries(objectAt(schema, "properties"));
+  const property = properties.find(([key]) => names.some((name) => alike(key, name)));
+  if (!property) return undefined;
+  const text = isObject(property[1]) ? property[1]["description"] : undefined;
+  return typeof text === "string" ? text : "";
+}
+
+/** Whether the client's tool takes a text and no JSON; faces offer it as one that has `input` and nothing else. */
+export function takesFreeText({ schema }: ToolDefinition): boolean {
+  const [only, ...others] = Object.keys(objectAt(schema, "properties"));
+  return only === "input" && others.length === 0;
+}
+
+function objectAt(value: JsonValue | undefined, key: string): JsonObject {
+  const member = isObject(value) ? value[key] : undefined;
+  return isObject(member) ? member : {};
+}
+
+function listAt(value: JsonValue | undefined, key: string): readonly JsonValue[] {
+  const member = isObject(value) ? value[key] : undefined;
+  return Array.isArray(member) ? member : [];
+}

@@ -1,0 +1,97 @@
+import type { ToolDefinition } from "../../../../core/turn.ts";
+import type { GrepArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
+import { failureOf } from "./failure.ts";
+import { type Argument, alike, describedAs } from "./fit-tool.ts";
+import { grepResult } from "./grep-result.ts";
+import { PLACE } from "./path-names.ts";
+import { quoteShell } from "./quote-shell.ts";
+import { plainText } from "./reminders.ts";
+import type { ExecResult, Route } from "./route.ts";
+import { shellOutput } from "./shell-output.ts";
+import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
+
+export const GREP: readonly Route<GrepArgs>[] = [
+  {
+    // OpenCode and Claude Code; Qwen Code, Gemini CLI and Continue; Cline; others.
+    tools: ["grep", "grep_search", "search_file_content", "search_files", "ripgrep", "grep_files", "search_code"],
+    args: (request, tool) => [
+      { names: ["pattern", "regex", "query", "regexp"], value: patternFor(request, tool), use: "needed" },
+      ...options(request),
+    ],
+    results: (request, said) => {
+      const error = failureOf(said);
+      return [error === undefined ? grepResult(request, plainText(said)) : grepError(error)];
+    },
+  },
+  {
+    tools: SHELL_TOOLS,
+    args: (request, tool) => shellArguments({ command: grepCommand(request), description: "Search files" }, tool),
+    results: (request, said) => {
+      const { output, exitCode } = shellOutput({ ...said, isError: false });
+      const isEmpty = output.trim() === "" || /^\(?(?:no output|exit code:? 1)\)?$/i.test(output.trim());
+      // An exit of 1 is nothing found.
+      if (isEmpty && exitCode <= 1 && (exitCode === 1 || !said.isError)) return [grepResult(request, "")];
+      const hasFailed = exitCode > 1 || (said.isError && exitCode === 0);
+      return [
+        hasFailed || /^grep: /.test(output) ? grepError(output || "The search failed.") : grepResult(request, output),
+      ];
+    },
+  },
+];
+
+const IGNORE_CASE = ["-i", "caseInsensitive", "ignoreCase"];
+const HEED_CASE = ["caseSensitive"];
+/** Qwen Code's and Gemini CLI's, which ignore case anyway, and not always by ripgrep. */
+const IGNORING = ["grep_search", "search_file_content"];
+
+/** A tool that cannot be told about case is told by the pattern: nearly all of them are ripgrep. */
+function patternFor({ pattern, caseInsensitive }: GrepArgs, tool: ToolDefinition): string {
+  const isTold = describedAs(tool, [...IGNORE_CASE, ...HEED_CASE]) !== undefined;
+  const isIgnoring = IGNORING.some((name) => alike(name, tool.name));
+  return caseInsensitive && !isTold && !isIgnoring ? `(?i)${pattern}` : pattern;
+}
+
+/** Most tools know a few of these. */
+function options(request: GrepArgs): readonly Argument[] {
+  const { path = "", glob = "", outputMode, type = "", caseInsensitive, multiline, headLimit, context } = request;
+  const offer = (names: readonly string[], value: Argument["value"] | undefined): readonly Argument[] =>
+    value === undefined || value === "" ? [] : [{ names, value, use: "offered" }];
+  return [
+    ...offer(PLACE, path),
+    { names: PLACE, value: ".", use: "filler" },
+    ...offer(["include", "glob", "includePattern", "filePattern"], glob),
+    // Theirs shows what matches unless told otherwise; Claude Code's only where.
+    ...offer(["outputMode"], outputMode || "content"),
+    ...offer(["-n"], true),
+    ...offer(IGNORE_CASE, caseInsensitive),
+    { names: HEED_CASE, value: !caseInsensitive, use: caseInsensitive === undefined ? "filler" : "offered" },
+    { names: ["isRegexp"], value: true, use: "offered" },
+    ...offer(["type"], type),
+    ...offer(["multiline"], multiline),
+    ...offer(["headLimit", "maxResults", "limit"], headLimit),
+    ...offer(["-C", "context"], context),
+    ...offer(["-B"], request.contextBefore),
+    ...offer(["-A"], request.contextAfter),
+    { names: ["explanation", "description"], value: `Search for ${request.pattern}`, use: "filler" },
+  ];
+}
+
+function grepCommand(request: GrepArgs): string {
+  const { pattern, path, glob, outputMode, caseInsensitive, context = 0 } = request;
+  const { contextBefore = context, contextAfter = context } = request;
+  const form = outputMode === "files_with_matches" ? "l" : outputMode === "count" ? "c" : "n";
+  return [
+    `grep -rIEH${form}${caseInsensitive ? "i" : ""}`,
+    ...(contextBefore > 0 ? [`-B ${contextBefore}`] : []),
+    ...(contextAfter > 0 ? [`-A ${contextAfter}`] : []),
+    "--exclude-dir=.git --exclude-dir=node_modules",
+    // It knows no paths here, only names.
+    ...(glob ? [`--include=${quoteShell(glob.split("/").at(-1) ?? glob)}`] : []),
+    `-e ${quoteShell(pattern)} -- ${quoteShell(path || ".")}`,
+  ].join(" ");
+}
+
+const grepError = (error: string): ExecResult => ({
+  case: "grepResult",
+  value: { result: { case: "error", value: { error } } },
+});

@@ -1,0 +1,111 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type ExecClientMessage,
+  ExecClientMessageSchema,
+  type ExecServerMessage,
+} from "../../../gen/agent/v1/exec_pb.ts";
+import { ShellStreamSchema } from "../../../gen/agent/v1/exec_shell_pb.ts";
+
+type Result = MessageInitShape<typeof ExecClientMessageSchema>["message"] & object;
+
+/** How a request is turned down: with its family's own words, or, where we do not know them, by a throw. */
+export type Rejection =
+  | { readonly type: "results"; readonly messages: readonly ExecClientMessage[] }
+  | { readonly type: "throw"; readonly error: string };
+
+/**
+ * Turns down a native request of the model. Nothing here is ever carried out: whoever asked for a shell or a file
+ * meant the user's, and that is the client's. The reason is read by the model, so it says where to go instead.
+ */
+export function rejectExec({ id, execId, message }: ExecServerMessage, offeredTools: readonly string[]): Rejection {
+  const reason =
+    offeredTools.length === 0
+      ? "This built-in tool is not available here, and no other tool is. Answer without it."
+      : `This built-in tool is not available here. Use one of the provided MCP tools instead: ${offeredTools.join(", ")}.`;
+  const reply = (...results: Result[]): Rejection => ({
+    type: "results",
+    messages: results.map((result) => create(ExecClientMessageSchema, { id, execId, message: result })),
+  });
+  switch (message.case) {
+    case "shellArgs":
+    case "miniSweAgentBashArgs": {
+      const { command, workingDirectory } = message.value;
+      const value = { result: { case: "rejected" as const, value: { command, workingDirectory, reason } } };
+      return reply(
+        message.case === "shellArgs" ? { case: "shellResult", value } : { case: "miniSweAgentBashResult", value },
+      );
+    }
+    case "shellStreamArgs": {
+      const { command, workingDirectory } = message.value;
+      const rejected = create(ShellStreamSchema, {
+        event: { case: "rejected", value: { command, workingDirectory, reason } },
+      });
+      const exit = create(ShellStreamSchema, { event: { case: "exit", value: { code: 1, cwd: workingDirectory } } });
+      return reply({ case: "shellStream", value: rejected }, { case: "shellStream", value: exit });
+    }
+    case "writeArgs":
+      return reply({
+        case: "writeResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "deleteArgs":
+      return reply({
+        case: "deleteResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "readArgs":
+      return reply({
+        case: "readResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "redactedReadArgs":
+      return reply({
+        case: "redactedReadResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "lsArgs":
+      return reply({
+        case: "lsResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "diagnosticsArgs":
+      return reply({
+        case: "diagnosticsResult",
+        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
+      });
+    case "grepArgs":
+      return reply({ case: "grepResult", value: { result: { case: "error", value: { error: reason } } } });
+    case "fetchArgs":
+      return reply({
+        case: "fetchResult",
+        value: { result: { case: "error", value: { url: message.value.url, error: reason } } },
+      });
+    case "backgroundShellSpawnArgs": {
+      const { command, workingDirectory } = message.value;
+      return reply({
+        case: "backgroundShellSpawnResult",
+        value: { result: { case: "rejected", value: { command, workingDirectory, reason } } },
+      });
+    }
+    case "listMcpResourcesExecArgs":
+      return reply({
+        case: "listMcpResourcesExecResult",
+        value: { result: { case: "success", value: { resources: [] } } },
+      });
+    case "readMcpResourceExecArgs":
+      return reply({
+        case: "readMcpResourceExecResult",
+        value: { result: { case: "notFound", value: { uri: message.value.uri } } },
+      });
+    case "mcpStateExecArgs":
+      return reply({ case: "mcpStateExecResult", value: { result: { case: "success", value: { servers: [] } } } });
+    case "shellAllowlistPrecheckArgs":
+      return reply({ case: "shellAllowlistPrecheckResult", value: { allowlisted: false } });
+    case "mcpAllowlistPrecheckArgs":
+      return reply({ case: "mcpAllowlistPrecheckResult", value: { allowlisted: true } });
+    case "webFetchAllowlistPrecheckArgs":
+      return reply({ case: "webFetchAllowlistPrecheckResult", value: { allowlisted: true } });
+    default:
+      return { type: "throw", error: reason };
+  }
+}

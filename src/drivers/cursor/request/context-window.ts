@@ -1,0 +1,102 @@
+import { ExcursorError } from "../../../core/errors.ts";
+import { estimateFixedTokens, estimateMessageTokens } from "../../../core/rules/usage-estimate.ts";
+import type { Message, Turn } from "../../../core/turn.ts";
+import type { ResolvedModel } from "../models/model.ts";
+import { type ReferredCall, referredCalls } from "./referred-calls.ts";
+
+/** A turn as the model can read it. */
+export interface FittedTurn {
+  readonly turn: Turn;
+  /** How many messages were left out. */
+  readonly trimmedMessages: number;
+}
+
+/**
+ * Makes a turn fit the model. Refuses, before anything is sent, what it cannot read: images, or too long a conversation,
+ * which clients know how to compact. With `trim`, the oldest turns are left out, each as a whole. A tool call of theirs
+ * that a later message refers to stays, with its result.
+ */
+export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): FittedTurn {
+  const { contextTokens, displayId } = model;
+  if (!model.supportsImages && hasImages(turn)) {
+    throw new ExcursorError("invalid-request", `The model ${displayId} does not take images.`, {
+      code: "images_unsupported",
+      field: "messages",
+      hint: "Choose another model, or leave the images out.",
+    });
+  }
+  const { messages } = turn;
+  const sizes = messages.map(estimateMessageTokens);
+  const wholeTokens = sizes.reduce((sum, size) => sum + size, estimateFixedTokens(turn));
+  if (wholeTokens <= contextTokens) return { turn, trimmedMessages: 0 };
+  if (policy === "refuse") throw tooLong(wholeTokens, model, policy);
+  const calls = referredCalls(messages);
+  const keptTokens = keptCallTokens(calls, messages.length);
+  let [tailTokens, start, least] = [wholeTokens, 0, wholeTokens];
+  for (const next of laterTurns(messages).toReversed()) {
+    for (; start < next; start++) tailTokens -= sizes[start] ?? 0;
+    const tokens = tailTokens + (keptTokens[start] ?? 0);
+    least = Math.min(least, tokens);
+    if (tokens > contextTokens) continue;
+    const kept = [...keptCalls(calls, start), ...messages.slice(start)];
+    return { turn: { ...turn, messages: kept }, trimmedMessages: messages.length - kept.length };
+  }
+  throw tooLong(least, model, policy);
+}
+
+/** The calls before `start` that the messages from there on need, with the results that are before it, too. */
+const keptCalls = (calls: readonly ReferredCall[], start: number): readonly Message[] =>
+  calls
+    .filter(({ callAt, lastNeededAt }) => callAt < start && start <= lastNeededAt)
+    .flatMap(({ call, result, resultAt }) => [
+      { role: "assistant", content: [call] } as const,
+      ...(result && resultAt < start ? [result] : []),
+    ]);
+
+/** What {@link keptCalls} would come to, for each start: running sums of where each call begins and ceases to be kept. */
+function keptCallTokens(calls: readonly ReferredCall[], length: number): readonly number[] {
+  const changes = new Array<number>(length + 1).fill(0);
+  const add = (from: number, until: number, tokens: number) => {
+    if (from > until) return;
+    changes[from] = (changes[from] ?? 0) + tokens;
+    changes[until + 1] = (changes[until + 1] ?? 0) - tokens;
+  };
+  for (const { call, callAt, result, resultAt, lastNeededAt } of calls) {
+    add(callAt + 1, lastNeededAt, estimateMessageTokens({ role: "assistant", content: [call] }));
+    if (result) add(resultAt + 1, lastNeededAt, estimateMessageTokens(result));
+  }
+  let sum = 0;
+  return changes.map((change) => (sum += change));
+}
+
+const hasImages = ({ messages }: Turn): boolean =>
+  messages.some((message) => message.content.some((part) => part.type === "image"));
+
+/**
+ * Where the turns after the first begin, the last of them first. Some clients put a word of the user's between a call
+ * and its result: such a word begins no turn.
+ */
+function laterTurns(messages: readonly Message[]): number[] {
+  const starts: number[] = [];
+  let follower: Message["role"] | undefined;
+  for (let index = messages.length - 1; index > 0; index--) {
+    const role = messages[index]?.role;
+    if (role !== "user") follower = role;
+    else if (follower !== "tool") starts.push(index);
+  }
+  return starts;
+}
+
+function tooLong(tokens: number, { contextTokens, displayId }: ResolvedModel, policy: "refuse" | "trim") {
+  const isTrimmed = policy === "trim";
+  const what = isTrimmed ? "What cannot be left out of this conversation" : "This conversation";
+  return new ExcursorError(
+    "context-overflow",
+    `${what} has about ${tokens} tokens; the model ${displayId} reads ${contextTokens}.`,
+    {
+      hint: isTrimmed
+        ? "Shorten the last turn, the instructions or the tools, or choose a model with a larger window."
+        : "Shorten or compact it, choose a model with a larger window, or set context: trim.",
+    },
+  );
+}

@@ -1,0 +1,36 @@
+import { ExcursorError } from "../../../core/errors.ts";
+import { nestsDeeper } from "../../../core/json/nests-deeper.ts";
+import type { ToolDefinition } from "../../../core/turn.ts";
+import { MAX_VALUE_LEVELS } from "./encode-value.ts";
+import { flattenSchema } from "./flatten-schema.ts";
+
+export interface FittingTools {
+  readonly tools: readonly ToolDefinition[];
+  /** Tools that the backend could not decode and that the client did not bring. */
+  readonly leftOut: readonly ToolDefinition[];
+  /** About the first tool of the client's that the backend could not decode. */
+  readonly fault: ExcursorError | undefined;
+}
+
+/** Takes out the tools whose schema is nested too deep for the backend, which would refuse the whole request. */
+export function fitTools(tools: readonly ToolDefinition[]): FittingTools {
+  if (!tools.some(isTooDeep)) return { tools, leftOut: [], fault: undefined };
+  const tooDeep = tools.filter(isTooDeep);
+  const clients = tooDeep.find(({ field }) => field !== undefined);
+  return {
+    tools: tools.filter((tool) => !tooDeep.includes(tool)),
+    leftOut: tooDeep.filter(({ field }) => field === undefined),
+    fault: clients && tooDeepError(clients),
+  };
+}
+
+// Most schemas are shallow, so that one look is enough; flattening takes out levels of others.
+const isTooDeep = ({ schema }: ToolDefinition): boolean =>
+  nestsDeeper(schema, MAX_VALUE_LEVELS) && nestsDeeper(flattenSchema(schema), MAX_VALUE_LEVELS);
+
+const tooDeepError = ({ name, field = "tools" }: ToolDefinition): ExcursorError =>
+  new ExcursorError(
+    "invalid-request",
+    `${field}: the schema of the tool ${JSON.stringify(name)} is nested in more than ${MAX_VALUE_LEVELS} levels, which the backend cannot take.`,
+    { code: "schema_too_deep", field },
+  );

@@ -1,0 +1,68 @@
+import type { JsonObject, JsonValue } from "../../../core/turn.ts";
+
+const CHOICES = ["oneOf", "anyOf", "allOf"] as const;
+const MAX_DEPTH = 64;
+
+/**
+ * A tool's schema without `oneOf`, `anyOf` and `allOf`: with one of them anywhere, some of the backend's providers
+ * refuse the whole request without a word why. What any branch allows is allowed, and only what all demand is
+ * demanded; the client checks the arguments anyway.
+ */
+export function flattenSchema(schema: JsonObject, depth = 0): JsonObject {
+  if (depth > MAX_DEPTH) return {};
+  const entries = Object.entries(schema).filter(([key]) => !CHOICES.some((choice) => choice === key));
+  const own = Object.fromEntries(entries.map(([key, value]) => [key, flattenMember(key, value, depth + 1)]));
+  return CHOICES.reduce((merged, choice) => {
+    const branches = schema[choice];
+    if (!Array.isArray(branches)) return merged;
+    const flat = branches.filter(isObject).map((branch) => flattenSchema(branch, depth + 1));
+    return merge(merged, flat, choice === "allOf");
+  }, own as JsonObject);
+}
+
+/** Members that hold schemas under names of the user's, which may be any, and members that hold no schema at all. */
+const MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+const DATA = ["enum", "const", "default", "examples", "required"];
+
+function flattenMember(key: string, value: JsonValue, depth: number): JsonValue {
+  if (DATA.includes(key)) return value;
+  if (MAPS.includes(key) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, flattenValue(inner, depth)]));
+  }
+  return flattenValue(value, depth);
+}
+
+function flattenValue(value: JsonValue, depth: number): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => flattenValue(item, depth));
+  return isObject(value) ? flattenSchema(value, depth) : value;
+}
+
+/** One schema for all branches. `isAll`: every branch holds, so what any of them demands is demanded. */
+function merge(base: JsonObject, branches: readonly JsonObject[], isAll: boolean): JsonObject {
+  const [first] = branches;
+  if (!first) return base;
+  const properties = Object.assign({}, ...branches.map(propertiesOf), propertiesOf(base)) as JsonObject;
+  const demands = branches.map((branch) => new Set(requiredOf(branch)));
+  const [firstDemands = []] = demands;
+  const demanded = isAll
+    ? demands.flatMap((names) => [...names])
+    : [...firstDemands].filter((name) => demands.every((names) => names.has(name)));
+  const required = [...new Set([...requiredOf(base), ...demanded])];
+  const types = new Set(branches.map((branch) => branch["type"]).filter((type) => type !== "null"));
+  // Of kinds that do not go together, the first is offered.
+  const like = types.size === 1 || isAll ? Object.assign({}, ...branches) : first;
+  const { properties: _, required: __, ...rest } = { ...(like as JsonObject), ...base };
+  return {
+    ...rest,
+    ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...(required.length === 0 ? {} : { required }),
+  };
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const propertiesOf = (schema: JsonObject): JsonObject => (isObject(schema["properties"]) ? schema["properties"] : {});
+
+const requiredOf = ({ required }: JsonObject): string[] =>
+  Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../../../src/core/turn.ts";
+import { pairResults } from "../../../../src/drivers/cursor/request/pair-results.ts";
+import { rootMessages } from "../../../../src/drivers/cursor/request/root-messages.ts";
+
+const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
+const calls = (...ids: string[]): Message => ({
+  role: "assistant",
+  content: ids.map((id) => ({ type: "tool-call", id, name: `tool-${id}`, args: {} })),
+});
+const result = (callId: string, text = callId): Message => ({
+  role: "tool",
+  callId,
+  content: [{ type: "text", text }],
+  isError: false,
+});
+const shape = (messages: readonly Message[]) =>
+  messages.map((message) => {
+    const text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+    return message.role === "tool" ? `tool ${message.callId}: ${text}` : `${message.role}: ${text}`;
+  });
+
+describe("results directly behind their calls", () => {
+  it.each<[string, Message[], string[]]>([
+    [
+      "in the order of the calls",
+      [calls("1", "2"), result("2"), result("1")],
+      ["assistant: ", "tool 1: 1", "tool 2: 2"],
+    ],
+    ["before a word in between", [calls("1"), user("wait"), result("1")], ["assistant: ", "tool 1: 1", "user: wait"]],
+    [
+      "one that is missing says so",
+      [calls("1"), user("never mind")],
+      ["assistant: ", "tool 1: The result was not provided.", "user: never mind"],
+    ],
+    [
+      "each answer for itself, where ids come again",
+      [calls("1"), result("1", "a"), calls("1"), user("go on")],
+      ["assistant: ", "tool 1: a", "assistant: ", "tool 1: The result was not provided.", "user: go on"],
+    ],
+  ])("%s", (_, messages, expected) => {
+    expect(shape(pairResults(messages))).toEqual(expected);
+  });
+});
+
+describe("the prompt entries", () => {
+  it("name the tool of a result, and leave out what says nothing", () => {
+    const roots = rootMessages([user("a"), { role: "assistant", content: [] }, calls("1"), result("1")]);
+    expect(roots.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    expect(roots.at(-1)).toMatchObject({ content: [{ toolName: "tool-1", result: "1" }] });
+  });
+
+  it("show the images of results after the results", () => {
+    const image = { type: "image" as const, mediaType: "image/png", data: Uint8Array.of(1, 2, 3) };
+    const shown: Message = { role: "tool", callId: "1", content: [image], isError: false };
+    const roots = rootMessages([user("a"), calls("1", "2"), shown, result("2"), user("b")]);
+    expect(roots.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user", "user"]);
+    expect(JSON.stringify(roots[4])).toContain("data:image/png;base64,AQID");
+  });
+
+  it("fold the oldest where there are too many: the task stays, calls keep their results, images become words", () => {
+    const image = { type: "image" as const, mediaType: "image/png", data: new Uint8Array(9000) };
+    const task: Message = { role: "user", content: [{ type: "text", text: "the task" }, image] };
+    const steps = Array.from({ length: 150 }, (_, n) => [calls(String(n)), result(String(n))]).flat();
+    const roots = rootMessages([task, ...steps]);
+    expect(roots.length).toBeLessThanOrEqual(192);
+    expect(JSON.stringify(roots[0])).toContain("earlier_conversation");
+    expect(JSON.stringify(roots[0])).not.toContain("AAAAAAAA");
+    expect(JSON.stringify(roots[1])).toContain("the task");
+    expect(roots[2]?.["role"]).toBe("assistant");
+    expect(roots.filter(({ role }) => role === "assistant").length).toBeGreaterThan(90);
+  });
+});
