@@ -1,7 +1,7 @@
 import { CommanderError } from "@commander-js/extra-typings";
 import { createProgram } from "./cli/program.ts";
-import { reportError } from "./cli/report-error.ts";
 import { silenceSqliteWarning } from "./cli/silence-sqlite-warning.ts";
+import { reportError } from "./cli/terminal/report-error.ts";
 import { tuneHeap } from "./cli/tune-heap.ts";
 
 /** Runs the command line and sets the exit code. */

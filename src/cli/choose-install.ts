@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { ExcursorError } from "../core/errors.ts";
 import { type Install, refusal, severalInstalls } from "../ide/find-installs.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./terminal/printable.ts";
 
 /** The one to work on: the only one, or the one that the user picks; without a terminal to ask on, none. */
 export async function chooseInstall(installs: readonly Install[]): Promise<string> {

@@ -27,7 +27,7 @@ export async function withGateway(flags: ClientFlags, work: (gateway: GatewayCli
     await work(createClient(gatewayAddress(flags)));
     return;
   }
-  const { openGateway } = await import("./open-gateway.ts");
+  const { openGateway } = await import("../app/open-gateway.ts");
   const loaded = loadConfig({
     flags: { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent" },
     environment: process.env,

@@ -1,22 +1,22 @@
 import { Command } from "@commander-js/extra-typings";
-import { acpCommand } from "./acp.ts";
-import { chatCommand } from "./chat.ts";
-import { configCommand } from "./config.ts";
-import { connectCommand } from "./connect.ts";
-import { disconnectCommand } from "./disconnect.ts";
-import { doctorCommand } from "./doctor.ts";
-import { envCommand } from "./env.ts";
-import { ideCommand } from "./ide.ts";
-import { keyCommand } from "./key.ts";
-import { keysCommand } from "./keys.ts";
-import { loginCommand } from "./login.ts";
-import { logoutCommand } from "./logout.ts";
-import { mcpCommand } from "./mcp.ts";
-import { modelsCommand } from "./models.ts";
-import { serveCommand } from "./serve.ts";
-import { simCommand } from "./sim.ts";
+import { acpCommand } from "./commands/acp.ts";
+import { chatCommand } from "./commands/chat.ts";
+import { configCommand } from "./commands/config.ts";
+import { connectCommand } from "./commands/connect.ts";
+import { disconnectCommand } from "./commands/disconnect.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { envCommand } from "./commands/env.ts";
+import { ideCommand } from "./commands/ide.ts";
+import { keyCommand } from "./commands/key.ts";
+import { keysCommand } from "./commands/keys.ts";
+import { loginCommand } from "./commands/login.ts";
+import { logoutCommand } from "./commands/logout.ts";
+import { mcpCommand } from "./commands/mcp.ts";
+import { modelsCommand } from "./commands/models.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { simCommand } from "./commands/sim.ts";
+import { whoamiCommand } from "./commands/whoami.ts";
 import { version } from "./version.ts";
-import { whoamiCommand } from "./whoami.ts";
 
 /** In the order in which users meet them. */
 const COMMANDS = [

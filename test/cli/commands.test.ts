@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runDemoTool } from "../../src/cli/demo-tools.ts";
-import { formatEnvironment } from "../../src/cli/format-environment.ts";
-import { printable } from "../../src/cli/printable.ts";
+import { formatEnvironment } from "../../src/cli/terminal/format-environment.ts";
+import { printable } from "../../src/cli/terminal/printable.ts";
 import { excursor } from "./support/excursor.ts";
 
 let home = "";

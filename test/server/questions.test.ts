@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { answerQuestion } from "../../src/cli/answer-question.ts";
 import { createClient } from "../../src/cli/gateway-client.ts";
 import { readEvents } from "../../src/cli/read-events.ts";
+import { answerQuestion } from "../../src/cli/terminal/answer-question.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { KEY, postChat, startTestGateway, type TestGateway } from "./support/gateway.ts";
 

@@ -1,10 +1,10 @@
+import type { Accounts } from "../../app/open-accounts.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
 import { withCredential } from "../../drivers/cursor/account/credential.ts";
-import type { Accounts } from "../open-accounts.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../terminal/printable.ts";
 import { type Check, failed, ok, skip, warn } from "./check.ts";
 
 /** Where a login may be, in the order in which they are tried, and whether the first of them is accepted. */

@@ -1,12 +1,12 @@
+import { createAgentTable, hasSwitch } from "../../app/agent-table.ts";
+import { secretsAmong } from "../../app/environment-secrets.ts";
 import type { Config } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
 import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
-import { createAgentTable, hasSwitch } from "../agent-table.ts";
-import { secretsAmong } from "../environment-secrets.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../terminal/printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 export interface AgentCheckOptions {

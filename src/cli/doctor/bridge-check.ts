@@ -4,7 +4,7 @@ import type { HttpTransport } from "../../wire/http/http.ts";
 import { callHttp } from "../../wire/http/http-call.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { wireLimits } from "../../wire/limits.ts";
-import { bridgeKey } from "../bridge-key.ts";
+import { bridgeKey } from "../commands/bridge-key.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 const TIMEOUT_MS = 5000;

@@ -1,9 +1,9 @@
+import { routeModels } from "../../app/route-models.ts";
 import type { Config } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { newHopId } from "../../core/hops.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
-import { routeModels } from "../route-models.ts";
 import { type Check, failed, ok } from "./check.ts";
 
 export interface UpstreamCheckOptions {

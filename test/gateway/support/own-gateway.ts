@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { openGateway, type RunningGateway } from "../../../src/cli/open-gateway.ts";
+import { openGateway, type RunningGateway } from "../../../src/app/open-gateway.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { KEY } from "./gateway-process.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { createDialects } from "../../../src/cli/create-dialects.ts";
+import { createDialects } from "../../../src/app/create-dialects.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";

@@ -1,0 +1,16 @@
+import type { GatewayClient } from "../cli/gateway-client.ts";
+import type { OfferedModel } from "../client-config/client-recipe.ts";
+import type { ModelEntry } from "./model-entry.ts";
+
+/** What the gateway has, as recipes need to know it. */
+export async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {
+  const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly ModelEntry[] };
+  return data.map(({ id, name, aliases, context_length, reasoning, architecture }) => ({
+    id,
+    name: name ?? id,
+    aliases: aliases ?? [],
+    window: context_length ?? 200_000,
+    isThinking: reasoning ?? false,
+    supportsImages: architecture?.input_modalities?.includes("image") ?? false,
+  }));
+}

@@ -1,0 +1,24 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { portNumber } from "../option-values.ts";
+
+export const envCommand = () =>
+  new Command("env")
+    .description("Print the environment that points OpenAI clients at the gateway.")
+    .option("--port <n>", "port of the gateway, if not the one of the settings", portNumber)
+    .addOption(
+      new Option("--shell <name>", "whose syntax to use")
+        .choices(["sh", "fish", "powershell"] as const)
+        .default(process.platform === "win32" ? ("powershell" as const) : ("sh" as const)),
+    )
+    .option("--json", "print a JSON object instead", false)
+    .addHelpText("after", '\nUse it:\n  eval "$(excursor env)"\n  excursor env --shell fish | source')
+    .action(async ({ shell, json, port }) => {
+      const [{ checkPortIsKnown, gatewayAddress }, { formatEnvironment }] = await Promise.all([
+        import("../gateway-address.ts"),
+        import("../terminal/format-environment.ts"),
+      ]);
+      const address = gatewayAddress({ port });
+      checkPortIsKnown(address);
+      const variables = { OPENAI_BASE_URL: `${address.url}/v1`, OPENAI_API_KEY: address.key.reveal() };
+      process.stdout.write(json ? `${JSON.stringify(variables)}\n` : formatEnvironment(variables, shell));
+    });

@@ -1,0 +1,102 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { offeredModels } from "../../app/offered-models.ts";
+import { openConnections } from "../../app/open-connections.ts";
+import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
+import type { Connections } from "../../client-config/connections.ts";
+import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
+import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
+import { createClient } from "../gateway-client.ts";
+import { createReport } from "../terminal/connect-report.ts";
+import { formatTable } from "../terminal/format-table.ts";
+import { runGuide } from "./run-guide.ts";
+
+export interface ConnectFlags {
+  readonly model: string;
+  readonly file?: string | undefined;
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly tunnel?: string | undefined;
+  readonly write: boolean;
+  readonly json: boolean;
+}
+
+/** Writes a client's configuration and asks a question in its dialect. If anything fails, all is as it was. */
+export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
+  const connections = openConnections();
+  if (client === undefined) {
+    process.stdout.write(formatState(connections, flags.json));
+    return;
+  }
+  const guide = GUIDES.find(({ id }) => id === client);
+  if (guide) {
+    await runGuide(guide, flags);
+    return;
+  }
+  const recipe = findRecipe(client);
+  const address = gatewayAddress(flags);
+  checkPortIsKnown(address);
+  const gateway = createClient(address);
+  const file = resolve(flags.file ?? recipe.file(thisMachine()));
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  const report = createReport(flags.json);
+  let undo = () => {};
+  try {
+    const models = await report.step("the gateway answers", () => offeredModels(gateway), `at ${address.url}`);
+    const offered: OfferedGateway = { ...address, model: flags.model, models };
+    await report.step(
+      "the configuration is written",
+      () => {
+        undo = connections.connect(recipe.id, file, (text) => recipe.edit(text, offered));
+      },
+      file,
+    );
+    await report.step(
+      "a streamed answer came",
+      () => askInDialect(recipe.dialect, gateway, flags.model, interrupt.signal),
+      `in ${dialectTitle(recipe.dialect)}, from ${flags.model}`,
+    );
+    report.end(recipe, file, offered);
+  } catch (error) {
+    undo();
+    if (!interrupt.signal.aborted) throw error;
+    process.stderr.write("Taken back: nothing was changed.\n");
+    process.exitCode = 130;
+  }
+}
+
+function findRecipe(client: string): ClientRecipe {
+  const recipe = RECIPES.find(({ id }) => id === client);
+  if (recipe) return recipe;
+  throw new ExcursorError("invalid-request", `There is no recipe for ${JSON.stringify(client)}.`, {
+    code: "unknown_client",
+    hint: `There are: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Any other client takes the values of \`excursor env\`.`,
+  });
+}
+
+const thisMachine = (): Machine => ({
+  home: homedir(),
+  platform: process.platform,
+  environment: process.env,
+  exists: existsSync,
+});
+
+function formatState(connections: Connections, isJson: boolean): string {
+  const connected = new Map(connections.list().map((connection) => [connection.id, connection]));
+  const rows = RECIPES.map(({ id, title }) => ({ id, title, connection: connected.get(id) }));
+  if (isJson) {
+    return `${JSON.stringify(rows.map(({ id, connection }) => ({ client: id, file: connection?.file ?? null, changed: connection?.isChanged ?? false })))}\n`;
+  }
+  return formatTable(
+    ["CLIENT", "NAME", "CONNECTED"],
+    rows.map(({ id, title, connection }) => [
+      id,
+      title,
+      connection ? `${connection.file}${connection.isChanged ? " (changed since)" : ""}` : "",
+    ]),
+  );
+}

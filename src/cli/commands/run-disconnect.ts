@@ -1,0 +1,27 @@
+import { openConnections } from "../../app/open-connections.ts";
+import { ExcursorError } from "../../core/errors.ts";
+
+export interface DisconnectFlags {
+  readonly force: boolean;
+  readonly json: boolean;
+}
+
+/** Puts back what was there, of these clients or of all. */
+export function runDisconnect(clients: readonly string[], { force, json }: DisconnectFlags): void {
+  const connections = openConnections();
+  const ids = clients.length > 0 ? clients : connections.list().map(({ id }) => id);
+  const unknown = ids.find((id) => !connections.find(id));
+  if (unknown !== undefined) {
+    throw new ExcursorError("invalid-request", `${JSON.stringify(unknown)} is not connected.`, {
+      code: "not_connected",
+      hint: "`excursor connect` shows what is.",
+    });
+  }
+  const restored = ids.flatMap((id) => connections.disconnect(id, { force }) ?? []);
+  if (json) {
+    process.stdout.write(`${JSON.stringify(restored.map(({ id, file }) => ({ client: id, file })))}\n`);
+    return;
+  }
+  for (const { id, file } of restored) process.stdout.write(`${id}: ${file} is as it was.\n`);
+  if (restored.length === 0) process.stdout.write("Nothing is connected.\n");
+}

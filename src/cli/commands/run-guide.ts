@@ -1,0 +1,121 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { offeredModels } from "../../app/offered-models.ts";
+import type { ClientGuide, GuidedGateway } from "../../client-config/client-recipe.ts";
+import { editJson } from "../../client-config/edit-json.ts";
+import { replaceFile } from "../../client-config/replace-file.ts";
+import { openHome } from "../../config/home.ts";
+import { keyOf } from "../../config/key-file.ts";
+import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonValue } from "../../core/turn.ts";
+import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
+import { createClient } from "../gateway-client.ts";
+
+export interface GuideFlags {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly tunnel?: string | undefined;
+  /** Whether the settings that a tunnel needs are written. */
+  readonly write: boolean;
+  readonly json: boolean;
+}
+
+const TUNNEL_TIMEOUT_MS = 15_000;
+
+/** Says what to do by hand. With a tunnel that is known, it writes our own settings for it and tries it. */
+export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<void> {
+  const address = gatewayAddress(flags);
+  checkPortIsKnown(address);
+  const loaded = loadConfig({ flags: {}, environment: process.env });
+  const tunnel = flags.tunnel === undefined ? undefined : readTunnel(flags.tunnel);
+  const models = await offeredModels(createClient(address));
+  // The same one every time: it may stand in Cursor already.
+  const pathSecret = (loaded.values.pathSecret ?? keyOf(loaded.home, "path-secret")).reveal();
+  const missing = missingSettings(loaded, tunnel, pathSecret);
+  // A gateway elsewhere has settings of its own.
+  const isOurs = tunnel !== undefined && isLocal(new URL(address.url));
+  const writtenTo = isOurs && flags.write ? writeSettings(loaded, missing) : undefined;
+  const gateway: GuidedGateway = { url: address.url, models, tunnel, pathSecret, missing, writtenTo };
+  const baseURL = guide.baseUrl(gateway);
+  const isReached = tunnel === undefined ? undefined : await isAnswered(`${baseURL}/models`, address.key.reveal());
+  const steps = guide.steps(gateway);
+  if (flags.json) {
+    const outcome = { client: guide.id, baseURL, isReached: isReached ?? null, writtenTo: writtenTo ?? null, steps };
+    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  } else {
+    const numbered = steps.map((step, index) => `${index + 1}. ${step.replaceAll("\n", "\n     ")}\n`);
+    process.stdout.write(`${guide.title} has to be told by hand:\n\n${numbered.join("\n")}\n`);
+    if (isReached === undefined)
+      process.stdout.write("Once the tunnel is open, `--tunnel URL` sets it up and tries it.\n");
+    if (isReached) process.stdout.write(`ok  the gateway answers at ${baseURL}\n`);
+  }
+  if (isReached === false) throw notReached(gateway);
+}
+
+function missingSettings(
+  { values }: LoadedConfig,
+  tunnel: string | undefined,
+  pathSecret: string,
+): Readonly<Record<string, JsonValue>> {
+  const url = tunnel === undefined ? undefined : new URL(tunnel);
+  const host = url?.host ?? "YOUR-TUNNEL";
+  // Loopback is let in by any name.
+  const isKnown = values.hosts.includes(host) || (url !== undefined && isLocal(url));
+  const hosts = [...values.hosts, host];
+  return { ...(!isKnown && { hosts }), ...(values.pathSecret === undefined && { pathSecret }) };
+}
+
+/** Writes settings into our file, unless the environment would override them. Gives the file if that was done. */
+function writeSettings(
+  { home, origins }: LoadedConfig,
+  missing: Readonly<Record<string, JsonValue>>,
+): string | undefined {
+  const changes = Object.entries(missing);
+  if (changes.length === 0 || changes.some(([name]) => origins.get(name)?.startsWith("EXCURSOR_"))) return undefined;
+  openHome(home);
+  const path = join(home, "config.json");
+  const file = existsSync(path) ? realpathSync(path) : path;
+  const text = existsSync(file) ? readFileSync(file, "utf8").replace(/^\ufeff/, "") : "";
+  const edited = editJson(
+    text,
+    changes.map(([name, value]) => [[name], value] as const),
+  );
+  replaceFile(file, Buffer.from(edited), 0o600);
+  return path;
+}
+
+const notReached = ({ tunnel, writtenTo, url }: GuidedGateway): ExcursorError =>
+  new ExcursorError("upstream-unavailable", `The gateway does not answer through ${tunnel}.`, {
+    code: "tunnel_unreachable",
+    hint:
+      writtenTo === undefined
+        ? `See that the tunnel leads to ${url}, and that the gateway runs with the settings above.`
+        : `Start the gateway again, so that it reads the settings, and see that the tunnel leads to ${url}. Then run this once more.`,
+  });
+
+/** Whether a list of models comes back: some tunnels answer by themselves. */
+async function isAnswered(url: string, key: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${key}` },
+      redirect: "error",
+      signal: AbortSignal.timeout(TUNNEL_TIMEOUT_MS),
+    });
+    return response.ok && ((await response.json()) as { object?: unknown }).object === "list";
+  } catch {
+    return false;
+  }
+}
+
+/** The key goes through it: never in the clear, but to try it on this machine. */
+function readTunnel(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url && url.pathname === "/" && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url))))
+    return url.origin;
+  throw new ExcursorError("invalid-request", "--tunnel: expected an https address without a path.", {
+    field: "--tunnel",
+  });
+}
+
+const isLocal = ({ hostname }: URL): boolean => ["127.0.0.1", "localhost", "[::1]"].includes(hostname);

@@ -1,0 +1,160 @@
+import { homedir } from "node:os";
+import { styleText } from "node:util";
+import { homeFolder, openHome } from "../../config/home.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { patchApp, previewPatch, previewRestore, restoreApp } from "../../ide/change-app.ts";
+import { type Check, examine } from "../../ide/doctor.ts";
+import { findInstalls, openInstall } from "../../ide/find-installs.ts";
+import { type IdeHost, systemHost } from "../../ide/host.ts";
+import { RESIGN_PRICE } from "../../ide/signature.ts";
+import { type AppStatus, statusOf } from "../../ide/status.ts";
+import { chooseInstall } from "../choose-install.ts";
+import { formatEdit } from "../terminal/format-edit.ts";
+import { printable } from "../terminal/printable.ts";
+
+interface IdeFlags {
+  readonly app?: string | undefined;
+  readonly json: boolean;
+}
+
+const RESTART = "Start Cursor again to see it.";
+
+export async function runStatus({ app, json }: IdeFlags): Promise<void> {
+  const host = openHost();
+  const rows = app === undefined ? statusOfAll(host) : [statusOf(host, openApp(host, app))];
+  if (json) return printJson(rows);
+  for (const row of rows) process.stdout.write(formatStatus(row));
+}
+
+function statusOfAll(host: IdeHost): readonly StatusRow[] {
+  const installs = findInstalls(host.files, host.machine);
+  if (installs.length === 0) throw nothingFound();
+  return installs.map(({ root, refused }) =>
+    refused ? { root, state: "refused", explanation: `It ${refused.why}. ${refused.remedy}` } : readStatus(host, root),
+  );
+}
+
+export async function runPatch(
+  flags: IdeFlags & { readonly dryRun: boolean; readonly resign?: "adhoc" | undefined },
+): Promise<void> {
+  const host = openHost();
+  const root = await chooseApp(host, flags.app);
+  if (flags.dryRun) {
+    const plan = previewPatch(host, root);
+    if (flags.json)
+      return printJson(
+        plan
+          ? { root, edits: plan.edits.map(withoutBytes), checksums: plan.checksums }
+          : { root, edits: [], checksums: [] },
+      );
+    process.stdout.write(plan ? formatEdit(plan) : `${root} is patched already.\n`);
+    return;
+  }
+  if (flags.resign) process.stderr.write(`${RESIGN_PRICE}\n`);
+  const outcome = await patchApp(host, root, { resign: flags.resign === "adhoc" });
+  if (flags.json) return printJson({ root, outcome: outcome.type });
+  process.stdout.write(outcome.type === "already" ? `${root} is patched already.\n` : `Patched ${root}. ${RESTART}\n`);
+}
+
+export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean }): Promise<void> {
+  const host = openHost();
+  const root = await chooseApp(host, flags.app);
+  if (flags.dryRun) {
+    const paths = previewRestore(host, root);
+    if (flags.json) return printJson({ root, paths });
+    process.stdout.write(
+      paths.length === 0
+        ? "There is nothing to restore.\n"
+        : `Would put back in ${root}:\n${paths.map((path) => `  ${path}\n`).join("")}`,
+    );
+    return;
+  }
+  const outcome = await restoreApp(host, root);
+  if (flags.json)
+    return printJson({ root, outcome: outcome.type, ...(outcome.type === "nothing" && { why: outcome.why }) });
+  if (outcome.type === "nothing") {
+    const why =
+      outcome.why === "updated"
+        ? "Cursor was updated since, and the patch went with the old version"
+        : "it is as it came";
+    process.stdout.write(`There is nothing to restore in ${root}: ${why}.\n`);
+    return;
+  }
+  process.stdout.write(`Restored ${root}. ${RESTART}\n`);
+  if (outcome.isResigned)
+    process.stderr.write(
+      "The app was signed again when it was patched: only a reinstall brings Cursor's own signature back.\n",
+    );
+}
+
+const LEVELS = { ok: ["green", 0], warn: ["yellow", 1], fail: ["red", 2] } as const;
+
+export async function runDoctor({ app, json }: IdeFlags): Promise<void> {
+  const host = openHost();
+  const root = await chooseApp(host, app);
+  const checks = await examine(host, root);
+  process.exitCode = Math.max(...checks.map(({ level }) => LEVELS[level][1]));
+  if (json) return printJson({ root, checks });
+  process.stdout.write(`${root}\n${checks.map(formatCheck).join("")}`);
+}
+
+function formatCheck({ id, level, text, fix }: Check): string {
+  const mark = styleText(LEVELS[level][0], level.padEnd(4), { stream: process.stdout });
+  const line = `${mark}  ${printable(id)}: ${printable(text)}\n`;
+  return fix === undefined || level === "ok" ? line : `${line}      ${printable(fix)}\n`;
+}
+
+type StatusRow = AppStatus | { readonly root: string; readonly state: string; readonly explanation: string };
+
+function formatStatus(row: StatusRow): string {
+  const version = "version" in row ? ` ${row.version}` : "";
+  const state = styleText("bold", row.state, { stream: process.stdout });
+  return `Cursor${printable(version)}: ${state}\n  ${printable(row.root)}\n  ${printable(row.explanation)}\n`;
+}
+
+/** One app that cannot be read does not hide the others. */
+function readStatus(host: IdeHost, root: string): StatusRow {
+  try {
+    return statusOf(host, root);
+  } catch (error) {
+    return { root, state: "unreadable", explanation: ExcursorError.from(error).message };
+  }
+}
+
+function openHost(): IdeHost {
+  const home = homeFolder(process.env);
+  openHome(home);
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  process.once("SIGTERM", () => stop.abort());
+  return systemHost({
+    machine: { platform: process.platform, environment: process.env, userHome: homedir() },
+    home,
+    signal: stop.signal,
+    onStep: (step) => process.stderr.write(`${styleText("dim", `… ${step}`, { stream: process.stderr })}\n`),
+  });
+}
+
+const openApp = ({ files, machine }: IdeHost, path: string): string => openInstall(files, machine, path);
+
+async function chooseApp(host: IdeHost, named: string | undefined): Promise<string> {
+  if (named !== undefined) return openApp(host, named);
+  const installs = findInstalls(host.files, host.machine);
+  if (installs.length === 0) throw nothingFound();
+  return await chooseInstall(installs);
+}
+
+const nothingFound = (): ExcursorError =>
+  new ExcursorError("not-found", "No Cursor was found on this machine.", {
+    code: "ide_no_app",
+    hint: "If it is somewhere else, name its folder: --app PATH",
+  });
+
+const withoutBytes = ({ path, insertions }: { readonly path: string; readonly insertions: readonly object[] }) => ({
+  path,
+  insertions,
+});
+
+const printJson = (value: unknown): void => {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+};

@@ -1,0 +1,74 @@
+import { openAccounts } from "../../app/open-accounts.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { unknownAccount } from "../../credentials/sources/store.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gateway-keys.ts";
+import { formatTable } from "../terminal/format-table.ts";
+
+interface AddFlags {
+  readonly account?: string | undefined;
+  readonly requestsPerMinute?: number | undefined;
+  readonly streams?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+}
+
+export async function runAddKey(name: string, { account, ...limits }: AddFlags): Promise<void> {
+  if (!ACCOUNT_NAME.test(name)) {
+    throw new ExcursorError("invalid-request", "A key's name has letters, digits and . _ @ -, at most 64 of them.");
+  }
+  if (Object.values(limits).includes(0)) {
+    throw new ExcursorError("invalid-request", "A limit of 0 would leave nothing to use the key for.");
+  }
+  const loaded = loadConfig({ flags: {}, environment: process.env });
+  if (account !== undefined) checkAccount(loaded, account);
+  const key = await addKey(loaded.home, name, { account, limits: definedOf(limits) });
+  process.stderr.write(`This is the only time that it is shown. Take it back with: excursor keys revoke ${name}\n`);
+  process.stdout.write(`${key.reveal()}\n`);
+}
+
+export function runListKeys(isJson: boolean): void {
+  const { home } = loadConfig({ flags: {}, environment: process.env });
+  const keys = readKeys(keysPath(home));
+  if (isJson) {
+    process.stdout.write(
+      `${JSON.stringify(
+        keys.map(({ digest: _, ...shown }) => shown),
+        null,
+        2,
+      )}\n`,
+    );
+    return;
+  }
+  if (keys.length === 0) process.stderr.write("No keys were given out. Make one: excursor keys add NAME\n");
+  else
+    process.stdout.write(
+      formatTable(["NAME", "ACCOUNT", "REQUESTS/MIN", "STREAMS", "TOKENS/DAY", "SINCE"], keys.map(row)),
+    );
+}
+
+export async function runRevokeKey(name: string): Promise<void> {
+  const { home } = loadConfig({ flags: {}, environment: process.env });
+  await revokeKey(home, name);
+  process.stdout.write(`Revoked: ${name}.\n`);
+}
+
+const row = ({ name, account, limits, createdAt }: GatewayKey): readonly string[] => [
+  name,
+  account ?? "the gateway's",
+  ...[limits.requestsPerMinute, limits.streams, limits.tokensPerDay].map((limit) => String(limit ?? "-")),
+  createdAt.slice(0, 10),
+];
+
+/** A key for an account that is not there would only be found out by who uses it. */
+function checkAccount(loaded: Parameters<typeof openAccounts>[0], account: string): void {
+  const { store, close } = openAccounts(loaded, { onSecret: () => {}, onNotice: () => {} });
+  const names = store.list().map(({ name }) => name);
+  close();
+  if (!names.includes(account)) throw unknownAccount(account, names);
+}
+
+const definedOf = <T extends object>(limits: T): { [Name in keyof T]: NonNullable<T[Name]> } =>
+  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)) as ReturnType<
+    typeof definedOf<T>
+  >;

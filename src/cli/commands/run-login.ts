@@ -1,0 +1,135 @@
+import { styleText } from "node:util";
+import { renderUnicodeCompact } from "uqr";
+import { type Accounts, foreignSources, openAccounts } from "../../app/open-accounts.ts";
+import { sessionWebsiteOf, websiteOf } from "../../config/backend-origin.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { renewLogin } from "../../credentials/auth-client.ts";
+import { beginLogin, waitForLogin } from "../../credentials/browser-login.ts";
+import { loginByCookie } from "../../credentials/cookie-login.ts";
+import { canRenew, isFresh, type Login, parseSeed } from "../../credentials/login.ts";
+import { loadProfile } from "../../credentials/profile.ts";
+import { openBrowser } from "../open-browser.ts";
+import { printable } from "../terminal/printable.ts";
+import { readSecret } from "../terminal/read-secret.ts";
+import { startSpinner } from "../terminal/spinner.ts";
+import { unlessAborted } from "../unless-aborted.ts";
+
+export interface LoginFlags {
+  readonly account: string;
+  readonly apiKey?: string | true | undefined;
+  readonly cookie?: string | true | undefined;
+  readonly from?: "ide" | "cli" | undefined;
+  readonly seed?: string | true | undefined;
+  readonly browser: boolean;
+  readonly upstream?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Signs in, looks whether that worked, and keeps it. Ctrl-C leaves everything as it was. */
+export async function runLogin(flags: LoginFlags): Promise<void> {
+  const { account: name, json } = flags;
+  if (!ACCOUNT_NAME.test(name)) {
+    throw new ExcursorError(
+      "invalid-request",
+      "An account's name has letters, digits and . _ @ -, at most 64 of them.",
+    );
+  }
+  const loaded = loadConfig({ flags: { upstream: flags.upstream }, environment: process.env });
+  const notices: string[] = [];
+  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => notices.push(text) });
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  const { origin, store, transport } = accounts;
+  try {
+    // Said before anybody goes to the browser for nothing.
+    store.list();
+    const login = await unlessAborted(getLogin(flags, accounts, loaded.home, interrupt.signal), interrupt.signal);
+    if (!login.access) throw new ExcursorError("upstream-protocol", "The backend gave no token.");
+    const { clientVersion } = loaded.values;
+    const profile = loadProfile(login.access, { transport, origin, clientVersion });
+    const { email, plan } = await unlessAborted(profile, interrupt.signal);
+    const kept = await store.lock.run(() => store.write({ name, origin, login }));
+    for (const notice of notices) process.stderr.write(`${notice}\n`);
+    const place = kept === "file" ? store.path : "the keychain of this system";
+    const who = printable(`${email}${plan === undefined ? "" : ` (${plan})`}`);
+    process.stdout.write(
+      json
+        ? `${JSON.stringify({ account: name, email, plan, kept, renews: canRenew(login) })}\n`
+        : `Signed in as ${who}. The login is kept in ${place}.\n`,
+    );
+    if (!canRenew(login)) process.stderr.write("It cannot be renewed: when it has expired, sign in again.\n");
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
+  } finally {
+    accounts.close();
+  }
+}
+
+async function getLogin(flags: LoginFlags, accounts: Accounts, home: string, signal: AbortSignal): Promise<Login> {
+  const { auth, origin, transport } = accounts;
+  const none = { access: undefined, refresh: undefined, apiKey: undefined };
+  if (flags.apiKey !== undefined) {
+    return renewLogin(auth, { ...none, apiKey: await readSecret(flags.apiKey, "API key", signal) });
+  }
+  if (flags.cookie !== undefined) {
+    const cookie = await readSecret(flags.cookie, "cookie", signal);
+    return loginByCookie(cookie, { transport, auth, website: sessionWebsiteOf(origin) });
+  }
+  if (flags.seed !== undefined) {
+    const seed = await readSecret(flags.seed, "refresh token", signal);
+    return renewLogin(auth, { ...none, ...parseSeed(seed.reveal()) });
+  }
+  if (flags.from !== undefined) {
+    const login = await importLogin(flags.from, home);
+    return isFresh(login.access, Date.now()) || !canRenew(login) ? login : renewLogin(auth, login);
+  }
+  return loginByBrowser(flags, accounts, signal);
+}
+
+/** Takes over what another program has. From then on both have it, and each renews its own. */
+async function importLogin(from: "ide" | "cli", home: string): Promise<Login> {
+  const ids = from === "ide" ? ["cursor-ide"] : ["cursor-cli", "macos-keychain"];
+  const sources = foreignSources(home).filter(({ id }) => ids.includes(id));
+  for (const source of sources) {
+    const found = await source.find();
+    if (found) return found.login;
+  }
+  throw new ExcursorError(
+    "unauthenticated",
+    `Nobody is signed in there: ${sources.map(({ place }) => place).join("; ")}.`,
+    {
+      code: "nothing_to_import",
+      hint: "Sign in with that program first, or here: excursor login",
+    },
+  );
+}
+
+async function loginByBrowser(
+  { browser, json }: LoginFlags,
+  { auth, origin }: Accounts,
+  signal: AbortSignal,
+): Promise<Login> {
+  const pending = beginLogin(websiteOf(origin));
+  const { url } = pending;
+  if (json) process.stdout.write(`${JSON.stringify({ url })}\n`);
+  const isOpened = browser && openBrowser(url);
+  const address = styleText("bold", url, { stream: process.stderr });
+  process.stderr.write(
+    isOpened
+      ? `Your browser opens to sign you in. If it does not, open this address:\n\n  ${address}\n\n`
+      : `Open this address in a browser, on any device:\n\n  ${address}\n\n${qrCode(url)}\n`,
+  );
+  process.stderr.write("Waiting for you to sign in there; Ctrl-C cancels.\n");
+  const spinner = startSpinner();
+  try {
+    return { ...(await waitForLogin(auth, pending, { signal })), apiKey: undefined };
+  } finally {
+    spinner.stop();
+  }
+}
+
+/** Only where there are eyes: in a log it is noise. */
+const qrCode = (url: string): string => (process.stderr.isTTY ? `${renderUnicodeCompact(url, { border: 2 })}\n` : "");

@@ -1,0 +1,41 @@
+import { openAccounts } from "../../app/open-accounts.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { DEFAULT_ACCOUNT } from "../../credentials/account-store.ts";
+import { notSignedIn } from "../../credentials/find-login.ts";
+import { unknownAccount } from "../../credentials/sources/store.ts";
+
+/** Removes logins from where they are kept; a gateway that runs notices it at its next request. */
+export async function runLogout({ account, all }: { account?: string | undefined; all: boolean }): Promise<void> {
+  const loaded = loadConfig({ flags: {}, environment: process.env });
+  const { store, close } = openAccounts(loaded, {
+    onSecret: () => {},
+    onNotice: (text) => process.stderr.write(`${text}\n`),
+  });
+  try {
+    const removed = await store.lock.run(async () => {
+      const names = store.list().map(({ name }) => name);
+      const chosen = all ? names : [choose(names, account ?? loaded.values.account)];
+      for (const name of chosen) await store.remove(name);
+      return chosen;
+    });
+    if (removed.length === 0) throw notSignedIn();
+    process.stdout.write(`Signed out: ${removed.join(", ")}.\n`);
+  } finally {
+    close();
+  }
+}
+
+function choose(names: readonly string[], wanted: string | undefined): string {
+  if (names.length === 0) throw notSignedIn();
+  const [only, ...others] = names;
+  const name = wanted ?? (names.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : others.length === 0 ? only : undefined);
+  if (name === undefined) {
+    throw new ExcursorError("invalid-request", `There are several accounts: ${names.join(", ")}.`, {
+      code: "which_account",
+      hint: "Say which one: --account, or --all.",
+    });
+  }
+  if (!names.includes(name)) throw unknownAccount(name, names);
+  return name;
+}

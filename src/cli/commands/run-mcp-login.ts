@@ -1,0 +1,141 @@
+import { createInterface } from "node:readline";
+import { styleText } from "node:util";
+import { serverPlaces } from "../../app/open-hub.ts";
+import { openServerLogins } from "../../app/open-server-logins.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { Connection } from "../../mcp/connection.ts";
+import { unknownServer } from "../../mcp/edit-servers.ts";
+import { HUB_LIMITS } from "../../mcp/limits.ts";
+import { type Authorization, createAuthorization } from "../../mcp/oauth/authorization.ts";
+import { createMemoryLogins } from "../../mcp/oauth/login-store.ts";
+import { openLoopbackConsent } from "../../mcp/oauth/loopback-consent.ts";
+import { revokeLogin } from "../../mcp/oauth/revoke-login.ts";
+import { formatLogin, parseLogin } from "../../mcp/oauth/server-login.ts";
+import type { HttpServer } from "../../mcp/server-config.ts";
+import { findServers } from "../../mcp/server-files.ts";
+import { createWatchdog } from "../../process/watchdog.ts";
+import { openBrowser } from "../open-browser.ts";
+import { startSpinner } from "../terminal/spinner.ts";
+import { unlessAborted } from "../unless-aborted.ts";
+
+interface McpLoginFlags {
+  readonly browser: boolean;
+  readonly json: boolean;
+}
+
+/** For a person to find a password in. */
+const LOGIN_MS = 600_000;
+
+/** Signs in to a server, looks whether it lets us in, and keeps it. Ctrl-C leaves everything as it was. */
+export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags): Promise<void> {
+  const server = serverToSignInTo(name);
+  const { home, values } = loadConfig({ flags: {}, environment: process.env });
+  const notices: string[] = [];
+  const logins = openServerLogins(home, values, (text) => notices.push(text));
+  const before = parseLogin(await logins.read(name, server.url.href));
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  const signal = AbortSignal.any([interrupt.signal, AbortSignal.timeout(LOGIN_MS)]);
+  // A draft: what was kept before stays until there is something better, and is not used on the way there.
+  const draft = createMemoryLogins();
+  await draft.write(name, server.url.href, formatLogin({ wantedScope: before.wantedScope }));
+  const consent = await openLoopbackConsent({
+    port: server.oauth?.callbackPort ?? 0,
+    show: (page) => showPage(page, { browser, json }),
+    signal,
+  });
+  const authorization = createAuthorization(server, { logins: draft, consent });
+  const connection = new Connection({
+    server,
+    environment: process.env,
+    watchdog: createWatchdog(),
+    limits: { ...HUB_LIMITS, connectMs: LOGIN_MS },
+    authorization,
+    onTools: () => {},
+    onTrouble: () => {},
+  });
+  const pasted = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
+  // With a reader on it the terminal tells us of Ctrl-C, and not the process.
+  pasted?.on("line", (line) => void consent.offer(line.trim())).on("SIGINT", () => interrupt.abort());
+  const spinner = startSpinner();
+  try {
+    await unlessAborted(signIn(connection, authorization), signal);
+    const login = await draft.read(name, server.url.href);
+    if (!login || !parseLogin(login).tokens) throw nothingToSignInTo(name);
+    await logins.lock.run(() => logins.write(name, server.url.href, login));
+    spinner.stop();
+    for (const notice of notices) process.stderr.write(`${notice}\n`);
+    const { length: tools } = connection.tools;
+    process.stdout.write(json ? `${JSON.stringify({ name, tools })}\n` : `Signed in to ${name}: ${tools} tools.\n`);
+  } catch (error) {
+    if (interrupt.signal.aborted) throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
+    throw error;
+  } finally {
+    spinner.stop();
+    pasted?.close();
+    consent.close();
+    await connection.close();
+  }
+}
+
+/** Some servers show their list to everybody and ask only then. */
+async function signIn(connection: Connection, authorization: Authorization | undefined): Promise<void> {
+  await connection.connect();
+  if ((await authorization?.token()) !== undefined) return;
+  await authorization?.renew({ type: "login", scope: undefined, resourceMetadataUrl: undefined }, undefined, false);
+}
+
+function serverToSignInTo(name: string): HttpServer {
+  const { servers } = findServers(serverPlaces());
+  const server = servers.find((candidate) => candidate.name === name);
+  if (!server)
+    throw unknownServer(
+      name,
+      servers.map((known) => known.name),
+    );
+  if (server.type === "stdio" || !server.oauth) throw nothingToSignInTo(name);
+  if (server.oauth.grant === "client_credentials") {
+    throw new ExcursorError("invalid-request", `The server ${name} is signed in to by its client credentials alone.`, {
+      code: "mcp_no_login",
+      hint: `See whether they are good: excursor mcp test ${name}`,
+    });
+  }
+  return server;
+}
+
+const nothingToSignInTo = (name: string): ExcursorError =>
+  new ExcursorError("invalid-request", `The server ${name} is not one that is signed in to.`, {
+    code: "mcp_no_login",
+    hint: "Programs get what they need under env, and other servers may have a key under headers, in mcp.json.",
+  });
+
+function showPage(page: URL, { browser, json }: McpLoginFlags): void {
+  const { href } = page;
+  if (json) process.stdout.write(`${JSON.stringify({ url: href })}\n`);
+  const isOpened = browser && openBrowser(href);
+  const address = styleText("bold", href, { stream: process.stderr });
+  process.stderr.write(
+    isOpened
+      ? `Your browser opens to sign you in. If it does not, open this address:\n\n  ${address}\n\n`
+      : `Open this address in a browser:\n\n  ${address}\n\n`,
+  );
+  const elsewhere = "If the browser is on another machine, paste here the address that it cannot open at the end.\n";
+  process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for you to sign in there; Ctrl-C cancels.\n`);
+}
+
+/** Forgets a sign-in, here and there. */
+export async function runMcpLogout(name: string): Promise<void> {
+  const { home, values } = loadConfig({ flags: {}, environment: process.env });
+  const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
+  const server = findServers(serverPlaces())
+    .servers.filter((candidate) => candidate.type !== "stdio")
+    .find((candidate) => candidate.name === name);
+  const kept = server && (await logins.read(name, server.url.href));
+  if (!(await logins.lock.run(() => logins.remove(name)))) {
+    throw new ExcursorError("not-found", `Nobody is signed in to ${name}.`, { code: "mcp_not_signed_in", hint: null });
+  }
+  process.stdout.write(`Signed out of ${name}.\n`);
+  if (!kept || (await revokeLogin(server, kept))) return;
+  process.stderr.write("The server was not told: what it has given out lives there until it is too old.\n");
+}

@@ -1,0 +1,90 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { composeHub } from "../../app/compose-hub.ts";
+import { keyOf } from "../../config/key-file.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import type { Limits } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Hub } from "../../mcp/hub.ts";
+import { createHubServer } from "../../mcp/hub-server.ts";
+import { HUB_LIMITS } from "../../mcp/limits.ts";
+import { PausedCalls } from "../../mcp/paused-calls.ts";
+import { createLog, type Log } from "../../observe/log.ts";
+import { createRedactor } from "../../observe/redactor.ts";
+import { keysPath } from "../../server/gateway-keys.ts";
+import { KnownKeys } from "../../server/known-keys.ts";
+import { redirectConsole } from "../redirect-console.ts";
+import { nextSignal } from "../shutdown.ts";
+import { serveHubOverHttp } from "./serve-hub-over-http.ts";
+
+interface McpServeFlags {
+  readonly port?: number | undefined;
+  readonly host?: string | undefined;
+  readonly json: boolean;
+}
+
+const OWNER = { id: "owner", token: undefined };
+
+/** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is told to stop. */
+export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
+  const signal = nextSignal();
+  const { values: config, home } = loadConfig({ flags, environment: process.env });
+  const key = flags.port === undefined ? undefined : (config.key ?? keyOf(home));
+  const redactor = createRedactor();
+  const onSecret = (secret: Secret, isRenewed = false) => redactor.add(secret.reveal(), isRenewed ? "renewed" : "own");
+  if (key) onSecret(key);
+  // Never to stdout: on stdio that is the protocol's.
+  const write = (text: string) => process.stderr.write(text);
+  const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
+  redirectConsole(log);
+  const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
+  const keyName = (principalId: string) => keys.withId(principalId)?.name;
+  const composed = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });
+  const hub = composed.current;
+  if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
+
+  if (key) {
+    const served = await serveHubOverHttp(hub, { ...config, key, keys });
+    process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
+    await signal;
+    await served.close();
+  } else await Promise.race([signal, serveOnStdio(hub, { limits: config.limits, log })]);
+  await composed.close();
+  log.flush();
+  process.exit(0);
+}
+
+/** Resolves when the client has closed our stdin, or cannot be understood any more. */
+async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits; readonly log: Log }): Promise<void> {
+  const transport = new EndingTransport(limits.bodyBytes);
+  const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
+  const handle = serveStdio(
+    () => {
+      const server = createHubServer(hub, OWNER, paused);
+      hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
+      return server;
+    },
+    { transport, onerror: ({ message }) => log.warn({}, `The client: ${message.slice(0, 200)}`) },
+  );
+  await transport.ended;
+  await handle.close();
+}
+
+/** A transport that says when it is over: it closes by itself after a message that is too large, and reads no more. */
+class EndingTransport extends StdioServerTransport {
+  readonly #end = Promise.withResolvers<void>();
+
+  constructor(maxBufferSize: number) {
+    super(process.stdin, process.stdout, { maxBufferSize });
+  }
+
+  get ended(): Promise<void> {
+    return this.#end.promise;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#end.resolve();
+  }
+}

@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { warnOfOldVariables } from "../../config/old-variables.ts";
+import type { Log } from "../../observe/log.ts";
+import { redirectConsole } from "../redirect-console.ts";
+import { nextSignal } from "../shutdown.ts";
+
+export interface ServeFlags {
+  readonly demo: boolean;
+  readonly json: boolean;
+  /** Whoever started us holds our stdin: when they are gone, however they went, so are we. */
+  readonly untilStdinEnds: boolean;
+  /** The rest are settings under their own names. */
+  readonly [setting: string]: string | number | boolean | undefined;
+}
+
+/** What an answer under way may still take when the process can no longer be trusted. */
+const CRASH_DRAIN_MS = 5000;
+
+const IGNORED_SIGNALS = "signal ignored: keys and MCP servers are followed without it, other settings need a restart";
+
+/** Starts the gateway, says where it listens, and runs until it is told to stop. */
+export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
+  let running: RunningGateway | undefined;
+  const signal = nextSignal((name) => running?.log.info({ signal: name }, IGNORED_SIGNALS));
+  const loaded = loadConfig({ flags: settings, environment: process.env });
+  const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
+  running = gateway;
+  const { url, port, log, bridgeUrl } = gateway;
+  exitOnBug(gateway, log);
+  redirectConsole(log);
+  const oldVariables = warnOfOldVariables(loaded, process.env);
+  for (const warning of [...loaded.warnings, ...(oldVariables ? [oldVariables] : [])]) log.warn({}, warning);
+  if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
+    log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");
+  }
+
+  const facts = { ready: true, url, port, baseUrl: `${url}/v1`, demo, signedIn: gateway.isSignedIn };
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }) })}\n`
+      : `ready ${url}\n${bridgeUrl === undefined ? "" : `bridge ${bridgeUrl}\n`}`,
+  );
+  if (!gateway.isSignedIn)
+    log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
+  if (!json) {
+    const steps = nextSteps({ url, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
+    process.stderr.write(steps + (gateway.isSignedIn ? "" : signInFirst));
+  }
+
+  await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
+  log.info({}, "stopping");
+  await gateway.close();
+  log.flush();
+  process.exit(0);
+}
+
+/** A bug leaves the process in no known state: what can finish does, and then it is over. */
+function exitOnBug(gateway: RunningGateway, log: Log): void {
+  let isOver = false;
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", (error) => {
+    log.error({ cause: error.stack ?? error.message }, "uncaught");
+    log.flush();
+    if (isOver) return;
+    isOver = true;
+    void gateway.close(CRASH_DRAIN_MS).finally(() => {
+      log.flush();
+      process.exit(70);
+    });
+  });
+}
+
+/** How the reader calls us: an npm script is not on the path. */
+const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
+
+const signInFirst = `No Cursor account is signed in yet. In another terminal, without a restart here:
+
+  ${COMMAND} login
+
+`;
+
+/** How another terminal gets the key: by command, unless it was given to this process alone. */
+const keyHint = (origin: string | undefined) =>
+  origin === "--key" || origin === "EXCURSOR_KEY"
+    ? {
+        hint: `the one given by ${origin}`,
+        value: "$EXCURSOR_KEY",
+        setUp: `  export EXCURSOR_KEY=…   # ${origin === "--key" ? "the value of --key" : "as here"}\n`,
+      }
+    : { hint: `${COMMAND} key`, value: `$(${COMMAND} key)`, setUp: "" };
+
+const bridgeSteps = (bridgeUrl: string): string => `  bridge     ${bridgeUrl}
+  its key    ${COMMAND} key --bridge
+`;
+
+interface ReadyFacts {
+  readonly url: string;
+  readonly isDemo: boolean;
+  /** Where the key in force came from. */
+  readonly keyOrigin: string | undefined;
+  readonly bridgeUrl: string | undefined;
+}
+
+function nextSteps({ url, isDemo, keyOrigin, bridgeUrl }: ReadyFacts): string {
+  const { hint, value, setUp } = keyHint(keyOrigin);
+  return `
+The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
+
+  base URL   ${url}/v1
+  API key    ${hint}
+${bridgeUrl === undefined ? "" : bridgeSteps(bridgeUrl)}
+Try it:
+
+${setUp}  curl ${url}/v1/chat/completions -H "authorization: Bearer ${value}" \\
+    -H 'content-type: application/json' -d '{"model":"auto","messages":[{"role":"user","content":"hello"}]}'
+
+Ctrl-C stops it.
+
+`;
+}

@@ -1,0 +1,76 @@
+import { styleText } from "node:util";
+import { openAccounts } from "../../app/open-accounts.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { readClaims } from "../../core/token-claims.ts";
+import { loadProfile, type Quota } from "../../credentials/profile.ts";
+import { withCredential } from "../../drivers/cursor/account/credential.ts";
+import { printable } from "../terminal/printable.ts";
+
+interface WhoamiFlags {
+  readonly account?: string | undefined;
+  readonly upstream?: string | undefined;
+  readonly json: boolean;
+}
+
+export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> {
+  const loaded = loadConfig({ flags, environment: process.env });
+  const { clientVersion, account } = loaded.values;
+  const notices = new Set<string>();
+  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => notices.add(text) });
+  const { origin, access, store, transport } = accounts;
+  try {
+    const somebody = { id: "whoami", token: undefined, account };
+    const known = await withCredential(somebody, access, async ({ token }) => {
+      const profile = await loadProfile(token, { transport, origin, clientVersion });
+      return { profile, expiresAtMs: readClaims(token.reveal()).expiresAtMs };
+    });
+    const signedIn = store.list().map(({ name }) => name);
+    const { profile, expiresAtMs } = known;
+    process.stdout.write(
+      json
+        ? `${JSON.stringify({ ...profile, expiresAtMs, backend: origin, accounts: signedIn }, null, 2)}\n`
+        : lines([
+            ["email", printable(profile.email)],
+            ["plan", printable(profile.plan ?? "unknown")],
+            ["privacy", profile.privacy ?? "unknown, taken for on"],
+            ["token", expiresAtMs === undefined ? "does not say how long it lasts" : lasts(expiresAtMs - Date.now())],
+            ["quota", profile.quota ? bar(profile.quota) : "unknown"],
+            ["accounts", signedIn.join(", ") || "none is kept here"],
+          ]),
+    );
+  } catch (error) {
+    // What ends it is said once, with what to do.
+    notices.delete(ExcursorError.from(error).message);
+    throw error;
+  } finally {
+    for (const notice of notices) process.stderr.write(`${notice}\n`);
+    accounts.close();
+  }
+}
+
+const lines = (rows: readonly (readonly [string, string])[]): string =>
+  rows.map(([name, value]) => `${styleText("bold", name.padEnd(10), { stream: process.stdout })}${value}\n`).join("");
+
+const WIDTH = 20;
+
+/** What is used, as a picture and in figures. */
+function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
+  const share = Math.min(Math.max(percentUsed, 0), 100) / 100;
+  const full = Math.round(share * WIDTH);
+  const colour = share > 0.9 ? "red" : share > 0.7 ? "yellow" : "green";
+  const picture = styleText(colour, "█".repeat(full), { stream: process.stdout }) + "░".repeat(WIDTH - full);
+  const day = new Date(resetsAtMs).toISOString().slice(0, 10);
+  const money = (cents: number) => `$${(cents / 100).toFixed(2)}`;
+  return `${picture} ${Math.round(percentUsed)} % used, ${money(Math.max(limit - used, 0))} of ${money(limit)} left until ${day}`;
+}
+
+function lasts(ms: number): string {
+  if (ms <= 0) return "has expired";
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 2) return `good for ${Math.ceil(ms / 1000)} more seconds`;
+  if (minutes < 120) return `good for ${minutes} more minutes`;
+  return minutes < 2880
+    ? `good for ${Math.floor(minutes / 60)} more hours`
+    : `good for ${Math.floor(minutes / 1440)} more days`;
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { type AuthInfo, type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import type { Limits } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Principal } from "../../core/turn.ts";
+import { answerByFetch } from "../../mcp/fetch-handler.ts";
+import { HttpSessions } from "../../mcp/http-sessions.ts";
+import type { Hub } from "../../mcp/hub.ts";
+import { createHubServer } from "../../mcp/hub-server.ts";
+import { HUB_LIMITS } from "../../mcp/limits.ts";
+import { PausedCalls } from "../../mcp/paused-calls.ts";
+import { createGate } from "../../server/gate.ts";
+import type { KnownKeys } from "../../server/known-keys.ts";
+import { listen } from "../../server/listener.ts";
+import { checkBind } from "../../server/public-bind.ts";
+import { Refusal } from "../../server/refusal.ts";
+import { Roster } from "../../server/roster.ts";
+
+export interface HubHttpOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly key: Secret;
+  readonly keys: KnownKeys;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly limits: Limits;
+}
+
+export interface ServedHub {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const PATH = "/mcp";
+
+/** The hub over HTTP, behind the same gate as the gateway: Host, Origin, key. Each key has the tools it may use. */
+export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
+  const { host, key, limits } = options;
+  checkBind(host, key);
+  const { bodyBytes: maxRequestBodySize } = limits;
+  const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
+  const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), paused);
+  const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), {
+    maxRequestBodySize,
+    legacy: "reject",
+  });
+  const sessions = new HttpSessions({ create, maxBodyBytes: maxRequestBodySize });
+  hub.onChange(() => {
+    modern.notify.toolsChanged();
+    for (const server of sessions.servers) server.sendToolListChanged().catch(() => {});
+  });
+  const answer = async (request: Request, authInfo: AuthInfo): Promise<Response> =>
+    (await isLegacyRequest(request, undefined, { maxRequestBodySize }))
+      ? sessions.fetch(request, authInfo)
+      : modern.fetch(request, { authInfo });
+
+  const active = new Roster<Socket>();
+  const trusted = new WeakSet<Socket>();
+  const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
+    response.on("close", active.join(request.socket));
+    try {
+      const principal = gate(request, false);
+      trusted.add(request.socket);
+      if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
+      const authInfo = { token: "", clientId: principal?.id ?? "", scopes: [] };
+      await answerByFetch(request, response, (asked) => answer(asked, authInfo));
+    } catch (thrown) {
+      refuse(response, ExcursorError.from(thrown));
+    }
+  };
+  const listener = await listen({
+    host,
+    port: options.port,
+    limits,
+    onRequest: (...pair) => void onRequest(...pair),
+    use: { busy: () => new Set(active), isTrusted: (socket) => trusted.has(socket) },
+  });
+  const { port } = listener;
+  const gate = createGate({ ...options, port, allowsTokens: false });
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}${PATH}`,
+    async close() {
+      await Promise.all([modern.close(), sessions.close()]);
+      await listener.close();
+    },
+  };
+}
+
+const principalOf = (id = ""): Principal => ({ id, token: undefined });
+
+/** JSON-RPC has no words for what HTTP refuses; its clients look at the status. */
+function refuse(response: ServerResponse, error: ExcursorError): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const [status, headers] = error instanceof Refusal ? [error.status, error.headers] : [error.outlets.status, {}];
+  response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
+  response.end(JSON.stringify({ error: { code: error.code, message: error.message } }));
+}

@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { type ExplainedSetting, explainConfig } from "../../config/explain-config.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { formatTable } from "../terminal/format-table.ts";
+
+export function showConfig(isJson: boolean): string {
+  const loaded = loadConfig({ flags: {}, environment: process.env });
+  const settings = explainConfig(loaded);
+  const file = join(loaded.home, "config.json");
+  if (isJson) return `${JSON.stringify({ home: loaded.home, file, settings }, null, 2)}\n`;
+  const rows = settings.map((setting) => [setting.key, shown(setting), setting.origin, setting.variable, setting.help]);
+  const notes = [
+    `Flags come before the environment, the environment before ${file}.`,
+    ...loaded.warnings.map((warning) => (warning.endsWith("?") ? warning : `${warning}.`)),
+  ];
+  return `${formatTable(["SETTING", "VALUE", "FROM", "VARIABLE", "WHAT IT IS"], rows)}\n${notes.join("\n")}\n`;
+}
+
+function shown({ value }: ExplainedSetting): string {
+  if (value === undefined) return "-";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RECIPES } from "../../../src/client-config/recipes/index.ts";
+import { setUpGateway } from "../../gateway/support/gateway-process.ts";
+import { excursor } from "../support/excursor.ts";
+
+const KEY = "exc_a-key-for-tests-only-0123456789";
+const cleanups: (() => unknown)[] = [];
+let url = "";
+let folder = "";
+
+beforeAll(async () => {
+  const { start } = await setUpGateway({}, {}, (cleanup) => cleanups.push(cleanup));
+  ({ url } = await start());
+});
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "excursor-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  excursor(args, {
+    environment: { EXCURSOR_HOME: join(folder, "excursor"), EXCURSOR_KEY: KEY, HOME: join(folder, "user"), ...more },
+  }).exited;
+
+describe("excursor connect and disconnect", () => {
+  it.each(RECIPES)("$id: is written, tried, shown, and put back", async ({ id, title }) => {
+    const connected = await run(["connect", id, "--url", url]);
+    expect([connected.code, connected.stderr]).toEqual([0, ""]);
+    expect(connected.stdout).toContain(`${title} is connected.`);
+    expect(connected.stdout.match(/^ok {2}/gm)).toHaveLength(3);
+    const state = JSON.parse((await run(["connect", "--json"])).stdout) as { client: string; file: string | null }[];
+    const file = state.find(({ client }) => client === id)?.file ?? "";
+    expect(readFileSync(file, "utf8")).toContain(url);
+    const restored = await run(["disconnect"]);
+    expect([restored.code, restored.stdout]).toEqual([0, `${id}: ${file} is as it was.\n`]);
+    expect(existsSync(join(folder, "user"))).toBe(false);
+  });
+
+  it("what was there comes back byte for byte", async () => {
+    const file = join(folder, "user", ".claude", "settings.json");
+    mkdirSync(join(folder, "user", ".claude"), { recursive: true });
+    const before = '{"env":{"A":"1"},   "hooks": {}}\r\n';
+    writeFileSync(file, before);
+    const { stdout } = await run(["connect", "claude-code", "--url", url, "-m", "claude-sonnet-5", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ client: "claude-code", file, passed: [{}, {}, {}] });
+    expect(JSON.parse(readFileSync(file, "utf8")).env).toMatchObject({ A: "1", ANTHROPIC_MODEL: "claude-sonnet-5" });
+    await run(["disconnect", "claude-code"]);
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it("cursor: says what to do by hand, with a secret in the path and names that Cursor leaves alone", async () => {
+    const { code, stdout } = await run(["connect", "cursor", "--url", url]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*refuse localhost/);
+    const secret = /"pathSecret": "([\w-]{24,})"/.exec(stdout)?.[1];
+    expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags-nonce/v1\n`);
+    // The same one every time.
+    expect((await run(["connect", "cursor", "--url", url])).stdout).toBe(stdout);
+    expect(existsSync(join(folder, "excursor", "config.json"))).toBe(false);
+    const names = stdout.split("add each by its name:")[1]?.split("\n")[0];
+    expect(names).not.toContain("claude-");
+    // These it has already.
+    expect(names).toMatch(/\bopus, sonnet\b/);
+    expect(stdout).not.toContain("need others");
+  });
+
+  it("cursor: tries a tunnel, fails if the gateway does not answer through it, and sends no key in the clear", async () => {
+    const opened = await run(["connect", "cursor", "--url", url, "--tunnel", url, "--json"], {
+      EXCURSOR_PATH_SECRET: "a-path-secret-0123456789",
+    });
+    // This gateway has no secret, so nothing is there; the base URL is what would be asked.
+    expect(JSON.parse(opened.stdout)).toMatchObject({
+      client: "cursor",
+      baseURL: `${url}/a-path-secret-0123456789/tags-nonce/v1`,
+      isReached: false,
+      writtenTo: null,
+    });
+    expect([opened.code, opened.stderr]).toEqual([69, expect.stringContaining(`does not answer through ${url}`)]);
+    const plain = await run(["connect", "cursor", "--url", url, "--tunnel", "http://tunnel.example"]);
+    expect([plain.code, plain.stderr]).toEqual([65, expect.stringContaining("expected an https address")]);
+  });
+
+  it("cursor: writes the settings that a tunnel needs, keeps the others, and finds them the next time", async () => {
+    const file = join(folder, "excursor", "config.json");
+    mkdirSync(join(folder, "excursor"), { mode: 0o700 });
+    writeFileSync(file, '{ "hosts": ["mine.lan"],\n  "logLevel": "warn" }', { mode: 0o644 });
+    const tunnel = ["connect", "cursor", "--url", url, "--tunnel", "https://tunnel.invalid"];
+    const shown = await run([...tunnel, "--no-write"]);
+    expect([shown.code, readFileSync(file, "utf8")]).toEqual([69, expect.not.stringContaining("tunnel")]);
+    const written = await run(tunnel);
+    expect([written.code, written.stderr]).toEqual([69, expect.stringContaining("Start the gateway again")]);
+    const settings = JSON.parse(readFileSync(file, "utf8"));
+    expect(settings).toEqual({
+      hosts: ["mine.lan", "tunnel.invalid"],
+      logLevel: "warn",
+      pathSecret: expect.stringMatching(/^[\w-]{24,}$/),
+    });
+    expect(shown.stdout).toContain(settings.pathSecret);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const before = readFileSync(file, "utf8");
+    const again = await run([...tunnel, "--json"]);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      baseURL: `https://tunnel.invalid/${settings.pathSecret}/tags-nonce/v1`,
+      writtenTo: null,
+    });
+    expect(readFileSync(file, "utf8")).toBe(before);
+    // The environment comes before the file: nothing is written that would have no effect.
+    await run([...tunnel, "--tunnel", "https://other.invalid"], { EXCURSOR_HOSTS: "mine.lan" });
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it("cursor: says so if the gateway answers through the tunnel", async () => {
+    const { start } = await setUpGateway({}, { EXCURSOR_PATH_SECRET: "a-path-secret-0123456789" });
+    const guarded = await start();
+    const args = ["connect", "cursor", "--url", guarded.url, "--tunnel", guarded.url];
+    const { code, stdout } = await run(args, { EXCURSOR_PATH_SECRET: "a-path-secret-0123456789" });
+    expect([code, stdout]).toEqual([0, expect.stringContaining("ok  the gateway answers at")]);
+  });
+
+  it.each([
+    ["claude-code", ".claude/settings.json", '{"env":{"A":"1"}}\r\n'],
+    ["codex", ".codex/config.toml", 'approval_policy = "never"\n'],
+    ["aider", ".aider.conf.yml", "auto-commits: false\n"],
+  ])("%s: a byte order mark stays, and the rest is understood", async (client, name, text) => {
+    const file = join(folder, "user", name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `\ufeff${text}`);
+    expect((await run(["connect", client, "--url", url])).code).toBe(0);
+    const edited = readFileSync(file, "utf8");
+    expect(edited.lastIndexOf("\ufeff")).toBe(0);
+    expect(edited).toContain(url);
+    await run(["disconnect", client]);
+    expect(readFileSync(file, "utf8")).toBe(`\ufeff${text}`);
+  });
+
+  it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
+    ["a client that nobody knows", ["connect", "emacs"], {}, 65, /claude-code, opencode/],
+    ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:1"], {}, 69, /No gateway answers/],
+    ["a wrong key", ["connect", "aider", "--url", "URL"], { EXCURSOR_KEY: "a-wrong-key" }, 77, /API key/],
+    ["a model that is none", ["connect", "aider", "--url", "URL", "-m", "gpt-9"], {}, 65, /gpt-9/],
+    ["a port that nobody knows", ["connect", "aider"], { EXCURSOR_PORT: "0" }, 78, /The port is 0/],
+    ["what is not connected", ["disconnect", "aider"], {}, 65, /not connected/],
+  ])("%s: nothing is changed", async (_, args, environment, code, message) => {
+    const outcome = await run(
+      args.map((arg) => (arg === "URL" ? url : arg)),
+      environment,
+    );
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringMatching(message)]);
+    expect(existsSync(join(folder, "user"))).toBe(false);
+    expect(JSON.parse((await run(["connect", "--json"])).stdout)).not.toContainEqual(
+      expect.objectContaining({ file: expect.any(String) }),
+    );
+  });
+
+  it("a second try that fails leaves the first as it is", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    await run(["connect", "aider", "--url", url, "-m", "gpt-5.5"]);
+    const before = readFileSync(file, "utf8");
+    expect((await run(["connect", "aider", "--url", url, "-m", "gpt-9"])).code).toBe(65);
+    expect(readFileSync(file, "utf8")).toBe(before);
+    expect((await run(["disconnect"])).code).toBe(0);
+  });
+
+  it("a configuration that cannot be read is left alone", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    mkdirSync(join(folder, "user"));
+    writeFileSync(file, "a: [");
+    const { code, stderr } = await run(["connect", "aider", "--url", url]);
+    expect([code, stderr]).toEqual([78, expect.stringContaining("Nothing was changed")]);
+    expect(stderr).toContain(`${file} cannot be read: `);
+    expect(readFileSync(file, "utf8")).toBe("a: [");
+  });
+
+  it("one that has changed since needs force", async () => {
+    const file = join(folder, "user", ".aider.conf.yml");
+    await run(["connect", "aider", "--url", url]);
+    writeFileSync(file, "mine: 1\n");
+    expect((await run(["disconnect"])).stderr).toContain("--force");
+    expect((await run(["disconnect", "--force"])).code).toBe(0);
+    expect([existsSync(file), readFileSync(`${file}.before-disconnect`, "utf8")]).toEqual([false, "mine: 1\n"]);
+  });
+});

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startSim } from "../../../src/sim/server.ts";
+import { excursor } from "../support/excursor.ts";
+
+let home = "";
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "excursor-keys-"));
+});
+
+afterEach(() => rmSync(home, { recursive: true }));
+
+const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+  excursor(args, { environment: { EXCURSOR_HOME: home, ...environment } });
+
+const ask = (url: string, key: string) =>
+  fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } }).then(({ status }) => status);
+
+describe("excursor keys", { timeout: 90_000 }, () => {
+  it("gives out keys for accounts, lists them, and takes them back under a running gateway", async () => {
+    const sim = await startSim();
+    const upstream = { EXCURSOR_UPSTREAM: sim.url };
+    expect((await run(["login", "--api-key", "some-key", "--account", "work"], upstream).exited).code).toBe(0);
+    const gateway = run(["serve", "--port", "0", "--json"], upstream);
+    const { url } = JSON.parse(await gateway.firstLine()) as { url: string };
+
+    const flags = ["--account", "work", "--requests-per-minute", "60", "--streams", "2", "--tokens-per-day", "1000"];
+    const added = await run(["keys", "add", "alice", ...flags]).exited;
+    const key = added.stdout.trim();
+    expect([added.code, key]).toEqual([0, expect.stringMatching(/^exc_[\w-]{43}$/)]);
+    expect(await ask(url, key)).toBe(200);
+
+    const { stdout } = await run(["keys", "list"]).exited;
+    expect(stdout).toMatch(/^NAME .*\nalice +work +60 +2 +1000 +\d{4}-\d\d-\d\d\n$/);
+    const json = (await run(["keys", "list", "--json"]).exited).stdout;
+    expect(JSON.parse(json)).toMatchObject([{ name: "alice", account: "work", limits: { streams: 2 } }]);
+    expect(json + stdout).not.toMatch(/digest|[0-9a-f]{64}/);
+
+    expect((await run(["keys", "revoke", "alice"]).exited).stdout).toBe("Revoked: alice.\n");
+    expect(await ask(url, key)).toBe(401);
+    gateway.child.kill("SIGTERM");
+    const { stderr } = await gateway.exited;
+    expect(stderr).toMatch(/"principal":"key_alice_[0-9a-f]{8}"/);
+    expect(stderr).not.toContain(key);
+    await sim.close();
+  });
+
+  it.each([
+    ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'There is no account "nobody" here'],
+    ["a name that is none", ["add", "a b"], 65, "A key's name has letters"],
+    ["a limit that leaves nothing", ["add", "a", "--streams", "0"], 65, "A limit of 0"],
+    ["a limit that is none", ["add", "a", "--streams", "many"], 2, "It must be a whole number."],
+    ["an unknown key", ["revoke", "nobody"], 65, "There is no key called nobody"],
+  ])("refuses %s", async (_, args, code, sentence) => {
+    const result = await run(["keys", ...args]).exited;
+    expect([result.code, result.stdout, result.stderr]).toEqual([code, "", expect.stringContaining(sentence)]);
+  });
+});
