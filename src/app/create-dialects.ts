@@ -12,9 +12,9 @@ import { createReasoningSeal } from "../faces/openai-responses/reasoning-seal.ts
 import type { ImageLoader } from "../faces/shared/face.ts";
 import type { RequestLimits } from "../faces/shared/request-limits.ts";
 import type { Dialect, Dialects } from "../server/dialect.ts";
-import { helloRoute } from "../server/hello-route.ts";
-import { queryRoute } from "../server/query-route.ts";
-import { responseRoutes } from "../server/response-routes.ts";
+import { helloRoute } from "../server/routes/hello-route.ts";
+import { queryRoute } from "../server/routes/query-route.ts";
+import { responseRoutes } from "../server/routes/response-routes.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createResponseStore } from "../state/response-store.ts";
 import type { StateDatabase } from "../state/state-database.ts";

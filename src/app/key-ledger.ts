@@ -1,4 +1,4 @@
-import type { TokenLedger } from "../server/key-allowance.ts";
+import type { TokenLedger } from "../server/gate/key-allowance.ts";
 import type { KeyValueStore } from "../state/key-value-store.ts";
 
 /** One line for each key: the day, and what was used on it. */

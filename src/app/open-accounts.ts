@@ -14,7 +14,7 @@ import { createEnvironmentSource } from "../credentials/sources/environment.ts";
 import { createMacosKeychainSource } from "../credentials/sources/macos-keychain.ts";
 import { createRequestSource } from "../credentials/sources/request.ts";
 import { createStoreSource } from "../credentials/sources/store.ts";
-import { isLoopback } from "../server/public-bind.ts";
+import { isLoopback } from "../server/gate/public-bind.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";

@@ -1,6 +1,6 @@
 import type { ComposerMemory } from "../faces/ide-bridge/composers.ts";
-import { type BridgeEngine, createBridgeDialect } from "./bridge-routes.ts";
 import { type Gateway, type GatewayOptions, startGateway } from "./gateway.ts";
+import { type BridgeEngine, createBridgeDialect } from "./routes/bridge-routes.ts";
 
 export type BridgeOptions = Pick<GatewayOptions, "port" | "key" | "limits" | "images" | "log" | "redactor"> & {
   readonly engine: GatewayOptions["engine"] & BridgeEngine;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Face } from "../faces/shared/face.ts";
-import { type AnswerRouteOptions, answerRoute } from "./answer-route.ts";
-import { type ModelLister, type ModelRenderer, modelsRoutes } from "./models-routes.ts";
-import type { Route } from "./route.ts";
+import { type AnswerRouteOptions, answerRoute } from "./routes/answer-route.ts";
+import { type ModelLister, type ModelRenderer, modelsRoutes } from "./routes/models-routes.ts";
+import type { Route } from "./routes/route.ts";
 
 /** One public dialect on the listener: its words, where it is asked, and what else it offers. */
 export interface Dialect {

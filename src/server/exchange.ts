@@ -4,8 +4,8 @@ import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { Face } from "../faces/shared/face.ts";
-import type { BodyBudget } from "./body-budget.ts";
-import type { Newcomer } from "./newcomers.ts";
+import type { BodyBudget } from "./gate/body-budget.ts";
+import type { Newcomer } from "./gate/newcomers.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 

@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src/server/gateway-keys.ts";
-import { KeyAllowance } from "../../src/server/key-allowance.ts";
-import { KnownKeys } from "../../src/server/known-keys.ts";
+import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src/server/gate/gateway-keys.ts";
+import { KeyAllowance } from "../../src/server/gate/key-allowance.ts";
+import { KnownKeys } from "../../src/server/gate/known-keys.ts";
 import { postChat, startTestGateway } from "./support/gateway.ts";
 
 let home = "";

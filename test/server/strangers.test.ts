@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
-import { BodyBudget } from "../../src/server/body-budget.ts";
-import { Newcomers } from "../../src/server/newcomers.ts";
+import { BodyBudget } from "../../src/server/gate/body-budget.ts";
+import { Newcomers } from "../../src/server/gate/newcomers.ts";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 

@@ -4,7 +4,7 @@ import { createEditorServers } from "../../app/open-editor-servers.ts";
 import { openEngine } from "../../app/open-gateway.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { createAcpAgent } from "../../faces/acp-agent/index.ts";
-import { OWNER } from "../../server/credentials.ts";
+import { OWNER } from "../../server/gate/credentials.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
 import { version } from "../version.ts";

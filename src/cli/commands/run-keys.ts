@@ -3,7 +3,7 @@ import { loadConfig } from "../../config/load-config.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
-import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gateway-keys.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 interface AddFlags {

@@ -11,10 +11,10 @@ import type { Hub } from "../../mcp/hub.ts";
 import { createHubServer } from "../../mcp/hub-server.ts";
 import { HUB_LIMITS } from "../../mcp/limits.ts";
 import { PausedCalls } from "../../mcp/paused-calls.ts";
-import { createGate } from "../../server/gate.ts";
-import type { KnownKeys } from "../../server/known-keys.ts";
+import { createGate } from "../../server/gate/gate.ts";
+import type { KnownKeys } from "../../server/gate/known-keys.ts";
+import { checkBind } from "../../server/gate/public-bind.ts";
 import { listen } from "../../server/listener.ts";
-import { checkBind } from "../../server/public-bind.ts";
 import { Refusal } from "../../server/refusal.ts";
 import { Roster } from "../../server/roster.ts";
 

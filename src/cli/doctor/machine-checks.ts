@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
-import { keysPath, readKeys } from "../../server/gateway-keys.ts";
-import { isLoopback } from "../../server/public-bind.ts";
+import { keysPath, readKeys } from "../../server/gate/gateway-keys.ts";
+import { isLoopback } from "../../server/gate/public-bind.ts";
 import { type Check, ok, warn } from "./check.ts";
 
 const OLDEST_NODE = [22, 13] as const;

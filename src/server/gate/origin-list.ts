@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
 import type { HostList } from "./host-list.ts";
-import { Refusal } from "./refusal.ts";
 
 /** The web origins whose pages may send requests: our own, and what is configured. Exact; `null` is never one. */
 export type OriginList = ReadonlySet<string>;

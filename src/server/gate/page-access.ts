@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
 import { checkPeer, knowsPeers } from "./peer-user.ts";
-import { Refusal } from "./refusal.ts";
 
 /**
  * A listener that a page of one program calls, beside programs of the same user (SEC-45). The page's origin is exact and

@@ -1,4 +1,4 @@
-import type { Face } from "../faces/shared/face.ts";
+import type { Face } from "../../faces/shared/face.ts";
 import type { Route } from "./route.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Secret } from "../core/secret.ts";
+import type { Secret } from "../../core/secret.ts";
 import { digestOf } from "./digest.ts";
 
 /** Headers that say that somebody else has passed the request on. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
-import { rawRequest } from "./support/raw.ts";
+import { chatBody, KEY, postChat, startTestGateway } from "../support/gateway.ts";
+import { rawRequest } from "../support/raw.ts";
 
 const AUTH = `authorization: Bearer ${KEY}`;
 const JWT = `eyJ${"a".repeat(30)}.${"b".repeat(40)}.${"c".repeat(43)}`;

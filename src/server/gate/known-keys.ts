@@ -1,5 +1,5 @@
-import { fileStamp } from "../config/file-stamp.ts";
-import { ExcursorError } from "../core/errors.ts";
+import { fileStamp } from "../../config/file-stamp.ts";
+import { ExcursorError } from "../../core/errors.ts";
 import { type GatewayKey, readKeys } from "./gateway-keys.ts";
 
 /** Whether a principal is one of these, or was. */

@@ -1,23 +1,23 @@
 import type { IncomingMessage } from "node:http";
-import type { Limits } from "../config/settings.ts";
-import type { AskContext, ToolSource } from "../core/driver.ts";
-import { ANSWERED_BY } from "../core/engine/answered-by.ts";
-import { IGNORED } from "../core/engine/ignored.ts";
-import type { OnSpent } from "../core/engine/metered-run.ts";
-import { TRIMMED } from "../core/engine/trimmed.ts";
-import { ExcursorError } from "../core/errors.ts";
-import type { TurnEvent } from "../core/events.ts";
-import { HUB_NOTICES } from "../core/hub/hub-notices.ts";
-import type { Turn } from "../core/turn.ts";
-import type { Face, ImageLoader, ParsedRequest } from "../faces/shared/face.ts";
-import type { Log } from "../observe/log.ts";
-import { EventStream } from "./event-stream.ts";
-import type { Exchange } from "./exchange.ts";
-import { hopsOf } from "./hops-of.ts";
+import type { Limits } from "../../config/settings.ts";
+import type { AskContext, ToolSource } from "../../core/driver.ts";
+import { ANSWERED_BY } from "../../core/engine/answered-by.ts";
+import { IGNORED } from "../../core/engine/ignored.ts";
+import type { OnSpent } from "../../core/engine/metered-run.ts";
+import { TRIMMED } from "../../core/engine/trimmed.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent } from "../../core/events.ts";
+import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { Face, ImageLoader, ParsedRequest } from "../../faces/shared/face.ts";
+import type { Log } from "../../observe/log.ts";
+import { EventStream } from "../event-stream.ts";
+import type { Exchange } from "../exchange.ts";
+import { hopsOf } from "../gate/hops-of.ts";
+import type { Seats } from "../gate/seats.ts";
+import { readJson } from "../read-json.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
-import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
-import type { Seats } from "./seats.ts";
 
 /** What answers turns: the engine. */
 export interface Answerer {

@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_SOURCES = 10_000;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { checkPeer } from "../../src/server/peer-user.ts";
+import { checkPeer } from "../../../src/server/gate/peer-user.ts";
 
 const socket = { remoteAddress: "127.0.0.1", remotePort: 0xa1b2, localAddress: "127.0.0.1", localPort: 37_842 };
 const request = { socket } as unknown as IncomingMessage;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Limits } from "../config/settings.ts";
-import { ExcursorError } from "../core/errors.ts";
-import type { Elicit, ElicitationAnswer } from "../core/hub/tool-hub.ts";
-import type { Principal } from "../core/turn.ts";
-import type { Face } from "../faces/shared/face.ts";
-import { readJson } from "./read-json.ts";
+import type { Limits } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import type { Principal } from "../../core/turn.ts";
+import type { Face } from "../../faces/shared/face.ts";
+import { readJson } from "../read-json.ts";
 import type { Route } from "./route.ts";
 
 /** Sent with a request by a client that can ask its user what a tool of the hub's wants to know. */

@@ -1,4 +1,4 @@
-import type { Face } from "../faces/shared/face.ts";
+import type { Face } from "../../faces/shared/face.ts";
 import type { Route } from "./route.ts";
 
 /** For clients that look, without a key, whether anybody is there before they ask. */

@@ -1,5 +1,5 @@
-import type { Principal } from "../core/turn.ts";
-import { Refusal } from "./refusal.ts";
+import type { Principal } from "../../core/turn.ts";
+import { Refusal } from "../refusal.ts";
 
 export interface NewcomersOptions {
   /** Requests under way of all tokens that nobody has accepted yet. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { Face } from "../faces/shared/face.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Face } from "../../faces/shared/face.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** One thing that can be asked for. Whatever is in no route does not exist. */
 export interface Route {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createClient } from "../../src/cli/gateway-client.ts";
-import { readEvents } from "../../src/cli/read-events.ts";
-import { answerQuestion } from "../../src/cli/terminal/answer-question.ts";
-import { Secret } from "../../src/core/secret.ts";
-import { KEY, postChat, startTestGateway, type TestGateway } from "./support/gateway.ts";
+import { createClient } from "../../../src/cli/gateway-client.ts";
+import { readEvents } from "../../../src/cli/read-events.ts";
+import { answerQuestion } from "../../../src/cli/terminal/answer-question.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { KEY, postChat, startTestGateway, type TestGateway } from "../support/gateway.ts";
 
 const QUESTION = { server: "srv", message: "Who\nare you?", schema: { type: "object" } };
 const { signal } = new AbortController();

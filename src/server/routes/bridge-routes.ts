@@ -1,9 +1,9 @@
-import type { Limits } from "../config/settings.ts";
-import type { SlashCommand } from "../core/driver.ts";
-import { ExcursorError } from "../core/errors.ts";
-import type { JsonObject, JsonValue, Principal } from "../core/turn.ts";
-import { type ComposerMemory, Composers } from "../faces/ide-bridge/composers.ts";
-import { createAcpFace } from "../faces/ide-bridge/index.ts";
+import type { Limits } from "../../config/settings.ts";
+import type { SlashCommand } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject, JsonValue, Principal } from "../../core/turn.ts";
+import { type ComposerMemory, Composers } from "../../faces/ide-bridge/composers.ts";
+import { createAcpFace } from "../../faces/ide-bridge/index.ts";
 import {
   agentModel,
   cancelSchema,
@@ -12,12 +12,12 @@ import {
   logSchema,
   permissionSchema,
   readBody,
-} from "../faces/ide-bridge/schema.ts";
-import type { Log } from "../observe/log.ts";
-import type { Dialect } from "./dialect.ts";
-import type { Exchange } from "./exchange.ts";
+} from "../../faces/ide-bridge/schema.ts";
+import type { Log } from "../../observe/log.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Exchange } from "../exchange.ts";
+import { readJson } from "../read-json.ts";
 import type { ModelLister } from "./models-routes.ts";
-import { readJson } from "./read-json.ts";
 import type { Route } from "./route.ts";
 
 export interface BridgeEngine extends ModelLister {

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { readCursorToken } from "../config/cursor-token.ts";
-import { Secret } from "../core/secret.ts";
-import type { Principal } from "../core/turn.ts";
+import { readCursorToken } from "../../config/cursor-token.ts";
+import { Secret } from "../../core/secret.ts";
+import type { Principal } from "../../core/turn.ts";
 import { digestOf } from "./digest.ts";
 import type { KnownKeys } from "./known-keys.ts";
 

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
-import { ExcursorError } from "../core/errors.ts";
-import type { Secret } from "../core/secret.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
 
 export const isLoopback = (host: string): boolean => (isIPv4(host) && host.startsWith("127.")) || host === "::1";
 

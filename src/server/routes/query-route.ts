@@ -1,8 +1,8 @@
-import type { Limits } from "../config/settings.ts";
-import { ExcursorError } from "../core/errors.ts";
-import type { JsonObject } from "../core/turn.ts";
-import type { Face, ImageLoader, ParseContext } from "../faces/shared/face.ts";
-import { readJson } from "./read-json.ts";
+import type { Limits } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { Face, ImageLoader, ParseContext } from "../../faces/shared/face.ts";
+import { readJson } from "../read-json.ts";
 import type { Route } from "./route.ts";
 
 export interface QueryRouteOptions {

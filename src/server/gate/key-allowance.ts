@@ -1,6 +1,6 @@
-import type { OnSpent } from "../core/engine/metered-run.ts";
+import type { OnSpent } from "../../core/engine/metered-run.ts";
+import { Refusal } from "../refusal.ts";
 import type { KnownKeys } from "./known-keys.ts";
-import { Refusal } from "./refusal.ts";
 
 /** What keys have used, day by day; it outlives the process. */
 export interface TokenLedger {

@@ -1,8 +1,8 @@
-import type { ModelInfo } from "../core/driver.ts";
-import { ExcursorError } from "../core/errors.ts";
-import type { JsonObject, Principal } from "../core/turn.ts";
-import type { Face } from "../faces/shared/face.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ModelInfo } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject, Principal } from "../../core/turn.ts";
+import type { Face } from "../../faces/shared/face.ts";
+import type { Exchange } from "../exchange.ts";
 import type { Route } from "./route.ts";
 
 export interface ModelLister {

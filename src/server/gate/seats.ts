@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 /** How much of one kind of thing each principal has under way, and no more than so many. */
 export class Seats {

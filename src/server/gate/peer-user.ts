@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 /** Whether the system says whom the other end of a connection belongs to. */
 export const knowsPeers = (): boolean => process.platform === "linux" && process.getuid !== undefined;

@@ -1,6 +1,6 @@
-import { ExcursorError } from "../core/errors.ts";
-import type { ResponseArchive } from "../faces/openai-responses/archive.ts";
-import type { Face } from "../faces/shared/face.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { ResponseArchive } from "../../faces/openai-responses/archive.ts";
+import type { Face } from "../../faces/shared/face.ts";
 import type { Route } from "./route.ts";
 
 const INPUT_ITEMS = "/input_items";

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import type { Limits } from "../config/settings.ts";
-import type { Secret } from "../core/secret.ts";
-import type { Principal } from "../core/turn.ts";
+import type { Limits } from "../../config/settings.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Principal } from "../../core/turn.ts";
+import { Refusal } from "../refusal.ts";
 import { createIdentify, type Identity, OWNER } from "./credentials.ts";
 import { checkHost, createHostList } from "./host-list.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
 import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
-import { Refusal } from "./refusal.ts";
 import { missingKey, WrongKeys } from "./wrong-keys.ts";
 
 export interface GateOptions {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { HOP_HEADER, readHops } from "../core/hops.ts";
+import { HOP_HEADER, readHops } from "../../core/hops.ts";
 
 /** The gateways that a request has passed; Node joins several headers of a name by commas. */
 export function hopsOf({ headers }: IncomingMessage): readonly string[] {

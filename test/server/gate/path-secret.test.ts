@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { Secret } from "../../src/core/secret.ts";
-import { KEY, startTestGateway } from "./support/gateway.ts";
-import { rawRequest } from "./support/raw.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { KEY, startTestGateway } from "../support/gateway.ts";
+import { rawRequest } from "../support/raw.ts";
 
 const SECRET = "a-path-secret-0123456789";
 

@@ -1,13 +1,13 @@
 import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
-import { checkPrivate } from "../config/home.ts";
-import { createHomeLock } from "../config/home-lock.ts";
-import { newKey } from "../config/key-file.ts";
-import { readSmallFile } from "../config/read-small-file.ts";
-import { writePrivate } from "../config/write-private.ts";
-import { ExcursorError } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
+import { checkPrivate } from "../../config/home.ts";
+import { createHomeLock } from "../../config/home-lock.ts";
+import { newKey } from "../../config/key-file.ts";
+import { readSmallFile } from "../../config/read-small-file.ts";
+import { writePrivate } from "../../config/write-private.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
 
 const KeyLimitsSchema = z.object({
   requestsPerMinute: z.int().positive().optional(),

@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
 
 export interface BodyBudgetOptions {
   /** Of all bodies that are being received. */

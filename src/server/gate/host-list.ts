@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
-import { Refusal } from "./refusal.ts";
 
 /**
  * The names by which this gateway may be reached, exact. A page that points its own name at our address sends that
