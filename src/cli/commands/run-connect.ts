@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { offeredModels } from "../../app/offered-models.ts";
 import { openConnections } from "../../app/open-connections.ts";
 import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
 import type { Connections } from "../../client-config/connections.ts";
@@ -10,6 +9,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
+import { offeredModels } from "../offered-models.ts";
 import { createReport } from "../terminal/connect-report.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { runGuide } from "./run-guide.ts";

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { offeredModels } from "../../app/offered-models.ts";
 import type { ClientGuide, GuidedGateway } from "../../client-config/client-recipe.ts";
 import { editJson } from "../../client-config/edit-json.ts";
 import { replaceFile } from "../../client-config/replace-file.ts";
@@ -11,6 +10,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
+import { offeredModels } from "../offered-models.ts";
 
 export interface GuideFlags {
   readonly url?: string | undefined;

@@ -1,9 +1,9 @@
 import { text as readAll } from "node:stream/consumers";
-import { withHub } from "../../app/open-hub.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { HubProgress, HubResult } from "../../core/hub/tool-hub.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { catalogueName } from "../../mcp/catalogue.ts";
+import { withHub } from "../open-hub.ts";
 import { askOnTerminal } from "../terminal/ask-on-terminal.ts";
 import { printable } from "../terminal/printable.ts";
 

@@ -1,4 +1,3 @@
-import { serverPlaces, withHub } from "../../app/open-hub.ts";
 import { openServerLogins } from "../../app/open-server-logins.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -15,6 +14,7 @@ import {
 } from "../../mcp/server-files.ts";
 import type { ServerTool } from "../../mcp/tool-list.ts";
 import { forgetTools, pinTools } from "../../mcp/tool-pins.ts";
+import { serverPlaces, withHub } from "../open-hub.ts";
 import { printable } from "../terminal/printable.ts";
 import { targetOf } from "./run-mcp-list.ts";
 

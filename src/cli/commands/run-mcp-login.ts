@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
-import { serverPlaces } from "../../app/open-hub.ts";
 import { openServerLogins } from "../../app/open-server-logins.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -16,6 +15,7 @@ import type { HttpServer } from "../../mcp/server-config.ts";
 import { findServers } from "../../mcp/server-files.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
 import { openBrowser } from "../open-browser.ts";
+import { serverPlaces } from "../open-hub.ts";
 import { startSpinner } from "../terminal/spinner.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 

@@ -4,7 +4,7 @@ import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import { loadProfile, type Quota } from "../../credentials/profile.ts";
-import { withCredential } from "../../drivers/cursor/account/credential.ts";
+import { withCredential } from "../../drivers/shared/account-credential.ts";
 import { printable } from "../terminal/printable.ts";
 
 interface WhoamiFlags {

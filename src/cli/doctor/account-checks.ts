@@ -3,7 +3,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
-import { withCredential } from "../../drivers/cursor/account/credential.ts";
+import { withCredential } from "../../drivers/shared/account-credential.ts";
 import { printable } from "../terminal/printable.ts";
 import { type Check, failed, ok, skip, warn } from "./check.ts";
 

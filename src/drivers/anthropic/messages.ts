@@ -1,3 +1,4 @@
+import { spellToolName } from "../../core/spell-tool-name.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type {
   AssistantPart,
@@ -9,9 +10,8 @@ import type {
   ThinkingPart,
   ToolMessage,
 } from "../../core/turn.ts";
-import { pairResults } from "../cursor/request/pair-results.ts";
-import { wireToolName } from "../cursor/request/tool-names.ts";
 import { emptyQuestion } from "../shared/empty-question.ts";
+import { pairResults } from "../shared/pair-results.ts";
 
 /**
  * The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. What is empty is
@@ -45,7 +45,7 @@ function blocksOf(message: Message, keepsThinking: boolean): JsonObject[] {
       case "thinking":
         return keepsThinking ? thinkingBlocks(part) : [];
       case "tool-call":
-        return [{ type: "tool_use", id: wireId(part.id), name: wireToolName(part.name), input: part.args }];
+        return [{ type: "tool_use", id: wireId(part.id), name: spellToolName(part.name), input: part.args }];
       default:
         return part satisfies never;
     }

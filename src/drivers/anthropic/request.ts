@@ -1,6 +1,6 @@
 import type { Ignorable } from "../../core/engine/ignored.ts";
+import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
-import { wireToolName } from "../cursor/request/tool-names.ts";
 import type { ApiRequest } from "../shared/api-run.ts";
 import { apiMessages } from "./messages.ts";
 import type { AnthropicModel } from "./models.ts";
@@ -38,7 +38,7 @@ export function messagesRequest(turn: Turn, { modelId, model, effort }: RequestO
 }
 
 const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonObject => ({
-  name: wireToolName(name),
+  name: spellToolName(name),
   ...(description !== "" && { description }),
   input_schema: { type: "object", ...schema },
 });
@@ -60,7 +60,7 @@ function choiceObject({ tools, toolChoice, allowsParallelCalls }: Turn, isThinki
 }
 
 function wordsFor(choice: ToolChoice): JsonObject {
-  if (choice.type === "tool") return { type: "tool", name: wireToolName(choice.name) };
+  if (choice.type === "tool") return { type: "tool", name: spellToolName(choice.name) };
   return { type: choice.type === "required" ? "any" : choice.type };
 }
 

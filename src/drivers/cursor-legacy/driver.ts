@@ -3,8 +3,8 @@ import type { Driver, ModelInfo } from "../../core/driver.ts";
 import type { Principal, Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
-import { credentialOf, renewedCredential } from "../cursor/account/credential.ts";
-import type { ModelCredential } from "../cursor/models/model.ts";
+import type { AccountCredential } from "../shared/account-credential.ts";
+import { credentialOf, renewedCredential } from "../shared/account-credential.ts";
 import { legacyHeaders } from "./headers.ts";
 import { LegacyRun } from "./legacy-run.ts";
 import { type PreparedTurn, streamChat, unifiedChat } from "./protocol.ts";
@@ -26,8 +26,8 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
   const { origin, transport, method, client, listModels } = options;
   return {
     open: (turn, context) => {
-      let credential: ModelCredential | undefined;
-      const headersFor = (credential: ModelCredential) => legacyHeaders(credential, client);
+      let credential: AccountCredential | undefined;
+      const headersFor = (credential: AccountCredential) => legacyHeaders(credential, client);
       return new LegacyRun({
         context,
         transport,

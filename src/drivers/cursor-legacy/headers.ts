@@ -1,14 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
 import { checksum } from "../../wire/agent/checksum.ts";
 import { type ClientHeaders, callHeaders } from "../../wire/agent/headers.ts";
-import type { ModelCredential } from "../cursor/models/model.ts";
-import { TIME_ZONE } from "../cursor/request/time-zone.ts";
+import type { AccountCredential } from "../shared/account-credential.ts";
+import { TIME_ZONE } from "../shared/time-zone.ts";
 
 const IDE_VERSION = "2.6.21";
 
 /** The headers of the IDE's chat calls. What identifies a device or session is derived from the account or its token. */
 export function legacyHeaders(
-  { id, token }: ModelCredential,
+  { id, token }: AccountCredential,
   { clientVersion = IDE_VERSION, checksum: fixed }: ClientHeaders = {},
 ): Readonly<Record<string, string>> {
   const requestId = randomUUID();

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ExcursorError } from "../../core/errors.ts";
+import { effortRank } from "../../core/models/effort.ts";
 import type { JsonObject, ToolMessage, Turn } from "../../core/turn.ts";
 import { GetChatRequestSchema, StreamChatResponseSchema } from "../../gen/aiserver/v1/chat_pb.ts";
 import { ClientSideToolV2 } from "../../gen/aiserver/v1/client_side_tool_pb.ts";
@@ -11,7 +12,6 @@ import {
   ThinkingLevel,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
 import { decodeMessage } from "../../wire/connect/decode-message.ts";
-import { effortRank } from "../cursor/models/effort.ts";
 import { bubblesOf, toolText } from "./bubbles.ts";
 
 /** One of the older chat calls: how it is asked, and what its messages mean. */

@@ -3,12 +3,13 @@ import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
-import { createOwners, renewedCredential, withCredential } from "./account/credential.ts";
+import type { AccountCredential } from "../shared/account-credential.ts";
+import { createOwners, renewedCredential, withCredential } from "../shared/account-credential.ts";
+import { TIME_ZONE } from "../shared/time-zone.ts";
 import { Endpoints } from "./account/endpoint.ts";
-import type { ModelCatalogue, ModelCredential } from "./models/model.ts";
+import type { ModelCatalogue } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
-import { TIME_ZONE } from "./request/time-zone.ts";
 import { CursorRun, type RunPlan } from "./run/cursor-run.ts";
 import type { Farewells, Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
@@ -52,7 +53,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       for (const { name } of leftOut) options.onToolLeftOut(name);
       const turn = { ...given, tools };
       retries.earn();
-      const planFor = async (credential: ModelCredential): Promise<RunPlan> => {
+      const planFor = async (credential: AccountCredential): Promise<RunPlan> => {
         const caller = { token: credential.token.reveal(), timezone: TIME_ZONE, ...client };
         const [model, endpoint] = await Promise.all([
           models.resolve(turn.model, credential),

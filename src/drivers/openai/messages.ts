@@ -1,3 +1,4 @@
+import { spellToolName } from "../../core/spell-tool-name.ts";
 import {
   type AssistantMessage,
   type ImagePart,
@@ -6,9 +7,8 @@ import {
   textOf,
   type UserPart,
 } from "../../core/turn.ts";
-import { pairResults } from "../cursor/request/pair-results.ts";
-import { wireToolName } from "../cursor/request/tool-names.ts";
 import { emptyQuestion } from "../shared/empty-question.ts";
+import { pairResults } from "../shared/pair-results.ts";
 
 /**
  * The conversation in the words of Chat Completions. Of what the model thought, only the thinking of the work that is
@@ -67,7 +67,7 @@ function answerObject({ content }: AssistantMessage, keepsThinking: boolean): Js
   const thought = content.map((part) => (part.type === "thinking" ? part.text : "")).join("");
   const calls = content.flatMap((part) => {
     if (part.type !== "tool-call") return [];
-    const called = { name: wireToolName(part.name), arguments: JSON.stringify(part.args) };
+    const called = { name: spellToolName(part.name), arguments: JSON.stringify(part.args) };
     return [{ id: part.id, type: "function", function: called }];
   });
   return {

@@ -1,7 +1,7 @@
 import type { Ignorable } from "../../core/engine/ignored.ts";
 import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
+import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
-import { wireToolName } from "../cursor/request/tool-names.ts";
 import type { ApiRequest } from "../shared/api-run.ts";
 import { apiMessages } from "./messages.ts";
 
@@ -49,8 +49,8 @@ export function chatRequest(turn: Turn, { modelId, effort, isOpenAi }: RequestOp
 
 const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonObject => ({
   type: "function",
-  function: { name: wireToolName(name), ...(description !== "" && { description }), parameters: schema },
+  function: { name: spellToolName(name), ...(description !== "" && { description }), parameters: schema },
 });
 
 const choiceObject = (choice: ToolChoice): string | JsonObject =>
-  choice.type === "tool" ? { type: "function", function: { name: wireToolName(choice.name) } } : choice.type;
+  choice.type === "tool" ? { type: "function", function: { name: spellToolName(choice.name) } } : choice.type;

@@ -1,10 +1,9 @@
-import type { TurnEvent } from "../../core/events.ts";
 import type { Turn, UserMessage } from "../../core/turn.ts";
-import { CompletionCollector } from "../openai-chat/collect.ts";
 import { errorMessage } from "../shared/error-message.ts";
-import type { AnswerCollector, Face } from "../shared/face.ts";
+import type { Face } from "../shared/face.ts";
 import { retryHeaders } from "../shared/retry-headers.ts";
-import type { Composers, ComposerTurn } from "./composers.ts";
+import { BridgeCollector } from "./collect.ts";
+import type { Composers } from "./composers.ts";
 import { readContent } from "./read-content.ts";
 import { LineRenderer } from "./render.ts";
 import { readBody, sendMessageSchema } from "./schema.ts";
@@ -38,7 +37,7 @@ export function createAcpFace(composers: Composers, maxImages: number): Face {
         signal: composing.signal,
         end: () => composing.end(),
         stream: () => new LineRenderer(composing),
-        collect: () => rememberingCollector(composing, id),
+        collect: () => new BridgeCollector(composing, id),
       };
     },
     error: (error, requestId) => ({
@@ -46,17 +45,5 @@ export function createAcpFace(composers: Composers, maxImages: number): Face {
       headers: retryHeaders(error),
       body: { error: true, code: error.code, message: errorMessage(error, requestId) },
     }),
-  };
-}
-
-function rememberingCollector(turn: ComposerTurn, model: string): AnswerCollector {
-  const now = Date.now();
-  const collector = new CompletionCollector({ id: `acp-${now}`, created: Math.floor(now / 1000), model });
-  return {
-    step(events: readonly TurnEvent[]) {
-      for (const event of events) if (event.type === "text") turn.say(event.text);
-      collector.step(events);
-    },
-    body: () => collector.body(),
   };
 }

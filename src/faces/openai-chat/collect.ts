@@ -2,14 +2,14 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { type CompletionHead, chatCompletion } from "../shared/chat-completion.ts";
 import type { AnswerCollector } from "../shared/face.ts";
-import { type AnswerHead, finishReason, freeText, inFields } from "./answer.ts";
+import { freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
-import { usageObject } from "./usage.ts";
 
 /** The whole answer as one `chat.completion`. */
 export class CompletionCollector implements AnswerCollector {
-  readonly #head: AnswerHead;
+  readonly #head: CompletionHead;
   readonly #thinker: ThinkingWriter;
   readonly #customTools: ReadonlySet<string>;
   readonly #calls = new Map<string, { readonly name: string; json: string }>();
@@ -18,7 +18,7 @@ export class CompletionCollector implements AnswerCollector {
   #usage: Usage | undefined;
   #reason: DoneReason | undefined;
 
-  constructor(head: AnswerHead, thinking = inFields(), customTools: ReadonlySet<string> = new Set()) {
+  constructor(head: CompletionHead, thinking = inFields(), customTools: ReadonlySet<string> = new Set()) {
     this.#head = head;
     this.#customTools = customTools;
     this.#thinker = new ThinkingWriter(thinking);
@@ -30,16 +30,7 @@ export class CompletionCollector implements AnswerCollector {
 
   body(): JsonObject {
     if (this.#reason === undefined) throw new ExcursorError("internal", "An answer was sent before it was whole.");
-    const { id, created, model } = this.#head;
-    const finish_reason = finishReason(this.#reason);
-    return {
-      id,
-      object: "chat.completion",
-      created,
-      model,
-      choices: [{ index: 0, message: this.#message(), logprobs: null, finish_reason }],
-      ...(this.#usage && { usage: usageObject(this.#usage) }),
-    };
+    return chatCompletion(this.#head, this.#message(), this.#reason, this.#usage);
   }
 
   #take(event: TurnEvent): void {

@@ -1,8 +1,8 @@
 import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thinking/thoughts.ts";
+import type { CompletionHead } from "../shared/chat-completion.ts";
 import type { Face } from "../shared/face.ts";
 import { errorBody } from "../shared/openai-errors.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
-import type { AnswerHead } from "./answer.ts";
 import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
@@ -34,7 +34,7 @@ export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
       const written = turn.output.type === "text" || style === "none" ? style : "fields";
       const thinking = () => ({ style: written, keeper: new ThoughtKeeper(thoughts, principalId) });
       const created = Math.floor(now() / 1000);
-      const head: AnswerHead = { id: `chatcmpl-${context.requestId}`, created, model: request.model };
+      const head: CompletionHead = { id: `chatcmpl-${context.requestId}`, created, model: request.model };
       const includesUsage = request.stream_options?.include_usage ?? false;
       return {
         turn,

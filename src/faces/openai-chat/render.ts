@@ -1,12 +1,13 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
+import { type CompletionHead, finishReason } from "../shared/chat-completion.ts";
 import type { StreamRenderer } from "../shared/face.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
 import { errorObject } from "../shared/openai-errors.ts";
-import { type AnswerHead, finishReason, freeText, type ThinkingOptions } from "./answer.ts";
+import { usageObject } from "../shared/openai-usage.ts";
+import { freeText, type ThinkingOptions } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
-import { usageObject } from "./usage.ts";
 
 export interface RenderOptions {
   readonly includesUsage: boolean;
@@ -26,7 +27,7 @@ interface StartedCall {
  * costs one `JSON.stringify` of its text and one concatenation.
  */
 export class ChunkRenderer implements StreamRenderer {
-  readonly #head: AnswerHead;
+  readonly #head: CompletionHead;
   readonly #includesUsage: boolean;
   readonly #beforeText: string;
   readonly #afterText: string;
@@ -38,7 +39,7 @@ export class ChunkRenderer implements StreamRenderer {
   #usage: Usage | undefined;
   #hasBegun = false;
 
-  constructor(head: AnswerHead, { includesUsage, thinking, customTools }: RenderOptions) {
+  constructor(head: CompletionHead, { includesUsage, thinking, customTools }: RenderOptions) {
     this.#head = head;
     this.#includesUsage = includesUsage;
     this.#thinker = new ThinkingWriter(thinking);

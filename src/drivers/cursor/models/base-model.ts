@@ -1,4 +1,4 @@
-import { effortRank, isEffortParameter } from "./effort.ts";
+import { effortRank, isEffortParameter } from "../../../core/models/effort.ts";
 import type { ModelParameter } from "./model.ts";
 import type { Suffixes } from "./suffixes.ts";
 

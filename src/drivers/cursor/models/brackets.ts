@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../../core/errors.ts";
+import { effortRank, isEffortParameter, sortEfforts } from "../../../core/models/effort.ts";
 import type { BaseModel, Settings } from "./base-model.ts";
 import { readContextSize } from "./context-size.ts";
-import { effortRank, isEffortParameter, sortEfforts } from "./effort.ts";
 
 /** What `[effort=high,thinking=true]` after a model's name asks for. */
 export interface Brackets {

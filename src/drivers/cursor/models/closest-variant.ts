@@ -1,5 +1,5 @@
+import { effortRank, isEffortParameter } from "../../../core/models/effort.ts";
 import { parameterValue, type Settings, type Variant } from "./base-model.ts";
-import { effortRank, isEffortParameter } from "./effort.ts";
 
 export interface Wish {
   readonly settings: Settings;

@@ -1,8 +1,8 @@
 import { ExcursorError } from "../../../core/errors.ts";
+import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { BaseModel } from "./base-model.ts";
 import { buildModels } from "./build-models.ts";
 import { indexNames, type NameIndex } from "./find-model.ts";
-import type { ModelCredential } from "./model.ts";
 import type { ModelListSource } from "./model-lists.ts";
 
 export interface ModelCacheOptions {
@@ -40,7 +40,7 @@ export class ModelCache {
   }
 
   /** At once if they were ever loaded; what is past its time is renewed behind the caller's back. */
-  async any(credential: ModelCredential): Promise<AccountModels> {
+  async any(credential: AccountCredential): Promise<AccountModels> {
     const entry = this.#entry(credential);
     if (!entry.models) return this.#load(entry, credential);
     const isTooSoon = this.#options.now() - entry.triedAt < RETRY_MS;
@@ -49,7 +49,7 @@ export class ModelCache {
   }
 
   /** No older than the time to live, unless the backend cannot say. A refused token is told. */
-  async current(credential: ModelCredential, maxAgeMs = this.#options.ttlMs): Promise<AccountModels> {
+  async current(credential: AccountCredential, maxAgeMs = this.#options.ttlMs): Promise<AccountModels> {
     const entry = this.#entry(credential);
     if (entry.models && !this.#isOld(entry, maxAgeMs)) return entry.models;
     try {
@@ -65,7 +65,7 @@ export class ModelCache {
     return this.#options.now() - loadedAt >= maxAgeMs;
   }
 
-  #load(entry: Entry, credential: ModelCredential): Promise<AccountModels> {
+  #load(entry: Entry, credential: AccountCredential): Promise<AccountModels> {
     if (entry.loading) return entry.loading;
     entry.triedAt = this.#options.now();
     entry.loading = loadModels(this.#options.source, credential)
@@ -82,7 +82,7 @@ export class ModelCache {
   }
 
   /** The least recently used account makes room. */
-  #entry({ id }: ModelCredential): Entry {
+  #entry({ id }: AccountCredential): Entry {
     const entry = this.#entries.get(id) ?? { models: undefined, loadedAt: 0, triedAt: 0, loading: undefined };
     this.#entries.delete(id);
     this.#entries.set(id, entry);
@@ -95,7 +95,7 @@ export class ModelCache {
 }
 
 /** One of the two lists is enough. A backend that has neither has no models to name: that is an empty list. */
-async function loadModels(source: ModelListSource, credential: ModelCredential): Promise<AccountModels> {
+async function loadModels(source: ModelListSource, credential: AccountCredential): Promise<AccountModels> {
   const [flat, rows] = await Promise.allSettled([source.flat(credential), source.rows(credential)]);
   if (flat.status === "rejected" && rows.status === "rejected") {
     const errors = [flat.reason, rows.reason].map(ExcursorError.from);

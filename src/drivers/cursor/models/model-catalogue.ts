@@ -1,10 +1,11 @@
 import type { ModelInfo } from "../../../core/driver.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
+import { isEffortParameter, sortEfforts } from "../../../core/models/effort.ts";
+import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { BaseModel } from "./base-model.ts";
 import { closeMatches } from "./close-matches.ts";
-import { isEffortParameter, sortEfforts } from "./effort.ts";
 import { type FoundModel, findModel } from "./find-model.ts";
-import type { EncodingKind, ModelCatalogue, ModelCredential, ResolvedModel } from "./model.ts";
+import type { EncodingKind, ModelCatalogue, ResolvedModel } from "./model.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ModelListSource } from "./model-lists.ts";
 import { resolveModel } from "./resolve-model.ts";
@@ -38,7 +39,7 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
   };
 
   /** Looks again for a name that is new. */
-  const lookAgain = async (id: string, credential: ModelCredential): Promise<FoundModel> => {
+  const lookAgain = async (id: string, credential: AccountCredential): Promise<FoundModel> => {
     const { models, names } = await cache.current(credential, RECHECK_MS);
     const found = findModel(names, id);
     if (found) return found;

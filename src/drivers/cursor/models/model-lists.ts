@@ -4,7 +4,7 @@ import { AiService } from "../../../gen/aiserver/v1/ai_pb.ts";
 import type { AvailableModelsResponse_AvailableModel } from "../../../gen/aiserver/v1/models_pb.ts";
 import { callUnary } from "../../../wire/connect/unary.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
-import type { ModelCredential } from "./model.ts";
+import type { AccountCredential } from "../../shared/account-credential.ts";
 
 export type PickerRow = AvailableModelsResponse_AvailableModel;
 
@@ -18,15 +18,15 @@ export interface ModelLists {
 
 /** Where the lists come from. Either may fail without the other. */
 export interface ModelListSource {
-  flat(credential: ModelCredential): Promise<readonly ModelDetails[]>;
-  rows(credential: ModelCredential): Promise<readonly PickerRow[]>;
+  flat(credential: AccountCredential): Promise<readonly ModelDetails[]>;
+  rows(credential: AccountCredential): Promise<readonly PickerRow[]>;
 }
 
 export interface ModelListOptions {
   readonly transport: HttpTransport;
   readonly origin: string;
   /** Of a `unary-proto` call for this account; see {@link file://../../../wire/headers.ts}. */
-  headers(credential: ModelCredential): Readonly<Record<string, string>>;
+  headers(credential: AccountCredential): Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 
@@ -34,7 +34,7 @@ const TIMEOUT_MS = 15_000;
 
 export function createModelListSource(options: ModelListOptions): ModelListSource {
   const { transport, origin, headers, timeoutMs = TIMEOUT_MS } = options;
-  const call = (credential: ModelCredential) => ({ transport, origin, timeoutMs, headers: headers(credential) });
+  const call = (credential: AccountCredential) => ({ transport, origin, timeoutMs, headers: headers(credential) });
   return {
     async flat(credential) {
       const { models } = await callUnary({

@@ -1,23 +1,17 @@
 import type { ModelInfo } from "../../../core/driver.ts";
-import type { Secret } from "../../../core/secret.ts";
 import type { ModelChoice } from "../../../core/turn.ts";
+import type { AccountCredential } from "../../shared/account-credential.ts";
 
 /** What the account may use, and what a client's name for a model means on the wire. */
 export interface ModelCatalogue {
   /** A row a base model, as the backend orders them. */
-  list(credential: ModelCredential, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  list(credential: AccountCredential, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** One of them, by any name that {@link resolve} takes; with parameters, its window is that of what they ask for. */
-  find(name: string, credential: ModelCredential): Promise<ModelInfo>;
+  find(name: string, credential: AccountCredential): Promise<ModelInfo>;
   /** Throws `model-not-found`, naming what is close, or `invalid-request` for a parameter that the model lacks. */
-  resolve(choice: ModelChoice, credential: ModelCredential): Promise<ResolvedModel>;
+  resolve(choice: ModelChoice, credential: AccountCredential): Promise<ResolvedModel>;
   /** This encoding was taken where another was refused: {@link resolve} puts it first from now on. */
   remember(baseId: string, kind: EncodingKind): void;
-}
-
-export interface ModelCredential {
-  /** Of an account that we are signed in to, the account; else a digest of the token: what one may see, another has to ask for. */
-  readonly id: string;
-  readonly token: Secret;
 }
 
 export interface ResolvedModel {

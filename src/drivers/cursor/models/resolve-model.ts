@@ -1,7 +1,7 @@
+import { effortRank, isEffortParameter } from "../../../core/models/effort.ts";
 import { type BaseModel, parameterValue, type Settings, settingsOf, type Variant } from "./base-model.ts";
 import { closestVariant } from "./closest-variant.ts";
 import { readContextSize } from "./context-size.ts";
-import { effortRank, isEffortParameter } from "./effort.ts";
 import type { FoundModel } from "./find-model.ts";
 import type { EncodingKind, ModelEncoding, ResolvedModel } from "./model.ts";
 

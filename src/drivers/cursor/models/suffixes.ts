@@ -1,4 +1,4 @@
-import { EFFORTS } from "./effort.ts";
+import { EFFORTS } from "../../../core/models/effort.ts";
 
 /** What the end of a model id can say. */
 export interface Suffixes {

@@ -5,9 +5,9 @@ import {
   ConversationTurnStructureSchema,
 } from "../../../gen/agent/v1/conversation_pb.ts";
 import { AssistantMessageSchema, ConversationStepSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
+import { pairResults } from "../../shared/pair-results.ts";
 import type { Blobs } from "./blobs.ts";
 import { bytesField, encodeFields, messageField, textField } from "./encode-fields.ts";
-import { pairResults } from "./pair-results.ts";
 import { rootMessages } from "./root-messages.ts";
 import { encodeToolStep } from "./tool-step.ts";
 import { userMessageFields } from "./user-message.ts";

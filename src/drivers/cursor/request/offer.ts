@@ -1,14 +1,15 @@
 import { type as osType, release } from "node:os";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { spellToolName } from "../../../core/spell-tool-name.ts";
 import type { ToolDefinition } from "../../../core/turn.ts";
 import type { McpArgs } from "../../../gen/agent/v1/exec_mcp_pb.ts";
 import { McpToolDefinitionSchema, McpToolsSchema } from "../../../gen/agent/v1/mcp_pb.ts";
 import { RequestContextSchema } from "../../../gen/agent/v1/request_context_pb.ts";
+import { TIME_ZONE } from "../../shared/time-zone.ts";
 import { bytesField, encodeFields, serialized, textField } from "./encode-fields.ts";
 import { encodeValue } from "./encode-value.ts";
 import { flattenSchema } from "./flatten-schema.ts";
-import { TIME_ZONE } from "./time-zone.ts";
-import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
+import { PROVIDER, qualifiedToolName } from "./tool-names.ts";
 
 /** What every run says of its surroundings. Of this machine it is no more than a model needs. */
 const SURROUNDINGS = toBinary(
@@ -55,14 +56,14 @@ export class Offer {
 
   /** As the model knows them. */
   get names(): readonly string[] {
-    return this.tools.map(({ name }) => wireToolName(name));
+    return this.tools.map(({ name }) => spellToolName(name));
   }
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 const namesOf = (tools: readonly ToolDefinition[]): ReadonlyMap<string, string> =>
-  new Map(tools.flatMap(({ name }) => [wireToolName(name), qualifiedToolName(name)].map((wire) => [wire, name])));
+  new Map(tools.flatMap(({ name }) => [spellToolName(name), qualifiedToolName(name)].map((wire) => [wire, name])));
 
 function encodeTool({ name, description, schema }: ToolDefinition): Uint8Array {
   const { field } = McpToolDefinitionSchema;
@@ -71,6 +72,6 @@ function encodeTool({ name, description, schema }: ToolDefinition): Uint8Array {
     textField(field.description, description),
     bytesField(field.inputSchema, encodeValue(flattenSchema(schema))),
     textField(field.providerIdentifier, PROVIDER),
-    textField(field.toolName, wireToolName(name)),
+    textField(field.toolName, spellToolName(name)),
   );
 }

@@ -1,5 +1,5 @@
+import { spellToolName } from "../../../core/spell-tool-name.ts";
 import { type AssistantMessage, type JsonObject, type Message, type ToolMessage, textOf } from "../../../core/turn.ts";
-import { wireToolName } from "./tool-names.ts";
 
 /** The backend refuses more entries than about two hundred. */
 const MAX_ROOTS = 192;
@@ -21,7 +21,7 @@ export function rootMessages(messages: readonly Message[]): readonly JsonObject[
         roots.push(userRoot(message.content));
         break;
       case "assistant":
-        for (const part of message.content) if (part.type === "tool-call") names.set(part.id, wireToolName(part.name));
+        for (const part of message.content) if (part.type === "tool-call") names.set(part.id, spellToolName(part.name));
         roots.push(...assistantRoots(message));
         break;
       case "tool":
@@ -53,7 +53,7 @@ function assistantRoots({ content }: AssistantMessage): JsonObject[] {
   const parts = content.flatMap((part): JsonObject[] => {
     if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
     if (part.type !== "tool-call") return [];
-    return [{ type: "tool-call", toolCallId: part.id, toolName: wireToolName(part.name), args: part.args }];
+    return [{ type: "tool-call", toolCallId: part.id, toolName: spellToolName(part.name), args: part.args }];
   });
   return parts.length === 0 ? [] : [{ role: "assistant", content: parts }];
 }

@@ -3,8 +3,5 @@ import { spellToolName } from "../../../core/spell-tool-name.ts";
 /** The label under which the client's tools are offered. */
 export const PROVIDER = "excursor";
 
-/** A tool's name as the backend gets it. */
-export const wireToolName = (name: string): string => spellToolName(name);
-
 /** The unique name, which says whose tool it is. */
-export const qualifiedToolName = (name: string): string => `${PROVIDER}-${wireToolName(name)}`;
+export const qualifiedToolName = (name: string): string => `${PROVIDER}-${spellToolName(name)}`;

@@ -1,3 +1,4 @@
+import { spellToolName } from "../../../core/spell-tool-name.ts";
 import type { ToolCallPart, ToolMessage } from "../../../core/turn.ts";
 import {
   McpArgsSchema,
@@ -22,7 +23,7 @@ import {
   textField,
 } from "./encode-fields.ts";
 import { encodeValueMap } from "./encode-value.ts";
-import { PROVIDER, qualifiedToolName, wireToolName } from "./tool-names.ts";
+import { PROVIDER, qualifiedToolName } from "./tool-names.ts";
 
 /** A call of an earlier answer, with its result, as a serialized `ConversationStep`. */
 export function encodeToolStep(call: ToolCallPart, result: ToolMessage | undefined): Uint8Array {
@@ -47,7 +48,7 @@ function argFields({ id, name, args }: ToolCallPart): readonly Field[] {
     serialized(encodeValueMap(field.args.number, args)),
     textField(field.toolCallId, id),
     textField(field.providerIdentifier, PROVIDER),
-    textField(field.toolName, wireToolName(name)),
+    textField(field.toolName, spellToolName(name)),
   ];
 }
 

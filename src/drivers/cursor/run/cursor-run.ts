@@ -22,8 +22,9 @@ import { decodeDelta } from "../../../wire/agent/fast-delta.ts";
 import type { Caller } from "../../../wire/agent/headers.ts";
 import { decodeMessage } from "../../../wire/connect/decode-message.ts";
 import type { RunEnd } from "../../../wire/connect/run-stream.ts";
+import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { Endpoint } from "../account/endpoint.ts";
-import type { EncodingKind, ModelCredential, ResolvedModel } from "../models/model.ts";
+import type { EncodingKind, ResolvedModel } from "../models/model.ts";
 import { answerExec } from "../replies/answer-exec.ts";
 import { answerKv } from "../replies/answer-kv.ts";
 import { answerQuery } from "../replies/answer-query.ts";
@@ -42,7 +43,7 @@ import { runningUsage, usageOf } from "./usage.ts";
 
 /** All that a run needs to know before it begins. */
 export interface RunPlan {
-  readonly credential: ModelCredential;
+  readonly credential: AccountCredential;
   readonly caller: Caller;
   readonly endpoint: Endpoint;
   readonly model: ResolvedModel;

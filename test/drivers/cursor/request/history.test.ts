@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../../../src/core/turn.ts";
-import { pairResults } from "../../../../src/drivers/cursor/request/pair-results.ts";
 import { rootMessages } from "../../../../src/drivers/cursor/request/root-messages.ts";
+import { pairResults } from "../../../../src/drivers/shared/pair-results.ts";
 
 const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
 const calls = (...ids: string[]): Message => ({

@@ -1,6 +1,6 @@
-import type { GatewayClient } from "../cli/gateway-client.ts";
+import type { ModelEntry } from "../app/model-entry.ts";
 import type { OfferedModel } from "../client-config/client-recipe.ts";
-import type { ModelEntry } from "./model-entry.ts";
+import type { GatewayClient } from "./gateway-client.ts";
 
 /** What the gateway has, as recipes need to know it. */
 export async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {

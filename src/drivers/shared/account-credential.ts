@@ -1,13 +1,19 @@
 import { hash } from "node:crypto";
-import type { AccessToken, AccessTokens } from "../../../core/access.ts";
-import { ExcursorError } from "../../../core/errors.ts";
-import type { Secret } from "../../../core/secret.ts";
-import { readClaims } from "../../../core/token-claims.ts";
-import type { Principal } from "../../../core/turn.ts";
-import type { ModelCredential } from "../models/model.ts";
+import type { AccessToken, AccessTokens } from "../../core/access.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import { readClaims } from "../../core/token-claims.ts";
+import type { Principal } from "../../core/turn.ts";
+
+/** A token of a Cursor account, for one call. */
+export interface AccountCredential {
+  /** The account's name if it is signed in here, else a digest of the token. Model lists are cached by it. */
+  readonly id: string;
+  readonly token: Secret;
+}
 
 /** The account that answers for a principal: the one it brought, else the one that its key is bound to. */
-export async function credentialOf({ token, account }: Principal, access: AccessTokens): Promise<ModelCredential> {
+export async function credentialOf({ token, account }: Principal, access: AccessTokens): Promise<AccountCredential> {
   return token ? { id: digest(token.reveal()), token } : named(await access.get(account));
 }
 
@@ -18,8 +24,8 @@ export async function credentialOf({ token, account }: Principal, access: Access
 export async function renewedCredential(
   { token, account }: Principal,
   access: AccessTokens,
-  refused: ModelCredential,
-): Promise<ModelCredential | undefined> {
+  refused: AccountCredential,
+): Promise<AccountCredential | undefined> {
   if (token) throw requestTokenRefused(token);
   const renewed = await access.renew(account, refused.token);
   return renewed && named(renewed);
@@ -42,7 +48,7 @@ function requestTokenRefused(token: Secret): ExcursorError {
 export async function withCredential<T>(
   principal: Principal,
   access: AccessTokens,
-  act: (credential: ModelCredential) => Promise<T>,
+  act: (credential: AccountCredential) => Promise<T>,
 ): Promise<T> {
   const credential = await credentialOf(principal, access);
   try {
@@ -55,13 +61,13 @@ export async function withCredential<T>(
   }
 }
 
-const named = ({ account, token }: AccessToken): ModelCredential => ({ id: account, token });
+const named = ({ account, token }: AccessToken): AccountCredential => ({ id: account, token });
 
 /**
  * Whose conversations these are: the account, which stays the same when its token is renewed. It is what the token
  * says of itself, unproven, so it counts only beside the principal, who has proved something.
  */
-export function createOwners(): (principal: Principal, credential: ModelCredential) => string {
+export function createOwners(): (principal: Principal, credential: AccountCredential) => string {
   const accounts = new WeakMap<Secret, string>();
   return ({ id }, { token }) => {
     const account = accounts.get(token) ?? digest(readClaims(token.reveal()).subject ?? token.reveal());

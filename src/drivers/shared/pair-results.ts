@@ -1,4 +1,4 @@
-import type { Message, ToolCallPart, ToolMessage } from "../../../core/turn.ts";
+import type { Message, ToolCallPart, ToolMessage } from "../../core/turn.ts";
 
 /**
  * The conversation with the results of every call directly behind it, in the order of the calls. Prompts where a call

@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
-import { printable } from "../cli/terminal/printable.ts";
+import { openServerLogins } from "../app/open-server-logins.ts";
 import { homeFolder } from "../config/home.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { createHub, type Hub } from "../mcp/hub.ts";
 import { createAuthorization } from "../mcp/oauth/authorization.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../mcp/server-files.ts";
 import { checkTools } from "../mcp/tool-pins.ts";
-import { openServerLogins } from "./open-server-logins.ts";
+import { printable } from "./terminal/printable.ts";
 
 export const serverPlaces = (): ServerPlaces => ({
   home: homeFolder(process.env),

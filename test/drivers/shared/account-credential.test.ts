@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { ExcursorError } from "../../../../src/core/errors.ts";
-import { Secret } from "../../../../src/core/secret.ts";
-import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
-import { withCredential } from "../../../../src/drivers/cursor/account/credential.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { withCredential } from "../../../src/drivers/shared/account-credential.ts";
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const jwt = (exp: number) => `${part({ alg: "none" })}.${part({ sub: "me", exp })}.signature`;
