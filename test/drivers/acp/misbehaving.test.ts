@@ -113,11 +113,12 @@ describe("stopping", () => {
     const { driver, noted, ask } = setUpAgent();
     const asked = "session ;;wait";
     const run = open(driver, agentTurn([user(asked)]));
-    const answer = read(run);
+    const batches = run[Symbol.asyncIterator]();
+    const { value: events } = await batches.next();
+    const text = events[0].text;
     await noted("waiting");
     run.cancel();
-    const { text, error } = await answer;
-    expect(error).toMatchObject({ kind: "canceled" });
+    await expect(batches.next()).rejects.toMatchObject({ kind: "canceled" });
     await noted(`cancel ${text}`);
     // Some clients keep what came, some do not.
     const again = await ask([user(asked), user("session")]);
