@@ -8,8 +8,8 @@ import { tuneHeap } from "./cli/tune-heap.ts";
 export async function main(argv: readonly string[]): Promise<void> {
   tuneHeap();
   silenceSqliteWarning();
-  // A reader that stops reading (`| head`) must not end the gateway.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  process.stdout.on("error", onOutputError);
+  process.stderr.on("error", () => {});
   // Node would print an uncaught error as it is, secrets included.
   process.on("uncaughtException", (error) => process.exit(reportError(error)));
   try {
@@ -19,4 +19,13 @@ export async function main(argv: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else process.exitCode = reportError(error);
   }
+}
+
+/**
+ * A reader that stops reading (`| head`) must not end the gateway. Any other failure, such as a full disk, must not look
+ * like success: the output may have been a key that is shown only once.
+ */
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") return;
+  process.exitCode = reportError(error);
 }

@@ -25,7 +25,10 @@ export function withStandIns(engine: Engine, { isCursors, fallback }: StandInOpt
       await engine.findModel(name, principal, signal);
       return undefined;
     } catch (error) {
-      if (ExcursorError.from(error).kind !== "model-not-found") return undefined;
+      const { kind, code } = ExcursorError.from(error);
+      // Without an account nothing is known of Cursor's models, but the user's own fallback still holds.
+      const isUnknown = kind === "model-not-found" || (fallback !== undefined && code === "not_signed_in");
+      if (!isUnknown) return undefined;
     }
     if (fallback !== undefined) return fallback;
     const models = await engine.listModels(principal, signal);

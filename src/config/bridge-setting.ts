@@ -31,8 +31,16 @@ export function bridgeSetting(help: string): Setting<BridgeSetting | undefined> 
     help,
     expected: 'true, false, or { "compat": true } (in the environment: compat)',
     isSecret: false,
-    fromText: (given) => TEXTS[given.trim().toLowerCase()] ?? given,
+    fromText: (given) => TEXTS[given.trim().toLowerCase()] ?? jsonOrText(given),
     combine: ([first, ...others]) =>
       first && { ...first, compat: [first, ...others].find((one) => one?.compat !== undefined)?.compat },
   };
+}
+
+function jsonOrText(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
 }

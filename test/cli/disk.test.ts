@@ -1,5 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -43,6 +53,21 @@ function mountFull(): boolean {
 }
 
 describe.runIf(process.platform === "linux")("on a full disk", () => {
+  it("a key that cannot be written to stdout is no success", () => {
+    const full = openSync("/dev/full", "w");
+    try {
+      const { status, stderr } = spawnSync(process.execPath, ["bin/excursor.js", "keys", "add", "bob"], {
+        env: { ...process.env, EXCURSOR_HOME: home },
+        stdio: ["ignore", full, "pipe"],
+        encoding: "utf8",
+      });
+      expect(stderr).toMatch(/the disk is full \(ENOSPC\)/);
+      expect(status).toBe(74);
+    } finally {
+      closeSync(full);
+    }
+  });
+
   it.for([
     ["key", ["key"]],
     ["keys add", ["keys", "add", "bob"]],

@@ -57,6 +57,7 @@ describe("a value", () => {
     expect(load({ bridge: true }).values.bridge).toEqual({ listens: true, compat: true });
     expect(load({}, { EXCURSOR_BRIDGE: "1" }).values.bridge).toEqual({ listens: true, compat: true });
     expect(load({}, { EXCURSOR_BRIDGE: "false" }).values.bridge).toMatchObject({ listens: false });
+    expect(load({}, { EXCURSOR_BRIDGE: '{"compat":false}' }).values.bridge).toEqual({ listens: true, compat: false });
     write({ bridge: false });
     expect(load({ bridge: "compat" }).values.bridge).toEqual({ listens: true, compat: true });
     expect(load({}, { EXCURSOR_BRIDGE: "compat" }).values.bridge).toEqual({ listens: true, compat: true });

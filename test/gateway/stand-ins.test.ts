@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { startOpenAiServer } from "../drivers/support/openai-server.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { openOwnGateway } from "./support/own-gateway.ts";
 
 const HEADERS = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
 const PROMPT = "@sim say it is {{model}}";
@@ -26,6 +28,18 @@ async function start(models?: string) {
     },
   };
 }
+
+it("the user's fallback answers unknown names also where no account is signed in", async () => {
+  const upstream = await startOpenAiServer([{ content: "from the other upstream" }]);
+  const models = { "*": "local/m", "local/*": { driver: "openai", baseURL: `${upstream.url}/v1` } };
+  const { url } = await openOwnGateway({ models, token: undefined });
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: HEADERS,
+    body: JSON.stringify({ ...DIALECTS[0][1], model: "gpt-4o" }),
+  });
+  expect([response.status, response.headers.get("x-excursor-model")]).toEqual([200, "local/m"]);
+});
 
 describe("a model that the account does not have", () => {
   it("is stood in for by the nearest one if its name is public; a header tells which", async () => {

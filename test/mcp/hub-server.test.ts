@@ -12,6 +12,7 @@ const connection = {
     const answer = await elicit({ server: "srv", message: "How many?", schema }, new AbortController().signal);
     return { content: [{ type: "text", text: JSON.stringify(answer) }] };
   },
+  readLinks: async (result: object) => result,
 };
 const tool = { name: "ask", description: "", schema: { type: "object" } };
 const catalogue = new Map([["srv__ask", { ...tool, name: "srv__ask", connection, tool }]]);

@@ -91,7 +91,15 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
       try {
         const isScripted = flags.demo || (isCursorWanted && origin !== CURSOR_ORIGIN);
         const model = flags.model ?? (isCursorWanted ? "auto" : undefined);
-        await run(gatewayChecks({ gateway: createClient(gateway), model, isScripted, isQuick: flags.quick }));
+        await run(
+          gatewayChecks({
+            gateway: createClient(gateway),
+            model,
+            isScripted,
+            isQuick: flags.quick,
+            mayListNone: !isCursorWanted,
+          }),
+        );
       } finally {
         await gateway.close(0);
       }

@@ -60,8 +60,9 @@ function missingSettings(
 ): Readonly<Record<string, JsonValue>> {
   const url = tunnel === undefined ? undefined : new URL(tunnel);
   const host = url?.host ?? "YOUR-TUNNEL";
-  // Loopback is let in by any name.
-  const isKnown = values.hosts.includes(host) || (url !== undefined && isLocal(url));
+  // The gate knows loopback names with the gateway's own port only.
+  const isOwnAddress = url !== undefined && isLocal(url) && url.port === String(values.port);
+  const isKnown = values.hosts.includes(host) || isOwnAddress;
   const hosts = [...values.hosts, host];
   return { ...(!isKnown && { hosts }), ...(values.pathSecret === undefined && { pathSecret }) };
 }

@@ -11,6 +11,8 @@ export interface GatewayCheckOptions {
   /** A simulator answers, which does what the prompt scripts. */
   readonly isScripted: boolean;
   readonly isQuick: boolean;
+  /** Whether an empty list of models is fine: some upstreams have none. */
+  readonly mayListNone: boolean;
 }
 
 interface Chunk {
@@ -40,7 +42,7 @@ const TIMEOUT_MS = 120_000;
 
 /** The whole way, as a client goes it. */
 export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
-  const { gateway, isScripted, isQuick } = options;
+  const { gateway, isScripted, isQuick, mayListNone } = options;
   let { model } = options;
   const post = (body: object) =>
     gateway.call("/v1/chat/completions", { body: { model, ...body }, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -48,9 +50,10 @@ export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
     id: "models",
     async look() {
       const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly Listed[] };
+      if (data.length === 0 && mayListNone) return skip("No upstream lists its models.");
       if (data.length === 0) throw new ExcursorError("upstream-failed", "There are no models.");
       model ??= data.find(({ id }) => !id.startsWith("acp:"))?.id;
-      return ok(`${data.length} models.`);
+      return ok(data.length === 1 ? "1 model." : `${data.length} models.`);
     },
   };
   const stream: Check = {

@@ -36,6 +36,7 @@ const FAMILIES: ReadonlyMap<string, string> = new Map([
   ["claude", "claude"],
   ["gemini", "gemini"],
   ["grok", "grok"],
+  ["composer", "composer"],
 ]);
 
 const USUAL_SIZE = 2;
@@ -61,11 +62,21 @@ const NOISE = /^(?:turbo|preview|chat|latest|vision|instruct|exp|experimental|be
 const VENDOR = /^(?:(?:us|eu|apac)\.)?(?:anthropic|openai|google|xai|x-ai)[./]|^models\//;
 const RELEASE = /(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?$/;
 
+/** What a client adds to ask for an effort, as with the account's own models. */
+const PARAMETERS = /\[[^[\]]*\]$|[-:](?:none|minimal|low|medium|high|xhigh)$/;
+const DATE = /[-@]20\d{6}(?=-)/;
+
 const MAX_NAME_LENGTH = 100;
 
 function readPublicName(name: string): Traits | undefined {
   if (name.length > MAX_NAME_LENGTH) return undefined;
-  const bare = name.trim().toLowerCase().replace(VENDOR, "").replace(RELEASE, "");
+  const bare = name
+    .trim()
+    .toLowerCase()
+    .replace(VENDOR, "")
+    .replace(PARAMETERS, "")
+    .replace(DATE, "")
+    .replace(RELEASE, "");
   // OpenAI's o-series has no family in its name, and its numbers are no versions of GPT.
   const series = /^o[134](?=-|$)/.exec(bare)?.[0];
   const traits = readParts(series === undefined ? bare : `gpt${bare.slice(series.length)}`);
@@ -80,7 +91,7 @@ function readParts(name: string): Traits {
   const numbers = parts.map((part) => /^(\d{1,2})o?$/.exec(part)?.[1]).filter((digits) => digits !== undefined);
   const words = parts.filter((part) => !/^\d{1,2}o?$/.test(part));
   const [major, minor = "0"] = numbers;
-  const version = major === undefined ? undefined : Number(`${major}.${minor}`);
+  const version = major === undefined ? undefined : versionOf(major, minor);
   const family = FAMILIES.get(first);
   const sizes = words.map((word) => SIZES.get(word)).filter((size) => size !== undefined);
   // It has no size in its name, and was the small one.
@@ -92,6 +103,10 @@ function readParts(name: string): Traits {
     words: new Set(words.filter((word) => !SIZES.has(word))),
   };
 }
+
+/** 4.10 is newer than 4.8. Azure writes 3.5 as 35. */
+const versionOf = (major: string, minor: string): number =>
+  major === "35" ? versionOf("3", "5") : Number(major) + Number(minor) / 100;
 
 const lacking = (words: ReadonlySet<string>, others: ReadonlySet<string>): number =>
   [...words].filter((word) => !others.has(word)).length;

@@ -135,6 +135,8 @@ export class ApiRun implements Run {
     );
     this.#said = new SaidParts();
     this.#answerLength = 0;
+    this.#hasShown = false;
+    this.#hasRetried = false;
     this.#phase = "running";
     this.#queue.reopen();
     void this.#ask({ ...turn, messages });

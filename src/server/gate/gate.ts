@@ -41,7 +41,7 @@ export function createGate(options: GateOptions): Gate {
   return (request, isOpen) => {
     checkForm(request, options.limits);
     checkHost(request, hosts);
-    checkOrigin(request, origins);
+    checkOrigin(request, origins, page === undefined);
     if (page) checkPage(request, page);
     const identity = withoutKey(identify(request), page !== undefined && needsNoKey(request, page));
     if (identity.type === "wrong" && !isOpen) {

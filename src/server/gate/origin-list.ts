@@ -12,8 +12,12 @@ export function createOriginList(hosts: HostList, port: number, configured: read
   return new Set([...ours.map((host) => `http://${host}`), ...configured]);
 }
 
-/** Turns away what a page of another site sends through the user's browser. Programs send neither header. */
-export function checkOrigin(request: IncomingMessage, origins: OriginList): void {
+/**
+ * Refuses what a page of another site sends through the user's browser. Programs send neither header.
+ *
+ * @param isConfigurable Whether the setting `origins` holds for this listener, so that the refusal may advise it.
+ */
+export function checkOrigin(request: IncomingMessage, origins: OriginList, isConfigurable: boolean): void {
   const given = valuesOf(request, "origin");
   const isKnown = given.length === 1 && origins.has(given[0] ?? "");
   if (isKnown) return;
@@ -21,6 +25,8 @@ export function checkOrigin(request: IncomingMessage, origins: OriginList): void
   if (given.length === 0 && (site === "none" || site === "same-origin")) return;
   throw new Refusal(403, "forbidden", "Pages of other sites may not send requests here.", {
     code: "foreign_origin",
-    hint: "If this is a page or program of yours, add its origin to the setting `origins`; it needs the key all the same.",
+    hint: isConfigurable
+      ? "If this is a page or program of yours, add its origin to the setting `origins`; it needs the key all the same."
+      : null,
   });
 }

@@ -48,12 +48,25 @@ describe("the model that comes closest to a public name", () => {
     ["models/gemini-2.5-pro-preview-05-06", "gemini-3.1-pro"],
     ["gemini-pro", "gemini-3.1-pro"],
     ["grok-1", "grok-code-fast-1"],
+    ["gpt-35-turbo", "gpt-5.4-mini"],
+    ["gpt-4o-high", "gpt-5.5"],
+    ["gpt-4o[effort=high]", "gpt-5.5"],
+    ["claude-3-7-sonnet-20250219-thinking", "claude-4.5-sonnet"],
+    ["composer-1", "composer-2.5"],
   ])("%s: %s", (name, expected) => {
     expect(nearestModel(name, ACCOUNT)).toBe(expected);
   });
 
-  it.each(["gpt-5.6", "gpt-9", "claude-sonnet-9", "grok-2-latest"])("%s is newer than the family: none", (name) => {
-    expect(nearestModel(name, ACCOUNT)).toBeUndefined();
+  it.each(["gpt-5.6", "gpt-9", "claude-sonnet-9", "grok-2-latest", "composer-9"])(
+    "%s is newer than the family: none",
+    (name) => {
+      expect(nearestModel(name, ACCOUNT)).toBeUndefined();
+    },
+  );
+
+  it("4.10 is newer than 4.8", () => {
+    expect(nearestModel("claude-opus-4-10", ["claude-opus-4-8"])).toBeUndefined();
+    expect(nearestModel("claude-opus-4-9", ["claude-opus-4-10"])).toBe("claude-opus-4-10");
   });
 
   it("is Cursor's own choice for a family that the account has nothing of", () => {
@@ -70,7 +83,6 @@ describe("the model that comes closest to a public name", () => {
     "claude-sonet-4",
     "clod",
     "llama-3",
-    "composer-9",
     "x",
     "",
     "o5",

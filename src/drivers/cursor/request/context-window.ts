@@ -38,22 +38,27 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
     const tokens = tailTokens + (keptTokens[start] ?? 0);
     least = Math.min(least, tokens);
     if (tokens > contextTokens) continue;
-    const kept = [...keptCalls(calls, start), ...messages.slice(start)];
-    return { turn: { ...turn, messages: kept }, trimmedMessages: messages.length - kept.length };
+    const kept = calls.filter(({ callAt, lastNeededAt }) => callAt < start && start <= lastNeededAt);
+    const trimmed = { ...turn, messages: [...kept.flatMap(keptMessages(start)), ...messages.slice(start)] };
+    return { turn: trimmed, trimmedMessages: start - keptPlaces(kept, start) };
   }
   throw tooLong(least, model, policy);
 }
 
-/** The calls before `start` that the messages from there on need, with the results that are before it, too. */
-const keptCalls = (calls: readonly ReferredCall[], start: number): readonly Message[] =>
-  calls
-    .filter(({ callAt, lastNeededAt }) => callAt < start && start <= lastNeededAt)
-    .flatMap(({ call, result, resultAt }) => [
-      { role: "assistant", content: [call] } as const,
-      ...(result && resultAt < start ? [result] : []),
-    ]);
+/** Returns a kept call as messages: the call, and its result unless that comes after the cut. */
+const keptMessages =
+  (start: number) =>
+  ({ call, result, resultAt }: ReferredCall): readonly Message[] => [
+    { role: "assistant", content: [call] },
+    ...(result && resultAt < start ? [result] : []),
+  ];
 
-/** What {@link keptCalls} would come to, for each start: running sums of where each call begins and ceases to be kept. */
+/** Counts the messages before the cut that live on in kept calls. Calls of one message count once. */
+const keptPlaces = (kept: readonly ReferredCall[], start: number): number =>
+  new Set(kept.flatMap(({ callAt, result, resultAt }) => (result && resultAt < start ? [callAt, resultAt] : [callAt])))
+    .size;
+
+/** What the kept calls would come to, for each start: running sums of where each call begins and ceases to be kept. */
 function keptCallTokens(calls: readonly ReferredCall[], length: number): readonly number[] {
   const changes = new Array<number>(length + 1).fill(0);
   const add = (from: number, until: number, tokens: number) => {

@@ -48,6 +48,12 @@ describe("a conversation that is trimmed", () => {
     expect(trimmedMessages).toBe(2);
   });
 
+  it("counts a message once whose calls are all kept", () => {
+    const ids = ["call_1", "call_2", "call_3", "call_4", "call_5"];
+    const messages = [user(LONG), calls(...ids), ...ids.map((id) => result(id)), assistant("a"), user(ids.join(" "))];
+    expect(trim(messages, 500).trimmedMessages).toBe(2);
+  });
+
   it("keeps the call of a result that a later turn brings", () => {
     const messages = [user(LONG), calls("call_one"), user("wait"), assistant("yes"), result("call_one"), user("end")];
     expect(trim(messages, 500).turn.messages).toEqual([calls("call_one"), ...messages.slice(2)]);
