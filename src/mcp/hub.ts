@@ -94,6 +94,8 @@ export function createHub(options: HubOptions): Hub {
     const mayUse = createServerFilter(patternsOf(id));
     return servers.filter(({ name }) => mayUse(name));
   };
+  /** Servers that a turn has waited for in vain. Further turns, of any key, do not wait for them. */
+  const hanging = new Set<string>();
   const own = new ServerSet(create);
   own.follow(servers);
   const others = new PrincipalSets({
@@ -139,7 +141,12 @@ export function createHub(options: HubOptions): Hub {
     },
     async open(principal, signal) {
       const set = setOf(principal.id);
-      await set.holdFor(patiently(set.connect(), set.patience(options.patienceMs ?? PATIENCE_MS), signal));
+      const connected = set.connectExcept(hanging);
+      await set.holdFor(patiently(connected, set.patience(options.patienceMs ?? PATIENCE_MS), signal));
+      for (const { name, state } of set.connections) {
+        if (state === "connecting") hanging.add(name);
+        else hanging.delete(name);
+      }
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
     },
