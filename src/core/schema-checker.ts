@@ -8,7 +8,8 @@ import type { JsonObject, Principal } from "./turn.ts";
  *
  * - It never blocks the caller's thread for longer than one bounded walk over the schema.
  * - Every call settles, by a deadline of the implementation's own.
- * - A costly schema delays other principals at most by that deadline, and never makes their checks fail.
+ * - Each other principal delays a check at most by that deadline, and never makes it fail. All unverified tokens together
+ *   count as one principal. Keys of the gateway never wait for tokens.
  * - It compiles only keywords that it knows. Annotations (`title`, `format`, `x-…`) do not affect the result; a keyword that
  *   would affect it and is not supported (`$async`, `$dynamicRef`, a `$ref` to elsewhere) makes the schema refused.
  */
@@ -18,14 +19,14 @@ export interface SchemaChecker {
    *
    * Rejects with
    * - `invalid-request`, code `invalid_json_schema`, for a schema that is invalid, unsupported or too costly,
-   * - `rate-limited` or `busy` if too many checks wait already, of this principal or of all,
+   * - `rate-limited` if too many checks of this principal (or of all unverified tokens) wait, `busy` if too many of all do,
    * - `canceled` if the signal aborts.
    */
   open(schema: JsonObject, context: SchemaContext): Promise<SchemaCheck>;
 }
 
 export interface SchemaContext {
-  /** Who brought the schema. Waiting checks of one principal never displace those of another. */
+  /** Who brought the schema. */
   readonly principal: Principal;
   /** Where the schema is in the client's request: errors name it. */
   readonly field: string;

@@ -38,6 +38,8 @@ export interface Principal {
   readonly id: string;
   /** The token that came with the request, if that is how the caller signed in. */
   readonly token: Secret | undefined;
+  /** True if no upstream had accepted the token when the request came in. Such tokens cost nothing to make up. */
+  readonly isUnverified?: boolean;
   /** The account that the caller's key is bound to, by name; unset is the gateway's own. */
   readonly account?: string | undefined;
 }

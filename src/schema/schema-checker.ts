@@ -1,6 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { SchemaChecker, SchemaContext } from "../core/schema-checker.ts";
-import type { JsonObject } from "../core/turn.ts";
+import type { JsonObject, Principal } from "../core/turn.ts";
 import { type ReducedSchema, reduceSchema } from "./reduce-schema.ts";
 import { UnusableSchema } from "./unusable-schema.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -8,8 +8,14 @@ import type { WorkerRequest } from "./worker-messages.ts";
 import { type Outcome, WORKER_LIMITS, type WorkerLimits, WorkerQueue } from "./worker-queue.ts";
 
 export interface OwnedSchemaChecker extends SchemaChecker {
-  /** Ends the worker; whoever waits for it is told that it was cancelled. */
+  /** Ends the workers. Checks that wait or run are rejected as cancelled. */
   close(): Promise<void>;
+}
+
+interface Lane {
+  readonly queue: WorkerQueue;
+  /** Not shared: a worker that others keep busy may call a harmless schema too costly. */
+  readonly verdicts: Verdicts;
 }
 
 /** Longer answers are not checked: they would be copied into the worker. */
@@ -19,31 +25,35 @@ const TOO_COSTLY = "it takes too long or too much memory to compile";
 const TOO_COSTLY_TO_CHECK = "it takes too long or too much memory to check an answer against it";
 
 /**
- * Reduces schemas to what we know and can bound, here, then compiles and checks in a worker thread under a deadline. The
- * worker is started by the first schema.
+ * Reduces schemas to what we know and can bound, here, then compiles and checks in a worker thread under a deadline. Keys
+ * of the gateway and tokens that came with a request have a worker each, with verdicts of their own. The first schema
+ * starts it.
  */
 export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): OwnedSchemaChecker {
-  const queue = new WorkerQueue(limits);
-  const verdicts = new Verdicts();
+  const forKeys: Lane = { queue: new WorkerQueue(limits), verdicts: new Verdicts() };
+  const forTokens: Lane = { queue: new WorkerQueue(limits), verdicts: new Verdicts() };
+  const laneOf = ({ token }: Principal): Lane => (token ? forTokens : forKeys);
 
-  const remember = (outcome: Outcome, { digest, answer }: WorkerRequest, principalId: string): void => {
+  const remember = (outcome: Outcome, { digest, answer }: WorkerRequest, principal: Principal): void => {
+    const { verdicts } = laneOf(principal);
     if (outcome.type === "too-costly") {
       if (answer === undefined) verdicts.setForAWhile(digest, TOO_COSTLY);
       // What takes too long with one answer may be quick with another: only the principal that got it is refused.
-      else verdicts.setForAWhile(digest, TOO_COSTLY_TO_CHECK, principalId);
+      else verdicts.setForAWhile(digest, TOO_COSTLY_TO_CHECK, principal.id);
       return;
     }
     if (answer === undefined || outcome.type === "unusable") verdicts.set(digest, outcome);
   };
 
   const run = async (request: WorkerRequest, { principal, field, signal }: SchemaContext): Promise<Outcome> => {
+    const { queue, verdicts } = laneOf(principal);
     const isCheck = request.answer !== undefined;
     const known = () => {
       const verdict = verdicts.get(request.digest, principal.id);
       return verdict?.type === "good" && isCheck ? undefined : verdict;
     };
-    const outcome = known() ?? (await queue.run({ request, principalId: principal.id, signal, known }));
-    if (!known()) remember(outcome, request, principal.id);
+    const outcome = known() ?? (await queue.run({ request, principal, signal, known }));
+    if (!known()) remember(outcome, request, principal);
     if (outcome.type === "unusable") throw unusable(field, outcome.why);
     if (outcome.type === "too-costly") throw unusable(field, isCheck ? TOO_COSTLY_TO_CHECK : TOO_COSTLY);
     return outcome;
@@ -59,7 +69,9 @@ export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): Owned
         return outcome.type === "mismatch" ? outcome.problem : undefined;
       };
     },
-    close: () => queue.close(),
+    close: async () => {
+      await Promise.all([forKeys.queue.close(), forTokens.queue.close()]);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { CANCELED, ExcursorError } from "../core/errors.ts";
+import type { Principal } from "../core/turn.ts";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
 
 export interface WorkerLimits {
@@ -7,8 +8,9 @@ export interface WorkerLimits {
   readonly jobMs: number;
   /** How long a worker may take to start. */
   readonly startMs: number;
-  /** Jobs that wait, of one principal and of all. */
+  /** Jobs that wait: of one principal, of all unverified tokens together, and of all principals. */
   readonly waitingPerPrincipal: number;
+  readonly waitingUnverified: number;
   readonly waiting: number;
   /** Heap of the worker. */
   readonly heapMb: number;
@@ -18,13 +20,14 @@ export const WORKER_LIMITS: WorkerLimits = {
   jobMs: 3000,
   startMs: 30_000,
   waitingPerPrincipal: 32,
+  waitingUnverified: 8,
   waiting: 512,
   heapMb: 128,
 };
 
 export interface Job {
   readonly request: WorkerRequest;
-  readonly principalId: string;
+  readonly principal: Principal;
   readonly signal: AbortSignal;
   /** Asked when its turn comes: an answer makes the job unnecessary. */
   readonly known: () => WorkerReply | undefined;
@@ -40,11 +43,12 @@ interface Waiting extends Job {
 
 /**
  * A worker thread and the jobs that wait for it. The worker gets one job at a time, so terminating it costs no other job;
- * the next job starts a new one. Principals take turns, each with its oldest job first.
+ * the next job starts a new one. Principals take turns, each with its oldest job first. All unverified tokens share one
+ * turn, since a caller can make up any number of them.
  */
 export class WorkerQueue {
   readonly #limits: WorkerLimits;
-  /** By principal; the one whose turn it is comes first. */
+  /** By the name of the turn; the next turn comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #size = 0;
   #worker: Promise<Worker> | undefined;
@@ -58,10 +62,15 @@ export class WorkerQueue {
 
   /** Rejects with `busy` or `rate-limited` if the queue is full, and with `canceled` if the signal aborts. */
   run(job: Job): Promise<Outcome> {
-    const { principalId, signal } = job;
-    const own = this.#waiting.get(principalId) ?? [];
+    const { principal, signal } = job;
+    const { waitingPerPrincipal, waitingUnverified } = this.#limits;
+    const turn = turnOf(principal);
+    const own = this.#waiting.get(turn) ?? [];
     if (this.#isClosed || signal.aborted) return Promise.reject(CANCELED);
-    if (own.length >= this.#limits.waitingPerPrincipal) return Promise.reject(tooManyOf("this key", "rate-limited"));
+    const [whose, most] = principal.isUnverified
+      ? ["tokens that were not accepted yet", waitingUnverified]
+      : ["this key", waitingPerPrincipal];
+    if (own.length >= most) return Promise.reject(tooManyOf(whose, "rate-limited"));
     if (this.#size >= this.#limits.waiting) return Promise.reject(tooManyOf("all keys", "busy"));
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const waiting: Waiting = { ...job, resolve, reject };
@@ -72,7 +81,7 @@ export class WorkerQueue {
     signal.addEventListener("abort", onAbort, { once: true });
     own.push(waiting);
     this.#size++;
-    this.#waiting.set(principalId, own);
+    this.#waiting.set(turn, own);
     void this.#work();
     return promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
@@ -136,27 +145,30 @@ export class WorkerQueue {
   #next(): Waiting | undefined {
     const [first, second] = this.#waiting.keys();
     // The one that was served last may have come back before the others.
-    const principalId = first === this.#lastServed ? (second ?? first) : first;
-    const jobs = this.#waiting.get(principalId ?? "");
+    const turn = first === this.#lastServed ? (second ?? first) : first;
+    if (turn === undefined) return undefined;
+    const jobs = this.#waiting.get(turn);
     const job = jobs?.shift();
     if (!jobs || !job) return undefined;
-    const { principalId: id } = job;
-    this.#lastServed = id;
-    this.#waiting.delete(id);
-    if (jobs.length > 0) this.#waiting.set(id, jobs);
+    this.#lastServed = turn;
+    this.#waiting.delete(turn);
+    if (jobs.length > 0) this.#waiting.set(turn, jobs);
     this.#size--;
     return job;
   }
 
   #remove(job: Waiting): void {
-    const jobs = this.#waiting.get(job.principalId);
+    const turn = turnOf(job.principal);
+    const jobs = this.#waiting.get(turn);
     const index = jobs?.indexOf(job) ?? -1;
     if (!jobs || index === -1) return;
     jobs.splice(index, 1);
     this.#size--;
-    if (jobs.length === 0) this.#waiting.delete(job.principalId);
+    if (jobs.length === 0) this.#waiting.delete(turn);
   }
 }
+
+const turnOf = ({ id, isUnverified }: Principal): string => (isUnverified ? "unverified" : id);
 
 async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
   // The same file has another ending in the build.

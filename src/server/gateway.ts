@@ -157,6 +157,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (isDraining && !isOpen) throw shuttingDown();
       if (principal) leave = requests.take(principal.id);
       if (principal?.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
+      if (principal && exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
       if (principal && !isOpen) allowance?.admit(principal.id);
       if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../../src/core/turn.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { JsonObject, JsonValue, Principal } from "../../src/core/turn.ts";
 import { createSchemaChecker } from "../../src/schema/schema-checker.ts";
 import { WORKER_LIMITS, type WorkerLimits } from "../../src/schema/worker-queue.ts";
 import { DOUBLING, DOUBLING_ANSWER, ENDLESS_ENUMS, SLOW_ANSWER, SLOW_PATTERN } from "./support/hostile-schemas.ts";
@@ -17,9 +18,10 @@ const never = new AbortController().signal;
 function setUp(limits: Partial<WorkerLimits> = {}) {
   const checker = createSchemaChecker({ ...WORKER_LIMITS, ...limits });
   cleanups.push(() => checker.close());
-  const open = (schema: object, id = "p", signal = never) =>
-    checker.open(schema as JsonObject, { principal: { id, token: undefined }, field: "the.field", signal });
-  return { checker, open };
+  const openFor = (principal: Principal, schema: object, signal = never) =>
+    checker.open(schema as JsonObject, { principal, field: "the.field", signal });
+  const open = (schema: object, id = "p", signal = never) => openFor({ id, token: undefined }, schema, signal);
+  return { checker, open, openFor };
 }
 
 const refused = (why: RegExp) => ({
@@ -267,11 +269,44 @@ describe("hostile schemas (SEC-26)", () => {
   it("principals take turns, so that many checks of one delay another's by one only", async () => {
     const { open } = setUp({ jobMs: 1500 });
     const order: string[] = [];
-    const checks = await Promise.all([1, 2, 3].map((n) => open({ ...SLOW_PATTERN, minProperties: n }, "hostile")));
+    const checks = await Promise.all([1, 2, 3].map((n) => open(slowPattern(n), "hostile")));
     const good = await open({ type: "object" }, "good");
     const slow = checks.map((check) => check(SLOW_ANSWER).catch(() => order.push("hostile")));
     await Promise.all([...slow, good("{}").then(() => order.push("good"))]);
     expect(order).toEqual(["hostile", "good", "hostile", "hostile"]);
+  });
+
+  it("checks of many made-up tokens together delay one with a key by one at most", async () => {
+    const { open, openFor } = setUp({ jobMs: 1500 });
+    const checks = await Promise.all([1, 2, 3, 4, 5].map((n) => openFor(forged(n), slowPattern(n))));
+    const good = await open({ type: "object" }, "owner");
+    const order: string[] = [];
+    const slow = checks.map((check) => check(SLOW_ANSWER).catch(() => order.push("forged")));
+    await Promise.all([...slow, good("{}").then(() => order.push("owner"))]);
+    expect(order.indexOf("owner")).toBeLessThanOrEqual(1);
+    expect(order).toHaveLength(6);
+  });
+
+  it("checks of many made-up tokens together delay one of an accepted token by one only", async () => {
+    const { openFor } = setUp({ jobMs: 1500 });
+    const checks = await Promise.all([1, 2, 3, 4].map((n) => openFor(forged(n), slowPattern(n))));
+    const good = await openFor(accepted, { type: "object" });
+    const order: string[] = [];
+    const slow = checks.map((check) => check(SLOW_ANSWER).catch(() => order.push("forged")));
+    await Promise.all([...slow, good("{}").then(() => order.push("accepted"))]);
+    expect(order).toEqual(["forged", "accepted", "forged", "forged", "forged"]);
+  });
+
+  it("few checks of made-up tokens may wait, and they take no place from others", async () => {
+    const { open, openFor } = setUp({ waitingUnverified: 2, jobMs: 1000 });
+    const check = await openFor(forged(1), SLOW_PATTERN);
+    const running = check(SLOW_ANSWER).catch(() => {});
+    const waiting = [2, 3].map((n) => openFor(forged(n), { minLength: n }));
+    await expect(openFor(forged(4), { minLength: 4 })).rejects.toMatchObject({
+      kind: "rate-limited",
+      code: "too_many_schemas",
+    });
+    await Promise.all([openFor(accepted, { minLength: 5 }), open({ minLength: 6 }, "owner"), ...waiting, running]);
   });
 
   it("a schema that was refused while the same one waited is not tried again", async () => {
@@ -331,6 +366,12 @@ it("the worker keeps no process alive", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   expect(stdout).toBe("it must be object\n");
 });
+
+const accepted: Principal = { id: "token_accepted", token: new Secret("t") };
+const forged = (n: number): Principal => ({ id: `token_${n}`, token: new Secret(`t${n}`), isUnverified: true });
+
+/** Another digest for each number: what was refused is remembered. */
+const slowPattern = (n: number): JsonObject => ({ ...SLOW_PATTERN, minProperties: n });
 
 function manyPatterns(): [JsonObject, string] {
   // Each takes some ten milliseconds; the answer has very many of them.

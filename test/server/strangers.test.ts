@@ -235,6 +235,17 @@ describe("a token that nobody has accepted yet", () => {
     expect([(await next).status, (await waiting[1])?.status]).toEqual([200, 200]);
   });
 
+  it("is marked as unverified until it is accepted", async () => {
+    const gateway = await startTestGateway({ limits });
+    for (const init of [as(forgedToken(0)), as(forgedToken(0)), as(KEY)]) {
+      const response = postChat(gateway, {}, init);
+      (await gateway.engine.next()).finish();
+      expect((await response).status).toBe(200);
+    }
+    const isUnverified = gateway.engine.answers.map(({ turn }) => turn.principal.isUnverified ?? false);
+    expect(isUnverified).toEqual([true, false, false]);
+  });
+
   it("keeps no seat while its answer goes on", async () => {
     const gateway = await startTestGateway({ limits: { ...limits, unverifiedRequests: 1 } });
     const long = postChat(gateway, { stream: true }, as(forgedToken(1)));
