@@ -1,4 +1,5 @@
-import { ExcursorError } from "../errors.ts";
+import { setImmediate } from "node:timers/promises";
+import { CANCELED, ExcursorError } from "../errors.ts";
 import { readArguments } from "../json/call-arguments.ts";
 import { nestsDeeper } from "../json/nests-deeper.ts";
 import type { JsonObject, JsonValue, ToolDefinition } from "../turn.ts";
@@ -18,7 +19,8 @@ export interface TextCall {
  * - or if it matches the schema of exactly one of the offered tools. Members that a schema does not mention do not match here,
  *   unless it allows them expressly: otherwise a tool without parameters would match every object.
  *
- * A tool whose schema the checker refuses is never found.
+ * A tool whose schema the checker refuses is never found. The whole search has one deadline, however many tools there are;
+ * nothing is found after it.
  */
 export async function findTextCall(
   text: string,
@@ -27,17 +29,41 @@ export async function findTextCall(
 ): Promise<TextCall | undefined> {
   const value = findApartJson(text)?.value as JsonValue | undefined;
   if (!isObject(value) || nestsDeeper(value, MAX_LEVELS)) return undefined;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), SEARCH_MS);
+  const signal = AbortSignal.any([context.signal, deadline.signal]);
+  try {
+    return await search(value, tools, { ...context, signal });
+  } catch (error) {
+    const isLate = deadline.signal.aborted && !context.signal.aborted;
+    if (isLate && ExcursorError.from(error).kind === "canceled") return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function search(
+  value: JsonObject,
+  tools: readonly ToolDefinition[],
+  context: CheckContext,
+): Promise<TextCall | undefined> {
   const named = readNamed(value, tools);
   if (named && (await matches(named.tool, named.args, context))) return { name: named.tool.name, args: named.args };
   let found: TextCall | undefined;
   for (const tool of tools) {
-    if (!mayMatch(tool, value) || !(await matches(tool, value, context))) continue;
+    if (!mayMatch(tool, value)) continue;
+    // The checker may refuse a schema at once: other requests, and the deadline, get their turn in between.
+    await setImmediate();
+    if (context.signal.aborted) throw CANCELED;
+    if (!(await matches(tool, value, context))) continue;
     if (found) return undefined;
     found = { name: tool.name, args: value };
   }
   return found;
 }
 
+const SEARCH_MS = 5000;
 const MAX_LEVELS = 128;
 const ARGUMENTS = ["arguments", "parameters", "input"];
 

@@ -1,6 +1,8 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { createEngine } from "../../../src/core/engine/engine.ts";
+import { CANCELED, ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import type { SchemaChecker } from "../../../src/core/schema-checker.ts";
 import type { JsonObject, ToolDefinition, Turn } from "../../../src/core/turn.ts";
 import { createSchemaChecker } from "../../../src/schema/schema-checker.ts";
 import {
@@ -17,6 +19,9 @@ import {
 
 const schemas = createSchemaChecker();
 afterAll(() => schemas.close());
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const tool = (name: string, schema: JsonObject = {}): ToolDefinition => ({
   name,
@@ -30,8 +35,9 @@ function ask(
   driver: ScriptedDriver,
   toolChoice: Turn["toolChoice"],
   tools: readonly ToolDefinition[] = [tool("look"), tool("jump")],
+  checker: SchemaChecker = schemas,
 ) {
-  const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas });
+  const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas: checker });
   const turn = aTurn({ tools, toolChoice, system: "Be brief." });
   return gather(engine.answer(turn, { requestId: "r", signal: new AbortController().signal }));
 }
@@ -154,4 +160,34 @@ describe("a forced call that the model writes as text", () => {
     await expect(ask(driver, choice, tools)).rejects.toMatchObject({ code: "tool_not_called" });
     expect(driver.turns).toHaveLength(2);
   });
+
+  it("is searched for under one deadline, however many tools have costly schemas (SEC-26)", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const begun = Date.now();
+    const tools = Array.from({ length: 20 }, (_, n) => tool(`t${n}`, { properties: { at: { minLength: n } } }));
+    const driver = said('{"at":"a"}');
+    const ended = ask(driver, { type: "required" }, tools, costly(3000)).then(
+      () => "answered",
+      (error: ExcursorError) => ({ code: error.code, ms: Date.now() - begun }),
+    );
+    let outcome: Awaited<typeof ended> | undefined;
+    void ended.then((value) => {
+      outcome = value;
+    });
+    while (outcome === undefined) await vi.advanceTimersByTimeAsync(500);
+    expect(outcome).toEqual({ code: "tool_not_called", ms: expect.any(Number) });
+    // The fake clock goes in steps; one costly schema after the other would take a minute.
+    expect((outcome as { readonly ms: number }).ms).toBeLessThanOrEqual(6000);
+    expect(driver.turns).toHaveLength(2);
+  });
+});
+
+/** Refuses every schema as too costly, each after so long. */
+const costly = (ms: number): SchemaChecker => ({
+  open: (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      if (signal.aborted) reject(CANCELED);
+      signal.addEventListener("abort", () => reject(CANCELED), { once: true });
+      setTimeout(() => reject(new ExcursorError("invalid-request", "It is too costly.")), ms);
+    }),
 });
