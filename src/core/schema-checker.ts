@@ -6,7 +6,7 @@ import type { JsonObject, Principal } from "./turn.ts";
  * A client's schema is hostile input: it can ask for exponential work while it is compiled, and again while an answer is
  * checked. An implementation therefore keeps these promises:
  *
- * - It never blocks the caller's thread for longer than one bounded walk over the schema.
+ * - It never blocks the caller's thread for longer than one walk over a schema of bounded size. Larger ones are refused.
  * - Every call settles, by a deadline of the implementation's own.
  * - Each other principal delays a check at most by that deadline, and never makes it fail. All unverified tokens together
  *   count as one principal. Keys of the gateway never wait for tokens.

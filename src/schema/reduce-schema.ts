@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "../core/turn.ts";
 import { checkInPlace, type SchemaNode } from "./check-in-place.ts";
+import { checkSize } from "./check-size.ts";
 import { KEYWORDS, type Keyword, REFUSED_KEYWORDS } from "./keywords.ts";
 import { RefTargets } from "./ref-targets.ts";
 import { SCHEMA_LIMITS, SchemaBudget } from "./schema-budget.ts";
@@ -19,9 +20,11 @@ export interface ReducedSchema {
  * Copies the known keywords of a schema. Annotations are dropped, and so are definitions that nothing refers to. Throws
  * {@link UnusableSchema} for what is invalid, not supported or beyond {@link SCHEMA_LIMITS}.
  *
- * It runs in the main thread: it is iterative, and ends at those limits.
+ * It runs in the main thread, so it is iterative, and the size of the whole schema is checked first: members that are no
+ * keywords count towards no other limit, and take time all the same.
  */
 export function reduceSchema(schema: JsonObject): ReducedSchema {
+  checkSize(schema);
   return new Reduction(schema).run();
 }
 

@@ -3,6 +3,8 @@ import { UnusableSchema } from "./unusable-schema.ts";
 
 /** What a client's schema may hold. Each figure is far above what schemas of real programs need. */
 export const SCHEMA_LIMITS = {
+  /** The whole JSON text, with annotations and definitions that nothing refers to. */
+  jsonChars: 512 * 1024,
   /** Schemas in it, the inner ones included. */
   schemas: 5000,
   depth: 64,

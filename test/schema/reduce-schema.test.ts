@@ -92,6 +92,7 @@ describe("a schema that is reduced", () => {
 });
 
 describe("a schema is refused, with the place,", () => {
+  const LARGE = /^its JSON text has more than 524288 characters/;
   const many = (count: number, make: (index: number) => JsonValue) => Array.from({ length: count }, (_, n) => make(n));
   const named = (count: number, make: (index: number) => JsonValue) =>
     Object.fromEntries(many(count, make).map((value, index) => [`n${index}`, value]));
@@ -140,6 +141,10 @@ describe("a schema is refused, with the place,", () => {
       /^\/prefix/,
     ],
     ["with too many properties", { properties: named(5001, () => ({})) }, /more than 5000 schemas/],
+    ["with too many members that are no keywords", named(100_000, () => 1), LARGE],
+    ["with too long a description", { description: "x".repeat(600_000) }, LARGE],
+    ["with too much in definitions that nothing refers to", { $defs: { a: { b: many(300_000, () => 1) } } }, LARGE],
+    ["with too many dependent names", { dependentRequired: named(100_000, () => []) }, LARGE],
     ["with too many alternatives", { oneOf: many(3000, () => ({})) }, /too many alternatives/],
     ["with too many values", { enum: many(20_001, (index) => index) }, /too many/],
     ["with too much text", { enum: ["x".repeat(300_000)] }, /more than 262144 characters/],
