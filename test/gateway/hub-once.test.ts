@@ -51,6 +51,15 @@ describe("a call of the hub's is made once", { timeout: 60_000 }, () => {
     expect(count()).toBe(1);
   });
 
+  it("however often a follow-up is repeated that has text after its results", async () => {
+    const { client, count } = await setUp();
+    const first = await ask(client, question('@sim call look {"at":"x"} ;; wait'));
+    const text = question("@sim call odd__count {} ;; say {{result}}");
+    const followUp = [...question('@sim call look {"at":"x"} ;; wait'), first, ...answersTo(first), ...text];
+    for (const _repeat of [1, 2, 3]) expect((await ask(client, followUp)).content).toBe("count is 1");
+    expect(count()).toBe(1);
+  });
+
   it.each([
     ["MIXED", MIXED.replace("count {}", "slow {}"), "got saw x and count is 1"],
     ["LATER", LATER.replace("count {}", "slow {}"), "so:\n\ncount is 1"],

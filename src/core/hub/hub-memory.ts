@@ -282,10 +282,10 @@ export class HubMemory {
   }
 }
 
-/** Whether the turn brings results for calls that we named. */
+/** True if the turn brings results for calls that we named. Clients may put text of the user's after the results. */
 const isFollowUp = ({ messages }: Turn): boolean => {
-  const last = messages.at(-1);
-  return last?.role === "tool" && sessionOf(last.callId) !== undefined;
+  const latest = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  return latest.some((message) => message.role === "tool" && sessionOf(message.callId) !== undefined);
 };
 
 const slotOf = (principalId: string, askedKey: string): string => JSON.stringify([principalId, askedKey]);

@@ -240,6 +240,22 @@ describe("a call under way", () => {
     expect((await Promise.all(answers)).map(textIn)).toEqual(["b\n\nc", "b\n\nc"]);
   });
 
+  it("of a follow-up with text after its results is done once, whoever repeats it", async () => {
+    const first = gateway();
+    await gather(first.ask(QUESTION, [MIXED]).run);
+    const asked = [...followUp(QUESTION, "a"), user("and hurry")];
+    const answers: string[] = [];
+    for (let n = 0; n < 3; n++) answers.push(textIn(await gather(first.ask(asked, [HUBS, LAST]).run)));
+    const later = gateway();
+    answers.push(textIn(await gather(later.ask(asked, [HUBS, LAST]).run)));
+    expect(new Set(answers)).toEqual(new Set(["b\n\nc"]));
+    expect([first.calls(), later.calls()]).toEqual([2, 0]);
+    // The next question of the same conversation is a new one.
+    const next = [...asked, { role: "assistant", content: [{ type: "text", text: "b\n\nc" }] } as const, user("more")];
+    for (let n = 0; n < 2; n++) await gather(later.ask(next, [HUBS, LAST]).run);
+    expect(later.calls()).toBe(2);
+  });
+
   it("of a question that was broken off long ago is not gone on with", async () => {
     let now = Date.now();
     store = createHubAnswerStore(await openStateDatabase(":memory:"), { now: () => now });
