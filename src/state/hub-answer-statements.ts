@@ -50,6 +50,7 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
   const settle = connection.prepare("UPDATE hub_answer SET is_settled = 1 WHERE principal = ? AND id = ?");
   const remove = connection.prepare("DELETE FROM hub_answer WHERE key = ?");
   const deleteUntil = connection.prepare("DELETE FROM hub_answer WHERE put_at <= ?");
+  const pullBack = connection.prepare("UPDATE hub_answer SET put_at = ? WHERE put_at > ?");
   const deleteOldest = connection.prepare(
     `DELETE FROM hub_answer WHERE key =
        (SELECT key FROM hub_answer WHERE principal = ? ORDER BY put_at, key LIMIT 1)`,
@@ -82,6 +83,8 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
     settle: (principal: Uint8Array, id: string) => void settle.run(principal, id),
     delete: (key: number) => void remove.run(key),
     deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
+    /** Rows that a clock which was ahead has left would count as the newest until it gets there again. */
+    pullBackFuture: (now: number) => void pullBack.run(now - 1, now),
     /** Of one principal; whether there was one. */
     deleteOldest: (principal: Uint8Array): boolean => deleteOldest.run(principal).changes > 0,
     usageOf: (principal: Uint8Array) => usage.get(principal) as unknown as Usage,

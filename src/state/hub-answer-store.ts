@@ -43,7 +43,7 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
       rounds: rows.map(({ body }) => parseRound(body)),
       end: row.reason === null ? undefined : { text: row.text ?? "", reason: row.reason as DoneReason },
       isSettled: row.is_settled === 1,
-      ageMs: now() - row.put_at,
+      ageMs: Math.max(0, now() - row.put_at),
     };
   };
 
@@ -61,8 +61,10 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
   const put = ({ principalId, id, askedKey }: AnswerPlace, write: (key: number, principal: Uint8Array) => void) => {
     database.write(() => {
       const principal = digest(principalId);
-      sql.deleteUntil(now() - ttlMs);
-      write(sql.put(principal, id, askedKey, now()), principal);
+      const putAt = now();
+      sql.deleteUntil(putAt - ttlMs);
+      sql.pullBackFuture(putAt);
+      write(sql.put(principal, id, askedKey, putAt), principal);
       makeRoom(principal);
     }, undefined);
   };

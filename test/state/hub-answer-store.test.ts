@@ -73,6 +73,22 @@ describe("kept answers of the hub", () => {
     expect([small.has("1"), small.has("2"), small.has("other", "bob")]).toEqual([false, true, true]);
   });
 
+  test("are not lost to older ones after the clock was set back (REL-39)", async () => {
+    let now = 10 * 3_600_000;
+    const { store, has } = await inMemory({ maxAnswers: 2, now: () => now });
+    for (const id of ["1", "2"]) store.putRound(place(id), 0, round("a"));
+    now -= 2 * 3_600_000;
+    expect(store.findAsked("alice", "asked-2")[0]?.ageMs).toBe(0);
+    for (const id of ["3", "4"]) store.putRound(place(id), 0, round("a"));
+    expect(["1", "2", "3", "4"].map((id) => has(id))).toEqual([false, false, true, true]);
+    // Answers of the clock that was ahead age from now on: a broken one is not repeated for hours.
+    store.putRound(place("5"), 0, round("a"));
+    now -= 3_600_000;
+    store.putRound(place("6"), 0, round("a"));
+    now += 900_000;
+    expect(store.findAsked("alice", "asked-5")[0]?.ageMs).toBeGreaterThanOrEqual(900_000);
+  });
+
   test("of the principal that has the most make room where all have too much", async () => {
     const { store, has } = await inMemory({ maxTotalBytes: 2000 });
     store.putRound(place("small", "bob"), 0, round("x".repeat(100)));
