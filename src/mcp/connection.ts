@@ -77,7 +77,7 @@ export class Connection {
     return this.#list.tools.filter(({ name }) => !this.#heldNames.has(name) && !disabledTools.includes(name));
   }
 
-  /** Tools that have changed since they were approved: they are neither offered nor called. */
+  /** Tools that are not approved as they are now: they are neither offered nor called. */
   get held(): readonly ServerTool[] {
     return this.#list.tools.filter(({ name }) => this.#heldNames.has(name));
   }
@@ -87,7 +87,7 @@ export class Connection {
     const problems = this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
     if (this.held.length === 0) return problems;
     const names = this.held.map(({ name }) => name).join(", ");
-    const text = `The MCP server "${this.name}" has changed these tools since they were approved: ${names}. They are held back; see and approve them: excursor mcp approve ${this.name}`;
+    const text = `The MCP server "${this.name}" has tools that have changed, or may have, since they were approved: ${names}. They are held back; see and approve them: excursor mcp approve ${this.name}`;
     return [text, ...problems];
   }
 
@@ -373,6 +373,6 @@ const stopped = (server: string): ExcursorError =>
 const heldBack = (server: string, tool: string): ExcursorError =>
   new ExcursorError(
     "forbidden",
-    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))} since it was approved. It is not called before the user approves it.`,
+    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))}, or may have, since it was approved. It is not called before the user approves it.`,
     { code: "mcp_tool_changed", hint: `See and approve it: excursor mcp approve ${server}` },
   );

@@ -16,51 +16,86 @@ export interface CheckedTools {
 export const pinsFile = (home: string): string => join(home, "mcp-tools.json");
 
 /**
- * Compares what a server says of its tools with what is pinned. A server that was harmless when it was set up can describe its
- * tools otherwise later, and models do what descriptions say (SEC-41): such a tool is held back. The tools of a new server, and new
- * tools of a known one, are pinned as they are. Where nothing can be kept, that is told, and the tools work all the same.
+ * Compares a server's tools with their pins. A server that was harmless when it was set up can describe its tools otherwise
+ * later, and models do what descriptions say (SEC-41): such a tool is held back. The tools of a new server, and new tools of
+ * a known one, are pinned as they are. If earlier pins are lost (a damaged file), all tools are held back until they are
+ * approved. If pins cannot be written, a note says so and new tools work all the same.
  */
 export function checkTools(home: string, server: string, tools: readonly ServerTool[]): CheckedTools {
+  const { tree, damage } = readPins(home);
+  const before = pinsOf(tree, server);
+  if (before === "lost")
+    return { held: new Set(tools.map(({ name }) => name)), notes: lostNotes(server, tools, damage) };
+  const known = before ?? {};
+  const unpinned = tools.filter(({ name }) => !Object.hasOwn(known, name));
+  const [added, unknown] = Object.hasOwn(known, LOST) ? [[], unpinned] : [unpinned, []];
+  const pinned = tools.filter(({ name }) => Object.hasOwn(known, name));
+  const outdated = pinned.filter((tool) => known[tool.name] === firstDigestOf(tool));
+  const changed = pinned.filter((tool) => known[tool.name] !== digestOf(tool) && !outdated.includes(tool));
+  const notes = [];
+  if (before && added.length > 0) notes.push(`The MCP server "${server}" has new tools: ${namesOf(added)}.`);
   try {
-    return compare(home, server, tools);
+    // What a server does not offer now stays pinned: it may come back as something else.
+    if (added.length + outdated.length > 0)
+      write(home, { ...tree, [server]: { ...known, ...digestsOf([...added, ...outdated]) } });
   } catch (error) {
     const { message } = ExcursorError.from(error);
-    const note = `Whether the MCP server "${server}" has changed its tools is not known: ${message}`;
-    return { held: new Set(), notes: [note] };
+    notes.push(`Later changes of the MCP server "${server}" to its tools may go unnoticed: ${message}`);
   }
+  return { held: new Set([...changed, ...unknown].map(({ name }) => name)), notes };
 }
 
 /** Pins these tools of a server as they are now. */
 export function pinTools(home: string, server: string, tools: readonly ServerTool[]): void {
-  const kept = readTree(pinsFile(home));
-  write(home, { ...kept, [server]: { ...pinsOf(kept, server), ...digestsOf(tools) } });
+  const { tree } = readPins(home);
+  const before = pinsOf(tree, server);
+  write(home, { ...tree, [server]: { ...(before === "lost" ? { [LOST]: "" } : before), ...digestsOf(tools) } });
 }
 
-/** Forgets what is pinned of a server: under the same name there may be another one. */
+/** Forgets the pins of a server: under the same name there may be another one, whose tools are new. */
 export function forgetTools(home: string, server: string): void {
-  const { [server]: pinned, ...others } = readTree(pinsFile(home));
-  if (pinned !== undefined) write(home, others);
+  const { tree } = readPins(home);
+  const { [server]: pinned, ...others } = tree;
+  // Without an entry, it would count as one of those whose pins are lost.
+  if (Object.hasOwn(tree, LOST)) write(home, { ...others, [server]: {} });
+  else if (pinned !== undefined) write(home, others);
 }
 
-function compare(home: string, server: string, tools: readonly ServerTool[]): CheckedTools {
-  const kept = readTree(pinsFile(home));
-  const before = pinsOf(kept, server);
-  const added = tools.filter(({ name }) => !Object.hasOwn(before ?? {}, name));
-  // What a server does not offer now stays pinned: it may come back as something else.
-  if (added.length > 0) write(home, { ...kept, [server]: { ...before, ...digestsOf(added) } });
-  if (!before) return { held: new Set(), notes: [] };
-  const changed = tools.filter((tool) => Object.hasOwn(before, tool.name) && before[tool.name] !== digestOf(tool));
-  const notes = [];
-  if (added.length > 0) notes.push(`The MCP server "${server}" has new tools: ${namesOf(added)}.`);
-  return { held: new Set(changed.map(({ name }) => name)), notes };
+/**
+ * Marks a file, or an entry, that was damaged: servers, or tools, without a pin are not new there, their pins may be lost.
+ * It stays when the first of them is approved, so that the others are still held back. No server and no tool has this name.
+ */
+const LOST = "";
+
+function readPins(home: string): { readonly tree: Tree; readonly damage?: string } {
+  try {
+    return { tree: readTree(pinsFile(home)) };
+  } catch (error) {
+    const { message } = ExcursorError.from(error);
+    return {
+      tree: { [LOST]: "This file was damaged. Servers that are missing here have to be approved." },
+      damage: message,
+    };
+  }
+}
+
+function lostNotes(server: string, tools: readonly ServerTool[], damage: string | undefined): readonly string[] {
+  if (tools.length === 0) return [];
+  const reason = damage ?? "the file with what was approved (mcp-tools.json) was damaged.";
+  return [
+    `Whether the MCP server "${server}" has changed its tools is not known: ${reason} Its tools are held back; see and approve them: excursor mcp approve ${server}`,
+  ];
 }
 
 const namesOf = (tools: readonly ServerTool[]): string => tools.map(({ name }) => name).join(", ");
 
 type Pins = Readonly<Record<string, string>>;
 
-const pinsOf = (tree: Tree, server: string): Pins | undefined =>
-  Object.hasOwn(tree, server) ? (tree[server] as Pins) : undefined;
+function pinsOf(tree: Tree, server: string): Pins | "lost" | undefined {
+  if (!Object.hasOwn(tree, server)) return Object.hasOwn(tree, LOST) ? "lost" : undefined;
+  const pins = tree[server];
+  return typeof pins === "object" && pins !== null && !Array.isArray(pins) ? (pins as Pins) : "lost";
+}
 
 function write(home: string, tree: Tree): void {
   openHome(home);
@@ -70,5 +105,11 @@ function write(home: string, tree: Tree): void {
 const digestsOf = (tools: readonly ServerTool[]): Pins =>
   Object.fromEntries(tools.map((tool) => [tool.name, digestOf(tool)]));
 
-const digestOf = ({ description, schema }: ServerTool): string =>
-  hash("sha256", JSON.stringify([description, schema]), "base64url").slice(0, 22);
+/** Of everything that a model or a client is shown. The number is the version of the pin. */
+const digestOf = ({ description, schema, annotations, extras }: ServerTool): string =>
+  `2:${digest([description, schema, annotations ?? null, extras ?? null])}`;
+
+/** The first version, without a number. It is replaced when the tool is seen again as it was. */
+const firstDigestOf = ({ description, schema }: ServerTool): string => digest([description, schema]);
+
+const digest = (parts: readonly unknown[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);

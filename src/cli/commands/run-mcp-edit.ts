@@ -151,9 +151,12 @@ function toolsMeant(
   );
 }
 
-/** All that a model would read. */
-const describe = (server: string, { name, description, schema }: ServerTool): string =>
-  `${server}/${name}: ${description}\n  ${JSON.stringify(schema)}`;
+/** Everything that a model or a client would be shown. */
+function describe(server: string, { name, description, schema, annotations, extras }: ServerTool): string {
+  const others = { ...(annotations && { annotations }), ...extras };
+  const rest = Object.keys(others).length > 0 ? `\n  ${JSON.stringify(others)}` : "";
+  return `${server}/${name}: ${description}\n  ${JSON.stringify(schema)}${rest}`;
+}
 
 async function approveChosen(places: ServerPlaces, chosen: readonly UnapprovedServer[]): Promise<void> {
   for (const { server } of chosen) {

@@ -44,7 +44,7 @@ function findingFor({ name, error, tools, held, problems: [problem] }: Connectio
   if (held.length > 0) {
     const names = held.map((tool) => tool.name).join(", ");
     return warn(
-      printable(`It has changed tools since they were approved; they are held back: ${names}.`),
+      printable(`Its tools have changed, or may have, since they were approved; they are held back: ${names}.`),
       `See and approve them: excursor mcp approve ${name}`,
     );
   }
