@@ -4,7 +4,10 @@ import { pipeline } from "node:stream/promises";
 
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** Has a web-standard handler answer a request of Node's. It is aborted when the client leaves. */
+/**
+ * Has a web-standard handler answer a request of Node's. It is aborted when the client leaves. The handler gets no body: the
+ * caller reads that, within limits of its own.
+ */
 export async function answerByFetch(
   request: IncomingMessage,
   response: ServerResponse,
@@ -16,14 +19,12 @@ export async function answerByFetch(
     headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
   const left = new AbortController();
   response.once("close", () => left.abort());
-  const hasBody = method !== "GET" && method !== "HEAD";
   // The host is the gate's to judge; here it only makes the address a whole one.
   const answer = await handler(
     new Request(new URL(url, "http://localhost"), {
       method,
       headers,
       signal: left.signal,
-      ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: "half" }),
     }),
   );
   response.writeHead(answer.status, Object.fromEntries(answer.headers));

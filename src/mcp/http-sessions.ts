@@ -3,18 +3,21 @@ import {
   type AuthInfo,
   isInitializeRequest,
   legacyStatelessFallback,
-  readRequestBody,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 
 export interface HttpSessionsOptions {
   readonly create: (clientId: string) => Server;
-  readonly maxBodyBytes: number;
   /** Of one client; the one that was used longest ago makes room. */
   readonly maxSessions?: number;
   /** How long a session is kept that nothing is asked of and that has no stream open. */
   readonly idleMs?: number;
+}
+
+export interface GivenRequest {
+  readonly authInfo: AuthInfo;
+  readonly parsedBody?: unknown;
 }
 
 interface Session {
@@ -38,54 +41,51 @@ export class HttpSessions {
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>;
 
   constructor(options: HttpSessionsOptions) {
-    const { create, maxBodyBytes: maxRequestBodySize } = options;
     this.#options = options;
-    this.#stateless = legacyStatelessFallback(({ authInfo }) => create(authInfo?.clientId ?? ""), undefined, {
-      maxRequestBodySize,
-    });
+    this.#stateless = legacyStatelessFallback(({ authInfo }) => options.create(authInfo?.clientId ?? ""));
   }
 
   get servers(): readonly Server[] {
     return [...this.#sessions.values()].map(({ server }) => server);
   }
 
-  async fetch(request: Request, authInfo: AuthInfo): Promise<Response> {
+  /** `parsedBody` is the body of a POST as JSON; the request itself has none. */
+  async fetch(request: Request, given: GivenRequest): Promise<Response> {
     const id = request.headers.get(SESSION_HEADER);
     if (id !== null) {
       const known = this.#sessions.get(id);
-      if (known?.clientId !== authInfo.clientId) return notFound();
-      return this.#serve(id, known, request, authInfo);
+      if (known?.clientId !== given.authInfo.clientId) return notFound();
+      return this.#serve(id, known, request, given);
     }
-    if (!(await this.#isBeginning(request))) return this.#stateless(request, { authInfo });
-    return this.#begin(request, authInfo);
+    const isBeginning = request.method === "POST" && isInitializeRequest(given.parsedBody);
+    return isBeginning ? this.#begin(request, given) : this.#stateless(request, given);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((id) => this.#end(id)));
   }
 
-  async #begin(request: Request, authInfo: AuthInfo): Promise<Response> {
-    const { create, maxBodyBytes: maxRequestBodySize, maxSessions = 32 } = this.#options;
-    const { clientId } = authInfo;
+  async #begin(request: Request, given: GivenRequest): Promise<Response> {
+    const { create, maxSessions = 32 } = this.#options;
+    const { clientId } = given.authInfo;
     const own = [...this.#sessions].filter(([, session]) => session.clientId === clientId);
     const [oldest] = own;
     if (own.length >= maxSessions && oldest) await this.#end(oldest[0]);
     const id = randomUUID();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
-      maxRequestBodySize,
       onsessionclosed: () => void this.#end(id),
     });
     const server = create(clientId);
     await server.connect(transport);
     const session: Session = { clientId, server, transport, open: 0, timer: undefined };
     this.#sessions.set(id, session);
-    const response = await this.#serve(id, session, request, authInfo);
+    const response = await this.#serve(id, session, request, given);
     if (!response.ok) await this.#end(id);
     return response;
   }
 
-  async #serve(id: string, session: Session, request: Request, authInfo: AuthInfo): Promise<Response> {
+  async #serve(id: string, session: Session, request: Request, given: GivenRequest): Promise<Response> {
     // Put last: it was used last.
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
@@ -101,7 +101,7 @@ export class HttpSessions {
     };
     // A stream is open until the client leaves, or until it has ended.
     request.signal.addEventListener("abort", leave, { once: true });
-    const response = await session.transport.handleRequest(request, { authInfo });
+    const response = await session.transport.handleRequest(request, given);
     if (!response.body) leave();
     return response;
   }
@@ -112,17 +112,6 @@ export class HttpSessions {
     this.#sessions.delete(id);
     clearTimeout(session.timer);
     await session.server.close().catch(() => {});
-  }
-
-  async #isBeginning(request: Request): Promise<boolean> {
-    if (request.method !== "POST") return false;
-    const read = await readRequestBody(request.clone(), this.#options.maxBodyBytes);
-    if (read.tooLarge) return false;
-    try {
-      return isInitializeRequest(JSON.parse(read.text));
-    } catch {
-      return false;
-    }
   }
 }
 

@@ -88,10 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     maxBodyBytes: limits.unverifiedBodyBytes,
     verify: options.verifyToken,
   });
-  const bodies = new BodyBudget({
-    maxBytes: limits.bodiesBytes,
-    maxShareBytes: Math.max(limits.bodiesBytes / 2, limits.bodyBytes),
-  });
+  const bodies = BodyBudget.within(limits);
   const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
   // The bridge has its own way to ask.
   const questions = page ? undefined : new Questions();

@@ -5,8 +5,11 @@ import { isDeeperThan } from "../core/json/json-depth.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 
+/** What reading a body needs of an exchange. */
+export type BodySource = Pick<Exchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;
+
 /** The body of a request as JSON. Its size and depth are checked before they can cost anything. */
-export async function readJson(exchange: Exchange, limits: Limits): Promise<unknown> {
+export async function readJson(exchange: BodySource, limits: Limits): Promise<unknown> {
   const { request, response, newcomer, bodies, sender } = exchange;
   const length = request.headers["content-length"];
   const announced = Number(length ?? 0);

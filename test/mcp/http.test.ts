@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
@@ -131,7 +132,10 @@ describe("a server over HTTP", () => {
       },
       { legacy: "reject" },
     );
-    const server = createServer((request, response) => void answerByFetch(request, response, handler.fetch));
+    const server = createServer(async (request, response) => {
+      const parsedBody = request.method === "POST" ? await json(request) : undefined;
+      await answerByFetch(request, response, (asked) => handler.fetch(asked, { parsedBody }));
+    });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     cleanUp(() => {

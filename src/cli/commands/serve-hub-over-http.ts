@@ -1,20 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type AuthInfo, type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { answerByFetch } from "../../mcp/fetch-handler.ts";
-import { HttpSessions } from "../../mcp/http-sessions.ts";
+import { type GivenRequest, HttpSessions } from "../../mcp/http-sessions.ts";
 import type { Hub } from "../../mcp/hub.ts";
 import { createHubServer } from "../../mcp/hub-server.ts";
 import { HUB_LIMITS } from "../../mcp/limits.ts";
 import { PausedCalls } from "../../mcp/paused-calls.ts";
+import { BodyBudget } from "../../server/gate/body-budget.ts";
 import { createGate } from "../../server/gate/gate.ts";
 import type { KnownKeys } from "../../server/gate/known-keys.ts";
 import { checkBind } from "../../server/gate/public-bind.ts";
 import { listen } from "../../server/listener.ts";
+import { readJson } from "../../server/read-json.ts";
 import { Refusal } from "../../server/refusal.ts";
 import { Roster } from "../../server/roster.ts";
 
@@ -40,22 +42,24 @@ const PATH = "/mcp";
 export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
   const { host, key, limits } = options;
   checkBind(host, key);
-  const { bodyBytes: maxRequestBodySize } = limits;
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
   const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), paused);
-  const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), {
-    maxRequestBodySize,
-    legacy: "reject",
-  });
-  const sessions = new HttpSessions({ create, maxBodyBytes: maxRequestBodySize });
+  const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), { legacy: "reject" });
+  const sessions = new HttpSessions({ create });
   hub.onChange(() => {
     modern.notify.toolsChanged();
     for (const server of sessions.servers) server.sendToolListChanged().catch(() => {});
   });
-  const answer = async (request: Request, authInfo: AuthInfo): Promise<Response> =>
-    (await isLegacyRequest(request, undefined, { maxRequestBodySize }))
-      ? sessions.fetch(request, authInfo)
-      : modern.fetch(request, { authInfo });
+  const answer = async (request: Request, given: GivenRequest): Promise<Response> =>
+    (await isLegacyRequest(request, given.parsedBody)) ? sessions.fetch(request, given) : modern.fetch(request, given);
+
+  const bodies = BodyBudget.within(limits);
+  /** Reads a body once, within the limits: the SDK would read copies of it, without any. */
+  const readBody = async (request: IncomingMessage, response: ServerResponse, sender: string): Promise<object> => {
+    if (request.method !== "POST") return {};
+    const { signal } = new AbortController();
+    return { parsedBody: await readJson({ request, response, newcomer: undefined, bodies, sender, signal }, limits) };
+  };
 
   const active = new Roster<Socket>();
   const trusted = new WeakSet<Socket>();
@@ -65,8 +69,10 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
       const principal = gate(request, false);
       trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
-      const authInfo = { token: "", clientId: principal?.id ?? "", scopes: [] };
-      await answerByFetch(request, response, (asked) => answer(asked, authInfo));
+      const clientId = principal?.id ?? "";
+      const authInfo = { token: "", clientId, scopes: [] };
+      const body = await readBody(request, response, clientId);
+      await answerByFetch(request, response, (asked) => answer(asked, { authInfo, ...body }));
     } catch (thrown) {
       refuse(response, ExcursorError.from(thrown));
     }
@@ -91,6 +97,9 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
 
 const principalOf = (id = ""): Principal => ({ id, token: undefined });
 
+/** Of JSON-RPC. */
+const PARSE_ERROR = -32_700;
+
 /** JSON-RPC has no words for what HTTP refuses; its clients look at the status. */
 function refuse(response: ServerResponse, error: ExcursorError): void {
   if (response.headersSent || response.destroyed) {
@@ -99,5 +108,10 @@ function refuse(response: ServerResponse, error: ExcursorError): void {
   }
   const [status, headers] = error instanceof Refusal ? [error.status, error.headers] : [error.outlets.status, {}];
   response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
-  response.end(JSON.stringify({ error: { code: error.code, message: error.message } }));
+  const { code, message } = error;
+  const answer =
+    code === "invalid_json"
+      ? { jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } }
+      : { error: { code, message } };
+  response.end(JSON.stringify(answer));
 }

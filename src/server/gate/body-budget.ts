@@ -1,3 +1,4 @@
+import type { Limits } from "../../config/settings.ts";
 import { Refusal } from "../refusal.ts";
 
 export interface BodyBudgetOptions {
@@ -15,6 +16,11 @@ export class BodyBudget {
   readonly #options: BodyBudgetOptions;
   readonly #shares = new Map<string, number>();
   #bytes = 0;
+
+  /** A budget as the settings have it: one sender may hold half of it. */
+  static within({ bodiesBytes, bodyBytes }: Pick<Limits, "bodiesBytes" | "bodyBytes">): BodyBudget {
+    return new BodyBudget({ maxBytes: bodiesBytes, maxShareBytes: Math.max(bodiesBytes / 2, bodyBytes) });
+  }
 
   constructor(options: BodyBudgetOptions) {
     this.#options = options;
