@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { Checkpoint, CheckpointStore } from "../core/history/checkpoints.ts";
 import { prepareCheckpointStatements } from "./checkpoint-statements.ts";
 import { sealBlob, sealCheckpoint } from "./seal.ts";
-import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
+import { holderOf, MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface CheckpointStoreOptions {
-  /** Of all states and blobs together. */
+  /** Of all states and blobs together; see `ShareLimits`. */
   readonly maxBytes?: number;
   readonly maxCheckpoints?: number;
   readonly maxPrincipals?: number;
@@ -27,7 +27,7 @@ export function createCheckpointStore(database: StateDatabase, options: Checkpoi
   const { maxBytes = 256 * MiB, maxCheckpoints = 10_000, ttlMs = 30 * DAY_MS, now = Date.now } = options;
   const limits = { maxBytes, maxItems: maxCheckpoints, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
   const sql = prepareCheckpointStatements(database.connection);
-  const shares = prepareShares(database.connection, { name: "checkpoint", order: "id" });
+  const shares = prepareShares(database.connection, { name: "checkpoint", order: "id" }, limits);
 
   const read = (principal: Uint8Array, historyKey: string): Checkpoint | undefined => {
     const row = sql.findCheckpoint(principal, historyKey, now() - ttlMs);
@@ -44,13 +44,12 @@ export function createCheckpointStore(database: StateDatabase, options: Checkpoi
   };
 
   const write = (principalId: string, historyKey: string, { conversationId, state, blobs }: Checkpoint): void => {
-    const principal = digest(principalId);
+    const principal = holder(principalId);
     const owner = digest(principalId, conversationId);
     const putAt = now();
     sql.deleteUntil(putAt - ttlMs);
     shares.pullBackFuture(putAt);
-    if (sizeOf(state, blobs) > maxBytes) {
-      // It would push out everything else and then itself.
+    if (!shares.canHold(principal, sizeOf(state, blobs))) {
       const old = sql.findCheckpoint(principal, historyKey, Number.NEGATIVE_INFINITY);
       if (old) sql.deleteCheckpoint(old.id);
       return;
@@ -63,15 +62,17 @@ export function createCheckpointStore(database: StateDatabase, options: Checkpoi
     const row = { principal, history: historyKey, conversation: conversationId, state };
     const id = sql.putCheckpoint({ ...row, seal: sealCheckpoint(row, blobs.keys()), putAt });
     sql.replaceRefs(id, owner, names);
-    shares.makeRoom(principal, limits);
+    shares.makeRoom(principal);
   };
 
   return {
-    find: (principalId, historyKey) => database.read(() => read(digest(principalId), historyKey), undefined),
+    find: (principalId, historyKey) => database.read(() => read(holder(principalId), historyKey), undefined),
     put: (principalId, historyKey, checkpoint) =>
       database.write(() => write(principalId, historyKey, checkpoint), undefined),
   };
 }
+
+const holder = (principalId: string): Uint8Array => holderOf(principalId, digest(principalId));
 
 /** The parts told apart by their lengths: no two lists of parts give the same text. */
 function digest(...parts: readonly string[]): Uint8Array {

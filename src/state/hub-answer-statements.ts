@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { HOLDERS } from "./shares.ts";
 
 export interface AnswerRow {
   readonly key: number;
@@ -58,10 +59,13 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
   const usage = connection.prepare(
     "SELECT count(*) AS count, total(bytes) AS bytes FROM hub_answer WHERE principal = ?",
   );
-  const allBytes = connection.prepare("SELECT total(bytes) AS bytes FROM hub_answer");
-  const largest = connection.prepare(
-    "SELECT principal FROM hub_answer GROUP BY principal ORDER BY total(bytes) DESC LIMIT 1",
-  );
+  const among = (who: string) => ({
+    bytes: connection.prepare(`SELECT total(bytes) AS bytes FROM hub_answer WHERE ${who}`),
+    largest: connection.prepare(
+      `SELECT principal FROM hub_answer WHERE ${who} GROUP BY principal ORDER BY total(bytes) DESC LIMIT 1`,
+    ),
+  });
+  const rooms = { known: among(HOLDERS.known), guest: among(HOLDERS.guest) };
 
   return {
     byRequest: (principal: Uint8Array, asked: string, after: number) =>
@@ -88,7 +92,9 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
     /** Of one principal; whether there was one. */
     deleteOldest: (principal: Uint8Array): boolean => deleteOldest.run(principal).changes > 0,
     usageOf: (principal: Uint8Array) => usage.get(principal) as unknown as Usage,
-    allBytes: (): number => Number(allBytes.get()?.["bytes"]),
-    largestPrincipal: () => largest.get()?.["principal"] as Uint8Array | undefined,
+    /** Of all who compete with each other. */
+    allBytes: (room: keyof typeof HOLDERS): number => Number(rooms[room].bytes.get()?.["bytes"]),
+    largestPrincipal: (room: keyof typeof HOLDERS) =>
+      rooms[room].largest.get()?.["principal"] as Uint8Array | undefined,
   };
 }

@@ -4,13 +4,14 @@ import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub/
 import type { AssistantPart, ToolMessage } from "../core/turn.ts";
 import { type AnswerRow, prepareHubAnswerStatements } from "./hub-answer-statements.ts";
 import { sealRound } from "./seal.ts";
+import { GUEST_PART, holderOf, isGuestHolder } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface HubAnswerStoreOptions {
   /** Of one principal. */
   readonly maxBytes?: number;
   readonly maxAnswers?: number;
-  /** Of all principals; the one with the most makes room. */
+  /** Of the owner and the keys; the one with the most makes room. Callers with a token have half as much of their own. */
   readonly maxTotalBytes?: number;
   /** Of one result; of a larger one it is only kept that there was one. */
   readonly maxResultBytes?: number;
@@ -52,15 +53,17 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
       if (!sql.deleteOldest(principal)) break;
       usage = sql.usageOf(principal);
     }
-    while (sql.allBytes() > maxTotalBytes) {
-      const largest = sql.largestPrincipal();
+    const room = isGuestHolder(principal) ? "guest" : "known";
+    const maxRoomBytes = room === "guest" ? maxTotalBytes * GUEST_PART : maxTotalBytes;
+    while (sql.allBytes(room) > maxRoomBytes) {
+      const largest = sql.largestPrincipal(room);
       if (!largest || !sql.deleteOldest(largest)) break;
     }
   };
 
   const put = ({ principalId, id, askedKey }: AnswerPlace, write: (key: number, principal: Uint8Array) => void) => {
     database.write(() => {
-      const principal = digest(principalId);
+      const principal = holder(principalId);
       const putAt = now();
       sql.deleteUntil(putAt - ttlMs);
       sql.pullBackFuture(putAt);
@@ -72,13 +75,13 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
   return {
     findAsked: (principalId, askedKey) =>
       database.read(() => {
-        const principal = digest(principalId);
+        const principal = holder(principalId);
         const rows = sql.byRequest(principal, askedKey, now() - ttlMs);
         return rows.flatMap((row) => read(principal, row) ?? []);
       }, [] as KeptAnswer[]),
     findAnswered: (principalId, historyKeys) =>
       database.read(() => {
-        const principal = digest(principalId);
+        const principal = holder(principalId);
         const rows = sql.byHistory(principal, historyKeys, now() - ttlMs);
         const found = rows.flatMap((row) => {
           const kept = read(principal, row);
@@ -92,7 +95,7 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
         sql.putRound(key, position, body, sealRound(principal, place.id, position, body));
       }),
     putEnd: (place, { text, reason }, historyKey) => put(place, (key) => sql.putEnd(key, text, reason, historyKey)),
-    settle: ({ principalId, id }) => database.write(() => sql.settle(digest(principalId), id), undefined),
+    settle: ({ principalId, id }) => database.write(() => sql.settle(holder(principalId), id), undefined),
   };
 }
 
@@ -142,4 +145,5 @@ function parseRound(body: string): HubRound {
   };
 }
 
-const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();
+const holder = (principalId: string): Uint8Array =>
+  holderOf(principalId, createHash("sha256").update(principalId).digest());

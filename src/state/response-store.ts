@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { prepareResponseStatements } from "./response-statements.ts";
-import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
+import { holderOf, MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface ResponseStoreOptions {
-  /** Of all answers with their items together. */
+  /** Of all answers with their items together; see `ShareLimits`. */
   readonly maxBytes?: number;
   readonly maxResponses?: number;
   readonly maxPrincipals?: number;
@@ -44,22 +44,21 @@ export function createResponseStore(database: StateDatabase, options: ResponseSt
   const { maxBytes = 128 * MiB, maxResponses = 5000, ttlMs = 30 * DAY_MS, now = Date.now } = options;
   const limits = { maxBytes, maxItems: maxResponses, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
   const sql = prepareResponseStatements(database.connection);
-  const shares = prepareShares(database.connection, { name: "response", order: "key" });
+  const shares = prepareShares(database.connection, { name: "response", order: "key" }, limits);
 
   const put = (principal: Uint8Array, { id, previousId, body, input, output }: KeptResponse): void => {
     const bytes = [...input, ...output].reduce((sum, { json }) => sum + json.length, body.length);
     const putAt = now();
     sql.deleteUntil(putAt - ttlMs);
     shares.pullBackFuture(putAt);
-    // It would push out everything else and then itself.
-    if (bytes > maxBytes) return;
+    if (!shares.canHold(principal, bytes)) return;
     const key = sql.insert({ principal, id, previous: previousId ?? null, body, bytes, putAt });
     [...input, ...output].forEach((item, position) => {
       sql.insertItem(key, position, position >= input.length, item.id, item.json);
     });
     // A conversation that goes on is kept whole: without its beginning, its end is of no use.
     if (previousId !== undefined) sql.touchConversation(principal, previousId, putAt);
-    shares.makeRoom(principal, limits);
+    shares.makeRoom(principal);
   };
 
   const find = (principal: Uint8Array, id: string): KeptResponse | undefined => {
@@ -72,17 +71,19 @@ export function createResponseStore(database: StateDatabase, options: ResponseSt
   };
 
   return {
-    put: (principalId, response) => database.write(() => put(digest(principalId), response), undefined),
-    find: (principalId, id) => database.read(() => find(digest(principalId), id), undefined),
+    put: (principalId, response) => database.write(() => put(holder(principalId), response), undefined),
+    find: (principalId, id) => database.read(() => find(holder(principalId), id), undefined),
     conversation: (principalId, id) =>
       database.read(() => {
-        const keys = sql.conversation(digest(principalId), id, now() - ttlMs);
+        const keys = sql.conversation(holder(principalId), id, now() - ttlMs);
         return keys?.flatMap((key) => sql.itemsOf(key).map(({ item }) => item));
       }, undefined),
     findItem: (principalId, itemId) =>
-      database.read(() => sql.findItem(digest(principalId), itemId, now() - ttlMs), undefined),
-    delete: (principalId, id) => database.write(() => sql.delete(digest(principalId), id), false),
+      database.read(() => sql.findItem(holder(principalId), itemId, now() - ttlMs), undefined),
+    delete: (principalId, id) => database.write(() => sql.delete(holder(principalId), id), false),
   };
 }
 
-const digest = (principalId: string): Uint8Array => createHash("sha256").update(principalId).digest();
+const holder = (principalId: string): Uint8Array => holderOf(principalId, digest(principalId));
+
+const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();

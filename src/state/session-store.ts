@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KeptSession, KeptSessions, SessionEntry } from "../core/history/kept-sessions.ts";
-import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
+import { holderOf, MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface SessionStoreOptions {
@@ -31,7 +31,7 @@ export function createSessionStore(database: StateDatabase, options: SessionStor
   const remove = connection.prepare("DELETE FROM editor_session WHERE principal = ? AND id = ?");
   const deleteUntil = connection.prepare("DELETE FROM editor_session WHERE put_at <= ?");
   const limits = { maxBytes, maxItems: maxSessions, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
-  const shares = prepareShares(connection, { name: "editor_session", order: "id" });
+  const shares = prepareShares(connection, { name: "editor_session", order: "id" }, limits);
 
   const put = (principal: Uint8Array, { id, folder, model, title, messages }: KeptSession): void => {
     const bytes = Buffer.byteLength(messages);
@@ -40,21 +40,21 @@ export function createSessionStore(database: StateDatabase, options: SessionStor
     shares.pullBackFuture(putAt);
     // What was kept before would be another conversation by now.
     remove.run(principal, id);
-    if (bytes > maxSessionBytes) return;
+    if (bytes > maxSessionBytes || !shares.canHold(principal, bytes)) return;
     insert.run(principal, id, folder, model, title, messages, bytes, putAt);
-    shares.makeRoom(principal, limits);
+    shares.makeRoom(principal);
   };
 
   return {
-    keep: (principalId, session) => database.write(() => put(digest(principalId), session), undefined),
+    keep: (principalId, session) => database.write(() => put(holder(principalId), session), undefined),
     find: (principalId, id) =>
-      database.read(() => sessionOf(byId.get(digest(principalId), id, now() - ttlMs)), undefined),
+      database.read(() => sessionOf(byId.get(holder(principalId), id, now() - ttlMs)), undefined),
     list: (principalId, folder) =>
       database.read(
-        () => all.all(digest(principalId), now() - ttlMs, folder ?? null, folder ?? null).map(entryOf),
+        () => all.all(holder(principalId), now() - ttlMs, folder ?? null, folder ?? null).map(entryOf),
         [] as SessionEntry[],
       ),
-    forget: (principalId, id) => database.write(() => void remove.run(digest(principalId), id), undefined),
+    forget: (principalId, id) => database.write(() => void remove.run(holder(principalId), id), undefined),
   };
 }
 
@@ -78,5 +78,7 @@ const entryOf = (row: Row): SessionEntry => ({
   title: String(row["title"]),
   updatedAt: new Date(Number(row["put_at"])),
 });
+
+const holder = (principalId: string): Uint8Array => holderOf(principalId, digest(principalId));
 
 const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Thought, Thoughts } from "../core/thinking/thoughts.ts";
-import { MAX_PRINCIPALS, prepareShares } from "./shares.ts";
+import { holderOf, MAX_PRINCIPALS, prepareShares } from "./shares.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 export interface ThoughtStoreOptions {
-  /** Texts and signatures, of all principals. */
+  /** Texts and signatures, of all principals; see `ShareLimits`. */
   readonly maxBytes?: number;
   readonly maxThoughts?: number;
   readonly maxPrincipals?: number;
@@ -29,26 +29,25 @@ export function createThoughtStore(database: StateDatabase, options: ThoughtStor
   );
   const deleteUntil = connection.prepare("DELETE FROM thought WHERE put_at <= ?");
   const limits = { maxBytes, maxItems: maxThoughts, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
-  const shares = prepareShares(connection, { name: "thought", order: "id" });
+  const shares = prepareShares(connection, { name: "thought", order: "id" }, limits);
 
   const put = (principal: Uint8Array, id: string, { text, signature }: Thought): void => {
     const bytes = Buffer.byteLength(text) + (signature?.length ?? 0);
     const putAt = now();
     deleteUntil.run(putAt - ttlMs);
     shares.pullBackFuture(putAt);
-    // It would push out everything else and then itself.
-    if (bytes > maxBytes) return;
+    if (!shares.canHold(principal, bytes)) return;
     remove.run(principal, id);
     insert.run(principal, id, digest(text), text, signature ?? null, bytes, putAt);
-    shares.makeRoom(principal, limits);
+    shares.makeRoom(principal);
   };
 
   return {
-    keep: (principalId, id, thought) => database.write(() => put(digest(principalId), id, thought), undefined),
+    keep: (principalId, id, thought) => database.write(() => put(holder(principalId), id, thought), undefined),
     find: (principalId, id) =>
-      database.read(() => thoughtOf(byId.get(digest(principalId), id, now() - ttlMs)), undefined),
+      database.read(() => thoughtOf(byId.get(holder(principalId), id, now() - ttlMs)), undefined),
     findByText: (principalId, text) =>
-      database.read(() => thoughtOf(byText.get(digest(principalId), digest(text), now() - ttlMs)), undefined),
+      database.read(() => thoughtOf(byText.get(holder(principalId), digest(text), now() - ttlMs)), undefined),
   };
 }
 
@@ -56,5 +55,7 @@ function thoughtOf(row: Readonly<Record<string, unknown>> | undefined): Thought 
   if (!row) return undefined;
   return { text: String(row["text"]), signature: row["signature"] === null ? undefined : String(row["signature"]) };
 }
+
+const holder = (principalId: string): Uint8Array => holderOf(principalId, digest(principalId));
 
 const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();

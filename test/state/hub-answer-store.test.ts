@@ -89,6 +89,18 @@ describe("kept answers of the hub", () => {
     expect(store.findAsked("alice", "asked-5")[0]?.ageMs).toBeGreaterThanOrEqual(900_000);
   });
 
+  test("of callers with tokens push out each other's, and not the owner's (SEC-36)", async () => {
+    const { store, has } = await inMemory({ maxTotalBytes: 4000 });
+    store.putRound(place("1", "owner"), 0, round("x".repeat(3000)));
+    for (let index = 0; index < 20; index++) {
+      store.putRound(place("1", `token_${index}`), 0, round("x".repeat(500)));
+    }
+    expect(has("1", "owner")).toBe(true);
+    const left = Array.from({ length: 20 }, (_, index) => has("1", `token_${index}`)).filter(Boolean);
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.length).toBeLessThan(5);
+  });
+
   test("of the principal that has the most make room where all have too much", async () => {
     const { store, has } = await inMemory({ maxTotalBytes: 2000 });
     store.putRound(place("small", "bob"), 0, round("x".repeat(100)));

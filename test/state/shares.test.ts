@@ -95,13 +95,35 @@ describe.each(Object.entries(SHELVES))("%s of several principals", (_, create) =
     for (const principal of ["a", "b", "c"]) expect(kept(principal, names(30))).toEqual(names(30).slice(-4));
   });
 
-  it("many who hold little push out each other, and not those who hold more", async () => {
+  it("callers with tokens push out each other, and neither the owner nor keys (SEC-36)", async () => {
     const { put, kept, database } = await setUp({ maxPrincipals: 4 });
-    for (const id of names(5)) put("alice", id);
-    for (let index = 0; index < 40; index++) put(`passer-by-${index}`, "id-0");
-    expect(kept("alice", names(5))).toEqual(names(5));
-    expect(kept("passer-by-39", ["id-0"])).toEqual(["id-0"]);
-    expect(holding(database)).toHaveLength(4);
+    for (const principal of ["owner", "key_alice_0"]) put(principal, "id-0", 1);
+    for (const id of names(5)) put("token_regular", id);
+    for (let index = 0; index < 40; index++) put(`token_${index}`, "id-0");
+    for (const principal of ["owner", "key_alice_0"]) expect(kept(principal, ["id-0"])).toEqual(["id-0"]);
+    expect(kept("token_regular", names(5))).toEqual(names(5));
+    expect(kept("token_39", ["id-0"])).toEqual(["id-0"]);
+    expect(holding(database)).toHaveLength(2 + 4);
+  });
+
+  it("more keys than callers with tokens may be push out nobody", async () => {
+    const { put, kept } = await setUp({ maxPrincipals: 4 });
+    put("owner", "id-0", 1);
+    for (let index = 0; index < 10; index++) put(`key_${index}`, "id-0");
+    expect(kept("owner", ["id-0"])).toEqual(["id-0"]);
+  });
+
+  it.each([{ maxItems: 12 }, { maxBytes: 160 }])("callers with tokens leave a full room full (%o)", async (limits) => {
+    const { put, kept } = await setUp(limits);
+    for (const id of names(12)) put("owner", id);
+    const before = kept("owner", names(12));
+    expect(before.length).toBeGreaterThan(6);
+    for (let index = 0; index < 40; index++) put(`token_${index}`, "id-0");
+    expect(kept("owner", names(12))).toEqual(before);
+    expect(kept("token_39", ["id-0"])).toEqual(["id-0"]);
+    // What would push out all others is not taken.
+    if (limits.maxBytes !== undefined) put("token_big", "id-0", 120);
+    expect(kept("token_39", ["id-0"])).toEqual(["id-0"]);
   });
 
   it("are counted right whatever is put again and again", async () => {

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readCursorToken } from "../../config/cursor-token.ts";
+import { guestId } from "../../core/guest.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { digestOf } from "./digest.ts";
@@ -59,6 +60,6 @@ function presented({ headers }: IncomingMessage): string[] {
 
 /** The whole token decides, not what it claims: nobody has checked its signature yet. */
 const guest = (token: string): Principal => ({
-  id: `token_${hash("sha256", token, "base64url")}`,
+  id: guestId(hash("sha256", token, "base64url")),
   token: new Secret(token),
 });
