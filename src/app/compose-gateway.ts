@@ -23,6 +23,7 @@ import type { ImageLoader } from "../faces/shared/face.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
+import type { SecretOrigin } from "../observe/redactor.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
 import type { Dialects } from "../server/dialect.ts";
@@ -74,7 +75,7 @@ export interface ComposeOptions {
   /** The accounts of callers that bring none. */
   readonly access: AccessTokens;
   /** Told of every secret that the settings lead to. */
-  readonly onSecret: (secret: Secret, isRenewed?: boolean) => void;
+  readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
   /** The name of the key that a principal came with. */
   readonly keyName: (principalId: string) => string | undefined;
   /** Instead of the settings' backend. */

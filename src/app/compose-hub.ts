@@ -7,6 +7,7 @@ import type { Hub } from "../mcp/hub.ts";
 import { type FoundServers, findServers, serverFiles } from "../mcp/server-files.ts";
 import { checkTools, pinsFile } from "../mcp/tool-pins.ts";
 import type { Log } from "../observe/log.ts";
+import type { SecretOrigin } from "../observe/redactor.ts";
 import { followFiles } from "./follow-files.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { secretsIn } from "./server-secrets.ts";
@@ -14,7 +15,7 @@ import { secretsIn } from "./server-secrets.ts";
 export interface ComposeHubOptions {
   readonly home: string;
   readonly log: Log;
-  readonly onSecret: (secret: Secret, isRenewed?: boolean) => void;
+  readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
   /** The name of the key that a principal came with. */
   readonly keyName: (principalId: string) => string | undefined;
   /** With more tools than this, a search stands for them. */
@@ -112,7 +113,10 @@ async function openHub(
     keys,
     keyName,
     environment: process.env,
-    authorize: (server) => createAuthorization(server, { logins, onSecret: (secret) => onSecret(secret, true) }),
+    authorize: (server) => {
+      const origin = { type: "server", name: server.name } as const;
+      return createAuthorization(server, { logins, onSecret: (secret) => onSecret(secret, origin) });
+    },
     ...(searchAbove !== undefined && { searchAbove }),
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
     screen: (server, tools) => {

@@ -20,7 +20,8 @@ import type { HttpTransport } from "../wire/http/http.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 
 export interface OpenAccountsOptions {
-  readonly onSecret: (secret: Secret) => void;
+  /** Told of each secret of an account, by the name of it; the empty one is the gateway's own. */
+  readonly onSecret: (secret: Secret, account: string) => void;
   readonly onNotice: (text: string) => void;
 }
 

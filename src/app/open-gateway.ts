@@ -6,7 +6,7 @@ import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
-import { createRedactor, type Redactor } from "../observe/redactor.ts";
+import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { startBridge } from "../server/bridge.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
 import { KnownKeys } from "../server/gate/known-keys.ts";
@@ -54,9 +54,9 @@ export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: Ope
   for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
   const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
 
-  const onSecret = (secret: Secret, isRenewed = false) => redactor.add(secret.reveal(), isRenewed ? "renewed" : "own");
+  const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   const accounts = openAccounts(loaded, {
-    onSecret: (secret) => onSecret(secret, true),
+    onSecret: (secret, name) => onSecret(secret, { type: "account", name }),
     onNotice: (text) => log.warn({}, text),
   });
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;

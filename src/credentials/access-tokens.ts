@@ -1,11 +1,14 @@
 import type { AccessTokens } from "../core/access.ts";
 import type { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
 import { AccessSession, type SessionParts } from "./access-session.ts";
 import { findLogin } from "./find-login.ts";
 import type { CredentialSource } from "./source.ts";
 import { createStoreSource } from "./sources/store.ts";
 
-export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth" | "onSecret" | "onNotice"> {
+export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth" | "onNotice"> {
+  /** Told of every secret that passes, and of which account it is; the empty name is the gateway's own. */
+  readonly onSecret: (secret: Secret, account: string) => void;
   readonly origin: string;
   /** Where the gateway's own login may be, in the order in which they are tried. */
   readonly sources: readonly CredentialSource[];
@@ -31,7 +34,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     if (known) return known;
     const sources = account === undefined ? options.sources : [createStoreSource({ store, origin, account })];
     const find = () => findLogin(sources, now(), account === undefined ? onProblem : () => {});
-    const session = new AccessSession({ ...options, now, ticks, find });
+    const onSecret = (secret: Secret) => options.onSecret(secret, account ?? "");
+    const session = new AccessSession({ ...options, now, ticks, find, onSecret });
     sessions.set(account, session);
     return session;
   };

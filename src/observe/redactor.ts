@@ -8,14 +8,16 @@ export interface Redactor {
 }
 
 /**
- * Where a secret came from. `own` ones (settings, keys) are kept for ever. `renewed` ones (tokens of our accounts)
- * and `caller` ones (tokens that came with a request) are kept in lists of their own, so that no caller can push out
- * a secret of the gateway.
+ * Where a secret came from. `own` ones (settings, keys) are kept for ever. All others have lists of their own: callers
+ * together, each account of ours, and each MCP server. None of these can push out a secret of another.
  */
-type SecretOrigin = "own" | "renewed" | "caller";
+export type SecretOrigin = "own" | "caller" | { readonly type: "account" | "server"; readonly name: string };
 
-/** The longest unseen one makes room. */
-const MAX_KEPT: Readonly<Record<SecretOrigin, number>> = { own: Number.POSITIVE_INFINITY, renewed: 512, caller: 256 };
+/**
+ * How many are kept in one list; the longest unseen one makes room. A login of an account is told whole, and has at most
+ * three secrets: the current one and those before it fit. At a server each principal may have tokens of its own.
+ */
+const MAX_KEPT = { own: Number.POSITIVE_INFINITY, caller: 256, account: 12, server: 256 } as const;
 
 const REDACTED = "[redacted]";
 
@@ -31,14 +33,22 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
 
 export function createRedactor(): Redactor {
   const forms = new SecretForms(REDACTED);
-  const kept = { own: new Set<string>(), renewed: new Set<string>(), caller: new Set<string>() };
+  const own = new Set<string>();
+  const lists = new Map([["own", own]]);
+  const listOf = (key: string): Set<string> => {
+    const list = lists.get(key) ?? new Set();
+    lists.set(key, list);
+    return list;
+  };
   return {
     add(secret, origin = "own") {
-      if (secret.length < SecretForms.MIN_LENGTH || (origin !== "own" && kept.own.has(secret))) return;
-      const list = kept[origin];
+      if (secret.length < SecretForms.MIN_LENGTH || (origin !== "own" && own.has(secret))) return;
+      const [type, key] =
+        typeof origin === "string" ? [origin, origin] : [origin.type, `${origin.type} ${origin.name}`];
+      const list = listOf(key);
       if (!list.delete(secret)) forms.add(secret);
       list.add(secret);
-      if (list.size <= MAX_KEPT[origin]) return;
+      if (list.size <= MAX_KEPT[type]) return;
       const [oldest = ""] = list;
       list.delete(oldest);
       forms.remove(oldest);

@@ -93,10 +93,41 @@ describe("no secret leaves by the log", () => {
   it("secrets of callers push out each other, and none of the gateway's (SEC-50)", () => {
     const redactor = createRedactor();
     redactor.add(LIVE.long);
-    redactor.add(LIVE.odd, "renewed");
+    redactor.add(LIVE.odd, { type: "account", name: "work" });
     for (let index = 0; index < 1000; index++) redactor.add(name(index), "caller");
     expect(redactor.redact(name(0))).toBe(name(0));
     expect(redactor.redact(`${name(999)} ${LIVE.long} ${LIVE.odd}`)).toBe("[redacted] [redacted] [redacted]");
+  });
+
+  it("tokens of an MCP server push out each other, and no secret of an account or another server (SEC-50)", () => {
+    const redactor = createRedactor();
+    redactor.add(LIVE.long, { type: "account", name: "same" });
+    redactor.add(LIVE.odd, { type: "server", name: "quiet" });
+    for (let index = 0; index < 1000; index++) redactor.add(name(index), { type: "server", name: "same" });
+    expect(redactor.redact(name(0))).toBe(name(0));
+    expect(redactor.redact(`${name(999)} ${LIVE.long} ${LIVE.odd}`)).toBe("[redacted] [redacted] [redacted]");
+  });
+
+  it("the login of an account and the one before it are kept, however often another is renewed (SEC-50)", () => {
+    const redactor = createRedactor();
+    const tell = (account: string, generation: number) => {
+      for (const kind of ["access", "refresh"]) {
+        redactor.add(`${account}-${kind}-${generation}-secret`, { type: "account", name: account });
+      }
+      redactor.add(`${account}-api-key-secret`, { type: "account", name: account });
+    };
+    tell("quiet", 0);
+    for (let generation = 0; generation < 1000; generation++) tell("busy", generation);
+    for (const secret of [
+      "quiet-access-0-secret",
+      "busy-access-999-secret",
+      "busy-refresh-999-secret",
+      "busy-access-998-secret",
+      "busy-api-key-secret",
+    ]) {
+      expect(redactor.redact(secret)).toBe("[redacted]");
+    }
+    expect(redactor.redact("busy-access-0-secret")).toBe("busy-access-0-secret");
   });
 
   it("a caller that brings a secret of the gateway does not make it one of the callers'", () => {

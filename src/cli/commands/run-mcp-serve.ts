@@ -11,7 +11,7 @@ import { createHubServer } from "../../mcp/hub-server.ts";
 import { HUB_LIMITS } from "../../mcp/limits.ts";
 import { PausedCalls } from "../../mcp/paused-calls.ts";
 import { createLog, type Log } from "../../observe/log.ts";
-import { createRedactor } from "../../observe/redactor.ts";
+import { createRedactor, type SecretOrigin } from "../../observe/redactor.ts";
 import { keysPath } from "../../server/gate/gateway-keys.ts";
 import { KnownKeys } from "../../server/gate/known-keys.ts";
 import { redirectConsole } from "../redirect-console.ts";
@@ -32,7 +32,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const { values: config, home } = loadConfig({ flags, environment: process.env });
   const key = flags.port === undefined ? undefined : (config.key ?? keyOf(home));
   const redactor = createRedactor();
-  const onSecret = (secret: Secret, isRenewed = false) => redactor.add(secret.reveal(), isRenewed ? "renewed" : "own");
+  const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   if (key) onSecret(key);
   // Never to stdout: on stdio that is the protocol's.
   const write = (text: string) => process.stderr.write(text);
