@@ -2,14 +2,21 @@ import { GatewayProcess } from "./gateway-process.ts";
 import { listModels } from "./list-models.ts";
 import { forgetSecret, KEPT_ELSEWHERE, storedAuth } from "./opencode-auth.ts";
 import type { Plugin, PluginConfig, StoredAuth } from "./plugin-api.ts";
-import { rememberedModels, rememberModels, rememberSignIn, wasSignedIn } from "./plugin-state.ts";
+import {
+  isUnfinished,
+  rememberedModels,
+  rememberModels,
+  rememberSignIn,
+  rememberUnfinished,
+  wasSignedIn,
+} from "./plugin-state.ts";
 import { createReporter } from "./reporter.ts";
 import { type AccountChoice, signInMethods, signOut, takeOver } from "./sign-in.ts";
 import { within } from "./within.ts";
 
 const PROVIDER = "cursor";
 
-/** How long OpenCode's start waits for the models, with a list of an earlier start and without. */
+/** How long OpenCode's start waits for a sign-in and the models, with a list of an earlier start and without. */
 export interface ModelWaits {
   readonly knownMs: number;
   readonly unknownMs: number;
@@ -24,7 +31,9 @@ export const createPlugin =
     const listKey = JSON.stringify([account.name, process.env["EXCURSOR_UPSTREAM"], process.env["EXCURSOR_HOME"]]);
     const remember = (isSignedIn: boolean) => rememberSignIn(account.name, isSignedIn);
     let isElsewhere = false;
+    let isOver = false;
     let tried: string | undefined;
+    let settling: Promise<void> = Promise.resolve();
 
     /** Brings the account in line with what OpenCode has stored: takes secrets over, and signs out after its logout. */
     const settle = async (stored: StoredAuth | "none" | "unknown"): Promise<void> => {
@@ -43,7 +52,9 @@ export const createPlugin =
       // An account that has a login of its own does not need another plugin's.
       if (secret === tried || (stored.type === "oauth" && (await gateway.isSignedIn().catch(() => false)))) return;
       tried = secret;
+      rememberUnfinished(listKey, true);
       const outcome = await takeOver(stored, account, report);
+      if (outcome !== "failed") rememberUnfinished(listKey, false);
       // What failed for another reason is tried again at the next start, and another plugin's login is not ours to remove.
       if (outcome === "failed" || (outcome === "refused" && stored.type === "oauth")) return;
       if (!(await forgetSecret(client, PROVIDER)))
@@ -54,6 +65,12 @@ export const createPlugin =
       remember(outcome === "signed-in");
       // It has told us that nobody was signed in.
       await gateway.stop();
+    };
+
+    /** One after the other: two at once would sign in twice. */
+    const settleNext = (read: () => StoredAuth | "none" | "unknown"): Promise<void> => {
+      settling = settling.catch(() => {}).then(() => settle(read()));
+      return settling;
     };
 
     const freshModels = async (): Promise<Record<string, object>> => {
@@ -75,13 +92,23 @@ export const createPlugin =
       throw new Error(body.error?.message ?? "The account has no models.");
     };
 
+    /** Settles and lists. What takes longer than OpenCode's start waits goes on in the background. */
     const models = async (): Promise<Record<string, object>> => {
       const known = rememberedModels(listKey);
-      const waitMs = known ? waits.knownMs : waits.unknownMs;
-      const fresh = freshModels().catch((error: unknown) => {
-        report("error", `No models of Cursor: ${error instanceof Error ? error.message : "the gateway failed."}`);
-        return known ?? {};
-      });
+      const wasUnfinished = isUnfinished(listKey);
+      const fresh = settleNext(() => storedAuth(PROVIDER))
+        // Nothing is started any more once OpenCode ends.
+        .then(() => (isOver ? {} : freshModels()))
+        .catch((error: unknown) => {
+          if (!isOver)
+            report("error", `No models of Cursor: ${error instanceof Error ? error.message : "the gateway failed."}`);
+          return known ?? {};
+        });
+      if (known && wasUnfinished) {
+        report("info", "The last sign-in to Cursor has not come to an end; the list of the last start is used.");
+        return known;
+      }
+      const waitMs = known || wasUnfinished ? waits.knownMs : waits.unknownMs;
       const listed = await within(fresh, waitMs);
       if (listed) return listed;
       const rest = known
@@ -100,7 +127,6 @@ export const createPlugin =
           report("info", `provider.${PROVIDER} has a baseURL of its own: the plugin leaves it alone.`);
           return;
         }
-        await settle(storedAuth(PROVIDER));
         config.provider = {
           ...config.provider,
           [PROVIDER]: {
@@ -117,13 +143,16 @@ export const createPlugin =
         methods: signInMethods(account, report, () => remember(true)),
         async loader(auth) {
           if (isElsewhere) return {};
-          await settle((await auth()) ?? "unknown");
+          const stored = (await auth()) ?? "unknown";
+          const settled = settleNext(() => stored);
+          if (!isUnfinished(listKey)) await within(settled, waits.knownMs);
           return { baseURL: gateway.baseUrl, fetch: gateway.fetch };
         },
       },
       async dispose() {
+        isOver = true;
         // `opencode auth login` ends here: the key that it has stored is not to stay there.
-        await settle(storedAuth(PROVIDER));
+        await settleNext(() => storedAuth(PROVIDER));
         await gateway.stop();
       },
     };

@@ -9,10 +9,15 @@ interface PluginState {
   readonly signedIn: readonly string[];
   /** The last list of models, by account and backend. */
   readonly models: Readonly<Record<string, Record<string, object>>>;
+  /** When a sign-in was begun that has not come to an end, by account and backend; milliseconds since the epoch. */
+  readonly unfinished: Readonly<Record<string, number>>;
 }
 
-const NOTHING: PluginState = { signedIn: [], models: {} };
+const NOTHING: PluginState = { signedIn: [], models: {}, unfinished: {} };
 const MAX_LISTS = 8;
+
+/** For so long a sign-in that has not come to an end is not waited for again. */
+const UNFINISHED_MS = 10 * 60_000;
 
 /** Beside OpenCode's `auth.json`, with which it has to agree. */
 const path = (): string => join(dataFolder(), "excursor.json");
@@ -29,8 +34,24 @@ export const rememberedModels = (key: string): Record<string, object> | undefine
 
 export function rememberModels(key: string, models: Record<string, object>): void {
   const state = read();
-  const others = Object.entries(state.models).filter(([name]) => name !== key);
-  write({ ...state, models: Object.fromEntries([...others, [key, models]].slice(-MAX_LISTS)) });
+  write({ ...state, models: withLast(state.models, key, models) });
+}
+
+export function isUnfinished(key: string): boolean {
+  const ageMs = Date.now() - (read().unfinished[key] ?? Number.NEGATIVE_INFINITY);
+  // A clock that was set back must not make it last.
+  return ageMs >= 0 && ageMs < UNFINISHED_MS;
+}
+
+export function rememberUnfinished(key: string, isUnfinishedNow: boolean): void {
+  const state = read();
+  const { [key]: _, ...others } = state.unfinished;
+  write({ ...state, unfinished: isUnfinishedNow ? withLast(others, key, Date.now()) : others });
+}
+
+function withLast<Value>(entries: Readonly<Record<string, Value>>, key: string, value: Value): Record<string, Value> {
+  const others = Object.entries(entries).filter(([name]) => name !== key);
+  return Object.fromEntries([...others, [key, value] as const].slice(-MAX_LISTS));
 }
 
 function read(): PluginState {

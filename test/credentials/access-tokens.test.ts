@@ -34,6 +34,17 @@ describe("the token of an account", () => {
     expect(kept?.login.refresh?.reveal()).not.toBe(refresh);
   });
 
+  it("tells of each secret whose it is (SEC-50)", async () => {
+    const { open, signIn } = await setUpAccounts();
+    const own = await signIn("default");
+    const work = await signIn("work");
+    const told: string[] = [];
+    const tokens = open({ onSecret: (secret, account) => told.push(`${account}: ${secret.reveal()}`) });
+    await tokens.get(undefined);
+    await tokens.get("work");
+    expect(told).toEqual([`: ${own.access}`, `: ${own.refresh}`, `work: ${work.access}`, `work: ${work.refresh}`]);
+  });
+
   it("has the same account id through every renewal, and another for another person", async () => {
     const { open, signIn } = await setUpAccounts();
     await signIn("default");

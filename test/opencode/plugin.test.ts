@@ -165,6 +165,8 @@ describe("the plugin for OpenCode, with `opencode` on the path", { timeout: 60_0
     await hooks.dispose();
     expect(auth()).toEqual({ cursor: KEPT });
     expect(Object.keys(accounts())).toEqual(["default"]);
+    const state = JSON.parse(readFileSync(join(root, "data", "opencode", "excursor.json"), "utf8"));
+    expect(state).toMatchObject({ signedIn: ["default"], unfinished: {} });
     expect(await (await start()).models()).toContain("auto");
   });
 
@@ -238,6 +240,28 @@ describe("the plugin for OpenCode, with `opencode` on the path", { timeout: 60_0
     const file = join(root, "data", "opencode", "excursor.json");
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(sim, process.env["EXCURSOR_UPSTREAM"] ?? ""));
     expect(await (await start(100)).models()).toContain("composer-2.5");
+  });
+
+  it("has the list of the last start while a sign-in waits for a silent backend, and does not wait for it again", async () => {
+    const waiting: (() => void)[] = [];
+    await useServer((request) => void waiting.push(() => request.destroy()));
+    const listKey = JSON.stringify(["default", process.env["EXCURSOR_UPSTREAM"], process.env["EXCURSOR_HOME"]]);
+    storeAuth({ type: "api", key: "some-secret-key" });
+    const file = join(root, "data", "opencode", "excursor.json");
+    writeFileSync(file, JSON.stringify({ models: { [listKey]: { "composer-2.5": {} } } }));
+    const first = await start(100);
+    expect(await first.models()).toEqual(["composer-2.5"]);
+    expect(first.shown()).not.toContain("Signing in");
+    await expect.poll(() => waiting.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    // A patient one: it would see the sign-in fail if it waited.
+    const second = await start();
+    expect(await second.models()).toEqual(["composer-2.5"]);
+    await second.hooks.auth.loader(async () => ({ type: "api", key: "some-secret-key" }));
+    expect(second.shown()).not.toContain("Signing in");
+    for (const end of waiting) end();
+    await Promise.all([first.hooks.dispose(), second.hooks.dispose()]);
+    expect(auth()).toEqual({ cursor: { type: "api", key: "some-secret-key" } });
+    expect(readFileSync(file, "utf8")).not.toContain("some-secret-key");
   });
 
   it("says why there are no models", async () => {
