@@ -44,6 +44,7 @@ interface OpenOptions {
   readonly now?: () => number;
   readonly ticks?: () => number;
   readonly sources?: readonly CredentialSource[];
+  readonly onSecret?: (secret: Secret, account: string) => void;
 }
 
 interface SignInOptions {
