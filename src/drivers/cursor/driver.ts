@@ -11,7 +11,8 @@ import type { ModelCatalogue } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
 import { CursorRun, type RunPlan } from "./run/cursor-run.ts";
-import type { Farewells, Transports } from "./run/stream.ts";
+import { Farewells } from "./run/farewells.ts";
+import type { Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
 
 export interface CursorDriverOptions {
@@ -45,7 +46,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const ownerOf = createOwners();
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
-  const farewells: Farewells = new Set();
+  const farewells = new Farewells();
   return {
     open(given, context) {
       const { principal } = given;

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { AgentStream, type Farewells } from "../../../src/drivers/cursor/run/stream.ts";
+import { Farewells } from "../../../src/drivers/cursor/run/farewells.ts";
+import { AgentStream } from "../../../src/drivers/cursor/run/stream.ts";
 import type { HttpHandler } from "../../../src/wire/http/http.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 
@@ -12,7 +13,7 @@ const CANCEL = "000000000422021a00";
 
 const HEAD = { status: 200, headers: { "content-type": "application/connect+proto" } };
 
-function openStream(farewells: Farewells = new Set()) {
+function openStream(farewells = new Farewells(), principalId = "owner") {
   vi.useFakeTimers();
   const written: string[] = [];
   let peer: HttpHandler | undefined;
@@ -28,7 +29,14 @@ function openStream(farewells: Farewells = new Set()) {
   const caller = { token: "t", requestId: "00000000-0000-4000-8000-000000000000" };
   const listener = { message() {}, done() {} };
   const transports = { h2: transport, h1: transport };
-  const stream = new AgentStream(transports, endpoint, caller, listener, async () => undefined, farewells);
+  const stream = new AgentStream(
+    transports,
+    endpoint,
+    caller,
+    listener,
+    async () => undefined,
+    () => farewells.take(principalId),
+  );
   if (!peer) throw new Error("not opened");
   return { stream, peer, written, aborts: () => aborts };
 }
@@ -48,7 +56,7 @@ it.each<[how: string, stop: (stream: AgentStream, peer: HttpHandler) => void]>([
 });
 
 it("an accepted run is cancelled by a message, and reset if that has no effect", () => {
-  const farewells: Farewells = new Set();
+  const farewells = new Farewells();
   const { stream, peer, written, aborts } = openStream(farewells);
   peer.head(HEAD);
   stream.cancel();
@@ -59,15 +67,28 @@ it("an accepted run is cancelled by a message, and reset if that has no effect",
   expect([aborts(), farewells.size]).toEqual([1, 0]);
 });
 
-it("what waits for its end is bounded: more is reset at once", () => {
-  const farewells: Farewells = new Set();
-  for (let n = 0; n < 256; n++) {
-    const { stream, peer } = openStream(farewells);
-    peer.head(HEAD);
-    stream.cancel();
-  }
-  const { stream, peer, aborts } = openStream(farewells);
+function openAndCancel(farewells: Farewells, principalId: string) {
+  const { stream, peer, aborts } = openStream(farewells, principalId);
   peer.head(HEAD);
   stream.cancel();
-  expect([aborts(), farewells.size]).toEqual([1, 256]);
+  return { peer, aborts };
+}
+
+it("what waits for its end is bounded: more is reset at once", () => {
+  const farewells = new Farewells();
+  for (let n = 0; n < 256; n++) openAndCancel(farewells, `key_${n % 8}`);
+  expect(farewells.size).toBe(256);
+  expect(openAndCancel(farewells, "owner").aborts()).toBe(1);
+  expect(farewells.size).toBe(256);
+});
+
+it("one principal's cancels do not make resets of another's (SEC-36)", () => {
+  const farewells = new Farewells();
+  const greedy = Array.from({ length: 300 }, () => openAndCancel(farewells, "key_greedy"));
+  expect(greedy.filter(({ aborts }) => aborts() === 0)).toHaveLength(32);
+  expect(openAndCancel(farewells, "owner").aborts()).toBe(0);
+  // Room again, once the backend has ended one.
+  greedy[0]?.peer.fail(new Error("gone") as never, true);
+  expect(openAndCancel(farewells, "key_greedy").aborts()).toBe(0);
+  expect(openAndCancel(farewells, "key_greedy").aborts()).toBe(1);
 });

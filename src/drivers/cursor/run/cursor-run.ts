@@ -33,10 +33,11 @@ import { type Prompt, preparePrompt, rebuildPrompt } from "../request/prompt.ts"
 import { reachableIds } from "../request/reachable.ts";
 import { encodeRunRequest } from "../request/run-request.ts";
 import { Attempts } from "./attempts.ts";
+import type { Farewells } from "./farewells.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { ResumeWatch } from "./resume-watch.ts";
 import { Shown } from "./shown.ts";
-import { AgentStream, type Farewells, type Outgoing, type Transports } from "./stream.ts";
+import { AgentStream, type Outgoing, type Transports } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
 import type { UnknownTally } from "./unknown.ts";
 import { runningUsage, usageOf } from "./usage.ts";
@@ -168,8 +169,15 @@ export class CursorRun implements Run {
       message: (payload: Uint8Array) => this.#receive(payload),
       done: (error: ExcursorError | undefined, end: RunEnd) => this.#onDone(error, end),
     };
-    const { transports, farewells } = this.#parts;
-    this.#stream = new AgentStream(transports, plan.endpoint, caller, listener, () => this.#renewToken(), farewells);
+    const { transports, farewells, turn } = this.#parts;
+    this.#stream = new AgentStream(
+      transports,
+      plan.endpoint,
+      caller,
+      listener,
+      () => this.#renewToken(),
+      () => farewells.take(turn.principal.id),
+    );
     const { conversationId, state, action } = prompt;
     const isResumed = this.#state !== undefined;
     this.#send(

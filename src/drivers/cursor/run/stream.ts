@@ -22,21 +22,16 @@ const HEARTBEAT_MS = 5000;
 /** How long the backend may take to end a stream that we are done with. */
 const FAREWELL_MS = 2000;
 
-/** Streams that wait for their end at the same time; more are reset. */
-const MAX_FAREWELLS = 256;
-
-/** The streams of one driver that nobody reads any more, until the backend has ended them. */
-export type Farewells = Set<AgentStream>;
-
 /** One attempt at a run: the stream, its heartbeat, and messages instead of bytes on the way out. */
 export class AgentStream {
   readonly #stream: RunStream;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #farewells: Farewells;
+  readonly #takeFarewell: () => (() => void) | undefined;
   /** The backend has accepted it, so it hears what is said on it. */
   #isOpen = false;
   #isOver = false;
   #farewell: NodeJS.Timeout | undefined;
+  #endFarewell: (() => void) | undefined;
 
   constructor(
     transports: Transports,
@@ -45,11 +40,12 @@ export class AgentStream {
     listener: RunListener,
     /** Another token for what is still to be sent, once this one is refused; undefined if there is none. */
     renewToken: () => Promise<string | undefined>,
-    farewells: Farewells,
+    /** See {@link Farewells.take}. */
+    takeFarewell: () => (() => void) | undefined,
   ) {
     const { requestId } = caller;
     const { origin, transport } = endpoint;
-    this.#farewells = farewells;
+    this.#takeFarewell = takeFarewell;
     const guarded: RunListener = {
       ...listener,
       open: () => {
@@ -118,11 +114,12 @@ export class AgentStream {
   }
 
   #mayWait(): boolean {
-    return this.#isOpen && !this.#isOver && this.#farewells.size < MAX_FAREWELLS;
+    if (!this.#isOpen || this.#isOver) return false;
+    this.#endFarewell ??= this.#takeFarewell();
+    return this.#endFarewell !== undefined;
   }
 
   #resetAfter(delayMs: number): void {
-    this.#farewells.add(this);
     // A paused stream would never come to its end.
     this.#stream.resume();
     if (!this.#isOver) this.#farewell = setTimeout(() => this.#reset(), delayMs).unref();
@@ -135,7 +132,8 @@ export class AgentStream {
 
   #settle(): void {
     this.#isOver = true;
-    this.#farewells.delete(this);
+    this.#endFarewell?.();
+    this.#endFarewell = undefined;
     clearInterval(this.#heartbeat);
     clearTimeout(this.#farewell);
   }
