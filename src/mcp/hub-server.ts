@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -8,24 +9,28 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import type { HubCallEntry, HubLedger } from "../core/engine/call-ledger.ts";
 import { ExcursorError } from "../core/errors.ts";
-import type { Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
+import type { Elicit, Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import type { Hub } from "./hub.ts";
 import type { CallStep, PausedCalls } from "./paused-calls.ts";
 import { UNCHECKED_SCHEMAS } from "./unchecked-schemas.ts";
 
-type Paused = PausedCalls<CallToolResult>;
+export interface HubServerOptions {
+  /** Shared by all instances. */
+  readonly paused: PausedCalls<CallToolResult>;
+  readonly ledger?: HubLedger | undefined;
+}
 
 /** The name of the one question that a client is asked at a time. */
 const QUESTION = "question";
 
 /**
  * The hub as one MCP server: whoever connects to it has the tools of all servers, under their names in the catalogue.
- * What a tool gives back is passed on as it came, and what it asks, too. One instance for each connection, or for each request; the
- * paused calls are shared by all of them.
+ * What a tool gives back is passed on as it came, and what it asks, too. One instance for each connection, or for each request.
  */
-export function createHubServer(hub: Hub, principal: Principal, paused: Paused): Server {
+export function createHubServer(hub: Hub, principal: Principal, { paused, ledger }: HubServerOptions): Server {
   const server = new Server(
     { name: "excursor", version: "1" },
     {
@@ -63,13 +68,19 @@ export function createHubServer(hub: Hub, principal: Principal, paused: Paused):
           : failed("The call was given up: its question was not answered in time.");
       }
       const found = (await catalogue(signal)).get(name);
+      const place = found && { server: found.connection.name, serverTool: found.tool.name };
+      const [callId, requestId] = [randomUUID(), String(mcpReq.id).slice(0, 128)];
+      const record = (type: HubCallEntry["type"], facts: Partial<HubCallEntry> = {}): void =>
+        ledger?.({ type, callId, tool: name, ...place, principalId: principal.id, requestId, ...facts });
+      record("asked");
+      if (!found) record("finished", { outcome: "refused" });
       if (!found) return failed(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
       // The newer era says it with each request.
       const envelope = mcpReq.envelope as { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
       const asks = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation;
       const begun = paused.begin(
         owner,
-        async (elicit, callSignal) => {
+        recorded(record, async (elicit, callSignal) => {
           const result = await found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
             signal: callSignal,
             // A client that says nothing of forms has them, as the first version of the protocol with questions had.
@@ -80,7 +91,7 @@ export function createHubServer(hub: Hub, principal: Principal, paused: Paused):
             onProgress: progressTo(mcpReq, params._meta?.progressToken),
           });
           return found.connection.readLinks(result, callSignal);
-        },
+        }),
         signal,
       );
       return outcome(await begun);
@@ -90,6 +101,30 @@ export function createHubServer(hub: Hub, principal: Principal, paused: Paused):
     }
   });
   return server;
+}
+
+type CallWork = (elicit: Elicit, signal: AbortSignal) => Promise<CallToolResult>;
+
+/** Makes a call and records when it starts and how it ends. */
+function recorded(
+  record: (type: HubCallEntry["type"], facts?: Partial<HubCallEntry>) => void,
+  work: CallWork,
+): CallWork {
+  return async (elicit, signal) => {
+    const startedAt = performance.now();
+    const finish = (facts: Partial<HubCallEntry>) =>
+      record("finished", { ms: Math.round(performance.now() - startedAt), ...facts });
+    record("started");
+    try {
+      const result = await work(elicit, signal);
+      const bytes = Buffer.byteLength(JSON.stringify(result.content ?? []));
+      finish({ outcome: result.isError ? "error" : "ok", bytes });
+      return result;
+    } catch (error) {
+      finish({ outcome: signal.aborted ? "canceled" : "error" });
+      throw error;
+    }
+  };
 }
 
 /** How many questions one call may ask. */

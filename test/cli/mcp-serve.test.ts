@@ -155,7 +155,7 @@ describe("the hub as one MCP server", () => {
     "over HTTP, to those that have a key, each with what it may use: %s",
     async (mode) => {
       const environment = { EXCURSOR_HOME: home, EXCURSOR_KEY: KEY };
-      const { firstLine, child } = excursor(["mcp", "serve", "--port", "0"], { environment });
+      const { firstLine, child, exited } = excursor(["mcp", "serve", "--port", "0"], { environment });
       const some = (await excursor(["keys", "add", "some"], { environment }).exited).stdout.trim();
       const url = (await firstLine()).replace("ready ", "");
       const connect = async (key: string) => {
@@ -183,6 +183,12 @@ describe("the hub as one MCP server", () => {
       expect(await post({ authorization: `Bearer ${KEY}`, origin: "https://evil.example" })).toBe(403);
       expect(await post({ authorization: `Bearer ${KEY}`, "content-type": "text/plain" })).toBe(415);
       child.kill("SIGTERM");
+      const lines = (await exited).stderr.split("\n").filter((line) => line.includes("hub tool call"));
+      const ends = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "finished");
+      expect(ends).toMatchObject([
+        { principal: "owner", tool: "srv__echo", server: "srv", serverTool: "echo", outcome: "ok", bytes: 36 },
+        { tool: "srv__environment", outcome: "refused" },
+      ]);
     },
   );
 

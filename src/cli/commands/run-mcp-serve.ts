@@ -11,6 +11,7 @@ import { createHubServer } from "../../mcp/hub-server.ts";
 import { HUB_LIMITS } from "../../mcp/limits.ts";
 import { PausedCalls } from "../../mcp/paused-calls.ts";
 import { createLog, type Log } from "../../observe/log.ts";
+import { logHubCall } from "../../observe/log-call.ts";
 import { createRedactor, type SecretOrigin } from "../../observe/redactor.ts";
 import { keysPath } from "../../server/gate/gateway-keys.ts";
 import { KnownKeys } from "../../server/gate/known-keys.ts";
@@ -45,7 +46,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
 
   if (key) {
-    const served = await serveHubOverHttp(hub, { ...config, key, keys });
+    const served = await serveHubOverHttp(hub, { ...config, key, keys, ledger: (entry) => logHubCall(log, entry) });
     process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
     await signal;
     await served.close();
@@ -61,7 +62,7 @@ async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
   const handle = serveStdio(
     () => {
-      const server = createHubServer(hub, OWNER, paused);
+      const server = createHubServer(hub, OWNER, { paused, ledger: (entry) => logHubCall(log, entry) });
       hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
       return server;
     },

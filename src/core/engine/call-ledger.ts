@@ -57,7 +57,7 @@ export interface HubCallEntry {
   readonly serverTool?: string;
   readonly principalId: string;
   readonly requestId: string;
-  /** `refused`: the model went in circles, and the call was not made. */
+  /** `refused`: the call was not made, since the model went in circles or there is no such tool. */
   readonly outcome?: "ok" | "error" | "canceled" | "refused";
   readonly ms?: number;
   /** Of the result. */
