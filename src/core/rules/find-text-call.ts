@@ -16,8 +16,9 @@ export interface TextCall {
  * code fence. It counts as a call
  *
  * - if it names an offered tool, as `{"name": …, "arguments": …}`, and the arguments match the tool's schema,
- * - or if it matches the schema of exactly one of the offered tools. Members that a schema does not mention do not match here,
- *   unless it allows them expressly: otherwise a tool without parameters would match every object.
+ * - or if it matches the schema of exactly one of the offered tools. Members that a schema does not mention do not match,
+ *   unless it allows them expressly, or mentions none and is the only tool: otherwise a tool without parameters would
+ *   match every object.
  *
  * A tool whose schema the checker refuses is never found. The whole search has one deadline, however many tools there are;
  * nothing is found after it.
@@ -52,7 +53,7 @@ async function search(
   if (named && (await matches(named.tool, named.args, context))) return { name: named.tool.name, args: named.args };
   let found: TextCall | undefined;
   for (const tool of tools) {
-    if (!mayMatch(tool, value)) continue;
+    if (!mayMatch(tool, value, tools.length === 1)) continue;
     // The checker may refuse a schema at once: other requests, and the deadline, get their turn in between.
     await setImmediate();
     if (context.signal.aborted) throw CANCELED;
@@ -75,13 +76,14 @@ function readNamed(value: JsonObject, tools: readonly ToolDefinition[]) {
 }
 
 /** Whether all that is required is there, and nothing that the schema does not mention. Cheap; the checker decides. */
-function mayMatch({ schema }: ToolDefinition, value: JsonObject): boolean {
+function mayMatch({ schema }: ToolDefinition, value: JsonObject, isOnly: boolean): boolean {
   const { properties, required, additionalProperties } = schema;
   if (Array.isArray(required) && !required.every((name) => typeof name === "string" && Object.hasOwn(value, name)))
     return false;
   const isOpen = OPEN_KEYWORDS.some((keyword) => schema[keyword] !== undefined) || Boolean(additionalProperties);
   const known = isObject(properties) ? properties : {};
-  return isOpen || Object.keys(value).every((name) => Object.hasOwn(known, name));
+  const mentionsNone = additionalProperties === undefined && Object.keys(known).length === 0;
+  return isOpen || (isOnly && mentionsNone) || Object.keys(value).every((name) => Object.hasOwn(known, name));
 }
 
 /** With one of these, `properties` is not all that a schema has to say about its members. */

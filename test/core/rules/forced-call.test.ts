@@ -130,6 +130,14 @@ describe("a forced call that the model writes as text", () => {
       {},
     ],
     ["of a tool without parameters", "{}", { type: "required" }, [look, stop], "stop", {}],
+    [
+      "of the only tool, whose schema mentions nothing",
+      '{"x":1}',
+      { type: "tool", name: "stop" },
+      [stop],
+      "stop",
+      { x: 1 },
+    ],
     ["of a tool that takes any member", '{"x":"y"}', { type: "required" }, [look, stop, open], "open", { x: "y" }],
   ])("counts: %s", async (_, words, choice, tools, name, args) => {
     const driver = said(words);
