@@ -119,6 +119,7 @@ async function openHub(
     },
     ...(searchAbove !== undefined && { searchAbove }),
     onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
+    onNote: (server, text) => log.info({ server }, text),
     screen: (server, tools) => {
       const { held, notes } = checkTools(home, server, tools);
       for (const text of notes) log.warn({ server }, text);

@@ -38,6 +38,8 @@ export type ConnectionOptions = Pick<
   /** Names of tools that are held back until the user approves them. */
   readonly screen?: ((tools: readonly ServerTool[]) => ReadonlySet<string>) | undefined;
   readonly onTrouble: (error: ExcursorError) => void;
+  /** One sentence for the log. */
+  readonly onNote?: ((text: string) => void) | undefined;
 };
 
 export type ConnectionState = "idle" | "connecting" | "ready" | "waiting" | "closed";
@@ -62,6 +64,9 @@ export class Connection {
   readonly #life = new AbortController();
   /** Calls under way, each with who answers for its user. */
   readonly #calls = new Set<CallEntry>();
+  /** Calls through which a question is being asked. */
+  readonly #asked = new Set<CallEntry>();
+  readonly #noted = new WeakSet<object>();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -320,10 +325,37 @@ export class Connection {
     return serverError(this.name, thrown, doing, { isSignedInTo: this.#options.authorization !== undefined });
   }
 
-  /** Only if it is plain whose call the question belongs to: nobody is asked what another one's call needs. */
+  /**
+   * Asks through the most recent call whose caller can be asked and is not being asked already: the protocol does not say
+   * which call a question belongs to. All calls of a connection are of one principal.
+   */
   async #elicit(params: ElicitRequest["params"]): Promise<ElicitResult> {
-    const [entry, another] = this.#calls;
-    return entry && !another ? this.#ask(params, entry) : { action: "decline" };
+    const calls = [...this.#calls];
+    const askable = calls.filter(({ context }) => context.elicit);
+    const entry = askable.findLast((one) => !this.#asked.has(one)) ?? askable.at(-1);
+    if (!entry) {
+      const reason = calls.length === 0 ? "no call is under way" : "the client that made the call cannot ask the user";
+      this.#noteQuestion(calls.at(-1) ?? this, `was declined: ${reason}`);
+      return { action: "decline" };
+    }
+    if (calls.length > 1)
+      this.#noteQuestion(entry, `came while ${calls.length} calls were under way: the most recent caller was asked`);
+    this.#asked.add(entry);
+    try {
+      const asked = this.#ask(params, entry);
+      // It may be any of them that waits for the answer.
+      await Promise.all(calls.map(({ clock }) => clock.pauseFor(asked)));
+      return await asked;
+    } finally {
+      this.#asked.delete(entry);
+    }
+  }
+
+  /** Once for each call, so that a server cannot fill the log. */
+  #noteQuestion(subject: object, text: string): void {
+    if (this.#noted.has(subject)) return;
+    this.#noted.add(subject);
+    this.#options.onNote?.(`A question of the MCP server "${this.name}" ${text}.`);
   }
 
   async #ask(params: ElicitRequest["params"], { clock, context }: CallEntry): Promise<ElicitResult> {

@@ -29,6 +29,8 @@ export interface HubOptions {
   /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
   readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
+  /** One sentence about a server, for the log. */
+  readonly onNote?: (server: string, text: string) => void;
   /** Names of tools of a server that are held back until the user approves them. */
   readonly screen?: (server: string, tools: readonly ServerTool[]) => ReadonlySet<string>;
 }
@@ -78,6 +80,7 @@ export function createHub(options: HubOptions): Hub {
         for (const listener of [...listeners, ...followers]) listener(connection);
       },
       onTrouble: (error) => options.onTrouble?.(server.name, error),
+      onNote: (text) => options.onNote?.(server.name, text),
       screen: (tools) => options.screen?.(server.name, tools) ?? new Set(),
     });
     return connection;

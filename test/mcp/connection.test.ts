@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Connection } from "../../src/mcp/connection.ts";
+import { HUB_LIMITS } from "../../src/mcp/limits.ts";
 import { untilGone } from "../process/support/alive.ts";
 import { connectionTo, context, scripted, textOf } from "./support/stage.ts";
 
@@ -173,11 +174,78 @@ describe("a server on stdio", () => {
     });
     expect(await ask()).toEqual({ action: "decline" });
     expect(await ask(() => Promise.reject(new Error("gone")))).toEqual({ action: "cancel" });
-    // Two calls at once: nobody can tell whose question it is.
-    const never = expect(connection.call("never", {}, context)).rejects.toThrow("closed the connection");
-    expect(await ask(async () => ({ action: "accept", content: { name: "Ada" } }))).toEqual({ action: "decline" });
+  });
+
+  it("a question while several calls are under way goes to the most recent caller that can be asked", async () => {
+    const { connection, notes } = connectionTo(scripted());
+    const asked: string[] = [];
+    const answering = (who: string) => async () => {
+      asked.push(who);
+      return { action: "accept", content: { name: who } } as const;
+    };
+    const ask = async (who?: string) => {
+      const result = await connection.call("ask", {}, { ...context, elicit: who ? answering(who) : undefined });
+      return JSON.parse(textOf(result));
+    };
+    const never = (who: string) =>
+      expect(connection.call("never", {}, { ...context, elicit: answering(who) })).rejects.toThrow("closed the conn");
+    expect(await ask()).toEqual({ action: "decline" });
+    const first = never("first");
+    expect(await ask("second")).toEqual({ action: "accept", content: { name: "second" } });
+    expect(await ask()).toEqual({ action: "accept", content: { name: "first" } });
     await connection.close();
+    await first;
+    expect(asked).toEqual(["second", "first"]);
+    const about = 'A question of the MCP server "scripted"';
+    expect(notes).toEqual([
+      `${about} was declined: the client that made the call cannot ask the user.`,
+      `${about} came while 2 calls were under way: the most recent caller was asked.`,
+      `${about} came while 2 calls were under way: the most recent caller was asked.`,
+    ]);
+  });
+
+  it("questions of calls at the same time go to different callers", async () => {
+    const { connection } = connectionTo(scripted());
+    await connection.connect();
+    const both = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    const call = (who: string) => {
+      const elicit = async () => {
+        if (asked.push(who) === 2) both.resolve();
+        await both.promise;
+        return { action: "accept", content: { name: who } } as const;
+      };
+      return connection.call("ask", {}, { ...context, elicit });
+    };
+    const answers = (await Promise.all([call("a"), call("b")])).map((result) => JSON.parse(textOf(result)));
+    expect(asked.sort()).toEqual(["a", "b"]);
+    expect(answers.map(({ action }) => action)).toEqual(["accept", "accept"]);
+  });
+
+  it("a question stops the clocks of all calls under way", async () => {
+    const { connection } = connectionTo(scripted());
+    await connection.connect();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const answer = Promise.withResolvers<{ readonly action: "decline" }>();
+    const begun = Promise.withResolvers<void>();
+    const elicit = () => {
+      begun.resolve();
+      return answer.promise;
+    };
+    let isOver = false;
+    const never = connection.call("never", {}, context).catch(() => {
+      isOver = true;
+    });
+    const asking = connection.call("ask", {}, { ...context, elicit });
+    await begun.promise;
+    vi.advanceTimersByTime(HUB_LIMITS.callMs + 1);
+    answer.resolve({ action: "decline" });
+    await asking;
+    expect(isOver).toBe(false);
+    vi.advanceTimersByTime(HUB_LIMITS.callMs + 1);
     await never;
+    expect(isOver).toBe(true);
   });
 
   it("a page to open is shown to whoever called, and declined where nobody can or it is no page", async () => {

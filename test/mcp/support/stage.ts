@@ -48,6 +48,7 @@ export const remote = (url: string, over: Partial<HttpServer> = {}): HttpServer 
 /** A connection that ends with the test, and what it was told. */
 export function connectionTo(server: ServerConfig, limits: Partial<HubLimits> = {}) {
   const troubles: string[] = [];
+  const notes: string[] = [];
   let lists = 0;
   const connection = new Connection({
     server,
@@ -58,9 +59,10 @@ export function connectionTo(server: ServerConfig, limits: Partial<HubLimits> = 
       lists++;
     },
     onTrouble: (error) => troubles.push(error.message),
+    onNote: (text) => notes.push(text),
   });
   cleanUp(() => connection.close());
-  return { connection, troubles, lists: () => lists };
+  return { connection, troubles, notes, lists: () => lists };
 }
 
 export const context = { signal: new AbortController().signal };
