@@ -104,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         streams,
         questions,
         log,
-        meterOf: (principalId) => allowance?.meterOf(principalId),
+        meterOf: (principalId, inputTokens) => allowance?.meterOf(principalId, inputTokens),
       }),
     ),
     ...(questions ? [answersRoute(questions, dialects[0].face, limits)] : []),

@@ -134,7 +134,7 @@ describe("a key that was given out", () => {
     expect(() => allowance.admit(id)).not.toThrow();
     // The day is used up, and the next one begins.
     wall += 2 * 3_600_000;
-    allowance.meterOf(id)?.(10);
+    allowance.meterOf(id, () => 0)?.onSpent(10);
     passMinutes(1);
     expect(() => allowance.admit(id)).toThrow("tokens in a day");
     passMinutes(60);
@@ -143,7 +143,7 @@ describe("a key that was given out", () => {
     passMinutes(1);
     expect(() => allowance.admit(id)).not.toThrow();
     // A clock that was wrong by a year does not make the day last for one.
-    allowance.meterOf(id)?.(10);
+    allowance.meterOf(id, () => 0)?.onSpent(10);
     wall -= 365 * 86_400_000;
     passMinutes(1);
     expect(() => allowance.admit(id)).not.toThrow();
@@ -164,6 +164,69 @@ describe("a key that was given out", () => {
     expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining("tokens_per_day")]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect([...issued.spent.values()]).toEqual([24]);
+  });
+
+  it("cannot pass the tokens of a day by asking many times at once (SEC-36)", async () => {
+    const issued = setUp();
+    const gateway = await startTestGateway({ issued });
+    const turn = { messages: [{ role: "user", content: "word ".repeat(400) }] };
+    const key = await add("alice", { tokensPerDay: 1200 });
+    const responses = Array.from({ length: 10 }, () => postChat(gateway, turn, withKey(key)));
+    // About 500 tokens each: the third still finds some left.
+    const answers = [await gateway.engine.next(), await gateway.engine.next(), await gateway.engine.next()];
+    const refused = await Promise.race(
+      responses.map((response) =>
+        response.then((whole) => (whole.status === 429 ? whole : new Promise<never>(() => {}))),
+      ),
+    );
+    expect(await refused.text()).toContain("requests under way");
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThan(60);
+    for (const answer of answers) answer.finish();
+    const statuses = (await Promise.all(responses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(7);
+  });
+
+  it("gets back what a request has set aside and not used", async () => {
+    const { keys, ledger } = setUp();
+    await add("alice", { tokensPerDay: 100 });
+    const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
+    const allowance = new KeyAllowance({ keys, ledger });
+    const begin = (inputTokens: number) => allowance.meterOf(id, () => inputTokens);
+    const first = begin(90);
+    const second = begin(20);
+    expect(() => begin(1)).toThrow("requests under way");
+    // What is spent is not counted twice.
+    second?.onSpent(5);
+    second?.end();
+    const third = begin(1);
+    first?.end();
+    third?.onSpent(85);
+    third?.end();
+    expect(() => begin(1)).not.toThrow();
+    third?.onSpent(10);
+    expect(() => begin(1)).toThrow("and has.");
+    expect(allowance.meterOf("owner", () => 1)).toBeUndefined();
+  });
+
+  it("sets aside what its requests usually cost, where that is more than their input", async () => {
+    const { keys, ledger } = setUp();
+    await add("alice", { tokensPerDay: 1000 });
+    const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
+    const allowance = new KeyAllowance({ keys, ledger });
+    const before = allowance.meterOf(id, () => 1);
+    before?.onSpent(200);
+    before?.end();
+    const admitted = () => {
+      for (let count = 0; ; count++) {
+        try {
+          allowance.meterOf(id, () => 1);
+        } catch {
+          return count;
+        }
+      }
+    };
+    expect(admitted()).toBe(4);
   });
 });
 

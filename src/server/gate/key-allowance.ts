@@ -18,6 +18,27 @@ export interface AllowanceOptions {
   readonly wallClock?: () => number;
 }
 
+/** Counts the tokens of one request. */
+export interface Meter {
+  readonly onSpent: OnSpent;
+  /** Gives back what was set aside for the request and not used; it may still spend after that. */
+  end(): void;
+}
+
+/** What one key has under way. */
+interface UnderWay {
+  /** Tokens that are set aside for requests and not spent yet. */
+  reserved: number;
+  /** What a request has cost lately; later ones count more. */
+  usual: number;
+}
+
+/** How much the latest request changes what is usual. */
+const LATEST = 0.2;
+
+/** When to try again after requests under way have left no room; most are over by then. */
+const UNDER_WAY_MS = 10_000;
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -28,6 +49,7 @@ export class KeyAllowance {
   readonly #now: () => number;
   readonly #wallClock: () => number;
   #latest = 0;
+  readonly #underWay = new Map<string, UnderWay>();
   readonly #minutes = new Map<string, { readonly until: number; count: number }>();
 
   constructor({ keys, ledger, now = () => performance.now(), wallClock = Date.now }: AllowanceOptions) {
@@ -44,15 +66,49 @@ export class KeyAllowance {
     if (limits?.tokensPerDay !== undefined) this.#checkTokens(principalId, limits.tokensPerDay);
   }
 
-  /** Counts the tokens of one key; undefined if it may use as many as it likes. */
-  meterOf(principalId: string): OnSpent | undefined {
-    if (this.#keys.withId(principalId)?.limits.tokensPerDay === undefined) return undefined;
-    return (tokens) => this.#ledger.spend(principalId, dayOf(this.#today()), tokens);
+  /**
+   * Begins to count the tokens of a request; undefined if the key may use as many as it likes. Sets aside what the
+   * request will cost, by its input or by what is usual for the key, and refuses it if other requests have left nothing.
+   */
+  meterOf(principalId: string, inputTokens: () => number): Meter | undefined {
+    const perDay = this.#keys.withId(principalId)?.limits.tokensPerDay;
+    if (perDay === undefined) return undefined;
+    this.#checkTokens(principalId, perDay);
+    const underWay = this.#underWayOf(principalId);
+    if (this.#ledger.spent(principalId, dayOf(this.#today())) + underWay.reserved >= perDay) {
+      const message = `This key may use ${perDay} tokens in a day (UTC), and its requests under way may need the rest.`;
+      throw refusal("rate-limited", "tokens_per_day", message, UNDER_WAY_MS);
+    }
+    let reserved = Math.max(inputTokens(), underWay.usual);
+    let spent = 0;
+    underWay.reserved += reserved;
+    const release = (tokens: number) => {
+      const released = Math.min(reserved, Math.max(tokens, 0));
+      reserved -= released;
+      underWay.reserved -= released;
+    };
+    return {
+      onSpent: (tokens) => {
+        spent += tokens;
+        release(tokens);
+        this.#ledger.spend(principalId, dayOf(this.#today()), tokens);
+      },
+      end: () => {
+        release(reserved);
+        if (spent > 0) underWay.usual += (underWay.usual === 0 ? 1 : LATEST) * (spent - underWay.usual);
+      },
+    };
   }
 
   /** How many streamed answers at once, if that was said. */
   streamsOf(principalId: string): number | undefined {
     return this.#keys.withId(principalId)?.limits.streams;
+  }
+
+  #underWayOf(id: string): UnderWay {
+    const known = this.#underWay.get(id) ?? { reserved: 0, usual: 0 };
+    this.#underWay.set(id, known);
+    return known;
   }
 
   #countRequest(id: string, perMinute: number): void {

@@ -3,17 +3,18 @@ import type { Limits } from "../../config/settings.ts";
 import type { AskContext, ToolSource } from "../../core/driver.ts";
 import { ANSWERED_BY } from "../../core/engine/answered-by.ts";
 import { IGNORED } from "../../core/engine/ignored.ts";
-import type { OnSpent } from "../../core/engine/metered-run.ts";
 import { TRIMMED } from "../../core/engine/trimmed.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
+import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../../faces/shared/face.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream } from "../event-stream.ts";
 import type { Exchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
+import type { Meter } from "../gate/key-allowance.ts";
 import type { Seats } from "../gate/seats.ts";
 import { readJson } from "../read-json.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
@@ -35,7 +36,7 @@ export interface AnswerRouteOptions {
   /** Absent where questions have another way, or none. */
   readonly questions?: Questions | undefined;
   /** Who counts the tokens of a principal, if anybody does. */
-  readonly meterOf?: ((principalId: string) => OnSpent | undefined) | undefined;
+  readonly meterOf?: ((principalId: string, inputTokens: () => number) => Meter | undefined) | undefined;
   readonly log: Log;
 }
 
@@ -52,15 +53,17 @@ export function answerRoute(options: AnswerRouteOptions): Route {
       const body = await readJson(exchange, limits);
       const parsed = await face.parse(body, { principal, requestId, images, userAgent: request.headers["user-agent"] });
       exchange.notes.model = parsed.turn.model.id;
+      let meter: Meter | undefined;
       try {
         signal.throwIfAborted();
+        meter = meterOf?.(principal.id, () => estimateInputTokens(parsed.turn));
         const voice = new Voice();
         const context = {
           requestId,
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
           hops: hopsOf(request),
-          onSpent: meterOf?.(principal.id),
+          onSpent: meter?.onSpent,
           elicit:
             parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
         };
@@ -76,6 +79,7 @@ export function answerRoute(options: AnswerRouteOptions): Route {
           leave();
         }
       } finally {
+        meter?.end();
         parsed.end?.();
       }
     },
