@@ -32,7 +32,7 @@ export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<v
   const models = await offeredModels(createClient(address));
   // The same one every time: it may stand in Cursor already.
   const pathSecret = (loaded.values.pathSecret ?? keyOf(loaded.home, "path-secret")).reveal();
-  const missing = missingSettings(loaded, tunnel, pathSecret);
+  const missing = missingSettings(loaded, address.url, tunnel, pathSecret);
   // A gateway elsewhere has settings of its own.
   const isOurs = tunnel !== undefined && isLocal(new URL(address.url));
   const writtenTo = isOurs && flags.write ? writeSettings(loaded, missing) : undefined;
@@ -55,14 +55,14 @@ export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<v
 
 function missingSettings(
   { values }: LoadedConfig,
+  gatewayUrl: string,
   tunnel: string | undefined,
   pathSecret: string,
 ): Readonly<Record<string, JsonValue>> {
   const url = tunnel === undefined ? undefined : new URL(tunnel);
   const host = url?.host ?? "YOUR-TUNNEL";
-  // The gate knows loopback names with the gateway's own port only.
-  const isOwnAddress = url !== undefined && isLocal(url) && url.port === String(values.port);
-  const isKnown = values.hosts.includes(host) || isOwnAddress;
+  // The gate knows the gateway's own address; loopback with another port has to be named.
+  const isKnown = values.hosts.includes(host) || host === new URL(gatewayUrl).host;
   const hosts = [...values.hosts, host];
   return { ...(!isKnown && { hosts }), ...(values.pathSecret === undefined && { pathSecret }) };
 }
