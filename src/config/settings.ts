@@ -99,11 +99,11 @@ const SETTINGS = {
   models: modelNames("Names of your own for models, and which upstream answers for which names."),
   anthropic: {
     key: apiKey("The key of Anthropic's API, or of a server that speaks it."),
-    baseURL: baseUrl("Where it is, without /v1.", "https://api.anthropic.com"),
+    baseURL: baseUrl("The base URL of that API, without /v1.", "https://api.anthropic.com"),
   },
   openai: {
     key: apiKey("The key of OpenAI's API, or of a server that speaks it."),
-    baseURL: baseUrl("Where it is, with /v1.", "https://api.openai.com/v1"),
+    baseURL: baseUrl("The base URL of that API, with /v1.", "https://api.openai.com/v1"),
   },
   agents: entries(
     "Agents that speak ACP, by name: command, args, env, passEnv, cwd, displayName, permissions, allow. `allow` holds kinds of tools that need no question (read, edit, delete, move, search, execute, think, fetch, switch_mode, other, or *); it binds agents that ask, or that have a permission switch.",
@@ -114,7 +114,7 @@ const SETTINGS = {
   bridgePort: wholeNumber(37_842, "The bridge's port, on loopback; 0 picks a free one.", [0, 65_535]),
   thinking: choice(
     ["auto", ...THINKING_STYLES],
-    "How Chat Completions writes thinking: fields beside the text, tags in it, or not at all; auto looks who asks.",
+    "How Chat Completions writes thinking: fields beside the text, tags in it, or not at all; auto decides by the client.",
   ),
   state: choice(
     ["on", "off"],
@@ -150,17 +150,21 @@ const SETTINGS = {
     stalledReaderMs: wholeNumber(120_000, "How long a reader may take nothing before it is dropped."),
     keepAliveMs: wholeNumber(15_000, "Silence in a streamed answer before a comment keeps it alive."),
     drainMs: wholeNumber(30_000, "How long answers may go on after a signal to stop.", FROM_NONE),
-    parkedMs: wholeNumber(15 * 60_000, "How long a run waits for the results of its tool calls."),
-    parkedRuns: wholeNumber(1000, "Runs that wait for tool results; 0 keeps none.", FROM_NONE),
-    parkedRunsPerKey: wholeNumber(64, "Those of one key.", FROM_NONE),
-    parkedBytes: wholeNumber(128 * MIB, "What waiting runs may hold, by estimate.", FROM_NONE),
-    parkedBytesPerKey: wholeNumber(64 * MIB, "What those of one key may hold.", FROM_NONE),
+    parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results."),
+    parkedRuns: wholeNumber(1000, "Parked runs, which wait for tool results; 0 keeps none.", FROM_NONE),
+    parkedRunsPerKey: wholeNumber(64, "Parked runs per key.", FROM_NONE),
+    parkedBytes: wholeNumber(128 * MIB, "Memory of all parked runs, as an estimate in bytes.", FROM_NONE),
+    parkedBytesPerKey: wholeNumber(
+      64 * MIB,
+      "Memory of the parked runs of one key, as an estimate in bytes.",
+      FROM_NONE,
+    ),
     hubTools: wholeNumber(
       40,
       "Tools of MCP servers that a model is shown; if there are more, it gets a search.",
       FROM_NONE,
     ),
-    hubSteps: wholeNumber(50, "Rounds of calls of theirs in one answer."),
+    hubSteps: wholeNumber(50, "Hub tool rounds per answer, at most."),
     imageBytes: wholeNumber(5 * MIB, "Largest image."),
     images: wholeNumber(20, "Images in a request.", FROM_NONE),
     messages: wholeNumber(10_000, "Messages in a request."),

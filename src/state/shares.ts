@@ -38,7 +38,7 @@ export const HOLDERS = {
 } as const;
 
 /**
- * Makes room in a table that several principals share: whoever holds the most gives up its oldest.
+ * Makes room in a table that several principals share: the principal that holds the most loses its oldest row.
  *
  * Anybody can make up tokens, and each one is another principal. So callers with a token have a room of their own: they
  * push out each other, and never the owner or a key. If there are too many of them, the one that holds least gives up
