@@ -8,9 +8,9 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
   const meaningOf = (name: string) => aliasMeaning(aliases, name);
   return {
     ...engine,
-    answer: (turn, context) => {
+    run: (turn, context) => {
       const id = meaningOf(turn.model.id);
-      return engine.answer(id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } }, context);
+      return engine.run(id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } }, context);
     },
     findModel: (name, principal, signal) => engine.findModel(meaningOf(name), principal, signal),
     listModels: async (principal, signal) => {

@@ -40,12 +40,12 @@ export function withStandIns(engine: Engine, { isCursors, fallback }: StandInOpt
 
   return {
     ...engine,
-    answer(turn, context) {
-      if (!mayNeedOne(turn.model.id)) return engine.answer(turn, context);
+    run(turn, context) {
+      if (!mayNeedOne(turn.model.id)) return engine.run(turn, context);
       return afterwards(async () => {
         const id = await standInFor(turn.model.id, turn.principal, context.signal).catch(() => undefined);
-        if (id === undefined) return { first: [], rest: engine.answer(turn, context) };
-        const rest = engine.answer({ ...turn, model: { ...turn.model, id } }, context);
+        if (id === undefined) return { first: [], rest: engine.run(turn, context) };
+        const rest = engine.run({ ...turn, model: { ...turn.model, id } }, context);
         return { first: [answeredByNotice(id)], rest };
       });
     },

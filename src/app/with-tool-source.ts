@@ -10,11 +10,11 @@ export function withToolSource(engine: Engine, usual: ToolSource): Engine {
     ...engine,
     findModel: (name, principal, signal) =>
       engine.findModel(name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name, principal, signal),
-    answer: (turn, context) => {
+    run: (turn, context) => {
       const { id } = turn.model;
-      if (!id.endsWith(SUFFIX)) return engine.answer(turn, { ...context, tools: context.tools ?? usual });
+      if (!id.endsWith(SUFFIX)) return engine.run(turn, { ...context, tools: context.tools ?? usual });
       const model = { ...turn.model, id: id.slice(0, -SUFFIX.length) };
-      return engine.answer({ ...turn, model }, { ...context, tools: context.tools ?? "hub" });
+      return engine.run({ ...turn, model }, { ...context, tools: context.tools ?? "hub" });
     },
   };
 }

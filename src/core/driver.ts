@@ -42,7 +42,7 @@ export interface RunContext {
 }
 
 /** The same for one request: a run may outlive it. */
-export interface AskContext extends RunContext {
+export interface RequestContext extends RunContext {
   /** Aborted when the client is gone: the run it waits for is cancelled then. */
   readonly signal: AbortSignal;
   /** Told what every upstream run of this request uses, finished or not; absent where nobody counts. */
@@ -53,7 +53,7 @@ export interface AskContext extends RunContext {
  * One live answer: batches of events, at least one event each. What comes in one turn of the event loop is one batch, so
  * that every hop and every write is paid per batch and not per token.
  *
- * Leaving the loop early cancels it. After `done` with `tool-calls` it waits: {@link answer} makes it go on, and the
+ * Leaving the loop early cancels it. After `done` with `tool-calls` it waits: {@link submitResults} makes it go on, and the
  * loop is entered again.
  */
 export interface Run extends AsyncIterable<readonly TurnEvent[]> {
@@ -61,7 +61,7 @@ export interface Run extends AsyncIterable<readonly TurnEvent[]> {
    * Brings the results it waits for, and the conversation as the client has it by now, results included. False if it
    * cannot go on: it is over, or waits for others.
    */
-  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean;
+  submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean;
   /** Drops it, and tells the upstream at once. Harmless when it is over. */
   cancel(): void;
 }

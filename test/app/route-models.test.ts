@@ -101,7 +101,7 @@ describe("which upstream answers for a model", () => {
     );
     const signal = new AbortController().signal;
     const ask = async (id: string) =>
-      textIn(await gather(engine.answer(aTurn({ model: { id, effort: undefined } }), { requestId: "r", signal })));
+      textIn(await gather(engine.run(aTurn({ model: { id, effort: undefined } }), { requestId: "r", signal })));
     expect(await ask("sonnet")).toBe("from anthropic");
     expect(await ask("haiku-3")).toBe("again");
     expect(await ask("local/llama-4")).toBe("from openai");
@@ -181,7 +181,7 @@ describe("which upstream answers for a model", () => {
 
   it("a model that nobody answers for is a 404", async () => {
     const engine = createEngine({ drivers: new Map(), route: () => undefined });
-    const answer = () => gather(engine.answer(aTurn(), { requestId: "r", signal: new AbortController().signal }));
+    const answer = () => gather(engine.run(aTurn(), { requestId: "r", signal: new AbortController().signal }));
     await expect(answer()).rejects.toMatchObject({ kind: "model-not-found", field: "model" });
   });
 });

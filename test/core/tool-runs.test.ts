@@ -69,8 +69,7 @@ it("whatever happens in whatever order, no run is left and each result comes onc
         return runTask(
           list,
           task,
-          (messages, signal) =>
-            engine.answer(aTurn({ messages, principal, tools: [TOOL] }), { requestId: task, signal }),
+          (messages, signal) => engine.run(aTurn({ messages, principal, tools: [TOOL] }), { requestId: task, signal }),
           newest,
         );
       });

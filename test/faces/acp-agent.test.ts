@@ -1,6 +1,6 @@
 import { type CreateElicitationRequest, client, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { describe, expect, it } from "vitest";
-import type { AskContext } from "../../src/core/driver.ts";
+import type { RequestContext } from "../../src/core/driver.ts";
 import type { Engine } from "../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { KeptSession, KeptSessions } from "../../src/core/history/kept-sessions.ts";
@@ -8,7 +8,7 @@ import type { Turn } from "../../src/core/turn.ts";
 import { runEditorTool } from "../../src/faces/acp-agent/editor-tools.ts";
 import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
 
-type Answer = (turn: Turn, context: AskContext) => AsyncIterable<readonly TurnEvent[]>;
+type Answer = (turn: Turn, context: RequestContext) => AsyncIterable<readonly TurnEvent[]>;
 
 const DONE: readonly TurnEvent[] = [{ type: "done", reason: "stop" }];
 
@@ -35,7 +35,7 @@ async function setUp(
   const turns: Turn[] = [];
   const updates: SessionUpdate[] = [];
   const engine: Pick<Engine, "answer" | "listModels" | "listCommands"> = {
-    answer: (turn, context) => {
+    run: (turn, context) => {
       turns.push(turn);
       return answer(turn, context);
     },

@@ -5,7 +5,7 @@ import { GatheredText } from "./gathered-text.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** A rule that every batch of an answer passes. Pure but for its own state; it may end the answer by a `done`. */
-export interface Stage {
+export interface Rule {
   step(events: readonly TurnEvent[]): readonly TurnEvent[];
 }
 
@@ -18,7 +18,7 @@ export interface AnswerParts {
   readonly first: readonly TurnEvent[];
   /** The parked one has failed before it said anything; a new one takes its place. */
   readonly onStalled: () => void;
-  readonly stages: readonly Stage[];
+  readonly rules: readonly Rule[];
   /** Of the request; while it is being answered, the run is cancelled with it. */
   readonly signal: AbortSignal;
   /** The run waits for tool results, and this is what it has said: it is somebody else's to keep now. */
@@ -102,7 +102,7 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     // A notice has cost nothing yet.
     this.#hasBegun ||= result.value.some(({ type }) => type !== "notice");
     let events = live.rename(result.value);
-    for (const stage of this.#parts.stages) events = stage.step(events);
+    for (const stage of this.#parts.rules) events = stage.step(events);
     // One that has called before may call again, whatever this request says of tools.
     if (this.#parts.mayWait || this.#isResumed) this.#remember(events);
     const last = events.at(-1);

@@ -1,4 +1,4 @@
-import type { AskContext, Driver, ModelInfo, SlashCommand } from "../driver.ts";
+import type { Driver, ModelInfo, RequestContext, SlashCommand } from "../driver.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
 import type { HubAnswers } from "../hub/hub-answers.ts";
@@ -12,7 +12,7 @@ import { UsageEstimate } from "../rules/usage-estimate.ts";
 import { samplingNames } from "../sampling.ts";
 import type { SchemaChecker } from "../schema-checker.ts";
 import type { Principal, Turn } from "../turn.ts";
-import { AnswerStream, type Stage } from "./answer-stream.ts";
+import { AnswerStream, type Rule } from "./answer-stream.ts";
 import type { CallLedger, HubLedger } from "./call-ledger.ts";
 import { ignoredNotice } from "./ignored.ts";
 import { LiveRun } from "./live-run.ts";
@@ -26,7 +26,7 @@ export interface Engine {
    * The answer in batches, never empty, ended by usage and one `done`. Errors come out of the iteration; leaving the
    * loop early cancels the upstream.
    */
-  answer(turn: Turn, context: AskContext): AsyncIterable<readonly TurnEvent[]>;
+  run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
   /** What the principal may ask for, of all drivers. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** The model of a name as a turn may have it. Throws `model-not-found`. */
@@ -71,17 +71,17 @@ export function createEngine(options: EngineOptions): Engine {
   const limitsOutput = (model: string) => drivers.get(route(model) ?? "")?.limitsOutput === true;
   const ignoredOf = ({ model, sampling }: Turn): readonly TurnEvent[] =>
     drivers.get(route(model.id) ?? "")?.takesSampling ? [] : samplingNames(sampling).map(ignoredNotice);
-  const resume = (turn: Turn, context: AskContext): LiveRun | undefined => {
+  const resume = (turn: Turn, context: RequestContext): LiveRun | undefined => {
     const found = parking.take(turn, context);
     if (found?.type === "run") {
-      if (found.live.answer(found.results, turn.messages, context.elicit)) return found.live;
+      if (found.live.submitResults(found.results, turn.messages, context.elicit)) return found.live;
       found.live.cancel();
     }
     if (found) parking.replay(turn, context, found.type === "gone" ? found.reason : "died");
     return undefined;
   };
   /** What is asked may say more than the client did; what waits, waits for the client's own next request. */
-  const open = (turn: Turn, context: AskContext, asked = turn): AsyncIterable<readonly TurnEvent[]> =>
+  const open = (turn: Turn, context: RequestContext, asked = turn): AsyncIterable<readonly TurnEvent[]> =>
     new AnswerStream({
       resume: () => resume(turn, context),
       start: () =>
@@ -111,13 +111,13 @@ export function createEngine(options: EngineOptions): Engine {
         }, context.elicit),
       first: turn.sampling ? ignoredOf(turn) : [],
       onStalled: () => parking.replay(turn, context, "stalled"),
-      stages: stagesFor(limitsOutput(asked.model.id) ? { ...asked, maxOutputTokens: undefined } : asked),
+      rules: stagesFor(limitsOutput(asked.model.id) ? { ...asked, maxOutputTokens: undefined } : asked),
       signal: context.signal,
       onWaiting: (live, answer) => parking.park(live, turn, answer, context),
       mayWait: turn.tools.length > 0,
     });
   return {
-    answer: (turn, context) => {
+    run: (turn, context) => {
       const ask = (asked: Turn) => open(turn, context, asked);
       const { signal, requestId } = context;
       if (mustCall(turn)) {
@@ -153,5 +153,5 @@ export function createEngine(options: EngineOptions): Engine {
 const unknownModel = (name: string): ExcursorError =>
   new ExcursorError("model-not-found", `There is no model ${JSON.stringify(name)} here.`, { field: "model" });
 
-const stagesFor = (turn: Turn): readonly Stage[] =>
+const stagesFor = (turn: Turn): readonly Rule[] =>
   hasOutputLimits(turn) ? [new OutputLimit(turn), new UsageEstimate(turn)] : [new UsageEstimate(turn)];

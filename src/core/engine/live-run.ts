@@ -66,13 +66,13 @@ export class LiveRun {
    * Brings results to it, each under the name its call has outside; from now on whoever brought them is asked what the
    * user is asked. False if it cannot go on.
    */
-  answer(results: readonly ToolMessage[], history: readonly Message[], elicit?: Elicit): boolean {
+  submitResults(results: readonly ToolMessage[], history: readonly Message[], elicit?: Elicit): boolean {
     this.#elicit = elicit;
     const inside = results.map((result) => ({
       ...result,
       callId: this.#names?.inside.get(result.callId) ?? result.callId,
     }));
-    return this.#run.answer(inside, history);
+    return this.#run.submitResults(inside, history);
   }
 
   /** Calls back once it can go on no more although it waits, at once if that is so already. */

@@ -36,8 +36,8 @@ export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
         },
       };
     },
-    answer(results: readonly ToolMessage[], history: readonly Message[]) {
-      if (!run.answer(results, history)) return false;
+    submitResults(results: readonly ToolMessage[], history: readonly Message[]) {
+      if (!run.submitResults(results, history)) return false;
       leg = new Leg(turn, history, onSpent);
       return true;
     },

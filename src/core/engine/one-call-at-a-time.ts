@@ -35,11 +35,11 @@ export function oneCallAtATime(run: Run): Run {
         if (shown.length > 0) yield shown;
       }
     },
-    answer(given, history) {
+    submitResults(given, history) {
       results.push(...given);
       due = waiting.shift();
       shownId = due?.id;
-      return due !== undefined || run.answer(results.splice(0), history);
+      return due !== undefined || run.submitResults(results.splice(0), history);
     },
     cancel: () => run.cancel(),
   };

@@ -76,7 +76,7 @@ export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, led
 
   /** Brings results to the run, or the whole conversation to a new one. */
   const goOn = (results: readonly ToolMessage[]): Run => {
-    if (run?.answer(results, transcript.messages)) return run;
+    if (run?.submitResults(results, transcript.messages)) return run;
     run?.cancel();
     return start();
   };
@@ -281,7 +281,7 @@ export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, led
         }
       }
     },
-    answer(results, history) {
+    submitResults(results, history) {
       given = { results, history };
       answer.settle();
       // The one before is held until its results are here.

@@ -55,7 +55,7 @@ export class AcpRun implements Run {
   }
 
   /** It never waits for results of the client's. */
-  answer(): boolean {
+  submitResults(): boolean {
     return false;
   }
 

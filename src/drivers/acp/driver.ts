@@ -121,7 +121,7 @@ function failedRun(error: unknown): Run {
     async *[Symbol.asyncIterator](): AsyncGenerator<readonly TurnEvent[]> {
       throw error;
     },
-    answer: () => false,
+    submitResults: () => false,
     cancel: () => {},
   };
 }

@@ -49,7 +49,7 @@ export class LegacyRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[]): boolean {
+  submitResults(results: readonly ToolMessage[]): boolean {
     const known = results.filter(({ callId }) => this.#open.delete(callId));
     if (this.#isOver || known.length === 0 || this.#open.size > 0) return false;
     this.#queue.reopen();

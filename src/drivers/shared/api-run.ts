@@ -118,7 +118,7 @@ export class ApiRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
+  submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     const parts = this.#said.parts;
     const last = history.findLast((message) => message.role === "assistant");
     const id = last && firstCallId(last);

@@ -19,6 +19,6 @@ const refusedRun = (model: string): Run => ({
       hint: "Send the key of `excursor key` instead of a Cursor token.",
     });
   },
-  answer: () => false,
+  submitResults: () => false,
   cancel: () => {},
 });

@@ -20,7 +20,7 @@ import type { OpenEditorServers } from "./server-tools.ts";
 import { Session } from "./session.ts";
 
 export interface AcpAgentOptions {
-  readonly engine: Pick<Engine, "answer" | "listModels" | "listCommands">;
+  readonly engine: Pick<Engine, "run" | "listModels" | "listCommands">;
   readonly principal: Principal;
   /** The model that a session begins with. */
   readonly model: string;

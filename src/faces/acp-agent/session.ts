@@ -13,7 +13,7 @@ import { type EditorServers, runServerTool } from "./server-tools.ts";
 import { EventView } from "./show-events.ts";
 
 export interface SessionOptions {
-  readonly engine: Pick<Engine, "answer">;
+  readonly engine: Pick<Engine, "run">;
   readonly principal: Principal;
   readonly model: string;
   readonly folder: string;
@@ -118,7 +118,7 @@ export class Session {
     let reason: DoneReason = "stop";
     const context = { requestId: randomUUID(), signal, elicit: this.#elicit(client) };
     try {
-      for await (const events of engine.answer(this.#turn(), context)) {
+      for await (const events of engine.run(this.#turn(), context)) {
         for (const event of events) {
           if (event.type === "text") said += event.text;
           else if (event.type === "tool-call") calls.push(event);

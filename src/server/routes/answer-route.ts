@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/settings.ts";
-import type { AskContext, ToolSource } from "../../core/driver.ts";
+import type { RequestContext, ToolSource } from "../../core/driver.ts";
 import { ANSWERED_BY } from "../../core/engine/answered-by.ts";
 import { IGNORED } from "../../core/engine/ignored.ts";
 import { TRIMMED } from "../../core/engine/trimmed.ts";
@@ -22,7 +22,7 @@ import type { Route } from "./route.ts";
 
 /** What answers turns: the engine. */
 export interface Answerer {
-  answer(turn: Turn, context: AskContext): AsyncIterable<readonly TurnEvent[]>;
+  run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
 }
 
 export interface AnswerRouteOptions {
@@ -67,7 +67,7 @@ export function answerRoute(options: AnswerRouteOptions): Route {
           elicit:
             parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
         };
-        const batches = () => observe(engine.answer(parsed.turn, context), parsed, exchange, log);
+        const batches = () => observe(engine.run(parsed.turn, context), parsed, exchange, log);
         if (!parsed.isStream) {
           await answerWhole(exchange, parsed, batches());
           return;

@@ -10,7 +10,7 @@ import { aTurn, done, gather, type ScriptedDriver, scriptedDriver, text, thinkin
 const context = { requestId: "r", signal: new AbortController().signal };
 
 const ask = (driver: ScriptedDriver, turn: Turn = aTurn()) =>
-  createEngine({ drivers: new Map([["d", driver]]), route: () => "d" }).answer(turn, context);
+  createEngine({ drivers: new Map([["d", driver]]), route: () => "d" }).run(turn, context);
 
 describe("the answer", () => {
   it("passes a batch on as it is where no rule applies", async () => {
@@ -147,7 +147,7 @@ describe("errors", () => {
 
   it("name a model that nobody serves", async () => {
     const engine = createEngine({ drivers: new Map(), route: () => undefined });
-    await expect(gather(engine.answer(aTurn(), context))).rejects.toMatchObject({
+    await expect(gather(engine.run(aTurn(), context))).rejects.toMatchObject({
       kind: "model-not-found",
       field: "model",
     });

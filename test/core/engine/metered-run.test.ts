@@ -20,7 +20,7 @@ function setUp(driver: Driver, more: Partial<EngineOptions> = {}) {
   const abort = new AbortController();
   const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d", ...more });
   const ask = (turn: Turn = TURN, tools?: "hub") =>
-    engine.answer(turn, { requestId: "r", signal: abort.signal, onSpent: (tokens) => charges.push(tokens), tools });
+    engine.run(turn, { requestId: "r", signal: abort.signal, onSpent: (tokens) => charges.push(tokens), tools });
   return { ask, abort, engine, charges, total: () => charges.reduce((sum, tokens) => sum + tokens, 0) };
 }
 
@@ -39,7 +39,7 @@ const silentDriver = (): Driver => ({
     promise.catch(() => {});
     return {
       [Symbol.asyncIterator]: () => ({ next: () => promise }),
-      answer: () => false,
+      submitResults: () => false,
       cancel: () => reject(new ExcursorError("canceled", "Cancelled.")),
     };
   },
@@ -130,7 +130,7 @@ describe("the tokens of an answer are counted", () => {
         async *[Symbol.asyncIterator]() {
           yield* legs[at++] ?? [];
         },
-        answer: () => true,
+        submitResults: () => true,
         cancel: () => {},
       }),
     };
@@ -161,7 +161,7 @@ describe("the tokens of an answer are counted", () => {
         async *[Symbol.asyncIterator]() {
           yield* legs[at++] ?? [];
         },
-        answer: () => true,
+        submitResults: () => true,
         cancel: () => {},
       }),
     };

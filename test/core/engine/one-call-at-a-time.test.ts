@@ -18,7 +18,7 @@ function fakeRun(...answers: (readonly (readonly TurnEvent[])[])[]) {
     async *[Symbol.asyncIterator]() {
       yield* answers[at++] ?? [];
     },
-    answer: (results) => {
+    submitResults: (results) => {
       given.push(results.map(({ callId }) => callId));
       return true;
     },
@@ -35,12 +35,12 @@ describe("one call at a time", () => {
     );
     const serial = oneCallAtATime(run);
     expect(await gather(serial)).toEqual([text("so"), start("a"), call("a"), done("tool-calls")]);
-    expect(serial.answer([result("a")], [])).toBe(true);
+    expect(serial.submitResults([result("a")], [])).toBe(true);
     expect(await gather(serial)).toEqual([call("b"), done("tool-calls")]);
-    expect(serial.answer([result("b")], [])).toBe(true);
+    expect(serial.submitResults([result("b")], [])).toBe(true);
     expect(await gather(serial)).toEqual([call("c"), done("tool-calls")]);
     expect(given).toEqual([]);
-    expect(serial.answer([result("c")], [])).toBe(true);
+    expect(serial.submitResults([result("c")], [])).toBe(true);
     expect(given).toEqual([["a", "b", "c"]]);
     expect(await gather(serial)).toEqual([text("end"), done()]);
   });
@@ -58,7 +58,7 @@ describe("one call at a time", () => {
           if (calls.length === 0) break;
           expect(calls).toHaveLength(1);
           asked.push(...calls);
-          serial.answer(calls.map(result), []);
+          serial.submitResults(calls.map(result), []);
         }
         expect(asked).toEqual(ids.flat());
         expect(given).toEqual(ids);

@@ -26,7 +26,7 @@ function waiting() {
   let cancelled = 0;
   let lose = () => {};
   const run: Run = {
-    answer: () => true,
+    submitResults: () => true,
     cancel: () => {
       cancelled++;
     },

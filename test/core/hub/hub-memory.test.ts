@@ -63,7 +63,7 @@ function gateway(make: (signal: AbortSignal) => Promise<HubResult> = async () =>
           const leg = legs[at++];
           if (leg) yield leg;
         },
-        answer: () => true,
+        submitResults: () => true,
         cancel: () => {},
       };
     };
@@ -166,7 +166,7 @@ describe("a repeated follow-up", () => {
     const { run, told } = ask(history, [LAST], { session: "three" });
     expect(await gather(run)).toEqual([text("a"), expect.objectContaining({ name: "look" }), done("tool-calls")]);
     const next = followUp(history, "a", "three");
-    expect(run.answer([result("c0", "seen")], next)).toBe(true);
+    expect(run.submitResults([result("c0", "seen")], next)).toBe(true);
     expect(textIn(await gather(run))).toBe("c");
     expect(resultsIn(told[0] ?? [])).toEqual(["seen", "did it", "seen"]);
     // Another process is told the same.

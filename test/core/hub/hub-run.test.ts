@@ -56,7 +56,7 @@ function stage({
       async *[Symbol.asyncIterator]() {
         yield* legs[at++] ?? [];
       },
-      answer: (results, history) => {
+      submitResults: (results, history) => {
         answered.push({ results, history });
         return goesOn;
       },
@@ -218,7 +218,7 @@ describe("a run with the tools of the hub", () => {
       },
       result("out-2", "seen"),
     ];
-    expect(run.answer([result("2", "seen")], history)).toBe(true);
+    expect(run.submitResults([result("2", "seen")], history)).toBe(true);
     expect(shown(await gather(run))).toEqual([text("end"), done()]);
     expect(answered[1]?.results).toEqual([ours("1", "hub__a did it"), result("2", "seen")]);
     // All of it is there, in order, and the client's call has the client's name for it.

@@ -39,7 +39,7 @@ function ask(
 ) {
   const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas: checker });
   const turn = aTurn({ tools, toolChoice, system: "Be brief." });
-  return gather(engine.answer(turn, { requestId: "r", signal: new AbortController().signal }));
+  return gather(engine.run(turn, { requestId: "r", signal: new AbortController().signal }));
 }
 
 describe("a forced tool call", () => {

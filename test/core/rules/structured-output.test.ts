@@ -35,7 +35,7 @@ const createCheck = (format: OutputFormat) =>
   createOutputCheck(format, { schemas, signal, principal: aTurn().principal });
 
 const ask = (driver: ScriptedDriver, over: Partial<Turn> = {}) =>
-  createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas }).answer(
+  createEngine({ drivers: new Map([["d", driver]]), route: () => "d", schemas }).run(
     aTurn({ output: asSchema, ...over }),
     {
       requestId: "r",
@@ -146,7 +146,7 @@ describe("an answer in JSON", () => {
 
 it("without a checker of schemas, a turn that brings one is refused", async () => {
   const engine = createEngine({ drivers: new Map([["d", scriptedDriver(answer("{}"))]]), route: () => "d" });
-  const answered = gather(engine.answer(aTurn({ output: asSchema }), { requestId: "r", signal }));
+  const answered = gather(engine.run(aTurn({ output: asSchema }), { requestId: "r", signal }));
   await expect(answered).rejects.toMatchObject({ kind: "unsupported", field: "format" });
 });
 

@@ -44,7 +44,7 @@ export class ModelRun implements Run {
     this.#context.onLost?.();
   }
 
-  answer(results: readonly ToolMessage[]): boolean {
+  submitResults(results: readonly ToolMessage[]): boolean {
     if (this.isOver) return false;
     if (!this.#isWaiting) this.wrongs.push(`${this.task}: answered while it does not wait`);
     for (const { callId, content } of results) {

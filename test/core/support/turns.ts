@@ -49,7 +49,7 @@ export function scriptedDriver(...answers: (readonly (readonly TurnEvent[] | Err
       const batches = answers[turns.length] ?? [];
       turns.push(turn);
       return {
-        answer: () => false,
+        submitResults: () => false,
         cancel: () => {
           cancelled++;
         },

@@ -309,10 +309,10 @@ describe("the anthropic driver", () => {
     ];
     // The last result may say more than the transcript, now and later.
     const news = { ...result("toolu_01B"), content: [{ type: "text", text: "and be kind" } as const] };
-    expect(run.answer([result("toolu_01A"), news], history)).toBe(true);
+    expect(run.submitResults([result("toolu_01A"), news], history)).toBe(true);
     await gather(run);
     history.push({ role: "assistant", content: [call("s__call_2", 2)] }, result("s__call_2"));
-    expect(run.answer([], history)).toBe(true);
+    expect(run.submitResults([], history)).toBe(true);
     expect(textIn(await gather(run))).toBe("Done.");
     const [, , third] = calls;
     const text = "I should look.\nFirst there.";
@@ -333,7 +333,7 @@ describe("the anthropic driver", () => {
       signature: signatureOf("More."),
     });
     expect(third?.body.thinking.type).toBe("enabled");
-    expect(run.answer([], history)).toBe(false);
+    expect(run.submitResults([], history)).toBe(false);
   });
 
   it.each<[string, Turn["model"], boolean]>([
@@ -379,7 +379,7 @@ describe("the anthropic driver", () => {
     const calls = ["a", "b"].map((id) => ({ type: "tool-call", id, name: "look", args: {} }) as const);
     const results = calls.map(({ id }) => ({ role: "tool", callId: id, content: [], isError: false }) as const);
     const question: Message = { role: "user", content: [{ type: "text", text: "hi" }] };
-    expect(run.answer(results, [question, { role: "assistant", content: calls }, ...results])).toBe(true);
+    expect(run.submitResults(results, [question, { role: "assistant", content: calls }, ...results])).toBe(true);
     expect(textIn(await gather(run))).toBe("Done.");
   });
 
@@ -388,7 +388,7 @@ describe("the anthropic driver", () => {
     const run = openRun(driver, { model: BUDGET, tools: [LOOK] });
     await gather(run);
     expect(
-      run.answer([], [{ role: "assistant", content: [{ type: "tool-call", id: "x", name: "look", args: {} }] }]),
+      run.submitResults([], [{ role: "assistant", content: [{ type: "tool-call", id: "x", name: "look", args: {} }] }]),
     ).toBe(false);
   });
 
@@ -449,7 +449,7 @@ describe("the anthropic driver", () => {
       { role: "assistant", content: ids.map((id) => ({ type: "tool-call", id, name: "look", args: {} })) },
       ...ids.map((callId): Message => ({ role: "tool", callId, content: [], isError: false })),
     ];
-    expect(run.answer([], history)).toBe(true);
+    expect(run.submitResults([], history)).toBe(true);
     expect(textIn(await gather(run))).toBe("ok");
     expect(calls).toHaveLength(3);
     expect(calls[2]?.body.messages[1].content).toEqual([{ type: "text", text: "yes" }]);

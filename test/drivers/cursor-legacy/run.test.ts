@@ -117,7 +117,7 @@ it("the unified one streams thinking and carries tools on the same stream", asyn
   const { events } = await read(run);
   expect(events.map(({ type }) => type)).toEqual(["thinking", "thinking-done", "tool-call", "tool-call", "done"]);
   const calls = events.filter((event): event is TurnEvent & { type: "tool-call" } => event.type === "tool-call");
-  run.answer(
+  run.submitResults(
     calls.map(({ id, args }) => ({
       role: "tool",
       callId: id,
@@ -161,5 +161,5 @@ it("a stream that ends right after its tool calls has called, and is gone on wit
   expect(error).toBeUndefined();
   expect(events.at(-1)).toEqual({ type: "done", reason: "tool-calls" });
   expect(losses).toBe(1);
-  expect(run.answer([{ role: "tool", callId: "c", content: [], isError: false }], [])).toBe(false);
+  expect(run.submitResults([{ role: "tool", callId: "c", content: [], isError: false }], [])).toBe(false);
 });

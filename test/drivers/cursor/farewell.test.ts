@@ -14,7 +14,7 @@ async function giveResults(run: Run, prompt: string): Promise<void> {
   const results = calls.map(
     ({ id }): ToolMessage => ({ role: "tool", callId: id, content: [{ type: "text", text: "seen" }], isError: false }),
   );
-  expect(run.answer(results, [user(prompt), { role: "assistant", content: calls }, ...results])).toBe(true);
+  expect(run.submitResults(results, [user(prompt), { role: "assistant", content: calls }, ...results])).toBe(true);
 }
 
 describe.each(["h2", "h1"] as const)("the end of a run over %s", (transport) => {

@@ -181,7 +181,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
     const [call] = events.flatMap((event) => (event.type === "tool-call" ? [event] : []));
     const now = Date.now();
     const clock = vi.spyOn(Date, "now").mockReturnValue(now + 2 * 3_600_000);
-    run.answer(
+    run.submitResults(
       [{ role: "tool", callId: call?.id ?? "", content: [{ type: "text", text: "seen" }], isError: false }],
       [],
     );
@@ -268,7 +268,7 @@ describe.each(["h2", "h1"] as const)("a run of the agent protocol over %s", (tra
       ["look", { a: 2 }],
     ]);
     expect(first.events.at(-1)).toEqual({ type: "done", reason: "tool-calls" });
-    run.answer(
+    run.submitResults(
       [...calls].reverse().map(({ id, args }) => ({
         role: "tool",
         callId: id,

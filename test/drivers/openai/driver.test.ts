@@ -286,7 +286,7 @@ describe("the openai driver", () => {
       { role: "assistant", content: [{ type: "tool-call", id: "s__call_0", name: "look", args: {} }] },
       { role: "tool", callId: "s__call_0", content: [{ type: "text", text: "seen" }], isError: false },
     ];
-    expect(run.answer([], history)).toBe(true);
+    expect(run.submitResults([], history)).toBe(true);
     expect(textIn(await gather(run))).toBe("ok");
     expect(calls.map(({ body }) => body.temperature)).toEqual([0, undefined, undefined]);
   });
@@ -309,7 +309,7 @@ describe("the openai driver", () => {
       },
       { role: "tool", callId: "s__call_0", content: [], isError: false },
     ];
-    expect(run.answer([], history)).toBe(true);
+    expect(run.submitResults([], history)).toBe(true);
     expect(textIn(await gather(run))).toBe("ok");
     expect(calls[1]?.body.messages[1]).toMatchObject({ reasoning_content: "why", content: "Let me" });
   });

@@ -36,7 +36,7 @@ it("an upstream without a memory is told what the hub did, turn for turn", async
   const turn = (messages: readonly Message[]): Turn => aTurn({ tools: [LOOK], messages });
   const opening = aTurn().messages;
 
-  const first = await gather(engine.answer(turn(opening), context));
+  const first = await gather(engine.run(turn(opening), context));
   const calls = first.filter((event): event is ToolCall => event.type === "tool-call");
   expect([textIn(first), calls.map(({ name }) => name), first.at(-1)]).toEqual([
     "first\n\nsecond",
@@ -50,7 +50,7 @@ it("an upstream without a memory is told what the hub did, turn for turn", async
     { role: "assistant", content: [{ type: "text", text: "first\n\nsecond" }, look] },
     { role: "tool", callId: look.id, content: [{ type: "text", text: "seen" }], isError: false },
   ];
-  const second = await gather(engine.answer(turn(followUp), context));
+  const second = await gather(engine.run(turn(followUp), context));
   expect([textIn(second), second.at(-1)]).toEqual(["end", { type: "done", reason: "stop" }]);
   // Four answers of the upstream, two of each in one of ours.
   for (const answer of [first, second]) {

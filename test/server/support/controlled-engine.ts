@@ -1,4 +1,4 @@
-import type { AskContext, ModelInfo } from "../../../src/core/driver.ts";
+import type { ModelInfo, RequestContext } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { Turn } from "../../../src/core/turn.ts";
@@ -6,7 +6,7 @@ import type { Turn } from "../../../src/core/turn.ts";
 /** One answer in a test's hands. */
 export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
   readonly turn: Turn;
-  readonly context: AskContext;
+  readonly context: RequestContext;
   /** How often the gateway has asked for more. */
   pulls = 0;
   /** The gateway has left before the end. */
@@ -16,7 +16,7 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
   readonly #batches: (readonly TurnEvent[] | Error | "end")[] = [];
   #wake = () => {};
 
-  constructor(turn: Turn, context: AskContext) {
+  constructor(turn: Turn, context: RequestContext) {
     this.turn = turn;
     this.context = context;
     this.aborted = new Promise((resolve) => {
@@ -91,7 +91,7 @@ export class ControlledEngine {
     this.models = models;
   }
 
-  answer(turn: Turn, context: AskContext): ControlledAnswer {
+  run(turn: Turn, context: RequestContext): ControlledAnswer {
     const answer = new ControlledAnswer(turn, context);
     this.answers.push(answer);
     const waiting = this.#waiting.shift();

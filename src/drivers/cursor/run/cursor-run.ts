@@ -123,7 +123,7 @@ export class CursorRun implements Run {
     return this.#queue[Symbol.asyncIterator]();
   }
 
-  answer(results: readonly ToolMessage[], history: readonly Message[]): boolean {
+  submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     if (this.#phase !== "waiting") return false;
     const messages = this.#calls.answer(results);
     if (this.#calls.size > 0) return false;
