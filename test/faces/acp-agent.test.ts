@@ -34,7 +34,7 @@ async function setUp(
 ) {
   const turns: Turn[] = [];
   const updates: SessionUpdate[] = [];
-  const engine: Pick<Engine, "answer" | "listModels" | "listCommands"> = {
+  const engine: Pick<Engine, "run" | "listModels" | "listCommands"> = {
     run: (turn, context) => {
       turns.push(turn);
       return answer(turn, context);
