@@ -109,7 +109,7 @@ const END_MS = 1000;
 async function start(args: readonly string[], environment: Environment): Promise<Subject> {
   const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   const log = join(home, "log");
-  const command = [...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []), process.execPath, ...args];
+  const command = [...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []), process.execPath, "--import", fileOf("./open-inspector.ts"), ...args];
   const child = spawn(command[0] ?? "", command.slice(1), {
     stdio: ["ignore", "pipe", openSync(log, "w")],
     env: { ...process.env, EXCURSOR_HOME: home, ...environment },
@@ -143,7 +143,7 @@ async function start(args: readonly string[], environment: Environment): Promise
 
 const tailOf = (log: string): string => readFileSync(log, "utf8").split("\n").slice(-10).join("\n");
 
-/** A process that was sent SIGUSR1 opens its inspector, once, and says where. */
+/** A process that was sent SIGUSR1 opens its inspector (open-inspector.ts), once, and says where. */
 async function findInspector(log: string): Promise<string> {
   for (;;) {
     const url = /ws:\S+/.exec(readFileSync(log, "utf8"))?.[0];
