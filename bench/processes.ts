@@ -109,7 +109,13 @@ const END_MS = 1000;
 async function start(args: readonly string[], environment: Environment): Promise<Subject> {
   const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   const log = join(home, "log");
-  const command = [...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []), process.execPath, "--import", fileOf("./open-inspector.ts"), ...args];
+  const command = [
+    ...(isPinned ? ["taskset", "-c", SUBJECT_CORE] : []),
+    process.execPath,
+    "--import",
+    fileOf("./open-inspector.ts"),
+    ...args,
+  ];
   const child = spawn(command[0] ?? "", command.slice(1), {
     stdio: ["ignore", "pipe", openSync(log, "w")],
     env: { ...process.env, EXCURSOR_HOME: home, ...environment },

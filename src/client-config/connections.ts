@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
-import { replaceFile } from "./replace-file.ts";
+import { fileError } from "../files/file-error.ts";
+import { writePrivate } from "../files/write-private.ts";
 import { UnreadableConfig } from "./unreadable.ts";
 
 /** What is known of a client's configuration as it was before. */
@@ -34,9 +34,6 @@ export interface Connection {
   /** Somebody has changed the file since. */
   readonly isChanged: boolean;
 }
-
-/** It holds a key, so it is for its owner alone while it does. */
-const PRIVATE = 0o600;
 
 /**
  * Which clients are connected, with their configurations as they were, each in a file of its own in a folder of ours. A
@@ -80,17 +77,17 @@ export class Connections {
     const after = Buffer.from(editText(kept.file, before.toString("utf8"), edit));
     makeFolder(this.#folder, 0o700);
     const backup: Backup = { ...kept, after: digestOf(after) };
-    replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(backup)}\n`), PRIVATE);
+    write(this.#pathOf(id), `${JSON.stringify(backup)}\n`);
     makeFolder(dirname(kept.file));
     const written = readBytes(kept.file);
-    replaceFile(kept.file, after, PRIVATE);
+    write(kept.file, after);
     return () => {
       if (!known || !written) {
         this.disconnect(id);
         return;
       }
-      replaceFile(kept.file, written, PRIVATE);
-      replaceFile(this.#pathOf(id), Buffer.from(`${JSON.stringify(known)}\n`), PRIVATE);
+      write(kept.file, written);
+      write(this.#pathOf(id), `${JSON.stringify(known)}\n`);
     };
   }
 
@@ -103,7 +100,7 @@ export class Connections {
     const { file, before, mode, folders } = backup;
     if (connection.isChanged) keepAside(file);
     if (before === undefined) rmSync(file, { force: true });
-    else replaceFile(file, Buffer.from(before, "base64"), mode ?? PRIVATE);
+    else write(file, Buffer.from(before, "base64"), mode);
     for (const folder of folders) removeIfEmpty(folder);
     rmSync(this.#pathOf(id), { force: true });
     return connection;
@@ -172,8 +169,12 @@ function removeIfEmpty(folder: string): void {
 
 function keepAside(file: string): void {
   const bytes = readBytes(file);
-  if (bytes) replaceFile(`${file}.before-disconnect`, bytes, PRIVATE);
+  if (bytes) write(`${file}.before-disconnect`, bytes);
 }
+
+/** Two commands may change the same file at once: there is no lock that the other program knows. */
+const write = (file: string, content: Buffer | string, mode = 0o600): void =>
+  writePrivate(file, content, { mode, isUnlocked: true });
 
 function readBytes(file: string): Buffer | undefined {
   try {

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
-import { readSmallFile } from "./read-small-file.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
 import { PLACED_SETTINGS } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { createProcessLock, type ProcessLock } from "../files/process-lock.ts";
 import { openHome } from "./home.ts";
-import { createProcessLock, type ProcessLock } from "./process-lock.ts";
 
 /** A lock of this name in the home folder, which is made if need be: whoever changes a file there holds it. */
 export function createHomeLock(home: string, name: string): ProcessLock {

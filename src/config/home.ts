@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
+import { fileError } from "../files/file-error.ts";
 
 /** Where config, key and state are: `EXCURSOR_HOME`, else where this system keeps such things. */
 export function homeFolder(environment: Readonly<Record<string, string | undefined>>): string {

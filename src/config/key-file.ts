@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
+import fs from "node:fs";
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
 import { Secret } from "../core/secret.ts";
+import { STALE_MS, sweepTemporaries, temporaryOf, writeNewFile } from "../files/durable-file.ts";
+import { fileError } from "../files/file-error.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
 import { checkPrivate, openHome } from "./home.ts";
-import { readSmallFile } from "./read-small-file.ts";
-import { sweep, temporaryOf } from "./write-private.ts";
 
 /** A shorter one in the file was cut off, or made up by hand. */
 const MIN_KEY_LENGTH = 16;
@@ -36,9 +36,6 @@ export const newKey = (): string => `exc_${randomBytes(32).toString("base64url")
 
 const MAX_BYTES = 4096;
 
-/** What another process is writing right now is younger than this. */
-const STALE_MS = 60_000;
-
 function readKey(path: string): Secret | undefined {
   checkPrivate(path);
   const text = readSmallFile(path, MAX_BYTES, { kind: "forbidden", code: "key_unreadable" })?.trim();
@@ -58,19 +55,16 @@ const badKeyFile = (message: string): ExcursorError =>
     hint: "Delete that file: the next start makes a new key.",
   });
 
-/** Whole or not at all, and never over one that another process has made meanwhile. */
+/** Writes the key file atomically; keeps the one that another process may have made meanwhile. */
 function create(path: string, key: string): void {
-  sweep(path, STALE_MS);
+  sweepTemporaries(fs, path, STALE_MS);
   const temporary = temporaryOf(path);
-  const file = openSync(temporary, "wx", 0o600);
+  writeNewFile(fs, temporary, [Buffer.from(`${key}\n`)]);
   try {
-    writeSync(file, `${key}\n`);
-    fsyncSync(file);
-    closeSync(file);
-    linkSync(temporary, path);
+    fs.linkSync(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    unlinkSync(temporary);
+    fs.unlinkSync(temporary);
   }
 }

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { AccessToken } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
 import type { Secret } from "../core/secret.ts";
 import { readClaims } from "../core/token-claims.ts";
+import { fileError } from "../files/file-error.ts";
 import type { Account, AccountStore } from "./account-store.ts";
 import { type AuthClient, renewLogin } from "./auth-client.ts";
 import { canRenew, expiryOf, isAlive, isFresh, type Login, lifeOf } from "./login.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { checkPrivate } from "../config/home.ts";
-import { readSmallFile } from "../config/read-small-file.ts";
-import { previousOf, writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { previousOf, writePrivate } from "../files/write-private.ts";
 
 /** One account as it stands in the file. Where it is kept in the keychain, the file has no secret. */
 const AccountSchema = z.discriminatedUnion("kept", [
@@ -44,7 +44,7 @@ export function readAccounts(path: string, onDamage: (text: string) => void): Wr
 /** Hold the lock. The one before is kept, unless there is something in it that shall be gone. */
 export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrevious: boolean): void {
   const file: z.infer<typeof FileSchema> = { version: 1, accounts: Object.fromEntries(accounts) };
-  writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious });
+  writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { previous: keepsPrevious ? "keep" : "remove" });
 }
 
 const readText = (path: string): string | undefined =>

@@ -4,11 +4,11 @@ import { z } from "zod";
 import { fileStamp } from "../config/file-stamp.ts";
 import { checkPrivate } from "../config/home.ts";
 import { createHomeLock } from "../config/home-lock.ts";
-import type { ProcessLock } from "../config/process-lock.ts";
-import { readSmallFile } from "../config/read-small-file.ts";
-import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import type { ProcessLock } from "../files/process-lock.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
+import { writePrivate } from "../files/write-private.ts";
 import type { Keychain } from "./keychain.ts";
 
 /** One sign-in at a server as it stands in the file. Where it is kept in the keychain, the file has no secret. */
@@ -47,7 +47,7 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
   const entryOf = (name: string) => `mcp ${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
   const write = (logins: WrittenLogins) => {
     const file: z.infer<typeof FileSchema> = { version: 1, logins };
-    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious: false });
+    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
   };
   const keepInKeychain = async (name: string, login: Secret): Promise<boolean> => {
     if (!keychain) return false;

@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import type { IdeFiles } from "./ide-files.ts";
+import type { FileSystem } from "../files/file-system.ts";
 
 /** The bundles that may hold the class, and what says how they are checked. No other file is ever written. */
 export const BUNDLES = [
@@ -26,7 +26,7 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 export const pathIn = (root: string, path: AppPath): string => join(root, ...path.split("/"));
 
 /** Undefined if there is none. `root` must be a real path. */
-export function readAppFile(files: IdeFiles, root: string, path: AppPath): AppFile | undefined {
+export function readAppFile(files: FileSystem, root: string, path: AppPath): AppFile | undefined {
   const place = pathIn(root, path);
   const found = files.lstatSync(place, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -45,7 +45,7 @@ export function readAppFile(files: IdeFiles, root: string, path: AppPath): AppFi
 }
 
 /** The file that is there now is the one that was read (SEC-61). */
-export function expectUnchanged(files: IdeFiles, root: string, { path, stats }: AppFile): void {
+export function expectUnchanged(files: FileSystem, root: string, { path, stats }: AppFile): void {
   const now = files.lstatSync(pathIn(root, path), { throwIfNoEntry: false });
   const isSame =
     now !== undefined &&
@@ -57,7 +57,7 @@ export function expectUnchanged(files: IdeFiles, root: string, { path, stats }: 
 }
 
 /** Refuses a file that others share or could exchange while we work (SEC-61). */
-export function expectOwn(files: IdeFiles, root: string, { path, stats }: AppFile): void {
+export function expectOwn(files: FileSystem, root: string, { path, stats }: AppFile): void {
   if (stats.nlink > 1) throw unsafe(path, "has a second name, and writing it would change that one too");
   const user = process.getuid?.();
   if (user === undefined) return;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { type AppFile, BUNDLES, PRODUCT, readAppFile } from "./app-file.ts";
 import { type ChecksumAlgorithm, type ChecksumScheme, learnScheme } from "./checksums.ts";
-import { type Digest, readChunks } from "./durable-file.ts";
-import type { IdeFiles } from "./ide-files.ts";
+import { type Digest, readChunks } from "./digest.ts";
 import { type Product, readProduct } from "./product.ts";
 
 /** A file of the app with the digest of what was read. */
@@ -21,7 +21,7 @@ export interface App {
   readonly bundles: readonly KnownFile[];
 }
 
-export function readApp(files: IdeFiles, root: string): App {
+export function readApp(files: FileSystem, root: string): App {
   const productFile = readKnown(files, root, PRODUCT);
   if (!productFile) throw noApp(root, "there is no product.json in it");
   const product = readProduct(productFile.bytes);
@@ -32,7 +32,7 @@ export function readApp(files: IdeFiles, root: string): App {
 }
 
 /** How this app's checksums are made; throws if one of them does not hold (SEC-63). */
-export function checkSums(files: IdeFiles, { root, product, bundles }: App): ChecksumScheme | undefined {
+export function checkSums(files: FileSystem, { root, product, bundles }: App): ChecksumScheme | undefined {
   return learnScheme(product, (key, algorithm) => {
     const known = bundles.find(({ path }) => path === `out/${key}`);
     if (known && algorithm === "sha256") return Buffer.from(known.digest, "hex");
@@ -53,7 +53,7 @@ export function hashOf(algorithm: ChecksumAlgorithm, chunks: Iterable<Uint8Array
   return hash.digest();
 }
 
-function readKnown(files: IdeFiles, root: string, path: AppFile["path"]): KnownFile | undefined {
+function readKnown(files: FileSystem, root: string, path: AppFile["path"]): KnownFile | undefined {
   const file = readAppFile(files, root, path);
   return file && { ...file, digest: hashOf("sha256", [file.bytes]).toString("hex") as Digest };
 }

@@ -1,13 +1,13 @@
 import { constants } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { createProcessLock } from "../files/process-lock.ts";
 import { type App, readApp } from "./app.ts";
 import { pathIn } from "./app-file.ts";
 import { checkSyntax } from "./check-syntax.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
 import { inspect } from "./inspect.ts";
-import { withLock } from "./lock.ts";
 import { originalApp, type PatchPlan, planPatch } from "./patch.ts";
 import { expectQuiet } from "./processes.ts";
 import { recover } from "./recover.ts";
@@ -133,7 +133,7 @@ async function changing<T>(
   try {
     expectQuiet(root, host.processes());
     store.open();
-    return await withLock(files, store.lockPath, async () => {
+    return await createProcessLock(join(home, "ide.lock"), { patienceMs: 0 }).run(async () => {
       const journal = store.journal();
       if (journal) {
         onStep("finishing what was interrupted");

@@ -1,6 +1,6 @@
 import { win32 } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import type { IdeFiles } from "./ide-files.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { appFolders, installPlaces, type Machine, refusedPlace } from "./install-places.ts";
 
 /** Something that looks like Cursor. */
@@ -12,7 +12,7 @@ export interface Install {
 }
 
 /** Every install on this machine, each once. */
-export function findInstalls(files: IdeFiles, machine: Machine): readonly Install[] {
+export function findInstalls(files: FileSystem, machine: Machine): readonly Install[] {
   const apps = installPlaces(machine).flatMap((place) => appsIn(files, machine, place));
   const packed = packedPlaces(files, machine);
   const roots = new Map<string, Install>();
@@ -25,7 +25,7 @@ export function findInstalls(files: IdeFiles, machine: Machine): readonly Instal
 }
 
 /** The app of a folder that the user named: the install, the bundle, or the app folder itself. */
-export function openInstall(files: IdeFiles, machine: Machine, path: string): string {
+export function openInstall(files: FileSystem, machine: Machine, path: string): string {
   if (!files.existsSync(path)) throw noInstall(path, "there is nothing");
   const refused = refusedPlace(path) ?? refusedPlace(files.realpathSync(path));
   if (refused) throw refusal(path, refused);
@@ -47,14 +47,14 @@ export const severalInstalls = (roots: readonly string[]): ExcursorError =>
     hint: `Choose one, for example: --app '${roots[0]}'`,
   });
 
-function appsIn(files: IdeFiles, machine: Machine, place: string): readonly string[] {
+function appsIn(files: FileSystem, machine: Machine, place: string): readonly string[] {
   return appFolders(machine, place, (path) => listFolder(files, path))
     .filter((folder) => files.existsSync(machinePath(machine, folder, "product.json")))
     .map((folder) => files.realpathSync(folder));
 }
 
 /** What there is on Linux besides, to be told about: it cannot be patched as it is. */
-function packedPlaces(files: IdeFiles, { platform, userHome }: Machine): readonly string[] {
+function packedPlaces(files: FileSystem, { platform, userHome }: Machine): readonly string[] {
   if (platform !== "linux") return [];
   const images = [userHome, `${userHome}/Applications`, `${userHome}/Downloads`, `${userHome}/.local/bin`].flatMap(
     (folder) =>
@@ -66,7 +66,7 @@ function packedPlaces(files: IdeFiles, { platform, userHome }: Machine): readonl
   return [...images, ...others];
 }
 
-function listFolder(files: IdeFiles, path: string): readonly string[] {
+function listFolder(files: FileSystem, path: string): readonly string[] {
   try {
     return files.readdirSync(path);
   } catch {

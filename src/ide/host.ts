@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
-import type { IdeFiles } from "./ide-files.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import type { Machine } from "./install-places.ts";
 import { listProcesses } from "./list-processes.ts";
 import type { RunningProcess } from "./processes.ts";
@@ -8,7 +8,7 @@ import type { RunningProcess } from "./processes.ts";
 /** Everything outside of this folder that a patch touches. */
 export interface IdeHost {
   readonly machine: Machine;
-  readonly files: IdeFiles;
+  readonly files: FileSystem;
   /** Excursor's own folder; it must exist. */
   readonly home: string;
   readonly processes: () => readonly RunningProcess[];

@@ -1,8 +1,8 @@
 import { ExcursorError } from "../core/errors.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { type App, checkSums, type KnownFile } from "./app.ts";
 import type { ChecksumScheme } from "./checksums.ts";
 import { PATCH_ID } from "./edit.ts";
-import type { IdeFiles } from "./ide-files.ts";
 import { type ClassSite, locate } from "./locate.ts";
 import type { PatchRecord } from "./patch-record.ts";
 
@@ -28,7 +28,7 @@ export type Inspection =
   | { readonly state: "patched" | "outdated"; readonly record: PatchRecord }
   | { readonly state: "foreign" | "unknown"; readonly reason: string };
 
-export function inspect(files: IdeFiles, app: App, record: PatchRecord | undefined): Inspection {
+export function inspect(files: FileSystem, app: App, record: PatchRecord | undefined): Inspection {
   if (record && isWhatWeWrote(app, record)) {
     return { state: record.patchId === PATCH_ID ? "patched" : "outdated", record };
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BUNDLES, PRODUCT } from "./app-file.ts";
-import { type Digest, digestOf } from "./durable-file.ts";
+import { type Digest, digestOf } from "./digest.ts";
 
 const digest = z
   .string()

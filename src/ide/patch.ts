@@ -1,9 +1,9 @@
 import { ExcursorError } from "../core/errors.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { type App, hashOf, type KnownFile } from "./app.ts";
 import { expectOwn } from "./app-file.ts";
 import type { ChecksumScheme } from "./checksums.ts";
 import { applyInsertions, type Insertion, PATCH_ID, planEdit } from "./edit.ts";
-import type { IdeFiles } from "./ide-files.ts";
 import { inspect, type Target } from "./inspect.ts";
 import type { PatchRecord } from "./patch-record.ts";
 import { readProduct, replaceChecksums } from "./product.ts";
@@ -26,7 +26,7 @@ export interface PatchPlan {
 }
 
 /** Undefined if the app is patched already. Throws where it must not be. */
-export function planPatch(files: IdeFiles, store: Store, app: App, now: Date): PatchPlan | undefined {
+export function planPatch(files: FileSystem, store: Store, app: App, now: Date): PatchPlan | undefined {
   for (const file of [...app.bundles, app.productFile]) expectOwn(files, app.root, file);
   const inspection = inspect(files, app, store.record(app.root));
   switch (inspection.state) {
@@ -44,7 +44,7 @@ export function planPatch(files: IdeFiles, store: Store, app: App, now: Date): P
 }
 
 /** An older patch of ours gives way to this one: from the originals, in one step. */
-function planAgain(files: IdeFiles, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
+function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
   const original = originalApp(store, app, record);
   const inspection = inspect(files, original, undefined);
   if (inspection.state !== "pristine") throw refusal("unknown", "the app as it was kept is not one that we know");

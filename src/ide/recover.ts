@@ -1,8 +1,9 @@
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
+import { removeFile, syncFolder, writeNewFile } from "../files/durable-file.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { pathIn } from "./app-file.ts";
-import { digestFile, removeFile, syncFolder, writeNewFile } from "./durable-file.ts";
-import type { IdeFiles } from "./ide-files.ts";
+import { digestFile } from "./digest.ts";
 import type { Journal } from "./patch-record.ts";
 import type { Store } from "./store.ts";
 
@@ -16,7 +17,7 @@ export type Recovery = Side | "changed";
  * Brings an app that was left in between to one of the two sides, going by the digests of its files alone; the wanted
  * side first, the other if there is no way there. Can itself be stopped at any time.
  */
-export function recover(files: IdeFiles, store: Store, journal: Journal, wanted: Side): Recovery {
+export function recover(files: FileSystem, store: Store, journal: Journal, wanted: Side): Recovery {
   const sides = journal.files.map((file) => sideOf(files, journal, file));
   if (sides.includes("neither")) return settle(files, store, journal, "changed");
   if (sides.every((side) => side === "after" || side === "both")) return settle(files, store, journal, "after");
@@ -38,7 +39,7 @@ export function recover(files: IdeFiles, store: Store, journal: Journal, wanted:
 }
 
 /** Writes down where the app stands and takes away what is left of the work. */
-export function settle(files: IdeFiles, store: Store, journal: Journal, side: Recovery): Recovery {
+export function settle(files: FileSystem, store: Store, journal: Journal, side: Recovery): Recovery {
   for (const file of journal.files) removeFile(files, temporaryPath(journal, file));
   if (side === "after") {
     if (journal.record) store.writeRecord(journal.record);
@@ -48,14 +49,14 @@ export function settle(files: IdeFiles, store: Store, journal: Journal, side: Re
   return side;
 }
 
-function sideOf(files: IdeFiles, journal: Journal, { path, before, after }: JournalFile): Side | "both" | "neither" {
+function sideOf(files: FileSystem, journal: Journal, { path, before, after }: JournalFile): Side | "both" | "neither" {
   const now = digestFile(files, pathIn(journal.root, path));
   if (now === before) return before === after ? "both" : "before";
   return now === after ? "after" : "neither";
 }
 
 /** Has the content ready under the temporary name; false if it is nowhere. */
-function stage(files: IdeFiles, store: Store, journal: Journal, file: JournalFile, goal: Side): boolean {
+function stage(files: FileSystem, store: Store, journal: Journal, file: JournalFile, goal: Side): boolean {
   const temporary = temporaryPath(journal, file);
   if (digestFile(files, temporary) === file[goal]) return true;
   const bytes = store.kept(journal.backupSet, file[goal]);

@@ -1,18 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import {
-  type Digest,
-  digestFile,
-  digestOf,
-  removeFile,
-  replaceFile,
-  syncFolder,
-  TEMPORARY,
-  writeNewFile,
-} from "./durable-file.ts";
-import type { IdeFiles } from "./ide-files.ts";
-import { isAwaitingLock } from "./lock.ts";
+import { removeFile, replaceFile, syncFolder, TEMPORARY, temporaryOf, writeNewFile } from "../files/durable-file.ts";
+import type { FileSystem } from "../files/file-system.ts";
+import { type Digest, digestFile, digestOf } from "./digest.ts";
 import { type Journal, type PatchRecord, parseJournal, parseRecord } from "./patch-record.ts";
 
 /**
@@ -20,17 +11,13 @@ import { type Journal, type PatchRecord, parseJournal, parseRecord } from "./pat
  * being done right now. Everything is checked by its digest when it is read (SEC-62).
  */
 export class Store {
-  readonly #files: IdeFiles;
+  readonly #files: FileSystem;
   readonly #folder: string;
 
   /** `home` must exist. */
-  constructor(files: IdeFiles, home: string) {
+  constructor(files: FileSystem, home: string) {
     this.#files = files;
     this.#folder = join(home, "ide");
-  }
-
-  get lockPath(): string {
-    return join(this.#folder, "lock");
   }
 
   open(): void {
@@ -80,7 +67,7 @@ export class Store {
     this.#files.mkdirSync(folder, { recursive: true, mode: 0o700 });
     syncFolder(this.#files, dirname(folder));
     if (digestFile(this.#files, path) === digest) return;
-    const temporary = `${path}${TEMPORARY}${randomBytes(8).toString("hex")}`;
+    const temporary = temporaryOf(path);
     writeNewFile(this.#files, temporary, [bytes]);
     if (digestFile(this.#files, temporary) !== digest) {
       removeFile(this.#files, temporary);
@@ -109,8 +96,7 @@ export class Store {
     }
     for (const folder of ["", "records", ...[...needed].map((set) => join("backups", set))]) {
       for (const name of this.#list(folder)) {
-        if (name.includes(TEMPORARY) && !isAwaitingLock(name))
-          removeFile(this.#files, join(this.#folder, folder, name));
+        if (name.includes(TEMPORARY)) removeFile(this.#files, join(this.#folder, folder, name));
       }
     }
   }

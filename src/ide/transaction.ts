@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
+import { syncFolder, TEMPORARY, writeNewFile } from "../files/durable-file.ts";
+import type { FileSystem } from "../files/file-system.ts";
 import { type AppFile, type AppPath, expectUnchanged, pathIn } from "./app-file.ts";
-import { type Digest, digestOf, syncFolder, TEMPORARY, writeNewFile } from "./durable-file.ts";
-import type { IdeFiles } from "./ide-files.ts";
+import { type Digest, digestOf } from "./digest.ts";
 import type { Journal, PatchRecord } from "./patch-record.ts";
 import { recover, settle } from "./recover.ts";
 import type { Store } from "./store.ts";
@@ -32,7 +33,7 @@ export interface Transaction {
  * Replaces files of the app: all of them or none. Every new file is complete and on the disk before the first takes its
  * place by a rename. Whenever this stops, the journal has what it takes to finish or to take back (REL-54).
  */
-export async function runTransaction(files: IdeFiles, store: Store, transaction: Transaction): Promise<void> {
+export async function runTransaction(files: FileSystem, store: Store, transaction: Transaction): Promise<void> {
   const { root, replacements } = transaction;
   const journal = journalOf(transaction);
   const temporaries = journal.files.map((file) => join(dirname(pathIn(root, file.path)), file.temporary));

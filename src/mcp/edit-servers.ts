@@ -1,6 +1,6 @@
 import { createHomeLock } from "../config/home-lock.ts";
-import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { writePrivate } from "../files/write-private.ts";
 import { approvalsFile, ownFile, readTree, type Tree, type UnapprovedServer } from "./server-files.ts";
 
 /** Servers as a file has them, by name: checked when they are read, not here. */
@@ -49,6 +49,6 @@ export const serversIn = ({ mcpServers }: Tree): ServerEntries =>
 
 async function change(home: string, path: string, edit: (tree: Tree) => Tree): Promise<void> {
   await createHomeLock(home, "mcp.lock").run(() => {
-    writePrivate(path, `${JSON.stringify(edit(readTree(path)), null, 2)}\n`, { keepsPrevious: false });
+    writePrivate(path, `${JSON.stringify(edit(readTree(path)), null, 2)}\n`);
   });
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { checkConfigFile } from "../config/home.ts";
-import { readSmallFile } from "../config/read-small-file.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
 import { approvalDigest } from "./approval.ts";
 import type { VariableSource } from "./expand-variables.ts";
 import { type ConfigProblem, readServers, type ServerConfig } from "./server-config.ts";

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { openHome } from "../config/home.ts";
-import { writePrivate } from "../config/write-private.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { writePrivate } from "../files/write-private.ts";
 import { readTree, type Tree } from "./server-files.ts";
 import type { ServerTool } from "./tool-list.ts";
 
@@ -99,7 +99,7 @@ function pinsOf(tree: Tree, server: string): Pins | "lost" | undefined {
 
 function write(home: string, tree: Tree): void {
   openHome(home);
-  writePrivate(pinsFile(home), `${JSON.stringify(tree, null, 2)}\n`, { keepsPrevious: false });
+  writePrivate(pinsFile(home), `${JSON.stringify(tree, null, 2)}\n`);
 }
 
 const digestsOf = (tools: readonly ServerTool[]): Pins =>

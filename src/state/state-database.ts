@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
+import { fileError } from "../files/file-error.ts";
 import { openConnection } from "./connection.ts";
 import { isBusy, isCorrupt } from "./sqlite-failure.ts";
 import { quarantine } from "./state-file.ts";

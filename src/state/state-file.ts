@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
+import { fileError } from "../files/file-error.ts";
 
 /** SQLite's own companions of a database file; they get its mode. */
 const COMPANIONS = ["-wal", "-shm"] as const;

@@ -83,7 +83,7 @@ describe.runIf(process.platform === "linux")("on a full disk", () => {
       const { code, stderr } = await run(args, environment);
       expectTold(stderr, /the disk is full \(ENOSPC\)\.\nFree some space/);
       expect(code).toBe(74);
-      expect(readdirSync(join(home, "home")).filter((name) => name.endsWith(".new"))).toEqual([]);
+      expect(readdirSync(join(home, "home")).filter((name) => name.includes(".excursor-"))).toEqual([]);
     } finally {
       await sim.close();
       execFileSync("umount", [home]);
@@ -126,10 +126,10 @@ describe("a file that is not what it should be", () => {
 });
 
 it("what a killed writer has left is removed by the next one, and what is being written is not", async () => {
-  const old = join(home, "key.0123456789abcdef.new");
-  const young = join(home, "key.fedcba9876543210.new");
+  const old = join(home, "key.excursor-0123456789abcdef");
+  const young = join(home, "key.excursor-fedcba9876543210");
   for (const file of [old, young]) writeFileSync(file, "exc_secret", { mode: 0o600 });
   utimesSync(old, 0, 0);
   expect((await run(["key"])).code).toBe(0);
-  expect(readdirSync(home).sort()).toEqual(["key", "key.fedcba9876543210.new"]);
+  expect(readdirSync(home).sort()).toEqual(["key", "key.excursor-fedcba9876543210"]);
 });

@@ -151,7 +151,7 @@ it("a link to nothing is neither followed nor replaced", () => {
 });
 
 it("what a killed writer has left beside the file is removed by the next one; it may hold the key", () => {
-  const [old, young] = ["aa", "bb"].map((name) => `${file}.${name}.excursor-new`) as [string, string];
+  const [old, young] = ["aa", "bb"].map((name) => `${file}.excursor-${name}`) as [string, string];
   for (const path of [old, young]) writeFileSync(path, "with the key");
   utimesSync(old, 0, 0);
   connect();

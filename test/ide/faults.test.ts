@@ -1,9 +1,9 @@
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
+import type { FileSystem } from "../../src/files/file-system.ts";
 import { patchApp, restoreApp } from "../../src/ide/change-app.ts";
-import type { IdeFiles } from "../../src/ide/ide-files.ts";
 import {
   type AppTree,
   bundlePath,
@@ -28,13 +28,13 @@ afterAll(() => {
   for (const { folder } of trees) rmSync(folder, { recursive: true, force: true });
 });
 
-const patch = (tree: AppTree, files?: IdeFiles) =>
+const patch = (tree: AppTree, files?: FileSystem) =>
   patchApp(hostOf(tree, files && { files }), tree.root, { resign: false });
-const restore = (tree: AppTree, files?: IdeFiles) => restoreApp(hostOf(tree, files && { files }), tree.root);
+const restore = (tree: AppTree, files?: FileSystem) => restoreApp(hostOf(tree, files && { files }), tree.root);
 
 interface Scenario {
   readonly prepare: (tree: AppTree) => Promise<unknown>;
-  readonly act: (tree: AppTree, files?: IdeFiles) => Promise<unknown>;
+  readonly act: (tree: AppTree, files?: FileSystem) => Promise<unknown>;
 }
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -73,7 +73,7 @@ async function halfWay(tree: AppTree, act: Scenario["act"]): Promise<void> {
     files.renameSync(from, to);
   };
   let isDead = false;
-  const dying = new Proxy({ ...files, renameSync } as IdeFiles, {
+  const dying = new Proxy({ ...files, renameSync } as FileSystem, {
     get: (target, name) => {
       const value = Reflect.get(target, name) as (...args: unknown[]) => unknown;
       return (...args: unknown[]) => {
@@ -88,18 +88,6 @@ async function halfWay(tree: AppTree, act: Scenario["act"]): Promise<void> {
     },
   });
   await act(tree, dying).catch(() => {});
-  buryProcess(tree);
-}
-
-/** What a process leaves behind is that of a dead one. */
-function buryProcess(tree: AppTree): void {
-  const folder = join(tree.home, "ide");
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    if (!name.startsWith("lock")) continue;
-    const dead = name.replace(String(process.pid), "999999999");
-    renameSync(join(folder, name), join(folder, dead));
-    writeFileSync(join(folder, dead), "999999999 dead");
-  }
 }
 
 describe.each(Object.entries(SCENARIOS))("%s", (_, { prepare, act }) => {
@@ -141,7 +129,6 @@ describe.each(Object.entries(SCENARIOS))("%s", (_, { prepare, act }) => {
       );
       if (calls() < at) return at - 1;
       if (error !== undefined) onError(error);
-      buryProcess(tree);
       // Before anything is mended every bundle is whole, so that the IDE starts.
       for (const name of [DESKTOP, GLASS]) {
         expect(whole.has(readFileSync(bundlePath(tree.root, name)).toString("base64")), `call ${at}: ${name}`).toBe(
@@ -184,6 +171,6 @@ function expectExplained(error: unknown): void {
 /** Nothing is left lying about, neither in the app nor in the store. */
 function litterIn(tree: AppTree): readonly string[] {
   return readdirSync(tree.folder, { recursive: true, encoding: "utf8" }).filter((name) =>
-    /\.excursor-|journal\.json|ide\/lock/.test(name),
+    /\.excursor-|journal\.json/.test(name),
   );
 }

@@ -2,8 +2,8 @@ import fs, { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FileSystem } from "../../src/files/file-system.ts";
 import { findInstalls, openInstall } from "../../src/ide/find-installs.ts";
-import type { IdeFiles } from "../../src/ide/ide-files.ts";
 import { appFolders, installPlaces, type Machine } from "../../src/ide/install-places.ts";
 
 let folder = "";
@@ -22,7 +22,7 @@ function makeApp(path: string): string {
 }
 
 /** A disk that has just these product.json. */
-function diskWith(...roots: readonly string[]): IdeFiles {
+function diskWith(...roots: readonly string[]): FileSystem {
   const separator = roots[0]?.includes("\\") ? "\\" : "/";
   return {
     ...fs,
@@ -32,10 +32,10 @@ function diskWith(...roots: readonly string[]): IdeFiles {
         .filter((root) => root.startsWith(`${path}${separator}`))
         .map((root) => root.slice(path.length + 1).split(separator)[0])) as never,
     realpathSync: ((path: string) => path) as never,
-  } as IdeFiles;
+  } as FileSystem;
 }
 
-const found = (machine: Machine, files: IdeFiles) => findInstalls(files, machine).map(({ root }) => root);
+const found = (machine: Machine, files: FileSystem) => findInstalls(files, machine).map(({ root }) => root);
 
 describe("findInstalls", () => {
   it("macOS: for all and for the user", () => {

@@ -2,12 +2,12 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { ClientGuide, GuidedGateway } from "../../client-config/client-recipe.ts";
 import { editJson } from "../../client-config/edit-json.ts";
-import { replaceFile } from "../../client-config/replace-file.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/turn.ts";
+import { writePrivate } from "../../files/write-private.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { offeredModels } from "../offered-models.ts";
@@ -82,7 +82,7 @@ function writeSettings(
     text,
     changes.map(([name, value]) => [[name], value] as const),
   );
-  replaceFile(file, Buffer.from(edited), 0o600);
+  writePrivate(file, edited, { isUnlocked: true });
   return path;
 }
 

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { givenSecrets } from "../../app/given-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { asFileError } from "../../core/file-error.ts";
+import { asFileError } from "../../files/file-error.ts";
 import { createRedactor } from "../../observe/redactor.ts";
 
 /** Tells a person on stderr what went wrong and what to do; returns the exit code that goes with it. */

@@ -4,10 +4,10 @@ import { z } from "zod";
 import { checkPrivate } from "../../config/home.ts";
 import { createHomeLock } from "../../config/home-lock.ts";
 import { newKey } from "../../config/key-file.ts";
-import { readSmallFile } from "../../config/read-small-file.ts";
-import { writePrivate } from "../../config/write-private.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
+import { readSmallFile } from "../../files/read-small-file.ts";
+import { writePrivate } from "../../files/write-private.ts";
 
 const KeyLimitsSchema = z.object({
   requestsPerMinute: z.int().positive().optional(),
@@ -103,7 +103,7 @@ async function changeKeys<T>(
   return createHomeLock(home, "keys.lock").run(() => {
     const { keys, result } = change(readKeys(path));
     const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys] };
-    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { keepsPrevious: false });
+    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
     return result;
   });
 }

@@ -75,7 +75,9 @@ export function fillApp(root: string, options: AppTreeOptions = {}): void {
 
 /** Every file below a folder, by name. */
 export function snapshot(folder: string): ReadonlyMap<string, string> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.name !== "ide.lock",
+  );
   return new Map(
     entries
       .map((entry) => join(entry.parentPath, entry.name))

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import type { IdeFiles } from "../../../src/ide/ide-files.ts";
+import type { FileSystem } from "../../../src/files/file-system.ts";
 
 /** How the n-th call of the file system goes wrong. */
 export type Fault =
@@ -11,7 +11,7 @@ export type Fault =
   | { readonly type: "full"; readonly at: number };
 
 export interface FaultyFiles {
-  readonly files: IdeFiles;
+  readonly files: FileSystem;
   /** Calls so far. */
   readonly calls: () => number;
 }
@@ -46,7 +46,7 @@ export function faultyFiles(fault?: Fault): FaultyFiles {
         : value,
     ]),
   );
-  return { files: files as unknown as IdeFiles, calls: () => calls };
+  return { files: files as unknown as FileSystem, calls: () => calls };
 }
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code, path: "/a/file" });

@@ -1,4 +1,4 @@
-import { type ErrorKind, ExcursorError } from "./errors.ts";
+import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 
 /** What is wrong with the disk, and what to do about it. */
 const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {

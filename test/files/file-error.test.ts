@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
-import { asFileError, fileError } from "../../src/core/file-error.ts";
+import { asFileError, fileError } from "../../src/files/file-error.ts";
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error("secret words"), { code, ...more });
 

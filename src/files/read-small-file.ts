@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, statSync } from "node:fs";
 import { ExcursorError } from "../core/errors.ts";
-import { type FileErrorMeaning, fileError } from "../core/file-error.ts";
+import { type FileErrorMeaning, fileError } from "./file-error.ts";
 
 /**
  * The text of a file, without its byte order mark; undefined if there is none. Refuses what cannot be meant: a link to

@@ -1,7 +1,7 @@
 import type fs from "node:fs";
 
-/** What of Node's file system the patcher uses; tests put one that fails in its place. */
-export type IdeFiles = Pick<
+/** The calls of Node's file system that replace files and patch apps; tests pass one that fails. */
+export type FileSystem = Pick<
   typeof fs,
   | "accessSync"
   | "closeSync"

@@ -3,15 +3,15 @@ import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExcursorError } from "../core/errors.ts";
-import { fileError } from "../core/file-error.ts";
+import { fileError } from "./file-error.ts";
 
-/** Lets one at a time do something, in all processes that share a folder. */
+/** Runs one piece of work at a time, across all processes that use the same lock file. */
 export interface ProcessLock {
   run<T>(work: () => Promise<T> | T): Promise<T>;
 }
 
 export interface LockOptions {
-  /** How long to wait for whoever has it. */
+  /** How long to wait for the current holder. Default: 45 s. */
   readonly patienceMs?: number;
 }
 
@@ -19,8 +19,8 @@ const PATIENCE_MS = 45_000;
 const SQLITE_BUSY = 5;
 
 /**
- * The lock is SQLite's on an empty file: held by the kernel for the process, so that one that is killed has let go of it
- * by then. No process id to mistrust, no time after which it would be broken.
+ * Creates a lock on an empty file, by SQLite's own file lock. The kernel holds it for the process and releases it when the
+ * process dies, so there are no stale locks: no process ids to check and no timeouts to guess.
  */
 export function createProcessLock(path: string, { patienceMs = PATIENCE_MS }: LockOptions = {}): ProcessLock {
   return {
@@ -74,7 +74,7 @@ function begin(connection: DatabaseSync): boolean {
 }
 
 const held = (path: string): ExcursorError =>
-  new ExcursorError("busy", `Another process of Excursor holds ${basename(path)} and does not come to an end.`, {
+  new ExcursorError("busy", `Another Excursor process holds the lock ${basename(path)}.`, {
     code: "locked",
-    hint: "Look for an `excursor` that hangs, and stop it.",
+    hint: "Wait until it has finished, or stop it if it hangs. Then try again.",
   });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createProcessLock } from "../../src/config/process-lock.ts";
+import { createProcessLock } from "../../src/files/process-lock.ts";
 
 let folder = "";
 
