@@ -58,7 +58,6 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
   const deleteUsers = connection.prepare(
     "DELETE FROM checkpoint WHERE id IN (SELECT checkpoint FROM ref WHERE blob = ?)",
   );
-  const deleteUntil = connection.prepare("DELETE FROM checkpoint WHERE put_at <= ?");
 
   return {
     findCheckpoint: (principal: Uint8Array, history: string, after: number) =>
@@ -78,6 +77,5 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
     deleteCheckpoint: (id: number) => void deleteOne.run(id),
     /** All checkpoints that need this blob. */
     deleteUsersOf: (blobId: number) => void deleteUsers.run(blobId),
-    deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
   };
 }

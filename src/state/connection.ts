@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { checkShares } from "./shares.ts";
+import { checkShares } from "./shared-table.ts";
 import { Damaged } from "./sqlite-failure.ts";
 import { prepareStateFile } from "./state-file.ts";
 import { inTransaction } from "./transaction.ts";
@@ -20,7 +20,6 @@ export function openConnection(Database: typeof DatabaseSync, path: string): Dat
     if (verdict !== "ok") throw new Damaged();
     migrate(connection);
     checkSchema(connection, Database);
-    checkMeter(connection);
     checkShares(connection);
     return connection;
   } catch (error) {
@@ -53,15 +52,6 @@ function checkSchema(connection: DatabaseSync, Database: typeof DatabaseSync): v
   const [actual, expected] = [connection, pristine].map((database) => JSON.stringify(database.prepare(SCHEMA).all()));
   pristine.close();
   if (actual !== expected) throw new Damaged();
-}
-
-/** A meter that shows too much would push out everything that is put. */
-function checkMeter(connection: DatabaseSync): void {
-  const row = connection.prepare(
-    `SELECT count(*) = 1 AND sum(bytes) = (SELECT total(length(state)) FROM checkpoint) + (SELECT total(length(data)) FROM blob)
-       AND sum(checkpoints) = (SELECT count(*) FROM checkpoint) AS is_right FROM meter`,
-  );
-  if (row.get()?.["is_right"] !== 1) throw new Damaged();
 }
 
 const tooNew = (): ExcursorError =>

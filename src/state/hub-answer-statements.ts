@@ -1,5 +1,4 @@
 import type { DatabaseSync } from "node:sqlite";
-import { HOLDERS } from "./shares.ts";
 
 export interface AnswerRow {
   readonly key: number;
@@ -16,11 +15,6 @@ interface RoundRow {
   readonly position: number;
   readonly body: string;
   readonly seal: number;
-}
-
-interface Usage {
-  readonly count: number;
-  readonly bytes: number;
 }
 
 /** How many answers to one request are looked at. */
@@ -50,22 +44,6 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
   const putEnd = connection.prepare("UPDATE hub_answer SET text = ?, reason = ?, answered = ? WHERE key = ?");
   const settle = connection.prepare("UPDATE hub_answer SET is_settled = 1 WHERE principal = ? AND id = ?");
   const remove = connection.prepare("DELETE FROM hub_answer WHERE key = ?");
-  const deleteUntil = connection.prepare("DELETE FROM hub_answer WHERE put_at <= ?");
-  const pullBack = connection.prepare("UPDATE hub_answer SET put_at = ? WHERE put_at > ?");
-  const deleteOldest = connection.prepare(
-    `DELETE FROM hub_answer WHERE key =
-       (SELECT key FROM hub_answer WHERE principal = ? ORDER BY put_at, key LIMIT 1)`,
-  );
-  const usage = connection.prepare(
-    "SELECT count(*) AS count, total(bytes) AS bytes FROM hub_answer WHERE principal = ?",
-  );
-  const among = (who: string) => ({
-    bytes: connection.prepare(`SELECT total(bytes) AS bytes FROM hub_answer WHERE ${who}`),
-    largest: connection.prepare(
-      `SELECT principal FROM hub_answer WHERE ${who} GROUP BY principal ORDER BY total(bytes) DESC LIMIT 1`,
-    ),
-  });
-  const rooms = { known: among(HOLDERS.known), guest: among(HOLDERS.guest) };
 
   return {
     byRequest: (principal: Uint8Array, asked: string, after: number) =>
@@ -86,15 +64,5 @@ export function prepareHubAnswerStatements(connection: DatabaseSync) {
     },
     settle: (principal: Uint8Array, id: string) => void settle.run(principal, id),
     delete: (key: number) => void remove.run(key),
-    deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
-    /** Rows that a clock which was ahead has left would count as the newest until it gets there again. */
-    pullBackFuture: (now: number) => void pullBack.run(now - 1, now),
-    /** Of one principal; whether there was one. */
-    deleteOldest: (principal: Uint8Array): boolean => deleteOldest.run(principal).changes > 0,
-    usageOf: (principal: Uint8Array) => usage.get(principal) as unknown as Usage,
-    /** Of all who compete with each other. */
-    allBytes: (room: keyof typeof HOLDERS): number => Number(rooms[room].bytes.get()?.["bytes"]),
-    largestPrincipal: (room: keyof typeof HOLDERS) =>
-      rooms[room].largest.get()?.["principal"] as Uint8Array | undefined,
   };
 }

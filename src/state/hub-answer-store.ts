@@ -1,33 +1,27 @@
-import { createHash } from "node:crypto";
 import type { DoneReason } from "../core/events.ts";
 import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub/hub-answers.ts";
 import type { AssistantPart, ToolMessage } from "../core/turn.ts";
 import { type AnswerRow, prepareHubAnswerStatements } from "./hub-answer-statements.ts";
 import { sealRound } from "./seal.ts";
-import { GUEST_PART, holderOf, isGuestHolder } from "./shares.ts";
+import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-export interface HubAnswerStoreOptions {
-  /** Of one principal. */
-  readonly maxBytes?: number;
-  readonly maxAnswers?: number;
-  /** Of the owner and the keys; the one with the most makes room. Callers with a token have half as much of their own. */
-  readonly maxTotalBytes?: number;
-  /** Of one result; of a larger one it is only kept that there was one. */
+export interface HubAnswerStoreOptions extends StoreOptions {
+  /** Bytes of one result; of a larger one it is only kept that there was one. */
   readonly maxResultBytes?: number;
-  readonly ttlMs?: number;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
 }
 
-const MiB = 1024 * 1024;
-const DAY_MS = 86_400_000;
+const TABLE = {
+  name: "hub_answer",
+  order: "key",
+  defaults: { maxBytes: 128 * MiB, maxItems: 5000, ttlMs: 7 * DAY_MS },
+} as const;
 
-/** Answers of the hub in the state file; the oldest of a principal makes room for its newest. */
+/** Keeps answers of the hub in the state file. The principal that holds the most makes room, with its oldest. */
 export function createHubAnswerStore(database: StateDatabase, options: HubAnswerStoreOptions = {}): HubAnswers {
-  const { maxBytes = 32 * MiB, maxAnswers = 1000, maxTotalBytes = 128 * MiB, maxResultBytes = MiB } = options;
-  const { ttlMs = 7 * DAY_MS, now = Date.now } = options;
+  const { maxResultBytes = MiB } = options;
   const sql = prepareHubAnswerStatements(database.connection);
+  const table = openSharedTable(database, TABLE, options);
 
   const read = (principal: Uint8Array, row: AnswerRow): KeptAnswer | undefined => {
     const rows = sql.roundsOf(row.key);
@@ -44,58 +38,43 @@ export function createHubAnswerStore(database: StateDatabase, options: HubAnswer
       rounds: rows.map(({ body }) => parseRound(body)),
       end: row.reason === null ? undefined : { text: row.text ?? "", reason: row.reason as DoneReason },
       isSettled: row.is_settled === 1,
-      ageMs: Math.max(0, now() - row.put_at),
+      ageMs: Math.max(0, table.now() - row.put_at),
     };
   };
 
-  const makeRoom = (principal: Uint8Array): void => {
-    for (let usage = sql.usageOf(principal); usage.bytes > maxBytes || usage.count > maxAnswers; ) {
-      if (!sql.deleteOldest(principal)) break;
-      usage = sql.usageOf(principal);
-    }
-    const room = isGuestHolder(principal) ? "guest" : "known";
-    const maxRoomBytes = room === "guest" ? maxTotalBytes * GUEST_PART : maxTotalBytes;
-    while (sql.allBytes(room) > maxRoomBytes) {
-      const largest = sql.largestPrincipal(room);
-      if (!largest || !sql.deleteOldest(largest)) break;
-    }
-  };
-
-  const put = ({ principalId, id, askedKey }: AnswerPlace, write: (key: number, principal: Uint8Array) => void) => {
-    database.write(() => {
-      const principal = holder(principalId);
-      const putAt = now();
-      sql.deleteUntil(putAt - ttlMs);
-      sql.pullBackFuture(putAt);
-      write(sql.put(principal, id, askedKey, putAt), principal);
-      makeRoom(principal);
-    }, undefined);
-  };
+  const put = (
+    { principalId, id, askedKey }: AnswerPlace,
+    bytes: number,
+    write: (key: number, principal: Uint8Array) => void,
+  ) =>
+    table.put({
+      principalId,
+      bytes,
+      insert: (principal, putAt) => write(sql.put(principal, id, askedKey, putAt), principal),
+    });
 
   return {
     findAsked: (principalId, askedKey) =>
-      database.read(() => {
-        const principal = holder(principalId);
-        const rows = sql.byRequest(principal, askedKey, now() - ttlMs);
-        return rows.flatMap((row) => read(principal, row) ?? []);
-      }, [] as KeptAnswer[]),
+      table.read(principalId, [] as KeptAnswer[], (principal, expired) =>
+        sql.byRequest(principal, askedKey, expired).flatMap((row) => read(principal, row) ?? []),
+      ),
     findAnswered: (principalId, historyKeys) =>
-      database.read(() => {
-        const principal = holder(principalId);
-        const rows = sql.byHistory(principal, historyKeys, now() - ttlMs);
-        const found = rows.flatMap((row) => {
+      table.read(principalId, new Map<string, KeptAnswer>(), (principal, expired) => {
+        const found = sql.byHistory(principal, historyKeys, expired).flatMap((row) => {
           const kept = read(principal, row);
           return kept && row.answered !== null ? [[row.answered, kept] as const] : [];
         });
         return new Map(found);
-      }, new Map<string, KeptAnswer>()),
-    putRound: (place, position, round) =>
-      put(place, (key, principal) => {
-        const body = formatRound(round, maxResultBytes);
-        sql.putRound(key, position, body, sealRound(principal, place.id, position, body));
       }),
-    putEnd: (place, { text, reason }, historyKey) => put(place, (key) => sql.putEnd(key, text, reason, historyKey)),
-    settle: ({ principalId, id }) => database.write(() => sql.settle(holder(principalId), id), undefined),
+    putRound: (place, position, round) => {
+      const body = formatRound(round, maxResultBytes);
+      put(place, body.length, (key, principal) =>
+        sql.putRound(key, position, body, sealRound(principal, place.id, position, body)),
+      );
+    },
+    putEnd: (place, { text, reason }, historyKey) =>
+      put(place, text.length, (key) => sql.putEnd(key, text, reason, historyKey)),
+    settle: ({ principalId, id }) => table.write(principalId, undefined, (principal) => sql.settle(principal, id)),
   };
 }
 
@@ -144,6 +123,3 @@ function parseRound(body: string): HubRound {
     })),
   };
 }
-
-const holder = (principalId: string): Uint8Array =>
-  holderOf(principalId, createHash("sha256").update(principalId).digest());

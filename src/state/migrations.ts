@@ -1,9 +1,9 @@
 /**
- * The schema, step by step: a database at version n has had the first n of these. Never change one that was
- * released, not by a space: the text is compared with what is in the file.
+ * The schema, step by step: a database at version n has had the first n steps. Never change a released step, not by a
+ * space: the text is compared with the schema in the file.
  *
- * Triggers keep what must always hold: a blob lives as long as a checkpoint needs it, and the meter knows how much
- * there is, whichever process wrote it.
+ * Triggers keep what must always hold: a blob lives as long as a checkpoint refers to it, and `holding` counts the rows of
+ * each principal, whichever process wrote them.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -224,6 +224,31 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER editor_session_let_go AFTER DELETE ON editor_session BEGIN
     UPDATE holding SET items = items - 1, bytes = bytes - OLD.bytes WHERE store = 'editor_session' AND principal = OLD.principal;
     DELETE FROM holding WHERE store = 'editor_session' AND principal = OLD.principal AND items <= 0;
+  END;
+  `,
+  `
+  -- holding counts checkpoints as well: the meter counted them twice.
+  DROP TRIGGER checkpoint_gone;
+  DROP TRIGGER checkpoint_new;
+  DROP TRIGGER checkpoint_changed;
+  DROP TRIGGER blob_new;
+  DROP TRIGGER blob_gone;
+  DROP TABLE meter;
+  CREATE TRIGGER checkpoint_gone AFTER DELETE ON checkpoint BEGIN
+    DELETE FROM ref WHERE checkpoint = OLD.id;
+  END;
+
+  INSERT INTO holding SELECT 'hub_answer', principal, count(*), sum(bytes) FROM hub_answer GROUP BY principal;
+  CREATE TRIGGER hub_answer_held AFTER INSERT ON hub_answer BEGIN
+    INSERT INTO holding VALUES ('hub_answer', NEW.principal, 1, NEW.bytes)
+      ON CONFLICT (store, principal) DO UPDATE SET items = items + 1, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER hub_answer_resized AFTER UPDATE OF bytes ON hub_answer BEGIN
+    UPDATE holding SET bytes = bytes - OLD.bytes + NEW.bytes WHERE store = 'hub_answer' AND principal = NEW.principal;
+  END;
+  CREATE TRIGGER hub_answer_let_go AFTER DELETE ON hub_answer BEGIN
+    UPDATE holding SET items = items - 1, bytes = bytes - OLD.bytes WHERE store = 'hub_answer' AND principal = OLD.principal;
+    DELETE FROM holding WHERE store = 'hub_answer' AND principal = OLD.principal AND items <= 0;
   END;
   `,
 ];

@@ -50,7 +50,6 @@ export function prepareResponseStatements(connection: DatabaseSync) {
   );
   const insertItem = connection.prepare("INSERT INTO response_item VALUES (?, ?, ?, ?, ?)");
   const deleteOne = connection.prepare("DELETE FROM response WHERE principal = ? AND id = ?");
-  const deleteUntil = connection.prepare("DELETE FROM response WHERE put_at <= ?");
 
   return {
     /** The answers of a conversation, first to last; undefined if one of them is not there. */
@@ -72,6 +71,5 @@ export function prepareResponseStatements(connection: DatabaseSync) {
       void insertItem.run(key, position, isOutput ? 1 : 0, id, item),
     /** Whether there was one. */
     delete: (principal: Uint8Array, id: string): boolean => deleteOne.run(principal, id).changes > 0,
-    deleteUntil: (putAt: number) => void deleteUntil.run(putAt),
   };
 }

@@ -1,26 +1,21 @@
-import { createHash } from "node:crypto";
 import type { KeptSession, KeptSessions, SessionEntry } from "../core/history/kept-sessions.ts";
-import { holderOf, MAX_PRINCIPALS, prepareShares } from "./shares.ts";
+import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-export interface SessionStoreOptions {
-  /** Of all conversations together, and of one. */
-  readonly maxBytes?: number;
+export interface SessionStoreOptions extends StoreOptions {
+  /** Bytes of one conversation. */
   readonly maxSessionBytes?: number;
-  readonly maxSessions?: number;
-  readonly maxPrincipals?: number;
-  readonly ttlMs?: number;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
 }
 
-const MiB = 1024 * 1024;
-const DAY_MS = 86_400_000;
+const TABLE = {
+  name: "editor_session",
+  order: "id",
+  defaults: { maxBytes: 64 * MiB, maxItems: 500, ttlMs: 30 * DAY_MS },
+} as const;
 
-/** Conversations of editors in the state file. Whoever holds the most makes room, with its oldest. */
+/** Keeps conversations of editors in the state file. The principal that holds the most makes room, with its oldest. */
 export function createSessionStore(database: StateDatabase, options: SessionStoreOptions = {}): KeptSessions {
-  const { maxBytes = 64 * MiB, maxSessionBytes = 16 * MiB, maxSessions = 500, ttlMs = 30 * DAY_MS } = options;
-  const { now = Date.now } = options;
+  const { maxSessionBytes = 16 * MiB } = options;
   const { connection } = database;
   const insert = connection.prepare("INSERT INTO editor_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   const byId = connection.prepare("SELECT * FROM editor_session WHERE principal = ? AND id = ? AND put_at > ?");
@@ -29,32 +24,29 @@ export function createSessionStore(database: StateDatabase, options: SessionStor
      WHERE principal = ? AND put_at > ? AND (? IS NULL OR folder = ?) ORDER BY put_at DESC`,
   );
   const remove = connection.prepare("DELETE FROM editor_session WHERE principal = ? AND id = ?");
-  const deleteUntil = connection.prepare("DELETE FROM editor_session WHERE put_at <= ?");
-  const limits = { maxBytes, maxItems: maxSessions, maxPrincipals: options.maxPrincipals ?? MAX_PRINCIPALS };
-  const shares = prepareShares(connection, { name: "editor_session", order: "id" }, limits);
-
-  const put = (principal: Uint8Array, { id, folder, model, title, messages }: KeptSession): void => {
-    const bytes = Buffer.byteLength(messages);
-    const putAt = now();
-    deleteUntil.run(putAt - ttlMs);
-    shares.pullBackFuture(putAt);
-    // What was kept before would be another conversation by now.
-    remove.run(principal, id);
-    if (bytes > maxSessionBytes || !shares.canHold(principal, bytes)) return;
-    insert.run(principal, id, folder, model, title, messages, bytes, putAt);
-    shares.makeRoom(principal);
-  };
+  const table = openSharedTable(database, TABLE, options);
 
   return {
-    keep: (principalId, session) => database.write(() => put(holder(principalId), session), undefined),
+    keep: (principalId, { id, folder, model, title, messages }) => {
+      const bytes = Buffer.byteLength(messages);
+      table.put({
+        principalId,
+        bytes,
+        insert: (principal, putAt) => {
+          // Even if the new one is too large: the old one is another conversation by now.
+          remove.run(principal, id);
+          if (bytes <= maxSessionBytes) insert.run(principal, id, folder, model, title, messages, bytes, putAt);
+        },
+        refuse: (principal) => void remove.run(principal, id),
+      });
+    },
     find: (principalId, id) =>
-      database.read(() => sessionOf(byId.get(holder(principalId), id, now() - ttlMs)), undefined),
+      table.read(principalId, undefined, (principal, expired) => sessionOf(byId.get(principal, id, expired))),
     list: (principalId, folder) =>
-      database.read(
-        () => all.all(holder(principalId), now() - ttlMs, folder ?? null, folder ?? null).map(entryOf),
-        [] as SessionEntry[],
+      table.read(principalId, [] as SessionEntry[], (principal, expired) =>
+        all.all(principal, expired, folder ?? null, folder ?? null).map(entryOf),
       ),
-    forget: (principalId, id) => database.write(() => void remove.run(holder(principalId), id), undefined),
+    forget: (principalId, id) => table.write(principalId, undefined, (principal) => void remove.run(principal, id)),
   };
 }
 
@@ -78,7 +70,3 @@ const entryOf = (row: Row): SessionEntry => ({
   title: String(row["title"]),
   updatedAt: new Date(Number(row["put_at"])),
 });
-
-const holder = (principalId: string): Uint8Array => holderOf(principalId, digest(principalId));
-
-const digest = (text: string): Uint8Array => createHash("sha256").update(text).digest();

@@ -5,7 +5,9 @@ import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
 import { openStateDatabase, type StateDatabase } from "../../src/state/state-database.ts";
 import { checkpoint, stateDirectory } from "./support.ts";
 
-const usage = ({ connection }: StateDatabase) => ({ ...connection.prepare("SELECT * FROM meter").get() });
+const usage = ({ connection }: StateDatabase) => ({
+  ...connection.prepare("SELECT total(bytes) AS bytes, total(items) AS checkpoints FROM holding").get(),
+});
 const rows = ({ connection }: StateDatabase, table: string) =>
   connection.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"];
 
@@ -96,7 +98,7 @@ describe("the bounds", () => {
   test("are the same for all who open the file", async () => {
     using directory = stateDirectory();
     const databases = await Promise.all([openStateDatabase(directory.file), openStateDatabase(directory.file)]);
-    const [one, two] = databases.map((database) => createCheckpointStore(database, { maxCheckpoints: 2 }));
+    const [one, two] = databases.map((database) => createCheckpointStore(database, { maxItems: 2 }));
     one?.put("p", "h1", checkpoint("c", "s", "x"));
     two?.put("p", "h2", checkpoint("c", "s", "x"));
     one?.put("p", "h3", checkpoint("c", "s", "x"));
@@ -111,7 +113,7 @@ interface Kept extends Checkpoint {
   readonly putAt: number;
 }
 
-const LIMITS = { maxBytes: 60, maxCheckpoints: 5, ttlMs: 20 };
+const LIMITS = { maxBytes: 60, maxItems: 5, ttlMs: 20 };
 
 /** What the store shall do, as simply as it can be said. */
 class Model {
@@ -126,7 +128,7 @@ class Model {
     this.#kept.set(key, { ...value, owner: `${principal}/${value.conversationId}`, putAt: now });
     for (;;) {
       const isTooMuch = this.bytes > LIMITS.maxBytes;
-      if (!isTooMuch && this.#kept.size <= LIMITS.maxCheckpoints) return;
+      if (!isTooMuch && this.#kept.size <= LIMITS.maxItems) return;
       const victim = this.#holdsMost(
         principal,
         isTooMuch ? (who) => this.#bytesOf(who) : (who) => this.#of(who).length,

@@ -60,8 +60,8 @@ describe("kept answers of the hub", () => {
     expect(has("1")).toBe(false);
   });
 
-  test("make room by number and by size, within their own principal", async () => {
-    const { store, has } = await inMemory({ maxAnswers: 2 });
+  test("make room by number and by size, from the principal that holds most", async () => {
+    const { store, has } = await inMemory({ maxItems: 3 });
     store.putRound(place("other", "bob"), 0, round("a"));
     for (const id of ["1", "2", "3"]) store.putRound(place(id), 0, round("a"));
     expect(["1", "2", "3"].map((id) => has(id))).toEqual([false, true, true]);
@@ -75,7 +75,7 @@ describe("kept answers of the hub", () => {
 
   test("are not lost to older ones after the clock was set back (REL-39)", async () => {
     let now = 10 * 3_600_000;
-    const { store, has } = await inMemory({ maxAnswers: 2, now: () => now });
+    const { store, has } = await inMemory({ maxItems: 2, now: () => now });
     for (const id of ["1", "2"]) store.putRound(place(id), 0, round("a"));
     now -= 2 * 3_600_000;
     expect(store.findAsked("alice", "asked-2")[0]?.ageMs).toBe(0);
@@ -90,7 +90,7 @@ describe("kept answers of the hub", () => {
   });
 
   test("of callers with tokens push out each other's, and not the owner's (SEC-36)", async () => {
-    const { store, has } = await inMemory({ maxTotalBytes: 4000 });
+    const { store, has } = await inMemory({ maxBytes: 4000 });
     store.putRound(place("1", "owner"), 0, round("x".repeat(3000)));
     for (let index = 0; index < 20; index++) {
       store.putRound(place("1", `token_${index}`), 0, round("x".repeat(500)));
@@ -102,7 +102,7 @@ describe("kept answers of the hub", () => {
   });
 
   test("of the principal that has the most make room where all have too much", async () => {
-    const { store, has } = await inMemory({ maxTotalBytes: 2000 });
+    const { store, has } = await inMemory({ maxBytes: 2000 });
     store.putRound(place("small", "bob"), 0, round("x".repeat(100)));
     for (const id of ["1", "2", "3"]) store.putRound(place(id), 0, round("x".repeat(500)));
     expect([has("1"), has("3"), has("small", "bob")]).toEqual([false, true, true]);

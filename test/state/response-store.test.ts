@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createResponseStore, type ResponseStoreOptions } from "../../src/state/response-store.ts";
+import { createResponseStore } from "../../src/state/response-store.ts";
+import type { StoreOptions } from "../../src/state/shared-table.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { stateDirectory } from "./support.ts";
 
@@ -11,7 +12,7 @@ const response = (id: string, previousId?: string, size = 1) => ({
   output: [{ id: `out_${id}`, json: JSON.stringify("x".repeat(size)) }],
 });
 
-async function inMemory(options: ResponseStoreOptions = {}) {
+async function inMemory(options: StoreOptions = {}) {
   const database = await openStateDatabase(":memory:");
   const rows = (table: string) => database.connection.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"];
   return { store: createResponseStore(database, options), rows, database };
@@ -92,7 +93,7 @@ describe("what is kept is bounded", () => {
 
   test("by number and by bytes, the oldest first", async () => {
     let time = 0;
-    const few = await inMemory({ maxResponses: 2, now: () => time++ });
+    const few = await inMemory({ maxItems: 2, now: () => time++ });
     for (const id of ["r1", "r2", "r3"]) few.store.put("p", response(id));
     expect(["r1", "r2", "r3"].map((id) => few.store.find("p", id) !== undefined)).toEqual([false, true, true]);
     const small = await inMemory({ maxBytes: 1000, now: () => time++ });

@@ -36,7 +36,7 @@ describe("conversations of editors", () => {
   });
 
   it("are so many, so large and so old; the oldest make room", async () => {
-    const { store, later } = await openStore({ maxSessions: 2, maxBytes: 100, maxSessionBytes: 60, ttlMs: 1000 });
+    const { store, later } = await openStore({ maxItems: 2, maxBytes: 100, maxSessionBytes: 60, ttlMs: 1000 });
     for (const id of ["a", "b", "c"]) {
       store.keep("owner", session(id));
       later(1);

@@ -193,7 +193,9 @@ describe("several processes", () => {
     const expected = { code: 0, lines: Array.from({ length: 60 }, (_, index) => String(index)) };
     expect(outputs).toEqual([expected, expected, expected]);
     const database = await openStateDatabase(directory.file);
-    expect({ ...database.connection.prepare("SELECT checkpoints FROM meter").get() }).toEqual({ checkpoints: 180 });
+    expect({ ...database.connection.prepare("SELECT total(items) AS items FROM holding").get() }).toEqual({
+      items: 180,
+    });
     database.close();
   });
 });

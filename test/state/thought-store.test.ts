@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { StoreOptions } from "../../src/state/shared-table.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
-import { createThoughtStore, type ThoughtStoreOptions } from "../../src/state/thought-store.ts";
+import { createThoughtStore } from "../../src/state/thought-store.ts";
 import { stateDirectory } from "./support.ts";
 
 const thought = (text: string, signature?: string) => ({ text, signature });
 
-async function inMemory(options: ThoughtStoreOptions = {}) {
+async function inMemory(options: StoreOptions = {}) {
   const database = await openStateDatabase(":memory:");
   const count = () => database.connection.prepare("SELECT count(*) AS n FROM thought").get()?.["n"];
   return { store: createThoughtStore(database, options), count, database };
@@ -42,7 +43,7 @@ describe("kept thinking", () => {
 
   test("makes room, the oldest first, and takes nothing that has none", async () => {
     let now = 0;
-    const { store, count } = await inMemory({ maxBytes: 100, maxThoughts: 3, now: () => now++ });
+    const { store, count } = await inMemory({ maxBytes: 100, maxItems: 3, now: () => now++ });
     for (const id of ["a", "b", "c", "d"]) store.keep("p", id, thought(id));
     expect([store.find("p", "a"), count()]).toEqual([undefined, 3]);
     store.keep("p", "large", thought("x".repeat(98)));

@@ -1,0 +1,53 @@
+import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
+import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
+import { createResponseStore } from "../../src/state/response-store.ts";
+import { createSessionStore } from "../../src/state/session-store.ts";
+import { createThoughtStore } from "../../src/state/thought-store.ts";
+import { checkpoint } from "../state/support.ts";
+import { describeStore, type StoreFixture } from "./store.ts";
+
+const STORES: Readonly<Record<string, StoreFixture>> = {
+  checkpoints: (database, limits) => {
+    const store = createCheckpointStore(database, limits);
+    return {
+      put: (principal, id, size) => store.put(principal, id, checkpoint(id, "s", "x".repeat(size))),
+      has: (principal, id) => store.find(principal, id) !== undefined,
+    };
+  },
+  "kept answers": (database, limits) => {
+    const store = createResponseStore(database, limits);
+    return {
+      put: (principal, id, size) => {
+        store.delete(principal, id);
+        store.put(principal, { id, previousId: undefined, body: "x".repeat(size), input: [], output: [] });
+      },
+      has: (principal, id) => store.find(principal, id) !== undefined,
+    };
+  },
+  thoughts: (database, limits) => {
+    const store = createThoughtStore(database, limits);
+    return {
+      put: (principal, id, size) => store.keep(principal, id, { text: "x".repeat(size), signature: undefined }),
+      has: (principal, id) => store.find(principal, id) !== undefined,
+    };
+  },
+  "conversations of editors": (database, limits) => {
+    const store = createSessionStore(database, limits);
+    return {
+      put: (principal, id, size) =>
+        store.keep(principal, { id, folder: "/", model: "m", title: "t", messages: "x".repeat(size) }),
+      has: (principal, id) => store.find(principal, id) !== undefined,
+    };
+  },
+  "answers of the hub": (database, limits) => {
+    const store = createHubAnswerStore(database, limits);
+    const place = (principalId: string, id: string) => ({ principalId, id, askedKey: `asked-${id}` });
+    return {
+      put: (principal, id, size) =>
+        store.putEnd(place(principal, id), { text: "x".repeat(size), reason: "stop" }, `history-${id}`),
+      has: (principal, id) => store.findAsked(principal, `asked-${id}`).length > 0,
+    };
+  },
+};
+
+for (const [name, create] of Object.entries(STORES)) describeStore(name, create);
