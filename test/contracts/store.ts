@@ -4,7 +4,7 @@ import { openStateDatabase, type StateDatabase } from "../../src/state/state-dat
 import { stateDirectory } from "../state/support.ts";
 
 /** Any store, seen as rows of a size. */
-export interface Shelf {
+interface Shelf {
   put(principal: string, id: string, size: number): void;
   has(principal: string, id: string): boolean;
 }
