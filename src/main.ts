@@ -2,11 +2,9 @@ import { CommanderError } from "@commander-js/extra-typings";
 import { createProgram } from "./cli/program.ts";
 import { silenceSqliteWarning } from "./cli/silence-sqlite-warning.ts";
 import { reportError } from "./cli/terminal/report-error.ts";
-import { tuneHeap } from "./cli/tune-heap.ts";
 
 /** Runs the command line and sets the exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
-  tuneHeap();
   silenceSqliteWarning();
   process.stdout.on("error", onOutputError);
   process.stderr.on("error", () => {});

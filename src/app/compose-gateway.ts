@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { setDefaultHighWaterMark } from "node:stream";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Config, Limits } from "../config/settings.ts";
@@ -84,16 +83,9 @@ export interface ComposeOptions {
   readonly isDemo: boolean;
 }
 
-/**
- * What a paused HTTP/2 stream gathers beside its window, in pieces of a few bytes that weigh ten times as much. Node's
- * own 64 KiB would make a reader that has stalled cost a megabyte; it has no setting for these streams alone.
- */
-const PAUSED_STREAM_BYTES = 4 * 1024;
-
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
   const { config, log } = options;
-  setDefaultHighWaterMark(false, PAUSED_STREAM_BYTES);
   const origin = backendOrigin(options.origin ?? config.upstream);
   const findProxy = proxyFromEnvironment(process.env);
   const transports = observeUpstream(
@@ -152,7 +144,6 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
       transports.h2.destroy();
       transports.h1.destroy();
       state.close();
-      log.flush();
     },
   };
 }

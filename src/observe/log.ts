@@ -1,7 +1,5 @@
 import { inspect } from "node:util";
 import { formatLine } from "./format-line.ts";
-import { createLogTime } from "./log-time.ts";
-import { putOff } from "./put-off.ts";
 import type { Redactor } from "./redactor.ts";
 
 /** The least first. */
@@ -11,50 +9,33 @@ type LogLevel = (typeof LEVELS)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Facts first, then what they are about. Never prompt text, never an answer. The facts are read when the line is written,
- * a moment later: they are the log's from now on.
- */
+/** Takes facts and a message. Never prompt text, never an answer. */
 export interface Log {
   trace(fields: Fields, message: string): void;
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
   warn(fields: Fields, message: string): void;
   error(fields: Fields, message: string): void;
-  /** Writes at once what still waits. */
-  flush(): void;
 }
 
 export interface LogOptions {
   readonly level: LogLevel;
   readonly redactor: Redactor;
-  /** Where the lines go; those of a short time come as one. */
+  /** Takes whole lines. */
   readonly write: (text: string) => void;
-  /** Short lines for a person instead of JSON. */
+  /** Writes short lines for people instead of JSON. */
   readonly isPretty: boolean;
 }
 
-interface Line {
-  readonly own: LogLevel;
-  readonly time: number;
-  readonly fields: Fields;
-  readonly message: string;
-}
-
-/** The one sink of log text: all of it passes the redactor here, in whole lines, as it will be written. */
+/** Creates the one sink of log text: every line passes the redactor here, as it will be written. */
 export function createLog({ level, redactor, write, isPretty }: LogOptions): Log {
-  const timeOf = createLogTime();
-  const lines = putOff<Line>((entries) => {
-    let text = "";
-    for (const { own, time, fields, message } of entries) {
-      text += `{"level":"${own}"${timeOf(time)},${factsOf(fields, message)}\n`;
-    }
-    const safe = redactor.redact(escapeControls(text));
-    write(isPretty ? safe.replace(/.+\n/g, formatLine) : safe);
-  });
   const writer = (own: LogLevel) => {
     if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
-    return (fields: Fields, message: string) => lines.add({ own, time: Date.now(), fields, message });
+    return (fields: Fields, message: string) => {
+      const line = `{"level":"${own}","time":"${new Date().toISOString()}",${factsOf(fields, message)}\n`;
+      const safe = redactor.redact(escapeControls(line));
+      write(isPretty ? formatLine(safe) : safe);
+    };
   };
   return {
     trace: writer("trace"),
@@ -62,11 +43,10 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
     info: writer("info"),
     warn: writer("warn"),
     error: writer("error"),
-    flush: () => lines.flush(),
   };
 }
 
-/** The rest of the line. Whatever it is given, a log does not fail. */
+/** Returns the rest of the line. Fields that JSON cannot hold are written as text: a log never fails. */
 function factsOf(fields: Fields, msg: string): string {
   try {
     return JSON.stringify({ ...fields, msg }).slice(1);

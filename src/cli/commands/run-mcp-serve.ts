@@ -52,7 +52,6 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
     await served.close();
   } else await Promise.race([signal, serveOnStdio(hub, { limits: config.limits, log })]);
   await composed.close();
-  log.flush();
   process.exit(0);
 }
 

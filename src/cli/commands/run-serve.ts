@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setDefaultHighWaterMark } from "node:stream";
 import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
@@ -20,8 +21,15 @@ const CRASH_DRAIN_MS = 5000;
 
 const IGNORED_SIGNALS = "signal ignored: keys and MCP servers are followed without it, other settings need a restart";
 
+/**
+ * The read buffer of a stream, for the whole process. Node fills a paused HTTP/2 stream with small pieces that weigh ten times
+ * their content, and has no setting for these streams alone: see docs/decisions/2026-11-16-stream-buffers.md.
+ */
+const STREAM_BUFFER_BYTES = 4 * 1024;
+
 /** Starts the gateway, says where it listens, and runs until it is told to stop. */
 export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
+  setDefaultHighWaterMark(false, STREAM_BUFFER_BYTES);
   let running: RunningGateway | undefined;
   const signal = nextSignal((name) => running?.log.info({ signal: name }, IGNORED_SIGNALS));
   const loaded = loadConfig({ flags: settings, environment: process.env });
@@ -52,7 +60,6 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   await (untilStdinEnds ? Promise.race([signal, once(process.stdin.resume(), "end")]) : signal);
   log.info({}, "stopping");
   await gateway.close();
-  log.flush();
   process.exit(0);
 }
 
@@ -62,11 +69,9 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
   process.removeAllListeners("uncaughtException");
   process.on("uncaughtException", (error) => {
     log.error({ cause: error.stack ?? error.message }, "uncaught");
-    log.flush();
     if (isOver) return;
     isOver = true;
     void gateway.close(CRASH_DRAIN_MS).finally(() => {
-      log.flush();
       process.exit(70);
     });
   });
