@@ -9,7 +9,7 @@ import {
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { HubCallEntry, HubLedger } from "../core/engine/call-ledger.ts";
+import type { HubCallEntry, HubCallLog } from "../core/engine/call-log.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
@@ -20,7 +20,7 @@ import { UNCHECKED_SCHEMAS } from "./unchecked-schemas.ts";
 export interface HubServerOptions {
   /** Shared by all instances. */
   readonly paused: PausedCalls<CallToolResult>;
-  readonly ledger?: HubLedger | undefined;
+  readonly callLog?: HubCallLog | undefined;
 }
 
 /** The name of the one question that a client is asked at a time. */
@@ -30,7 +30,7 @@ const QUESTION = "question";
  * The hub as one MCP server: whoever connects to it has the tools of all servers, under their names in the catalogue.
  * What a tool gives back is passed on as it came, and what it asks, too. One instance for each connection, or for each request.
  */
-export function createHubServer(hub: Hub, principal: Principal, { paused, ledger }: HubServerOptions): Server {
+export function createHubServer(hub: Hub, principal: Principal, { paused, callLog }: HubServerOptions): Server {
   const server = new Server(
     { name: "excursor", version: "1" },
     {
@@ -71,7 +71,7 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, ledger
       const place = found && { server: found.connection.name, serverTool: found.tool.name };
       const [callId, requestId] = [randomUUID(), String(mcpReq.id).slice(0, 128)];
       const record = (type: HubCallEntry["type"], facts: Partial<HubCallEntry> = {}): void =>
-        ledger?.({ type, callId, tool: name, ...place, principalId: principal.id, requestId, ...facts });
+        callLog?.({ type, callId, tool: name, ...place, principalId: principal.id, requestId, ...facts });
       record("asked");
       if (!found) record("finished", { outcome: "refused" });
       if (!found) return failed(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);

@@ -1,4 +1,4 @@
-import type { CallEntry, HubCallEntry } from "../core/engine/call-ledger.ts";
+import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
 import type { Log } from "./log.ts";
 
 /** The line of one entry: which call, whose, and what became of it. */

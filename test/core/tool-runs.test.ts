@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Driver } from "../../src/core/driver.ts";
-import type { CallEntry } from "../../src/core/engine/call-ledger.ts";
+import type { CallEntry } from "../../src/core/engine/call-log.ts";
 import { createEngine } from "../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../../src/core/turn.ts";
@@ -47,7 +47,7 @@ it("whatever happens in whatever order, no run is left and each result comes onc
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), tasks, limits, async (scheduler, incidents, { runs, runsPerPrincipal }) => {
       const all: ModelRun[] = [];
-      const ledger: CallEntry[] = [];
+      const callLog: CallEntry[] = [];
       const driver: Driver = {
         listModels: async () => [],
         open: (turn, context) => {
@@ -60,7 +60,7 @@ it("whatever happens in whatever order, no run is left and each result comes onc
         drivers: new Map([["d", driver]]),
         route: () => "d",
         parking: { ttlMs: TTL_MS, runs, runsPerPrincipal, bytes: 2 ** 30, bytesPerPrincipal: 2 ** 30 },
-        ledger: (entry) => ledger.push(entry),
+        callLog: (entry) => callLog.push(entry),
       });
       const clients = incidents.map((list, n) => {
         const principal = { id: `p${n % 2}`, token: undefined };
@@ -81,7 +81,7 @@ it("whatever happens in whatever order, no run is left and each result comes onc
 
       expect(all.filter(({ isOver }) => !isOver)).toEqual([]);
       expect(all.flatMap(({ wrongs }) => wrongs)).toEqual([]);
-      expect(unsettled(ledger)).toEqual([]);
+      expect(unsettled(callLog)).toEqual([]);
       expect(vi.getTimerCount()).toBe(0);
     }),
     { numRuns: 300 },
@@ -157,9 +157,9 @@ const expectedText = (task: string): string =>
   ROUNDS.flatMap((count, round) => Array.from({ length: count }, (_, n) => `r:${task}/${round}/${n}`)).join(" ");
 
 /** Calls that were asked and not exactly once answered or lost. */
-function unsettled(ledger: readonly CallEntry[]): string[] {
+function unsettled(callLog: readonly CallEntry[]): string[] {
   const fates = Map.groupBy(
-    ledger.filter(({ type }) => type !== "replayed"),
+    callLog.filter(({ type }) => type !== "replayed"),
     ({ callId }) => callId,
   );
   return [...fates]

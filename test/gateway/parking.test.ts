@@ -7,8 +7,8 @@ import { answersTo, converse, TOOLS } from "./support/tool-client.ts";
 const PROMPT = '@sim call look {"at":"secret-argument"} ;; say {{result}} {{reused}}';
 const opening: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: PROMPT }];
 
-/** The ledger in a log, as `event reason`. */
-const ledgerOf = (log: string): string[] =>
+/** The call log lines, as `event reason`. */
+const callLogOf = (log: string): string[] =>
   log
     .split("\n")
     .filter((line) => line.includes('"msg":"tool call"'))
@@ -23,7 +23,7 @@ describe("runs that wait", () => {
     expect(conversation.said.at(-1)).toBe("saw secret-argument stream");
     const { messages } = conversation;
     await client.chat.completions.create({ model: "gpt-5.5", messages: messages.slice(0, -1), tools: TOOLS });
-    await expect.poll(() => ledgerOf(log())).toEqual(["asked", "answered", "replayed repeated"]);
+    await expect.poll(() => callLogOf(log())).toEqual(["asked", "answered", "replayed repeated"]);
     const [line] = log()
       .split("\n")
       .filter((text) => text.includes('"event":"answered"'));
@@ -51,7 +51,7 @@ describe("runs that wait", () => {
       expect(choices[0]?.finish_reason).toBe("length");
     }
     await expect.poll(() => simStats().openRuns).toBe(0);
-    expect(ledgerOf(log())).toEqual([]);
+    expect(callLogOf(log())).toEqual([]);
   });
 
   it.each([
@@ -69,6 +69,6 @@ describe("runs that wait", () => {
     if (!message) throw new Error("no answer");
     const { said } = await converse(client, [...opening, message, ...answersTo(message)]);
     expect(said.at(-1)).toBe("saw secret-argument fresh");
-    await expect.poll(() => ledgerOf(log())).toEqual(["asked", `lost ${reason}`, `replayed ${reason}`]);
+    await expect.poll(() => callLogOf(log())).toEqual(["asked", `lost ${reason}`, `replayed ${reason}`]);
   });
 });

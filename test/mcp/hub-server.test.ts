@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import type { HubCallEntry } from "../../src/core/engine/call-ledger.ts";
+import type { HubCallEntry } from "../../src/core/engine/call-log.ts";
 import type { Elicit } from "../../src/core/hub/tool-hub.ts";
 import type { Hub } from "../../src/mcp/hub.ts";
 import { createHubServer } from "../../src/mcp/hub-server.ts";
@@ -52,7 +52,10 @@ it("every call is recorded, with how it ended and without arguments and results"
   const all = new Map(tools.map((own) => [`srv__${own.name}`, { ...own, connection: one, tool: own }]));
   const recording = { open: async () => ({}), catalogueFor: () => all } as unknown as Hub;
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const options = { paused: new PausedCalls<never>(60_000), ledger: (entry: HubCallEntry) => void entries.push(entry) };
+  const options = {
+    paused: new PausedCalls<never>(60_000),
+    callLog: (entry: HubCallEntry) => void entries.push(entry),
+  };
   await createHubServer(recording, { id: "k1", token: undefined }, options).connect(ours);
   await client.connect(theirs);
   const call = (name: string) => client.callTool({ name, arguments: { password: "a secret" } });

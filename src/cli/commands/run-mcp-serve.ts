@@ -46,7 +46,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
 
   if (key) {
-    const served = await serveHubOverHttp(hub, { ...config, key, keys, ledger: (entry) => logHubCall(log, entry) });
+    const served = await serveHubOverHttp(hub, { ...config, key, keys, callLog: (entry) => logHubCall(log, entry) });
     process.stdout.write(json ? `${JSON.stringify({ ready: true, url: served.url })}\n` : `ready ${served.url}\n`);
     await signal;
     await served.close();
@@ -61,7 +61,7 @@ async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
   const handle = serveStdio(
     () => {
-      const server = createHubServer(hub, OWNER, { paused, ledger: (entry) => logHubCall(log, entry) });
+      const server = createHubServer(hub, OWNER, { paused, callLog: (entry) => logHubCall(log, entry) });
       hub.onChange(() => void server.sendToolListChanged().catch(() => {}));
       return server;
     },

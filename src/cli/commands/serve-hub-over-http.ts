@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type CallToolResult, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import type { Limits } from "../../config/settings.ts";
-import type { HubLedger } from "../../core/engine/call-ledger.ts";
+import type { HubCallLog } from "../../core/engine/call-log.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
@@ -30,7 +30,7 @@ export interface HubHttpOptions {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly limits: Limits;
-  readonly ledger?: HubLedger;
+  readonly callLog?: HubCallLog;
 }
 
 export interface ServedHub {
@@ -42,10 +42,10 @@ const PATH = "/mcp";
 
 /** The hub over HTTP, behind the same gate as the gateway: Host, Origin, key. Each key has the tools it may use. */
 export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
-  const { host, key, limits, ledger } = options;
+  const { host, key, limits, callLog } = options;
   checkBind(host, key);
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
-  const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), { paused, ledger });
+  const create = (clientId?: string) => createHubServer(hub, principalOf(clientId), { paused, callLog });
   const modern = createMcpHandler(({ authInfo }) => create(authInfo?.clientId), { legacy: "reject" });
   const sessions = new HttpSessions({ create });
   hub.onChange(() => {

@@ -13,7 +13,7 @@ import { samplingNames } from "../sampling.ts";
 import type { SchemaChecker } from "../schema-checker.ts";
 import type { Principal, Turn } from "../turn.ts";
 import { AnswerStream, type Rule } from "./answer-stream.ts";
-import type { CallLedger, HubLedger } from "./call-ledger.ts";
+import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ignoredNotice } from "./ignored.ts";
 import { LiveRun } from "./live-run.ts";
 import { meteredRun } from "./metered-run.ts";
@@ -44,9 +44,9 @@ export interface EngineOptions {
   /** How many runs may wait for tool results, how much they may hold, and for how long. */
   readonly parking?: ParkingLimits;
   /** Told of everything that happens to a tool call. */
-  readonly ledger?: CallLedger;
+  readonly callLog?: CallLog;
   /** Told of everything that happens to a call of the hub's. */
-  readonly hubLedger?: HubLedger;
+  readonly hubCallLog?: HubCallLog;
   /** Tools that we run ourselves, for turns that want them. */
   readonly hub?: ToolHub | undefined;
   /** Where their calls and results are kept; without it they are forgotten with the run. */
@@ -60,8 +60,8 @@ export interface EngineOptions {
 const MAX_HUB_STEPS = 50;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { drivers, route, parking: limits, ledger, hub, maxHubSteps = MAX_HUB_STEPS, schemas } = options;
-  const parking = new Parking(limits, ledger);
+  const { drivers, route, parking: limits, callLog, hub, maxHubSteps = MAX_HUB_STEPS, schemas } = options;
+  const parking = new Parking(limits, callLog);
   const memory = new HubMemory(options.hubAnswers);
   const driverFor = (model: string): Driver => {
     const driver = drivers.get(route(model) ?? "");
@@ -104,7 +104,7 @@ export function createEngine(options: EngineOptions): Engine {
                 context: inside,
                 open: openRun,
                 maxSteps: maxHubSteps,
-                ledger: options.hubLedger,
+                callLog: options.hubCallLog,
               })
             : openRun(asked, inside);
           return asked.allowsParallelCalls ? run : oneCallAtATime(run);
@@ -122,7 +122,7 @@ export function createEngine(options: EngineOptions): Engine {
       const { signal, requestId } = context;
       if (mustCall(turn)) {
         const onTextCall = (callId: string, tool: string) =>
-          ledger?.({ type: "asked", callId, tool, principalId: turn.principal.id, requestId });
+          callLog?.({ type: "asked", callId, tool, principalId: turn.principal.id, requestId });
         return answerWithCall(turn, ask, { schemas, signal, onTextCall });
       }
       return turn.output.type === "text" ? open(turn, context) : answerInJson(turn, ask, { schemas, signal });

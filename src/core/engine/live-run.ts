@@ -6,18 +6,18 @@ import type { Message, ToolMessage } from "../turn.ts";
 
 const FORM = /^(sess_[\w-]{22})__call_\d+$/;
 
-/** The session that a tool call id belongs to; undefined if it is none of ours. */
-export const sessionOf = (callId: string): string | undefined => FORM.exec(callId)?.[1];
+/** Returns the id of the run that made a tool call; undefined if the call id is not ours. */
+export const runIdOf = (callId: string): string | undefined => FORM.exec(callId)?.[1];
 
 /** What the ids of the calls of one answer begin with. */
-export const newSession = (): string => `sess_${randomBytes(16).toString("base64url")}`;
+export const newRunId = (): string => `sess_${randomBytes(16).toString("base64url")}`;
 
 /**
  * A run with the names its tool calls have outside: `sess_<random>__call_<n>`, so that a result finds its way back, and
  * nobody who has not seen one can make one up.
  */
 export class LiveRun {
-  #session: string | undefined;
+  #id: string | undefined;
   readonly #run: Run;
   /** Made when it is needed, too. */
   #names: CallNames | undefined;
@@ -46,9 +46,9 @@ export class LiveRun {
   }
 
   /** Made when it is needed: most runs call nothing, and randomness has its price. */
-  get session(): string {
-    this.#session ??= newSession();
-    return this.#session;
+  get id(): string {
+    this.#id ??= newRunId();
+    return this.#id;
   }
 
   /** A loop over what happens next, up to the next `done`. */
@@ -90,7 +90,7 @@ export class LiveRun {
     const { outside, inside } = this.#names;
     const known = outside.get(idInside);
     if (known !== undefined) return known;
-    const name = `${this.session}__call_${outside.size}`;
+    const name = `${this.id}__call_${outside.size}`;
     outside.set(idInside, name);
     inside.set(name, idInside);
     return name;

@@ -1,7 +1,7 @@
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "../turn.ts";
-import type { CallEntry, CallLedger, LossReason } from "./call-ledger.ts";
-import { type LiveRun, sessionOf } from "./live-run.ts";
+import type { CallEntry, CallLog, LossReason } from "./call-log.ts";
+import { type LiveRun, runIdOf } from "./live-run.ts";
 import { type RunTerms, termsOf, whyNot, withNews } from "./run-terms.ts";
 import { turnBytes } from "./turn-bytes.ts";
 
@@ -58,14 +58,14 @@ export type Found =
  */
 export class Parking {
   readonly #runs = new Map<string, ParkedRun>();
-  /** Why the last ones are here no more, for the ledger alone. */
+  /** Why the last ones are here no more, for the call log only. */
   readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
   readonly #limits: ParkingLimits;
-  readonly #ledger: CallLedger;
+  readonly #callLog: CallLog;
 
-  constructor(limits: ParkingLimits = PARKING_LIMITS, ledger: CallLedger = () => {}) {
+  constructor(limits: ParkingLimits = PARKING_LIMITS, callLog: CallLog = () => {}) {
     this.#limits = limits;
-    this.#ledger = ledger;
+    this.#callLog = callLog;
   }
 
   get size(): number {
@@ -73,7 +73,7 @@ export class Parking {
   }
 
   park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
-    const { session } = live;
+    const { id: runId } = live;
     const parked: ParkedRun = {
       live,
       principalId: turn.principal.id,
@@ -84,14 +84,14 @@ export class Parking {
       // Once as it came, once as the driver has made something of it.
       bytes: RUN_BYTES + 2 * turnBytes(turn),
       since: performance.now(),
-      timer: setTimeout(() => this.#lose(session, "expired"), this.#limits.ttlMs).unref(),
+      timer: setTimeout(() => this.#lose(runId, "expired"), this.#limits.ttlMs).unref(),
     };
-    this.#runs.set(session, parked);
+    this.#runs.set(runId, parked);
     this.#record("asked", parked, { requestId });
     this.#makeRoom(parked.principalId);
-    if (signal.aborted) this.#lose(session, "unheard");
-    else signal.addEventListener("abort", () => this.#lose(session, "unheard"), { once: true });
-    live.whenLost(() => this.#lose(session, "died"));
+    if (signal.aborted) this.#lose(runId, "unheard");
+    else signal.addEventListener("abort", () => this.#lose(runId, "unheard"), { once: true });
+    live.whenLost(() => this.#lose(runId, "died"));
   }
 
   /**
@@ -105,10 +105,10 @@ export class Parking {
     const results = trailingResults(messages);
     const [first] = results;
     if (!first) return this.#passOver(messages, principal);
-    const session = sessionOf(first.callId) ?? "";
-    const parked = this.#runs.get(session);
+    const runId = runIdOf(first.callId) ?? "";
+    const parked = this.#runs.get(runId);
     if (parked?.principalId !== principal.id) {
-      const fate = this.#fates.get(session);
+      const fate = this.#fates.get(runId);
       return { type: "gone", reason: fate?.principalId === principal.id ? fate.reason : "unknown" };
     }
     const { live, historyKey, calls, terms } = parked;
@@ -116,10 +116,10 @@ export class Parking {
     const key = historyKeys(messages.slice(0, -results.length)).at(-1);
     const reason = !isComplete ? "incomplete" : key !== historyKey ? "edited" : whyNot(terms, turn);
     if (reason) {
-      this.#lose(session, reason);
+      this.#lose(runId, reason);
       return { type: "gone", reason };
     }
-    this.#remove(session, "repeated");
+    this.#remove(runId, "repeated");
     this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
     return { type: "run", live, results: withNews(terms, turn, results) };
   }
@@ -127,9 +127,9 @@ export class Parking {
   /** A follow-up that asks something new right after the results: no run that waits could be told of it. */
   #passOver(messages: readonly Message[], principal: Principal): Found | undefined {
     const [first] = trailingResults(withoutQuestion(messages));
-    const session = sessionOf(first?.callId ?? "") ?? "";
-    if (this.#runs.get(session)?.principalId !== principal.id) return undefined;
-    this.#lose(session, "steered");
+    const runId = runIdOf(first?.callId ?? "") ?? "";
+    if (this.#runs.get(runId)?.principalId !== principal.id) return undefined;
+    this.#lose(runId, "steered");
     return { type: "gone", reason: "steered" };
   }
 
@@ -138,13 +138,13 @@ export class Parking {
     const tools = toolsByCall(messages);
     for (const { callId } of trailingResults(withoutQuestion(messages))) {
       const tool = tools.get(callId) ?? "";
-      this.#ledger({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
+      this.#callLog({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
     }
   }
 
   /** Gives up all of them. */
   close(): void {
-    for (const session of [...this.#runs.keys()]) this.#lose(session, "closed");
+    for (const runId of [...this.#runs.keys()]) this.#lose(runId, "closed");
   }
 
   /**
@@ -172,24 +172,24 @@ export class Parking {
         count.runs--;
         count.bytes -= oldest.bytes;
       }
-      this.#lose(oldest.live.session, "evicted");
+      this.#lose(oldest.live.id, "evicted");
     }
   }
 
-  #lose(session: string, reason: LossReason): void {
-    const parked = this.#remove(session, reason);
+  #lose(runId: string, reason: LossReason): void {
+    const parked = this.#remove(runId, reason);
     if (!parked) return;
     parked.live.cancel();
     this.#record("lost", parked, { requestId: parked.requestId, reason, waitedMs: waitedMs(parked) });
   }
 
-  #remove(session: string, fate: LossReason): ParkedRun | undefined {
-    const parked = this.#runs.get(session);
+  #remove(runId: string, fate: LossReason): ParkedRun | undefined {
+    const parked = this.#runs.get(runId);
     if (!parked) return undefined;
     clearTimeout(parked.timer);
-    this.#runs.delete(session);
-    this.#fates.delete(session);
-    this.#fates.set(session, { principalId: parked.principalId, reason: fate });
+    this.#runs.delete(runId);
+    this.#fates.delete(runId);
+    this.#fates.set(runId, { principalId: parked.principalId, reason: fate });
     const [oldest] = this.#fates.keys();
     if (this.#fates.size > MAX_FATES && oldest !== undefined) this.#fates.delete(oldest);
     return parked;
@@ -200,7 +200,7 @@ export class Parking {
     { calls, principalId }: ParkedRun,
     facts: Pick<CallEntry, "requestId" | "reason" | "waitedMs">,
   ): void {
-    for (const [callId, tool] of calls) this.#ledger({ type, callId, tool, principalId, ...facts });
+    for (const [callId, tool] of calls) this.#callLog({ type, callId, tool, principalId, ...facts });
   }
 }
 

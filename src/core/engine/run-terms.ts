@@ -1,5 +1,5 @@
 import type { ToolDefinition, ToolMessage, Turn } from "../turn.ts";
-import type { LossReason } from "./call-ledger.ts";
+import type { LossReason } from "./call-log.ts";
 
 /** What a run was told when it began: it cannot be told otherwise while it waits. */
 export interface RunTerms {

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
-import { sessionOf } from "../engine/live-run.ts";
+import { runIdOf } from "../engine/live-run.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
@@ -285,7 +285,7 @@ export class HubMemory {
 /** True if the turn brings results for calls that we named. Clients may put text of the user's after the results. */
 const isFollowUp = ({ messages }: Turn): boolean => {
   const latest = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
-  return latest.some((message) => message.role === "tool" && sessionOf(message.callId) !== undefined);
+  return latest.some((message) => message.role === "tool" && runIdOf(message.callId) !== undefined);
 };
 
 const slotOf = (principalId: string, askedKey: string): string => JSON.stringify([principalId, askedKey]);

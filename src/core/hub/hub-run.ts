@@ -1,5 +1,5 @@
 import type { Run, RunContext } from "../driver.ts";
-import type { HubCallEntry, HubLedger } from "../engine/call-ledger.ts";
+import type { HubCallEntry, HubCallLog } from "../engine/call-log.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent, Usage } from "../events.ts";
 import { LoopGuard } from "../rules/loop-guard.ts";
@@ -23,7 +23,7 @@ export interface HubRunParts {
   /** How many times in one answer the model may ask for tools of the hub. */
   readonly maxSteps: number;
   /** Told of everything that happens to a call of the hub. */
-  readonly ledger?: HubLedger | undefined;
+  readonly callLog?: HubCallLog | undefined;
 }
 
 type Batch = readonly TurnEvent[];
@@ -37,7 +37,7 @@ type Batch = readonly TurnEvent[];
  * those that are under way, and goes on behind them. Where the upstream cannot go on with results, another run is told
  * the whole conversation, the hub's part included.
  */
-export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, ledger }: HubRunParts): Run {
+export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, callLog }: HubRunParts): Run {
   const life = new AbortController();
   const { signal } = life;
   const guard = new LoopGuard(maxSteps);
@@ -112,7 +112,7 @@ export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, led
     const record = (type: HubCallEntry["type"], facts: Partial<HubCallEntry> = {}): void => {
       const place = toolbox?.placeOf(name, args);
       const { requestId } = context;
-      ledger?.({ type, callId: id, tool: name, ...place, principalId: turn.principal.id, requestId, ...facts });
+      callLog?.({ type, callId: id, tool: name, ...place, principalId: turn.principal.id, requestId, ...facts });
     };
     record("asked");
     const warning = guard.warn(name, args);

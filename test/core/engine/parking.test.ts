@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
-import type { CallEntry } from "../../../src/core/engine/call-ledger.ts";
-import { LiveRun, sessionOf } from "../../../src/core/engine/live-run.ts";
+import type { CallEntry } from "../../../src/core/engine/call-log.ts";
+import { LiveRun, runIdOf } from "../../../src/core/engine/live-run.ts";
 import { Parking, type ParkingLimits } from "../../../src/core/engine/parking.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../../src/core/turn.ts";
 import { aTurn } from "../support/turns.ts";
@@ -48,7 +48,7 @@ function waiting() {
   return { live, answer, results, cancelled: () => cancelled, lose: () => lose() };
 }
 
-/** A parking whose ledger is kept, as `event tool reason` of each first call. */
+/** A parking whose call log is kept, as `event tool reason` of each first call. */
 function setUp(limits: Partial<ParkingLimits> = {}) {
   const entries: CallEntry[] = [];
   const parking = new Parking({ ...LIMITS, ...limits }, (entry) => entries.push(entry));
@@ -238,7 +238,7 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", "lost evicted"]);
   });
 
-  it("are given up when something new is asked right after the results, and the ledger says so", () => {
+  it("are given up when something new is asked right after the results, and the call log says so", () => {
     const { parking, told } = setUp();
     const { live, answer, results } = waiting();
     parking.park(live, turnOf([asked]), answer, requestOf());
@@ -248,7 +248,7 @@ describe("parked runs", () => {
     expect(told()).toEqual(["asked", "lost steered", "replayed steered"]);
   });
 
-  it("leave a ledger without arguments, results or questions (REL-30)", () => {
+  it("leave a call log without arguments, results or questions (REL-30)", () => {
     const { parking, entries } = setUp();
     const { live, answer, results } = waiting();
     parking.park(live, turnOf([asked]), answer, requestOf("first"));
@@ -256,7 +256,7 @@ describe("parked runs", () => {
     const followUp = turnOf([asked, answer, ...results]);
     parking.take(followUp, requestOf("second"));
     parking.replay(followUp, requestOf("second"), "stalled");
-    const known = { callId: `${live.session}__call_1`, tool: "t", principalId: "p1" };
+    const known = { callId: `${live.id}__call_1`, tool: "t", principalId: "p1" };
     expect(entries.filter(({ callId }) => callId === known.callId)).toEqual([
       { ...known, type: "asked", requestId: "first" },
       { ...known, type: "answered", requestId: "second", waitedMs: LIMITS.ttlMs - 1 },
@@ -270,8 +270,7 @@ it("call ids are short, unguessable, and lead to their session", () => {
   for (const { callId } of results) {
     expect(callId).toMatch(/^sess_[\w-]{22}__call_\d+$/);
     expect(callId.length).toBeLessThanOrEqual(40);
-    expect(sessionOf(callId)).toBe(live.session);
+    expect(runIdOf(callId)).toBe(live.id);
   }
-  for (const foreign of ["call_1", "sess_x__call_1", `${live.session}__call_`, ""])
-    expect(sessionOf(foreign)).toBeUndefined();
+  for (const foreign of ["call_1", "sess_x__call_1", `${live.id}__call_`, ""]) expect(runIdOf(foreign)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run, RunContext } from "../../../src/core/driver.ts";
-import type { HubCallEntry } from "../../../src/core/engine/call-ledger.ts";
+import type { HubCallEntry } from "../../../src/core/engine/call-log.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { historyKeys } from "../../../src/core/history/history-key.ts";
 import { HubMemory } from "../../../src/core/hub/hub-memory.ts";
@@ -68,8 +68,8 @@ function stage({
   const context = { requestId: "r", signal: new AbortController().signal };
   const nameOf = (id: string) => `out-${id}`;
   const entries: HubCallEntry[] = [];
-  const ledger = (entry: HubCallEntry) => entries.push(entry);
-  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps, ledger });
+  const callLog = (entry: HubCallEntry) => entries.push(entry);
+  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps, callLog });
   return { run, entries, answered, opened, called, cancelled: () => cancelled };
 }
 

@@ -44,7 +44,7 @@ export type LossReason =
   | "unknown";
 
 /** Told of each entry as it happens. It must not throw. */
-export type CallLedger = (entry: CallEntry) => void;
+export type CallLog = (entry: CallEntry) => void;
 
 /** One thing that happened to a call of the hub's. There are no arguments and no results in it. */
 export interface HubCallEntry {
@@ -65,4 +65,4 @@ export interface HubCallEntry {
 }
 
 /** Told of each entry as it happens. It must not throw. */
-export type HubLedger = (entry: HubCallEntry) => void;
+export type HubCallLog = (entry: HubCallEntry) => void;
