@@ -9,46 +9,50 @@ export interface Rule {
   step(events: readonly TurnEvent[]): readonly TurnEvent[];
 }
 
-export interface AnswerParts {
-  /** The run that was parked for this, if there is one. */
-  readonly resume: () => LiveRun | undefined;
-  /** A new one, which is told the conversation from the transcript. */
-  readonly start: () => LiveRun;
-  /** What is known before anybody has said anything. */
-  readonly first: readonly TurnEvent[];
-  /** The parked one has failed before it said anything; a new one takes its place. */
-  readonly onStalled: () => void;
+/** Where the run of an answer comes from, and where it goes when it waits for tool results. */
+export interface AnswerRuns {
+  resume(): LiveRun | undefined;
+  start(): LiveRun;
+  replaceStalled(): LiveRun;
+  park(live: LiveRun, said: AssistantMessage): void;
+}
+
+export interface AnswerOptions {
+  /** Notices that are known before the run starts; they come first. */
+  readonly notices: readonly TurnEvent[];
   readonly rules: readonly Rule[];
-  /** Of the request; while it is being answered, the run is cancelled with it. */
+  /** The request's signal: aborting it cancels the run while it is being read. */
   readonly signal: AbortSignal;
-  /** The run waits for tool results, and this is what it has said: it is somebody else's to keep now. */
-  readonly onWaiting: (live: LiveRun, answer: AssistantMessage) => void;
-  /** Whether it may come to that, so that what it says must be remembered. */
+  /** True if the run can end in tool calls, so its text must be kept. */
   readonly mayWait: boolean;
 }
 
 /**
- * A run, seen through the rules that apply to it, up to its `done`. A batch costs one more promise, and no turn of
- * the event loop: an async generator would cost three, for every token of a slow stream.
+ * The answer to one request: the events of its run, passed through the rules, up to `done`.
  *
- * The run is started by the first `next`, and cancelled when the reader leaves or a rule ends the answer. A parked one
- * that fails before it has said anything is replaced by a new one, and nobody notices.
+ * The first `next` starts the run. The run is cancelled when the reader leaves or a rule ends the answer. If a resumed run
+ * fails before its first event, a new run takes its place and the client does not notice.
+ *
+ * This is the hot path: a batch costs one more promise and no turn of the event loop. An async generator would cost three
+ * promises for every token of a slow stream.
  */
 export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]> {
-  readonly #parts: AnswerParts;
+  readonly #runs: AnswerRuns;
+  readonly #options: AnswerOptions;
   readonly #said: AssistantPart[] = [];
-  /** Only where it is remembered. */
+  /** Text since the last tool call; unset if the text need not be kept. */
   #text: GatheredText | undefined;
-  #first: readonly TurnEvent[];
+  #notices: readonly TurnEvent[];
   #live: LiveRun | undefined;
   #source: AsyncIterator<readonly TurnEvent[]> | undefined;
   #isResumed = false;
   #hasBegun = false;
   #isOver = false;
 
-  constructor(parts: AnswerParts) {
-    this.#parts = parts;
-    this.#first = parts.first;
+  constructor(runs: AnswerRuns, options: AnswerOptions) {
+    this.#runs = runs;
+    this.#options = options;
+    this.#notices = options.notices;
   }
 
   [Symbol.asyncIterator](): this {
@@ -57,9 +61,9 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
 
   next(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
     if (this.#isOver) return Promise.resolve({ done: true, value: undefined });
-    if (this.#first.length > 0) {
-      const value = this.#first;
-      this.#first = [];
+    if (this.#notices.length > 0) {
+      const value = this.#notices;
+      this.#notices = [];
       return Promise.resolve({ done: false, value });
     }
     try {
@@ -78,16 +82,15 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   }
 
   #start(): AsyncIterator<readonly TurnEvent[]> {
-    const { resume, start, signal } = this.#parts;
-    const parked = resume();
-    this.#isResumed = parked !== undefined;
-    signal.addEventListener("abort", this.#onAbort, { once: true });
-    return this.#follow(parked ?? start());
+    const resumed = this.#runs.resume();
+    this.#isResumed = resumed !== undefined;
+    this.#options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    return this.#follow(resumed ?? this.#runs.start());
   }
 
   #follow(live: LiveRun): AsyncIterator<readonly TurnEvent[]> {
     this.#live = live;
-    if (this.#parts.signal.aborted) live.cancel();
+    if (this.#options.signal.aborted) live.cancel();
     return live.events();
   }
 
@@ -99,32 +102,31 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
       this.#end();
       throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
     }
-    // A notice has cost nothing yet.
+    // Notices come before the upstream has done any work.
     this.#hasBegun ||= result.value.some(({ type }) => type !== "notice");
     let events = live.rename(result.value);
-    for (const stage of this.#parts.rules) events = stage.step(events);
-    // One that has called before may call again, whatever this request says of tools.
-    if (this.#parts.mayWait || this.#isResumed) this.#remember(events);
+    for (const rule of this.#options.rules) events = rule.step(events);
+    // A resumed run knows its tools from before, even if this request offers none.
+    if (this.#options.mayWait || this.#isResumed) this.#remember(events);
     const last = events.at(-1);
     if (last === undefined) return this.next();
     if (last.type === "done") {
       this.#end();
       const ending = result.value.at(-1);
       const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
-      if (last.reason === "tool-calls") this.#parts.onWaiting(live, this.#answer());
-      // A rule may have ended the answer before its calls: nobody will ever bring their results.
+      if (last.reason === "tool-calls") this.#runs.park(live, this.#answer());
+      // A rule ended the answer: the run may go on, or wait for results that never come.
       else if (!isUpstreamOver) live.cancel();
     }
     return { done: false, value: events } as const;
   };
 
-  /** An answer that has begun may have cost something or done something: no client shall ask again by itself. */
+  /** After the first event the answer may have cost or done something, so no error is marked as worth a retry. */
   readonly #onError = (thrown: unknown) => {
-    if (this.#isResumed && !this.#hasBegun && !this.#parts.signal.aborted) {
+    if (this.#isResumed && !this.#hasBegun && !this.#options.signal.aborted) {
       this.#isResumed = false;
       this.#live?.cancel();
-      this.#parts.onStalled();
-      this.#source = this.#follow(this.#parts.start());
+      this.#source = this.#follow(this.#runs.replaceStalled());
       return this.next();
     }
     this.#end();
@@ -134,19 +136,19 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
 
   #end(): void {
     this.#isOver = true;
-    this.#parts.signal.removeEventListener("abort", this.#onAbort);
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
   }
 
   #remember(events: readonly TurnEvent[]): void {
     for (const event of events) {
-      if (event.type === "text") this.#heard(event.text);
+      if (event.type === "text") this.#keepText(event.text);
       if (event.type !== "tool-call") continue;
       this.#takeText();
       this.#said.push(event);
     }
   }
 
-  #heard(text: string): void {
+  #keepText(text: string): void {
     this.#text ??= new GatheredText();
     this.#text.add(text);
   }

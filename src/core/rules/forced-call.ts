@@ -1,4 +1,4 @@
-import { newRunId } from "../engine/live-run.ts";
+import { callIdOf, newRunId } from "../engine/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
@@ -32,7 +32,7 @@ export async function* answerWithCall(
   const inText = async ({ text }: Draft) => {
     const call = await findTextCall(text, asked.tools, { ...context, principal: turn.principal });
     if (!call) return undefined;
-    const id = `${newRunId()}__call_0`;
+    const id = callIdOf(newRunId(), 0);
     context.onTextCall(id, call.name);
     return { ...call, id };
   };

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
 import type { CallEntry } from "../../../src/core/engine/call-log.ts";
-import { LiveRun, runIdOf } from "../../../src/core/engine/live-run.ts";
+import { CallNames, runIdOf } from "../../../src/core/engine/call-names.ts";
+import { LiveRun } from "../../../src/core/engine/live-run.ts";
 import { Parking, type ParkingLimits } from "../../../src/core/engine/parking.ts";
+import { RunClient } from "../../../src/core/engine/run-client.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../../src/core/turn.ts";
 import { aTurn } from "../support/turns.ts";
 
@@ -24,7 +26,6 @@ const requestOf = (requestId = "r") => ({ requestId, signal: new AbortController
 /** A run that waits for two results, and notes what becomes of it. */
 function waiting() {
   let cancelled = 0;
-  let lose = () => {};
   const run: Run = {
     submitResults: () => true,
     cancel: () => {
@@ -32,10 +33,8 @@ function waiting() {
     },
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   };
-  const live = new LiveRun(({ onLost = () => {} }) => {
-    lose = onLost;
-    return run;
-  });
+  const client = new RunClient(undefined);
+  const live = new LiveRun(run, new CallNames(), client);
   const calls = live.rename(["a", "b"].map((id) => ({ type: "tool-call", id, name: "t", args: {} })));
   const answer: AssistantMessage = {
     role: "assistant",
@@ -45,7 +44,7 @@ function waiting() {
     const callId = call.type === "tool-call" ? call.id : "";
     return { role: "tool", callId, content: [{ type: "text", text: "r" }], isError: false };
   });
-  return { live, answer, results, cancelled: () => cancelled, lose: () => lose() };
+  return { live, answer, results, cancelled: () => cancelled, lose: client.onLost };
 }
 
 /** A parking whose call log is kept, as `event tool reason` of each first call. */

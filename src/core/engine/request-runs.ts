@@ -1,0 +1,65 @@
+import type { RequestContext } from "../driver.ts";
+import type { AssistantMessage, Turn } from "../turn.ts";
+import type { LossReason } from "./call-log.ts";
+import type { LiveRun } from "./live-run.ts";
+import type { ModelDirectory } from "./model-directory.ts";
+import type { Parking } from "./parking.ts";
+import { type HubParts, startRun } from "./start-run.ts";
+
+/** What the engine has for all requests. */
+export interface EngineParts {
+  readonly models: ModelDirectory;
+  readonly parking: Parking;
+  readonly hub: HubParts | undefined;
+}
+
+/** The runs of one request: it resumes a parked run or starts a new one, and parks it when it waits for tool results. */
+export class RequestRuns {
+  readonly #parts: EngineParts;
+  readonly #turn: Turn;
+  readonly #asked: Turn;
+  readonly #context: RequestContext;
+
+  /**
+   * `asked` is what the driver gets: the client's turn, perhaps with more instructions. A run is parked under the client's
+   * own turn, since the follow-up is compared with that.
+   */
+  constructor(parts: EngineParts, turn: Turn, asked: Turn, context: RequestContext) {
+    this.#parts = parts;
+    this.#turn = turn;
+    this.#asked = asked;
+    this.#context = context;
+  }
+
+  /** Resumes the parked run that the turn's results belong to. Undefined if there is none, or it cannot go on. */
+  resume(): LiveRun | undefined {
+    const found = this.#parts.parking.take(this.#turn, this.#context);
+    if (!found) return undefined;
+    if (found.type === "gone") return this.#replay(found.reason);
+    const { live, results } = found;
+    if (live.submitResults(results, this.#turn.messages, this.#context.elicit)) return live;
+    live.cancel();
+    return this.#replay("died");
+  }
+
+  /** Starts a new run, which gets the whole conversation. */
+  start(): LiveRun {
+    const driver = this.#parts.models.driverOf(this.#asked.model.id);
+    return startRun(driver, this.#asked, this.#context, this.#parts.hub);
+  }
+
+  /** Starts a new run in place of a resumed one that failed before its first event. */
+  replaceStalled(): LiveRun {
+    this.#replay("stalled");
+    return this.start();
+  }
+
+  /** Keeps a run that waits for tool results, with what it has said. */
+  park(live: LiveRun, said: AssistantMessage): void {
+    this.#parts.parking.park(live, this.#turn, said, this.#context);
+  }
+
+  #replay(reason: LossReason): undefined {
+    this.#parts.parking.replay(this.#turn, this.#context, reason);
+  }
+}

@@ -1,0 +1,47 @@
+import type { Driver, RequestContext, RunContext } from "../driver.ts";
+import type { HubMemory } from "../hub/hub-memory.ts";
+import { hubRun } from "../hub/hub-run.ts";
+import type { ToolHub } from "../hub/tool-hub.ts";
+import type { Turn } from "../turn.ts";
+import type { HubCallLog } from "./call-log.ts";
+import { CallNames } from "./call-names.ts";
+import { LiveRun } from "./live-run.ts";
+import { meteredRun, type OnSpent } from "./metered-run.ts";
+import { oneCallAtATime } from "./one-call-at-a-time.ts";
+import { RunClient } from "./run-client.ts";
+
+/** The hub's part of the engine: what every run with hub tools needs. */
+export interface HubParts {
+  readonly hub: ToolHub;
+  readonly memory: HubMemory;
+  /** How many rounds of hub tools one answer may have. */
+  readonly maxSteps: number;
+  readonly callLog: HubCallLog | undefined;
+}
+
+/**
+ * Opens a new run of the driver for a turn. From the driver outwards: the run itself, its meter, the hub's tools if the turn
+ * wants them, one call at a time if the client wants that.
+ */
+export function startRun(driver: Driver, turn: Turn, context: RequestContext, hubParts: HubParts | undefined): LiveRun {
+  const { requestId, tools, hops } = context;
+  const names = new CallNames();
+  const client = new RunClient(context.elicit);
+  const runContext: RunContext = { requestId, tools, hops, elicit: client.elicit, onLost: client.onLost };
+  const open = metered(driver, context.onSpent);
+  const run =
+    hubParts && wantsHub(turn, context)
+      ? hubRun({ ...hubParts, turn, context: runContext, open, nameOf: (id) => names.toClient(id) })
+      : open(turn, runContext);
+  return new LiveRun(turn.allowsParallelCalls ? run : oneCallAtATime(run), names, client);
+}
+
+/** A turn that must call a tool, or must not, is about the client's own tools. */
+const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
+  tools === "hub" && toolChoice.type === "auto";
+
+/** The hub may open several runs for one answer; each is metered by itself. */
+const metered = (driver: Driver, onSpent: OnSpent | undefined): Driver["open"] =>
+  onSpent
+    ? (turn, context) => meteredRun(driver.open(turn, context), turn, onSpent)
+    : (turn, context) => driver.open(turn, context);
