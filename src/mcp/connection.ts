@@ -5,10 +5,10 @@ import {
   type Progress,
   UrlElicitationRequiredError,
 } from "@modelcontextprotocol/client";
+import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Elicit, Elicitation } from "../core/hub/tool-hub.ts";
 import type { JsonObject } from "../core/turn.ts";
-import { abortable } from "./abortable.ts";
 import { CallClock } from "./call-clock.ts";
 import { inlineLinks } from "./inline-links.ts";
 import { Link, type LinkOptions } from "./link.ts";
@@ -159,14 +159,14 @@ export class Connection {
     this.#calls.add(entry);
     let link: Link | undefined;
     try {
-      link = await abortable(this.#ready(), signal);
+      link = await unlessAborted(this.#ready(), signal);
       // It may have been started for this call, and be another one than before.
       if (this.#heldNames.has(tool)) throw heldBack(this.name, tool);
       try {
         return await link.call(this.#known(tool), args, { signal, onProgress });
       } catch (error) {
         if (!link.hasLostSession(error)) throw error;
-        link = await abortable(this.#replace(link), signal);
+        link = await unlessAborted(this.#replace(link), signal);
         return await link.call(this.#known(tool), args, { signal, onProgress });
       }
     } catch (error) {
@@ -256,7 +256,7 @@ export class Connection {
         onToolsChanged: () => void this.#refresh(),
         onLost: (lost) => this.#onLost(lost),
       });
-      this.#list = await abortable(listTools(link.client, limits), this.#life.signal);
+      this.#list = await unlessAborted(listTools(link.client, limits), this.#life.signal);
       this.#screen();
     } catch (thrown) {
       const error = link?.failure ?? this.#errorOf(thrown, "the handshake");
@@ -364,7 +364,7 @@ export class Connection {
     if (!elicit || !question) return { action: "decline" };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
     // Whoever asks may not listen to the signal.
-    const asked = abortable(elicit(question, limited), limited).catch(() => undefined);
+    const asked = unlessAborted(elicit(question, limited), limited).catch(() => undefined);
     const answer = await clock.pauseFor(asked);
     if (answer?.action !== "accept") return { action: answer?.action ?? "cancel" };
     return question.url === undefined ? { action: "accept", content: { ...answer.content } } : { action: "accept" };

@@ -1,4 +1,5 @@
 import type { Progress } from "@modelcontextprotocol/client";
+import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
@@ -204,11 +205,9 @@ async function callTool(
   }
 }
 
+/** Waits for work, at most so long. Rejects when the signal aborts. */
 async function patiently(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms).unref();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
-  signal.throwIfAborted();
+  await unlessAborted(Promise.race([work, late]), signal).finally(() => clearTimeout(timer));
 }

@@ -9,10 +9,10 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { unlessAborted } from "../core/abort-race.ts";
 import type { ExcursorError } from "../core/errors.ts";
 import type { JsonObject } from "../core/turn.ts";
 import type { Watchdog } from "../process/watchdog.ts";
-import { abortable } from "./abortable.ts";
 import { createAuthorizedFetch } from "./authorized-fetch.ts";
 import { createLimitedFetch } from "./limited-fetch.ts";
 import type { HubLimits } from "./limits.ts";
@@ -96,7 +96,7 @@ export class Link {
       options.onLost(made);
     };
     try {
-      await abortable(client.connect(transport, { timeout: limits.connectMs }), options.signal);
+      await unlessAborted(client.connect(transport, { timeout: limits.connectMs }), options.signal);
     } catch (error) {
       const failure = made.failure ?? (transport instanceof StdioTransport ? transport.failure : undefined);
       await made.close();

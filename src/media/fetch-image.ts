@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
+import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isPublicAddress } from "../core/public-address.ts";
 import { type ImageAddress, readImageAddress } from "./image-address.ts";
@@ -54,7 +55,7 @@ export async function fetchImage(text: string, options: FetchOptions): Promise<B
 }
 
 async function open(address: ImageAddress, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
-  const addresses = await abortable(resolve(address.host, options), signal);
+  const addresses = await unlessAborted(resolve(address.host, options), signal);
   const { host, port, path, url } = address;
   return new Promise((resolved, reject) => {
     const outgoing = request({
@@ -106,14 +107,6 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   } finally {
     response.destroy();
   }
-}
-
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolved, reject) => {
-    const onAbort = () => reject(new Error("timeout"));
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolved, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function attempt<T>(act: () => T, host: string): T {

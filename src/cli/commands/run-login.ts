@@ -4,6 +4,7 @@ import { type Accounts, foreignSources, openAccounts } from "../../app/open-acco
 import { sessionWebsiteOf, websiteOf } from "../../config/backend-origin.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { renewLogin } from "../../credentials/auth-client.ts";
 import { beginLogin, waitForLogin } from "../../credentials/browser-login.ts";
@@ -14,7 +15,6 @@ import { openBrowser } from "../open-browser.ts";
 import { printable } from "../terminal/printable.ts";
 import { readSecret } from "../terminal/read-secret.ts";
 import { startSpinner } from "../terminal/spinner.ts";
-import { unlessAborted } from "../unless-aborted.ts";
 
 export interface LoginFlags {
   readonly account: string;

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { openServerLogins } from "../../app/open-server-logins.ts";
 import { loadConfig } from "../../config/load-config.ts";
+import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { Connection } from "../../mcp/connection.ts";
 import { unknownServer } from "../../mcp/edit-servers.ts";
@@ -17,7 +18,6 @@ import { createWatchdog } from "../../process/watchdog.ts";
 import { openBrowser } from "../open-browser.ts";
 import { serverPlaces } from "../open-hub.ts";
 import { startSpinner } from "../terminal/spinner.ts";
-import { unlessAborted } from "../unless-aborted.ts";
 
 interface McpLoginFlags {
   readonly browser: boolean;

@@ -1,7 +1,7 @@
 import type { ToolKind } from "@agentclientprotocol/sdk";
+import { untilAborted } from "../../core/abort-race.ts";
 import type { ToolCallPart } from "../../core/turn.ts";
 import type { ToolSite } from "./editor-tools.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** Which tools the user has allowed for good, by name. */
 export type Allowed = Set<string>;

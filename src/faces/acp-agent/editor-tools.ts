@@ -6,10 +6,10 @@ import type {
   ToolCallContent,
   ToolKind,
 } from "@agentclientprotocol/sdk";
+import { untilAborted } from "../../core/abort-race.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** What a tool may use: the editor, and the session it belongs to. */
 export interface ToolSite {

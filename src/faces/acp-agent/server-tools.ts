@@ -1,10 +1,10 @@
 import type { McpServer } from "@agentclientprotocol/sdk";
+import { untilAborted } from "../../core/abort-race.ts";
 import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/hub/tool-hub.ts";
 import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askLeave } from "./ask-leave.ts";
 import type { ToolSite } from "./editor-tools.ts";
 import { resultContent } from "./kept-messages.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** MCP servers that an editor has named for one conversation. */
 export interface EditorServers extends ToolHub {

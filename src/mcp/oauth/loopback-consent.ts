@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Consent } from "./authorization.ts";
 
@@ -63,7 +64,7 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
         };
       });
       show(page);
-      const parameters = await Promise.race([answer, rejectOnAbort(signal)]);
+      const parameters = await unlessAborted(answer, signal);
       const [code, iss] = [parameters.get("code"), parameters.get("iss")];
       if (code !== null && code !== "") return { code, ...(iss !== null && { iss }) };
       // Its description is anybody's text, its code is one of a few words.
@@ -80,9 +81,3 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
     },
   };
 }
-
-const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../../core/abort-race.ts";
 import type { ModelInfo } from "../../../core/driver.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import { isEffortParameter, sortEfforts } from "../../../core/models/effort.ts";
@@ -48,7 +49,7 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
 
   return {
     async list(credential, signal) {
-      return (await abortable(cache.current(credential), signal)).models.map(toInfo);
+      return (await unlessAborted(cache.current(credential), signal, CANCELED)).models.map(toInfo);
     },
     async resolve({ id, effort }, credential) {
       const { models, names } = await cache.any(credential);
@@ -67,19 +68,6 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
       memory?.set(baseId, kind);
     },
   };
-}
-
-/** The wait ends with the signal; what is waited for goes on, since others may wait for it too. */
-function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (signal.aborted) {
-    promise.catch(() => undefined);
-    return Promise.reject(CANCELED);
-  }
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(CANCELED);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function toInfo(model: BaseModel): ModelInfo {
