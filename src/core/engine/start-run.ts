@@ -1,6 +1,6 @@
 import type { Driver, RequestContext, RunContext } from "../driver.ts";
 import type { HubMemory } from "../hub/hub-memory.ts";
-import { hubRun } from "../hub/hub-run.ts";
+import { HubRun } from "../hub/hub-run.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
 import type { Turn } from "../turn.ts";
 import type { HubCallLog } from "./call-log.ts";
@@ -31,7 +31,7 @@ export function startRun(driver: Driver, turn: Turn, context: RequestContext, hu
   const open = metered(driver, context.onSpent);
   const run =
     hubParts && wantsHub(turn, context)
-      ? hubRun({ ...hubParts, turn, context: runContext, open, nameOf: (id) => names.toClient(id) })
+      ? new HubRun({ ...hubParts, turn, context: runContext, open, nameOf: (id) => names.toClient(id) })
       : open(turn, runContext);
   return new LiveRun(turn.allowsParallelCalls ? run : oneCallAtATime(run), names, client);
 }

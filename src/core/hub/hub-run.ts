@@ -1,15 +1,15 @@
+import { unlessAborted } from "../abort-race.ts";
 import type { Run, RunContext } from "../driver.ts";
-import type { HubCallEntry, HubCallLog } from "../engine/call-log.ts";
+import type { HubCallLog } from "../engine/call-log.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent, Usage } from "../events.ts";
-import { LoopGuard } from "../rules/loop-guard.ts";
 import { addUsage } from "../rules/usage-estimate.ts";
-import type { AssistantMessage, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
+import type { AssistantMessage, Message, ToolMessage, Turn } from "../turn.ts";
+import { HubCaller } from "./hub-caller.ts";
 import type { HubAnswer, HubMemory, MakeCall } from "./hub-memory.ts";
-import { HubNotices, type HubOutcome } from "./hub-notices.ts";
 import { HubTranscript } from "./hub-transcript.ts";
 import { RoundText } from "./round-text.ts";
-import type { HubProgress, HubResult, Toolbox, ToolHub } from "./tool-hub.ts";
+import type { ToolHub } from "./tool-hub.ts";
 
 export interface HubRunParts {
   readonly hub: ToolHub;
@@ -17,285 +17,293 @@ export interface HubRunParts {
   readonly memory: HubMemory;
   readonly turn: Turn;
   readonly context: RunContext;
+  /** Opens a run of the driver. */
   readonly open: (turn: Turn, context: RunContext) => Run;
-  /** The name that a call has for the client. */
+  /** Returns the id that a call has for the client. */
   readonly nameOf: (id: string) => string;
-  /** How many times in one answer the model may ask for tools of the hub. */
+  /** How many rounds of hub calls one answer may have. */
   readonly maxSteps: number;
-  /** Told of everything that happens to a call of the hub. */
   readonly callLog?: HubCallLog | undefined;
 }
 
 type Batch = readonly TurnEvent[];
+type Done = Extract<TurnEvent, { readonly type: "done" }>;
+
+/** What one read of the upstream up to its `done` has shown so far. */
+interface Leg {
+  readonly hubCallIds: Set<string>;
+  /** The leg ended in hub calls only: the run goes on with their results. */
+  goesOn: boolean;
+  used: Usage | undefined;
+}
 
 /**
- * A run that is offered the tools of the hub beside the client's own. Calls of the hub's are made here, on the waiting run, and
- * it is read on until the model has its final word; calls of the client's go out to the client. In a batch of both, the
- * hub's are made while the client has its own.
+ * A run that is offered hub tools beside the client's own. It makes hub calls itself, submits their results to the upstream
+ * and reads on, until the model finishes or calls a tool of the client. Client calls go out to the client; in a round of
+ * both, hub calls run while the client works on its own.
  *
- * Each call of the hub's is made once for a request: a repeated request gets the rounds that are kept of its answer, joins
- * those that are under way, and goes on behind them. Where the upstream cannot go on with results, another run is told
- * the whole conversation, the hub's part included.
+ * A hub call is made once for a request. A repeated request gets the stored rounds of its answer, joins the rounds that
+ * another run is making, and continues after them. If the upstream cannot resume with results, a new run is opened with
+ * the whole conversation, hub calls included.
  */
-export function hubRun({ hub, memory, turn, context, open, nameOf, maxSteps, callLog }: HubRunParts): Run {
-  const life = new AbortController();
-  const { signal } = life;
-  const guard = new LoopGuard(maxSteps);
-  const notices = new HubNotices(turn.showsActivity === true);
-  const words = new RoundText();
-  let offered = turn;
-  let toolbox: Toolbox | undefined;
-  /** What the hub answers; a tool of the client's of the same name is the client's. */
-  let names: ReadonlySet<string> = new Set();
-  const isOurs = (name: string) => names.has(name);
-  let transcript = new HubTranscript({ messages: turn.messages, isOurs });
-  let run: Run | undefined;
-  let answer: HubAnswer = memory.answerTo(turn);
-  let isWriting = false;
-  const holds = new Set([answer.hold()]);
-  /** Lets go of all answers but the last so many. */
-  const release = (keep = 0): void => {
-    for (const hold of [...holds].slice(0, holds.size - keep)) {
-      holds.delete(hold);
-      hold();
-    }
-  };
-  /** Results of the hub's calls in the batch that the client has its part of. */
-  let ours: Promise<readonly ToolMessage[]> = Promise.resolve([]);
-  let given: { readonly results: readonly ToolMessage[]; readonly history: readonly Message[] } | undefined;
-  let spent: Usage | undefined;
+export class HubRun implements Run {
+  readonly #parts: HubRunParts;
+  readonly #caller: HubCaller;
+  readonly #abort = new AbortController();
+  readonly #words = new RoundText();
+  readonly #holds: Set<() => void>;
+  /** The turn with the hub's tools; undefined until the hub is open. */
+  #offered: Turn | undefined;
+  /** Names of hub tools. A client tool of the same name wins. */
+  #hubNames: ReadonlySet<string> = new Set();
+  #transcript: HubTranscript;
+  #run: Run | undefined;
+  #answer: HubAnswer;
+  /** This run writes the answer; others with the same request read along. */
+  #isWriting = false;
+  /** Results of the hub calls in the last round. */
+  #hubResults: Promise<readonly ToolMessage[]> = Promise.resolve([]);
+  #submitted: { readonly results: readonly ToolMessage[]; readonly history: readonly Message[] } | undefined;
+  /** Usage of the legs before this one, in the same answer. */
+  #spent: Usage | undefined;
 
-  const start = (): Run => {
-    const own: Run = open(
-      { ...offered, messages: transcript.messages },
-      { ...context, onLost: () => run === own && !transcript.hasOurs && context.onLost?.() },
-    );
-    run = own;
-    return own;
-  };
+  constructor(parts: HubRunParts) {
+    this.#parts = parts;
+    this.#caller = new HubCaller(parts);
+    this.#transcript = new HubTranscript({ messages: parts.turn.messages, isOurs: (name) => this.#isHubTool(name) });
+    this.#answer = parts.memory.answerTo(parts.turn);
+    this.#holds = new Set([this.#answer.hold()]);
+  }
 
-  /** Brings results to the run, or the whole conversation to a new one. */
-  const goOn = (results: readonly ToolMessage[]): Run => {
-    if (run?.submitResults(results, transcript.messages)) return run;
-    run?.cancel();
-    return start();
-  };
-
-  const begin = async (): Promise<void> => {
-    toolbox = await hub.open(turn.principal, signal);
-    const clients = new Set(turn.tools.map(({ name }) => name));
-    const tools = toolbox.tools.filter(({ name }) => !clients.has(name));
-    names = new Set(tools.map(({ name }) => name));
-    offered = { ...turn, tools: [...turn.tools, ...tools] };
-    const recalled = await unlessAborted(memory.recall(turn), signal);
-    const { messages, allowsParallelCalls } = turn;
-    transcript = new HubTranscript({ messages, recalled, isOurs, nameOf, isOneByOne: !allowsParallelCalls });
-  };
-
-  /** Takes what the client has brought. Gives all results that the run waits for. */
-  const takeGiven = async (): Promise<readonly ToolMessage[]> => {
-    if (!given) return [];
-    const { results, history } = given;
-    const own = await unlessAborted(ours, signal);
-    release(1);
-    given = undefined;
-    // What was spent before was told with the answer before.
-    spent = undefined;
-    words.begin();
-    transcript.addResults(own);
-    transcript.follow(history);
-    return [...own, ...results];
-  };
-
-  const call = async ({ id, name, args }: ToolCallPart, callSignal: AbortSignal): Promise<ToolMessage> => {
-    const message = (result: HubResult): ToolMessage => ({ role: "tool", callId: id, isHubs: true, ...result });
-    const record = (type: HubCallEntry["type"], facts: Partial<HubCallEntry> = {}): void => {
-      const place = toolbox?.placeOf(name, args);
-      const { requestId } = context;
-      callLog?.({ type, callId: id, tool: name, ...place, principalId: turn.principal.id, requestId, ...facts });
-    };
-    record("asked");
-    const warning = guard.warn(name, args);
-    if (warning !== undefined || !toolbox) {
-      record("finished", { outcome: "refused" });
-      return message({ content: [{ type: "text", text: warning ?? "" }], isError: true });
-    }
-    const startedAt = performance.now();
-    const finish = (outcome: HubOutcome, bytes?: number): void => {
-      const ms = performance.now() - startedAt;
-      record("finished", { outcome, ms: Math.round(ms), ...(bytes !== undefined && { bytes }) });
-      notices.finished(id, name, outcome, ms);
-    };
-    record("started");
-    notices.started(id, name);
+  async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
+    let isDone = false;
     try {
-      const onProgress = (progress: HubProgress) => notices.progress(id, name, progress);
-      const result = await toolbox.call(name, args, { signal: callSignal, onProgress, elicit: context.elicit });
-      guard.note(name, args, result);
-      finish(result.isError ? "error" : "ok", bytesOf(result));
-      return message(result);
-    } catch (error) {
-      finish("canceled");
-      throw error;
-    }
-  };
-
-  const addRound = (said: AssistantMessage, make: MakeCall): void => {
-    answer.addRound(said, make);
-    ours = answer.resultsOf(answer.rounds.length - 1);
-  };
-
-  /** One answer of the upstream, to its end, as the client is shown it. Gives whether the next word is the hub's. */
-  async function* readLeg(current: Run): AsyncGenerator<Batch, boolean, undefined> {
-    const oursById = new Set<string>();
-    let isNext = false;
-    let used: Usage | undefined;
-    /** Whoever is shown the end reads no further, so everything has to be in its place by then. */
-    const end = (event: Extract<TurnEvent, { readonly type: "done" }>): Batch => {
-      const { reason } = event;
-      if (reason !== "tool-calls") {
-        const { text, historyKey } = transcript.endAnswer();
-        answer.finish({ text, reason }, historyKey);
-        return [event];
+      for await (const events of this.#read()) {
+        const last = events.at(-1);
+        if (last?.type === "done") {
+          isDone = true;
+          this.#stopWriting();
+          // While the client works on its calls, hub calls of the same round continue.
+          if (last.reason !== "tool-calls") this.#release();
+        }
+        yield events;
       }
-      const { said, historyKey } = transcript.endRound();
-      const hasOurs = said.content.some((part) => part.type === "tool-call" && part.isHubs);
-      ours = Promise.resolve([]);
-      if (hasOurs) guard.beginStep();
-      if (hasOurs || answer.rounds.length > 0) addRound(said, call);
-      if (historyKey !== undefined) answer.finish({ text: "", reason }, historyKey);
-      isNext = hasOurs && historyKey === undefined;
-      return isNext ? [] : [event];
-    };
-    const show = (event: TurnEvent): Batch => {
-      if (event.type === "text") return [words.show(event.text)];
-      if (event.type === "usage") {
-        used = event.usage;
-        return [spent ? { type: "usage", usage: addUsage(used, spent) } : event];
+    } finally {
+      if (!isDone) {
+        this.#stopWriting();
+        this.#release();
       }
-      if (event.type === "done") return end(event);
-      if (!("id" in event)) return [event];
-      if ("name" in event && names.has(event.name)) oursById.add(event.id);
-      return oursById.has(event.id) ? [] : [event];
-    };
-    for await (const events of current) {
-      // Before it is shown: the end of a batch sums up what came before it.
-      transcript.take(events);
-      const shown = events.flatMap(show);
-      if (shown.length > 0) yield shown;
     }
-    if (isNext && used) spent = spent ? addUsage(used, spent) : used;
-    return isNext;
+  }
+
+  submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
+    const { memory, turn } = this.#parts;
+    this.#submitted = { results, history };
+    this.#answer.settle();
+    // The answer before is held until its hub results have arrived.
+    this.#answer = memory.answerTo({ ...turn, messages: history });
+    this.#holds.add(this.#answer.hold());
+    return true;
+  }
+
+  cancel(): void {
+    this.#abort.abort();
+    this.#run?.cancel();
+    this.#stopWriting();
+    this.#release();
+  }
+
+  async *#read(): AsyncGenerator<Batch, void, undefined> {
+    if (!this.#offered) this.#offered = await this.#openHub();
+    if (this.#submitted) yield* this.#untilHubResults();
+    const results = await this.#takeSubmitted();
+    const replayed = yield* this.#replay();
+    if (replayed === undefined) return;
+    if (replayed > 0) this.#run?.cancel();
+    let current = replayed > 0 || !this.#run ? this.#start(this.#offered) : this.#goOn(this.#offered, results);
+    while (yield* this.#readLeg(current)) {
+      yield* this.#untilHubResults();
+      const own = await this.#wait(this.#hubResults);
+      if (this.#caller.guard.isHopeless) {
+        current.cancel();
+        this.#answer.finish({ text: "", reason: "length" }, this.#transcript.endAnswer().historyKey);
+        yield [STOPPED, { type: "done", reason: "length" }];
+        return;
+      }
+      this.#transcript.addResults(own);
+      this.#words.endRound();
+      current = this.#goOn(this.#offered, own);
+    }
+  }
+
+  /** Returns the turn with the hub's tools. */
+  async #openHub(): Promise<Turn> {
+    const { hub, memory, turn, nameOf } = this.#parts;
+    const toolbox = await hub.open(turn.principal, this.#abort.signal);
+    const clientNames = new Set(turn.tools.map(({ name }) => name));
+    const tools = toolbox.tools.filter(({ name }) => !clientNames.has(name));
+    this.#caller.use(toolbox);
+    this.#hubNames = new Set(tools.map(({ name }) => name));
+    const recalled = await this.#wait(memory.recall(turn));
+    const { messages, allowsParallelCalls } = turn;
+    const isOurs = (name: string) => this.#isHubTool(name);
+    this.#transcript = new HubTranscript({ messages, recalled, isOurs, nameOf, isOneByOne: !allowsParallelCalls });
+    return { ...turn, tools: [...turn.tools, ...tools] };
+  }
+
+  /** Returns all results that the upstream waits for: those of the client and those of the hub. */
+  async #takeSubmitted(): Promise<readonly ToolMessage[]> {
+    if (!this.#submitted) return [];
+    const { results, history } = this.#submitted;
+    const own = await this.#wait(this.#hubResults);
+    this.#release(1);
+    this.#submitted = undefined;
+    // The usage so far was reported with the answer before.
+    this.#spent = undefined;
+    this.#words.begin();
+    this.#transcript.addResults(own);
+    this.#transcript.follow(history);
+    return [...own, ...results];
   }
 
   /**
-   * Shows what is kept of the answer, and what another run adds to it meanwhile. Gives how many rounds there were, or
-   * undefined if it came to the end.
+   * Shows the stored rounds of the answer, and the rounds that another run adds meanwhile. Returns their number once this
+   * run is the one to continue, or undefined if the answer is complete.
    */
-  async function* replay(): AsyncGenerator<Batch, number | undefined, undefined> {
+  async *#replay(): AsyncGenerator<Batch, number | undefined, undefined> {
     for (let at = 0; ; ) {
-      const said = answer.rounds[at];
+      const said = this.#answer.rounds[at];
       if (said) {
         const events = said.content.flatMap((part): Batch => {
-          if (part.type === "text") return [words.show(part.text)];
+          if (part.type === "text") return [this.#words.show(part.text)];
           return part.type === "tool-call" && !part.isHubs ? [part] : [];
         });
-        transcript.take(partsAsEvents(said));
-        const shown = transcript.endRound();
-        ours = answer.resultsOf(at);
-        if (shown.historyKey !== undefined) {
-          // The client gets new names for its calls, so this is another end of the same answer.
-          const results = ours;
-          answer = memory.copy(answer, at);
-          holds.add(answer.hold());
-          addRound(shown.said, async ({ id }) => found(await results, id));
-          answer.finish({ text: "", reason: "tool-calls" }, shown.historyKey);
+        this.#transcript.take(partsAsEvents(said));
+        const round = this.#transcript.endRound();
+        this.#hubResults = this.#answer.resultsOf(at);
+        if (round.historyKey !== undefined) {
+          this.#copyEnd(at, round.said, round.historyKey);
           yield [...events, { type: "done", reason: "tool-calls" }];
           return undefined;
         }
         at++;
         if (events.length > 0) yield events;
-        guard.beginStep();
-        yield* notices.until(unlessAborted(ours, signal));
-        transcript.addResults(await unlessAborted(ours, signal));
-        words.endRound();
-      } else if (answer.end) {
-        const { text, reason } = answer.end;
-        const last = text === "" ? [] : [words.show(text)];
-        yield [...last, { type: "done", reason }];
+        this.#caller.guard.beginStep();
+        yield* this.#untilHubResults();
+        this.#transcript.addResults(await this.#wait(this.#hubResults));
+        this.#words.endRound();
+      } else if (this.#answer.end) {
+        const { text, reason } = this.#answer.end;
+        yield [...(text === "" ? [] : [this.#words.show(text)]), { type: "done", reason }];
         return undefined;
-      } else if (answer.claim()) {
-        isWriting = true;
+      } else if (this.#answer.claim()) {
+        this.#isWriting = true;
         return at;
-      } else await unlessAborted(answer.changed, signal);
+      } else await this.#wait(this.#answer.changed);
     }
   }
 
-  const leave = (): void => {
-    if (isWriting) answer.leave();
-    isWriting = false;
-  };
-
-  async function* read(): AsyncGenerator<Batch, void, undefined> {
-    if (!toolbox) await begin();
-    if (given) yield* notices.until(unlessAborted(ours, signal));
-    const results = await takeGiven();
-    const replayed = yield* replay();
-    if (replayed === undefined) return;
-    if (replayed > 0) run?.cancel();
-    let current = replayed > 0 || !run ? start() : goOn(results);
-    for (;;) {
-      if (!(yield* readLeg(current))) return;
-      yield* notices.until(unlessAborted(ours, signal));
-      const own = await unlessAborted(ours, signal);
-      if (guard.isHopeless) {
-        current.cancel();
-        answer.finish({ text: "", reason: "length" }, transcript.endAnswer().historyKey);
-        yield [STOPPED, { type: "done", reason: "length" }];
-        return;
-      }
-      transcript.addResults(own);
-      words.endRound();
-      current = goOn(own);
-    }
+  /** The client gets new ids for its calls, so a replayed answer that ends in client calls is stored as another one. */
+  #copyEnd(at: number, said: AssistantMessage, historyKey: string): void {
+    const results = this.#hubResults;
+    this.#answer = this.#parts.memory.copy(this.#answer, at);
+    this.#holds.add(this.#answer.hold());
+    this.#addRound(said, async ({ id }) => findResult(await results, id));
+    this.#answer.finish({ text: "", reason: "tool-calls" }, historyKey);
   }
 
-  return {
-    async *[Symbol.asyncIterator]() {
-      let isDone = false;
-      try {
-        for await (const events of read()) {
-          const last = events.at(-1);
-          if (last?.type === "done") {
-            isDone = true;
-            leave();
-            // The client's part is awaited: the hub's calls go on meanwhile.
-            if (last.reason !== "tool-calls") release();
-          }
-          yield events;
-        }
-      } finally {
-        if (!isDone) {
-          leave();
-          release();
-        }
-      }
-    },
-    submitResults(results, history) {
-      given = { results, history };
-      answer.settle();
-      // The one before is held until its results are here.
-      answer = memory.answerTo({ ...turn, messages: history });
-      holds.add(answer.hold());
-      return true;
-    },
-    cancel() {
-      life.abort();
-      run?.cancel();
-      leave();
+  /** Reads the upstream to its `done`, without hub calls. Returns true if the run goes on with their results. */
+  async *#readLeg(run: Run): AsyncGenerator<Batch, boolean, undefined> {
+    const leg: Leg = { hubCallIds: new Set(), goesOn: false, used: undefined };
+    for await (const events of run) {
+      // Before it is shown: the end of a leg sums up what came before it.
+      this.#transcript.take(events);
+      const shown = events.flatMap((event) => this.#show(event, leg));
+      if (shown.length > 0) yield shown;
+    }
+    const { goesOn, used } = leg;
+    if (goesOn && used) this.#spent = this.#spent ? addUsage(used, this.#spent) : used;
+    return goesOn;
+  }
+
+  #show(event: TurnEvent, leg: Leg): Batch {
+    if (event.type === "text") return [this.#words.show(event.text)];
+    if (event.type === "usage") {
+      leg.used = event.usage;
+      return [this.#spent ? { type: "usage", usage: addUsage(event.usage, this.#spent) } : event];
+    }
+    if (event.type === "done") return this.#endLeg(event, leg);
+    if (!("id" in event)) return [event];
+    if ("name" in event && this.#isHubTool(event.name)) leg.hubCallIds.add(event.id);
+    return leg.hubCallIds.has(event.id) ? [] : [event];
+  }
+
+  /** The reader stops at `done`, so the round is stored and its hub calls are started before that is shown. */
+  #endLeg(event: Done, leg: Leg): Batch {
+    const { reason } = event;
+    if (reason !== "tool-calls") {
+      const { text, historyKey } = this.#transcript.endAnswer();
+      this.#answer.finish({ text, reason }, historyKey);
+      return [event];
+    }
+    const { said, historyKey } = this.#transcript.endRound();
+    const hasHubCalls = said.content.some((part) => part.type === "tool-call" && part.isHubs);
+    this.#hubResults = Promise.resolve([]);
+    if (hasHubCalls) this.#caller.guard.beginStep();
+    if (hasHubCalls || this.#answer.rounds.length > 0) {
+      this.#addRound(said, (call, signal) => this.#caller.call(call, signal));
+    }
+    if (historyKey !== undefined) this.#answer.finish({ text: "", reason }, historyKey);
+    leg.goesOn = hasHubCalls && historyKey === undefined;
+    return leg.goesOn ? [] : [event];
+  }
+
+  #addRound(said: AssistantMessage, make: MakeCall): void {
+    this.#answer.addRound(said, make);
+    this.#hubResults = this.#answer.resultsOf(this.#answer.rounds.length - 1);
+  }
+
+  /** Submits results to the upstream, or opens a new run with the whole conversation. */
+  #goOn(offered: Turn, results: readonly ToolMessage[]): Run {
+    if (this.#run?.submitResults(results, this.#transcript.messages)) return this.#run;
+    this.#run?.cancel();
+    return this.#start(offered);
+  }
+
+  #start(offered: Turn): Run {
+    const { open, context } = this.#parts;
+    // Of a conversation with hub calls nothing is lost with its run: a new one gets all of it.
+    const onLost = () => this.#run === run && !this.#transcript.hasOurs && context.onLost?.();
+    const run: Run = open({ ...offered, messages: this.#transcript.messages }, { ...context, onLost });
+    this.#run = run;
+    return run;
+  }
+
+  /** Yields notices of hub calls until all of them have a result. */
+  #untilHubResults(): AsyncGenerator<Batch, void, undefined> {
+    return this.#caller.notices.until(this.#wait(this.#hubResults));
+  }
+
+  #wait<T>(work: Promise<T>): Promise<T> {
+    return unlessAborted(work, this.#abort.signal);
+  }
+
+  #isHubTool(name: string): boolean {
+    return this.#hubNames.has(name);
+  }
+
+  #stopWriting(): void {
+    if (this.#isWriting) this.#answer.leave();
+    this.#isWriting = false;
+  }
+
+  /** Releases all answers that are held but the last `keep`. */
+  #release(keep = 0): void {
+    for (const release of [...this.#holds].slice(0, this.#holds.size - keep)) {
+      this.#holds.delete(release);
       release();
-    },
-  };
+    }
+  }
 }
 
 const STOPPED: TurnEvent = {
@@ -304,25 +312,11 @@ const STOPPED: TurnEvent = {
   text: "The model went on calling tools after it was told to stop; the answer was ended.",
 };
 
-function found(results: readonly ToolMessage[], id: string): ToolMessage {
+function findResult(results: readonly ToolMessage[], id: string): ToolMessage {
   const result = results.find(({ callId }) => callId === id);
   if (result) return result;
-  throw new ExcursorError("internal", "A call of the hub's has no result.");
+  throw new ExcursorError("internal", "A hub call has no result.");
 }
-
-const bytesOf = ({ content }: HubResult): number =>
-  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);
 
 const partsAsEvents = ({ content }: AssistantMessage): Batch =>
   content.filter((part) => part.type === "text" || part.type === "tool-call");
-
-/** Rejects when the signal aborts; the work itself goes on. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => {});
-  if (signal.aborted) return Promise.reject(signal.reason);
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  return promise;
-}

@@ -3,7 +3,7 @@ import type { Run } from "../../../src/core/driver.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { HubAnswers } from "../../../src/core/hub/hub-answers.ts";
 import { HubMemory } from "../../../src/core/hub/hub-memory.ts";
-import { hubRun } from "../../../src/core/hub/hub-run.ts";
+import { HubRun } from "../../../src/core/hub/hub-run.ts";
 import type { HubResult, ToolHub } from "../../../src/core/hub/tool-hub.ts";
 import { type Message, type ToolMessage, type Turn, textOf } from "../../../src/core/turn.ts";
 import { createHubAnswerStore } from "../../../src/state/hub-answer-store.ts";
@@ -74,7 +74,7 @@ function gateway(make: (signal: AbortSignal) => Promise<HubResult> = async () =>
       names.set(id, name);
       return name;
     };
-    const run = hubRun({ hub, memory, turn, context: { requestId: "r" }, open, nameOf, maxSteps: 10 });
+    const run = new HubRun({ hub, memory, turn, context: { requestId: "r" }, open, nameOf, maxSteps: 10 });
     return { run, told };
   };
   return { ask, calls: () => calls };

@@ -4,7 +4,7 @@ import type { HubCallEntry } from "../../../src/core/engine/call-log.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { historyKeys } from "../../../src/core/history/history-key.ts";
 import { HubMemory } from "../../../src/core/hub/hub-memory.ts";
-import { hubRun } from "../../../src/core/hub/hub-run.ts";
+import { HubRun } from "../../../src/core/hub/hub-run.ts";
 import type { HubResult, ToolHub } from "../../../src/core/hub/tool-hub.ts";
 import type { Message, ToolMessage, Turn } from "../../../src/core/turn.ts";
 import { aTurn, done, gather, text, textIn, usage } from "../support/turns.ts";
@@ -69,7 +69,7 @@ function stage({
   const nameOf = (id: string) => `out-${id}`;
   const entries: HubCallEntry[] = [];
   const callLog = (entry: HubCallEntry) => entries.push(entry);
-  const run = hubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps, callLog });
+  const run = new HubRun({ hub, memory: new HubMemory(), turn: aTurn(turn), context, open, nameOf, maxSteps, callLog });
   return { run, entries, answered, opened, called, cancelled: () => cancelled };
 }
 
