@@ -43,11 +43,9 @@ import { composeHub } from "./compose-hub.ts";
 import { createDialects } from "./create-dialects.ts";
 import { secretsAmong } from "./environment-secrets.ts";
 import { createKeyLedger } from "./key-ledger.ts";
+import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { routeModels } from "./route-models.ts";
-import { withAliases } from "./with-aliases.ts";
-import { withStandIns } from "./with-stand-ins.ts";
-import { withToolSource } from "./with-tool-source.ts";
 
 /** What a gateway is made of. */
 export interface GatewayParts {
@@ -123,7 +121,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
   };
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: withToolSource(withAliases(withStandIns(engine, standIns), routing.aliases), config.tools),
+    engine: withModelNames(engine, { tools: config.tools, aliases: routing.aliases, standIns }),
     dialects: createDialects({
       state,
       images,

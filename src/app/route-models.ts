@@ -10,7 +10,7 @@ import type { ModelNames } from "../drivers/shared/api-endpoint.ts";
 import { forKeyHolders } from "../drivers/shared/for-key-holders.ts";
 import { withGivenModel } from "../drivers/shared/with-given-model.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
-import { aliasMeaning } from "./with-aliases.ts";
+import { aliasMeaning } from "./models/with-aliases.ts";
 
 /** What the setting `models` comes to. */
 export interface ModelRouting {

@@ -1,8 +1,8 @@
-import type { ModelInfo } from "../core/driver.ts";
-import type { Engine } from "../core/engine/engine.ts";
-import { closestPattern } from "../core/models/model-pattern.ts";
+import type { ModelInfo } from "../../core/driver.ts";
+import type { Engine } from "../../core/engine/engine.ts";
+import { closestPattern } from "../../core/models/model-pattern.ts";
 
-/** The engine, with the user's own names for models; a name may end in a `*`, and may stand for another of them. */
+/** Wraps the engine with the user's aliases of models. An alias may end in `*`, and may stand for another alias. */
 export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>): Engine {
   if (aliases.size === 0) return engine;
   const meaningOf = (name: string) => aliasMeaning(aliases, name);
@@ -17,7 +17,7 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
       const models = await engine.listModels(principal, signal);
       const own = [...aliases.keys()].filter((name) => !name.endsWith("*"));
       return models.map((model) => {
-        // The user may also have given one of the model's names to another.
+        // An alias may have the name of a model and stand for another one: that name is not the model's any more.
         const names = [...own, ...model.aliases].filter((name) => isNameOf(model, meaningOf(name)));
         return { ...model, aliases: [...new Set(names)] };
       });
@@ -25,11 +25,11 @@ export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>
   };
 }
 
-/** What a name stands for in the end; a name that is no alias stands for itself. */
+/** Follows aliases to the end. A name that is no alias is returned as it is. */
 export function aliasMeaning(aliases: ReadonlyMap<string, string>, name: string, seen: readonly string[] = []): string {
   const pattern = closestPattern(aliases.keys(), name);
   const meant = aliases.get(pattern ?? "");
-  // `gpt*` may stand for one whose name begins like that.
+  // An alias such as `gpt*` may stand for a name that it matches itself; it is followed once.
   if (pattern === undefined || meant === undefined || seen.includes(pattern)) return name;
   return aliasMeaning(aliases, meant, [...seen, pattern]);
 }

@@ -1,10 +1,10 @@
-import type { ToolSource } from "../core/driver.ts";
-import type { Engine } from "../core/engine/engine.ts";
+import type { ToolSource } from "../../core/driver.ts";
+import type { Engine } from "../../core/engine/engine.ts";
 
-/** At the end of a model's name: this one with the tools of the hub. */
+/** At the end of a model's name: the model with the hub's tools. */
 const SUFFIX = ":hub";
 
-/** The engine, told whose tools a model may use: by the request, by the model's name, by the settings, in this order. */
+/** Wraps the engine so that the request, the model's name or the settings, in this order, say whose tools a model may use. */
 export function withToolSource(engine: Engine, usual: ToolSource): Engine {
   return {
     ...engine,
