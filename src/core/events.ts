@@ -26,15 +26,18 @@ export type TurnEvent =
 
 export type DoneReason = "stop" | "length" | "tool-calls" | "content-filter";
 
+/** The tokens of one answer. Counts that an upstream does not report are 0. */
 export interface Usage {
-  /** All that the model read, cached or not. */
+  /** All that the model read, whether or not it came from the upstream's prompt cache. */
   readonly inputTokens: number;
-  /** All that it wrote, reasoning included. */
+  /** All that the model wrote, reasoning included. */
   readonly outputTokens: number;
-  /** Part of the input. */
+  /** The part of the input that was read from the prompt cache. */
   readonly cachedTokens: number;
-  /** Part of the output. */
+  /** The part of the input that was written to the prompt cache. Some upstreams charge more for it. */
+  readonly cacheWrittenTokens: number;
+  /** The part of the output that is reasoning. */
   readonly reasoningTokens: number;
-  /** The upstream gave no figures; these are ours. */
+  /** True if the upstream reported nothing and the figures are our estimate. */
   readonly isEstimate: boolean;
 }

@@ -55,6 +55,7 @@ export class UsageEstimate {
       inputTokens: estimateInputTokens(this.#turn),
       outputTokens: tokensIn(this.#textChars) + reasoningTokens,
       cachedTokens: 0,
+      cacheWrittenTokens: 0,
       reasoningTokens,
       isEstimate: true,
     };
@@ -89,6 +90,7 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: a.inputTokens + b.inputTokens,
   outputTokens: a.outputTokens + b.outputTokens,
   cachedTokens: a.cachedTokens + b.cachedTokens,
+  cacheWrittenTokens: a.cacheWrittenTokens + b.cacheWrittenTokens,
   reasoningTokens: a.reasoningTokens + b.reasoningTokens,
   isEstimate: a.isEstimate || b.isEstimate,
 });

@@ -184,6 +184,7 @@ function usageOf(usage: EventFields): Usage | undefined {
     // Thinking is part of it, whatever the upstream says.
     outputTokens: Math.max(output ?? 0, thinking),
     cachedTokens: cached ?? 0,
+    cacheWrittenTokens: written ?? 0,
     reasoningTokens: thinking,
     isEstimate: false,
   };

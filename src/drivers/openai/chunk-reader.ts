@@ -154,6 +154,7 @@ function usageOf(usage: EventFields): Usage | undefined {
     inputTokens: Math.max(input ?? 0, cachedTokens),
     outputTokens: Math.max(output ?? 0, reasoningTokens),
     cachedTokens,
+    cacheWrittenTokens: 0,
     reasoningTokens,
     isEstimate: false,
   };

@@ -39,7 +39,14 @@ describe("the answer", () => {
     expect(await gather(ask(scriptedDriver([[thinking("1234"), text("123456789"), done()]]), turn))).toEqual([
       thinking("1234"),
       text("123456789"),
-      usage({ inputTokens: 11, outputTokens: 4, cachedTokens: 0, reasoningTokens: 1, isEstimate: true }),
+      usage({
+        inputTokens: 11,
+        outputTokens: 4,
+        cachedTokens: 0,
+        cacheWrittenTokens: 0,
+        reasoningTokens: 1,
+        isEstimate: true,
+      }),
       done(),
     ]);
   });

@@ -274,7 +274,7 @@ describe("a run with the tools of the hub", () => {
       shown(await gather(run))
         .filter(({ type }) => type === "usage")
         .at(-1),
-    ).toEqual(usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, reasoningTokens: 2 }));
+    ).toEqual(usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, cacheWrittenTokens: 4, reasoningTokens: 2 }));
   });
 
   it("the same call with the same result over and over is told so, and in the end ended", async () => {

@@ -65,7 +65,7 @@ describe("an answer in JSON", () => {
     const driver = scriptedDriver(answer('{"n": "one"}'), answer('{"n": 1}'));
     expect(await gather(ask(driver))).toEqual([
       text('{"n": 1}'),
-      usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, reasoningTokens: 2 }),
+      usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, cacheWrittenTokens: 4, reasoningTokens: 2 }),
       done(),
     ]);
     expect(driver.turns[1]?.messages.slice(1)).toMatchObject([
@@ -100,7 +100,7 @@ describe("an answer in JSON", () => {
     expect(await gather(ask(cut))).toEqual([text('{"n"'), usage(), done("length")]);
     const later = scriptedDriver(answer("no"), [[text('{"n"')], [usage(), done("length")]]);
     expect((await gather(ask(later))).at(-2)).toEqual(
-      usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, reasoningTokens: 2 }),
+      usage({ inputTokens: 20, outputTokens: 10, cachedTokens: 8, cacheWrittenTokens: 4, reasoningTokens: 2 }),
     );
   });
 

@@ -26,6 +26,7 @@ export const someUsage: Usage = {
   inputTokens: 10,
   outputTokens: 5,
   cachedTokens: 4,
+  cacheWrittenTokens: 2,
   reasoningTokens: 1,
   isEstimate: false,
 };

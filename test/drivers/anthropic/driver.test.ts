@@ -74,7 +74,14 @@ describe("the anthropic driver", () => {
       { type: "tool-call", id: "toolu_01B", name: "look", args: {} },
       {
         type: "usage",
-        usage: { inputTokens: 68, outputTokens: 89, cachedTokens: 40, reasoningTokens: 30, isEstimate: false },
+        usage: {
+          inputTokens: 68,
+          outputTokens: 89,
+          cachedTokens: 40,
+          cacheWrittenTokens: 3,
+          reasoningTokens: 30,
+          isEstimate: false,
+        },
       },
       { type: "done", reason: "tool-calls" },
     ]);

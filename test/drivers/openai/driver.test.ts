@@ -32,7 +32,14 @@ function joined(events: readonly TurnEvent[]): TurnEvent[] {
 
 const usage = {
   type: "usage",
-  usage: { inputTokens: 19, outputTokens: 10, cachedTokens: 8, reasoningTokens: 4, isEstimate: false },
+  usage: {
+    inputTokens: 19,
+    outputTokens: 10,
+    cachedTokens: 8,
+    cacheWrittenTokens: 0,
+    reasoningTokens: 4,
+    isEstimate: false,
+  },
 };
 const thought = { type: "thinking-done", durationMs: 0 };
 const done = (reason: string) => ({ type: "done", reason });

@@ -147,8 +147,8 @@ describe("the events", () => {
     ["a filter", done("content-filter"), { stop_reason: "refusal", stop_sequence: null }],
   ])("the end: %s", async (_, end, stop) => {
     const figures = {
-      input_tokens: 6,
-      cache_creation_input_tokens: 0,
+      input_tokens: 4,
+      cache_creation_input_tokens: 2,
       cache_read_input_tokens: 4,
       output_tokens: 5,
       output_tokens_details: { thinking_tokens: 1 },

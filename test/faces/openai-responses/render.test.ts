@@ -16,7 +16,14 @@ const thinking = (value: string): TurnEvent => ({ type: "thinking", text: value 
 const done = (reason: DoneReason): TurnEvent => ({ type: "done", reason });
 const usage: TurnEvent = {
   type: "usage",
-  usage: { inputTokens: 10, outputTokens: 5, cachedTokens: 3, reasoningTokens: 2, isEstimate: false },
+  usage: {
+    inputTokens: 10,
+    outputTokens: 5,
+    cachedTokens: 3,
+    cacheWrittenTokens: 0,
+    reasoningTokens: 2,
+    isEstimate: false,
+  },
 };
 const tools = [
   { type: "function", name: "f" },

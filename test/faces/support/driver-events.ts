@@ -30,6 +30,7 @@ export const driverEvents: fc.Arbitrary<TurnEvent[]> = fc
       inputTokens: fc.nat(),
       outputTokens: fc.nat(),
       cachedTokens: fc.nat(),
+      cacheWrittenTokens: fc.nat(),
       reasoningTokens: fc.nat(),
       isEstimate: fc.boolean(),
     }),

@@ -36,7 +36,14 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
   }
 
   finish(): void {
-    const usage = { inputTokens: 7, outputTokens: 5, cachedTokens: 0, reasoningTokens: 0, isEstimate: false };
+    const usage = {
+      inputTokens: 7,
+      outputTokens: 5,
+      cachedTokens: 0,
+      cacheWrittenTokens: 0,
+      reasoningTokens: 0,
+      isEstimate: false,
+    };
     this.context.onSpent?.(usage.inputTokens + usage.outputTokens);
     this.events({ type: "usage", usage }, { type: "done", reason: "stop" });
     this.#give("end");

@@ -16,6 +16,7 @@ export function usageOf(
       inputTokens: Number(ended.inputTokens ?? 0n),
       outputTokens: Number(ended.outputTokens ?? 0n),
       cachedTokens: Number(ended.cacheReadTokens ?? 0n),
+      cacheWrittenTokens: Number(ended.cacheWriteTokens ?? 0n),
       reasoningTokens: Number(ended.reasoningTokens ?? 0n),
       isEstimate: false,
     };
@@ -23,7 +24,7 @@ export function usageOf(
   const used = state?.tokenDetails?.usedTokens ?? 0;
   if (used === 0) return undefined;
   const inputTokens = Math.max(0, used - countedOutput);
-  return { inputTokens, outputTokens: countedOutput, cachedTokens: 0, reasoningTokens: 0, isEstimate: false };
+  return { ...runningUsage(inputTokens, countedOutput), isEstimate: false };
 }
 
 /** What is known while the answer is under way: how much has come. */
@@ -31,6 +32,7 @@ export const runningUsage = (inputTokens: number, outputTokens: number): Usage =
   inputTokens,
   outputTokens,
   cachedTokens: 0,
+  cacheWrittenTokens: 0,
   reasoningTokens: 0,
   isEstimate: true,
 });
