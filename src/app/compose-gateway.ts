@@ -43,6 +43,7 @@ import { composeHub } from "./compose-hub.ts";
 import { createDialects } from "./create-dialects.ts";
 import { secretsAmong } from "./environment-secrets.ts";
 import { createKeyLedger } from "./key-ledger.ts";
+import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { routeModels } from "./route-models.ts";
@@ -119,9 +120,10 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     isCursors: (model: string) => routing.route(model) === undefined && !isAgentModel(model),
     fallback: routing.fallback,
   };
+  const named = withModelNames(engine, { tools: config.tools, aliases: routing.aliases, standIns });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: withModelNames(engine, { tools: config.tools, aliases: routing.aliases, standIns }),
+    engine: logPhases(named, config.logLevel, log),
     dialects: createDialects({
       state,
       images,

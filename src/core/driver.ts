@@ -1,21 +1,30 @@
-import type { OnSpent } from "./engine/metered-run.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
+import type { RunObserver } from "./run-observer.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
-/** One upstream. It knows turns and events and its own wire, and no face. */
+/**
+ * One upstream: translates turns into its protocol, and its protocol into events. A driver knows no face, and no other
+ * driver. It may be called concurrently, for any number of principals.
+ */
 export interface Driver {
-  /** The upstream itself keeps to the turn's `maxOutputTokens`: nobody has to count for it. */
+  /** True if the upstream enforces `maxOutputTokens` itself; the engine then does not count. */
   readonly limitsOutput?: boolean;
-  /** It passes the turn's `sampling` on, and tells by notices what of it the upstream cannot take. Others take none. */
+  /**
+   * True if the driver passes the turn's `sampling` on and reports by notices what the upstream cannot take. For other
+   * drivers the engine reports all of it as ignored.
+   */
   readonly takesSampling?: boolean;
-  /** Begins to answer. Never throws: what goes wrong is thrown out of the run's iteration. */
+  /** Starts a run. Never throws: errors are thrown out of the run's iteration. */
   open(turn: Turn, context: RunContext): Run;
-  /** What the principal may ask for by name. */
+  /** Lists the models that the principal may use. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
-  /** The model of a name that need not be in the list, such as one with suffixes. Absent: what is in the list is all. */
+  /**
+   * Finds a model by a name that need not be listed, such as one with an effort suffix. Throws `model-not-found`. Absent:
+   * only listed models exist.
+   */
   findModel?(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
-  /** What a model can be told by a slash, where it has such commands. */
+  /** Lists the slash commands of a model. Absent: it has none. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
 }
 
@@ -25,44 +34,53 @@ export interface SlashCommand {
   readonly description: string;
 }
 
-/** `hub`: tools of ours, too; `client`: the client's own and no others. */
+/** Whose tools a model may use: `client` only the client's own, `hub` also those of the gateway's MCP servers. */
 export type ToolSource = "hub" | "client";
 
+/** What a run is told beside its turn. A run may outlive the request that started it, so there is no signal in it. */
 export interface RunContext {
-  /** Of the client's request; goes into logs. */
+  /** The id of the client's request, for logs. */
   readonly requestId: string;
-  /** Whose tools the model may use beside the client's own; unset leaves it to the settings. */
+  /** Unset: the settings decide. */
   readonly tools?: ToolSource | undefined;
-  /** The gateways that the request has passed before this one. */
+  /** Ids of the gateways that the request has passed before this one, to detect loops. */
   readonly hops?: readonly string[] | undefined;
-  /** Who answers the questions of tools that we run; without it they are declined. */
+  /** Asks the user a question of a tool that we run. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
-  /** Called when the run has ended although it waits for tool results: nobody reads it who would notice. */
+  /** Is told when the run reaches a phase. Absent in most cases; observing must not cost anything then. */
+  readonly observer?: RunObserver | undefined;
+  /** Called when the run ends while it waits for tool results, since nobody reads its events then. */
   readonly onLost?: () => void;
 }
 
-/** The same for one request: a run may outlive it. */
+/** Is told of tokens as they are used. The number is negative if it corrects an earlier estimate. */
+export type OnSpent = (tokens: number) => void;
+
+/** A RunContext plus what belongs to one request. */
 export interface RequestContext extends RunContext {
-  /** Aborted when the client is gone: the run it waits for is cancelled then. */
+  /** Aborted when the client is gone; the run that is being read is cancelled then. */
   readonly signal: AbortSignal;
-  /** Told what every upstream run of this request uses, finished or not; absent where nobody counts. */
+  /** Is told the tokens of every run of this request, finished or not. Absent: nobody counts. */
   readonly onSpent?: OnSpent | undefined;
 }
 
 /**
- * One live answer: batches of events, at least one event each. What comes in one turn of the event loop is one batch, so
- * that every hop and every write is paid per batch and not per token.
+ * One live answer of an upstream: an iteration over batches of events. A batch has at least one event, and holds all that
+ * arrived in one turn of the event loop, so that each hop and each write is paid per batch and not per token.
  *
- * Leaving the loop early cancels it. After `done` with `tool-calls` it waits: {@link submitResults} makes it go on, and the
- * loop is entered again.
+ * A run has these states:
+ * - *running*: the loop gives events. It ends with `done`, or throws an `ExcursorError`.
+ * - *waiting*: after `done` with reason `tool-calls`. {@link submitResults} makes it run again, and a new loop over the same
+ *   run gives what follows. If the upstream ends meanwhile, the run calls `context.onLost`.
+ * - *over*: after any other `done`, an error, {@link cancel}, or a loop that was left early.
  */
 export interface Run extends AsyncIterable<readonly TurnEvent[]> {
   /**
-   * Brings the results it waits for, and the conversation as the client has it by now, results included. False if it
-   * cannot go on: it is over, or waits for others.
+   * Submits the results of the tool calls that the run waits for. `history` is the conversation as the client has it now,
+   * results included. Returns false if the run cannot go on: it is over, or it waits for other calls.
    */
   submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean;
-  /** Drops it, and tells the upstream at once. Harmless when it is over. */
+  /** Ends the run and tells the upstream at once. Does nothing if the run is over. */
   cancel(): void;
 }
 
@@ -70,10 +88,10 @@ export interface ModelInfo {
   readonly id: string;
   readonly displayName: string;
   readonly aliases: readonly string[];
-  /** How much it reads, in tokens. */
+  /** The size of its context window, in tokens. */
   readonly contextTokens: number;
   readonly supportsImages: boolean;
   readonly isThinking: boolean;
-  /** The efforts it can be asked for, e.g. `low`, `high`; none if it has but one. */
+  /** The efforts that a request may choose, e.g. `low`, `high`. Empty if there is no choice. */
   readonly efforts: readonly string[];
 }

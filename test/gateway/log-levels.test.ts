@@ -24,6 +24,7 @@ async function logAt(level: string, transport: "h1" | "h2") {
     text: log(),
     calls: lines.filter(({ msg }) => msg === "upstream call"),
     frames: lines.filter(({ msg }) => msg === "frame"),
+    phases: lines.filter(({ msg }) => msg === "run phases"),
   };
 }
 
@@ -63,10 +64,14 @@ it.each(["h1", "h2"] as const)(
   },
 );
 
-it("debug: calls and no frames; info: neither", async () => {
+it("debug: calls and phases, no frames; info: none of them", async () => {
   const debug = await logAt("debug", "h2");
   expect(debug.calls.map(({ path }) => path)).toContain("/agent.v1.AgentService/GetUsableModels");
   expect(debug.frames).toEqual([]);
+  const phases = ["planned", "opened", "first-event", "ended"].map((phase) => [phase, expect.any(Number)]);
+  expect(debug.phases).toMatchObject([
+    { level: "debug", requestId: expect.any(String), ...Object.fromEntries(phases) },
+  ]);
   const info = await logAt("info", "h2");
-  expect([...info.calls, ...info.frames]).toEqual([]);
+  expect([...info.calls, ...info.frames, ...info.phases]).toEqual([]);
 });

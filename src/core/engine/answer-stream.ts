@@ -1,5 +1,6 @@
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
+import type { RunObserver } from "../run-observer.ts";
 import type { AssistantMessage, AssistantPart } from "../turn.ts";
 import { GatheredText } from "./gathered-text.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -23,6 +24,7 @@ export interface AnswerOptions {
   readonly rules: readonly Rule[];
   /** The request's signal: aborting it cancels the run while it is being read. */
   readonly signal: AbortSignal;
+  readonly observer?: RunObserver | undefined;
   /** True if the run can end in tool calls, so its text must be kept. */
   readonly mayWait: boolean;
 }
@@ -103,7 +105,10 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
       throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
     }
     // Notices come before the upstream has done any work.
-    this.#hasBegun ||= result.value.some(({ type }) => type !== "notice");
+    if (!this.#hasBegun && result.value.some(({ type }) => type !== "notice")) {
+      this.#hasBegun = true;
+      this.#options.observer?.phase("first-event", performance.now());
+    }
     let events = live.rename(result.value);
     for (const rule of this.#options.rules) events = rule.step(events);
     // A resumed run knows its tools from before, even if this request offers none.
@@ -111,12 +116,12 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     const last = events.at(-1);
     if (last === undefined) return this.next();
     if (last.type === "done") {
-      this.#end();
       const ending = result.value.at(-1);
       const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
       if (last.reason === "tool-calls") this.#runs.park(live, this.#answer());
       // A rule ended the answer: the run may go on, or wait for results that never come.
       else if (!isUpstreamOver) live.cancel();
+      this.#end();
     }
     return { done: false, value: events } as const;
   };
@@ -135,8 +140,10 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
   };
 
   #end(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#options.observer?.phase("ended", performance.now());
   }
 
   #remember(events: readonly TurnEvent[]): void {

@@ -67,6 +67,7 @@ export function createEngine(options: EngineOptions): Engine {
       notices: driver?.takesSampling ? [] : samplingNames(turn.sampling).map(ignoredNotice),
       rules: rulesFor(asked, driver),
       signal: context.signal,
+      observer: context.observer,
       mayWait: turn.tools.length > 0,
     });
   };

@@ -1,9 +1,8 @@
 import type { Run } from "../driver.ts";
 import type { TurnEvent } from "../events.ts";
-import type { Elicit } from "../hub/tool-hub.ts";
 import type { Message, ToolMessage } from "../turn.ts";
 import type { CallNames } from "./call-names.ts";
-import type { RunClient } from "./run-client.ts";
+import type { ClientRequest, RunClient } from "./run-client.ts";
 
 /** A run of a driver with what the engine knows of it: the names that its tool calls have outside, and its client. */
 export class LiveRun {
@@ -32,9 +31,9 @@ export class LiveRun {
     return this.#names.rename(events);
   }
 
-  /** Resumes it with results, which have the client's call ids. `elicit` is that of the new request. */
-  submitResults(results: readonly ToolMessage[], history: readonly Message[], elicit?: Elicit): boolean {
-    this.#client.changeTo(elicit);
+  /** Resumes it for another request, with results that have the client's call ids. False if it cannot go on. */
+  submitResults(results: readonly ToolMessage[], history: readonly Message[], request: ClientRequest): boolean {
+    this.#client.changeTo(request);
     const named = results.map((result) => ({ ...result, callId: this.#names.toDriver(result.callId) }));
     return this.#run.submitResults(named, history);
   }

@@ -1,10 +1,7 @@
-import type { Run } from "../driver.ts";
+import type { OnSpent, Run } from "../driver.ts";
 import type { TurnEvent, Usage } from "../events.ts";
 import { estimateInputTokens, UsageEstimate } from "../rules/usage-estimate.ts";
 import type { Message, ToolMessage, Turn } from "../turn.ts";
-
-/** Told of tokens as they are used; a figure that corrects an earlier estimate may be negative. */
-export type OnSpent = (tokens: number) => void;
 
 /**
  * A run whose tokens are counted whatever becomes of it. Input is charged with the first event, output at the end: by

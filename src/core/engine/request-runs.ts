@@ -1,4 +1,5 @@
 import type { RequestContext } from "../driver.ts";
+import type { RunPhase } from "../run-observer.ts";
 import type { AssistantMessage, Turn } from "../turn.ts";
 import type { LossReason } from "./call-log.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -37,7 +38,10 @@ export class RequestRuns {
     if (!found) return undefined;
     if (found.type === "gone") return this.#replay(found.reason);
     const { live, results } = found;
-    if (live.submitResults(results, this.#turn.messages, this.#context.elicit)) return live;
+    if (live.submitResults(results, this.#turn.messages, this.#context)) {
+      this.#observe("resumed");
+      return live;
+    }
     live.cancel();
     return this.#replay("died");
   }
@@ -57,9 +61,15 @@ export class RequestRuns {
   /** Keeps a run that waits for tool results, with what it has said. */
   park(live: LiveRun, said: AssistantMessage): void {
     this.#parts.parking.park(live, this.#turn, said, this.#context);
+    this.#observe("parked");
   }
 
   #replay(reason: LossReason): undefined {
     this.#parts.parking.replay(this.#turn, this.#context, reason);
+    this.#observe("replayed");
+  }
+
+  #observe(phase: RunPhase): void {
+    this.#context.observer?.phase(phase, performance.now());
   }
 }

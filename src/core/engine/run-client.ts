@@ -1,21 +1,29 @@
 import type { RunContext } from "../driver.ts";
 import type { Elicit } from "../hub/tool-hub.ts";
+import type { RunObserver } from "../run-observer.ts";
+
+/** What a run may want from the request that it answers. */
+export type ClientRequest = Pick<RunContext, "elicit" | "observer">;
 
 /**
- * The client of a run, as the run sees it. A run may live through several requests; its questions go to the request that
- * it answers now.
+ * The client of a run, as the run sees it. A run may live through several requests; its questions and its phases go to the
+ * request that it answers now.
  */
-export class RunClient implements Required<Pick<RunContext, "elicit" | "onLost">> {
-  #elicit: Elicit | undefined;
+export class RunClient {
+  /** Unset if the first request has no observer, so that unobserved runs pay nothing. */
+  readonly observer: RunObserver | undefined;
+  #request: ClientRequest;
   #isLost = false;
   #whenLost: (() => void) | undefined;
 
-  constructor(elicit: Elicit | undefined) {
-    this.#elicit = elicit;
+  constructor(request: ClientRequest) {
+    this.#request = request;
+    this.observer = request.observer && { phase: (name, atMs) => this.#request.observer?.phase(name, atMs) };
   }
 
   /** Asks the user; declines if the current request has no way to ask. */
-  readonly elicit: Elicit = async (question, signal) => this.#elicit?.(question, signal) ?? { action: "decline" };
+  readonly elicit: Elicit = async (question, signal) =>
+    this.#request.elicit?.(question, signal) ?? { action: "decline" };
 
   /** Called by the driver when the run ends while it waits for results. */
   readonly onLost = (): void => {
@@ -24,8 +32,8 @@ export class RunClient implements Required<Pick<RunContext, "elicit" | "onLost">
   };
 
   /** Another request goes on with the run. */
-  changeTo(elicit: Elicit | undefined): void {
-    this.#elicit = elicit;
+  changeTo(request: ClientRequest): void {
+    this.#request = request;
   }
 
   /** Calls back when the run is lost, or at once if it already is. */

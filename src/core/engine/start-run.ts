@@ -1,4 +1,4 @@
-import type { Driver, RequestContext, RunContext } from "../driver.ts";
+import type { Driver, OnSpent, RequestContext, RunContext } from "../driver.ts";
 import type { HubMemory } from "../hub/hub-memory.ts";
 import { HubRun } from "../hub/hub-run.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
@@ -6,7 +6,7 @@ import type { Turn } from "../turn.ts";
 import type { HubCallLog } from "./call-log.ts";
 import { CallNames } from "./call-names.ts";
 import { LiveRun } from "./live-run.ts";
-import { meteredRun, type OnSpent } from "./metered-run.ts";
+import { meteredRun } from "./metered-run.ts";
 import { oneCallAtATime } from "./one-call-at-a-time.ts";
 import { RunClient } from "./run-client.ts";
 
@@ -26,8 +26,9 @@ export interface HubParts {
 export function startRun(driver: Driver, turn: Turn, context: RequestContext, hubParts: HubParts | undefined): LiveRun {
   const { requestId, tools, hops } = context;
   const names = new CallNames();
-  const client = new RunClient(context.elicit);
-  const runContext: RunContext = { requestId, tools, hops, elicit: client.elicit, onLost: client.onLost };
+  const client = new RunClient(context);
+  const { elicit, observer, onLost } = client;
+  const runContext: RunContext = { requestId, tools, hops, elicit, observer, onLost };
   const open = metered(driver, context.onSpent);
   const run =
     hubParts && wantsHub(turn, context)

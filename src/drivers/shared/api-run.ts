@@ -200,6 +200,7 @@ export class ApiRun implements Run {
           },
         },
       });
+      context.observer?.phase("opened", openedAt);
       if (this.#isFull) this.#call.pause();
       this.#watchQuiet();
     } catch (error) {

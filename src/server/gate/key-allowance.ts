@@ -1,4 +1,4 @@
-import type { OnSpent } from "../../core/engine/metered-run.ts";
+import type { OnSpent } from "../../core/driver.ts";
 import { Refusal } from "../refusal.ts";
 import type { KnownKeys } from "./known-keys.ts";
 

@@ -33,7 +33,7 @@ function waiting() {
     },
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   };
-  const client = new RunClient(undefined);
+  const client = new RunClient({});
   const live = new LiveRun(run, new CallNames(), client);
   const calls = live.rename(["a", "b"].map((id) => ({ type: "tool-call", id, name: "t", args: {} })));
   const answer: AssistantMessage = {

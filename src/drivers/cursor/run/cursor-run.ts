@@ -149,6 +149,7 @@ export class CursorRun implements Run {
   async #start(): Promise<void> {
     try {
       this.#plan = await this.#parts.plan();
+      this.#parts.context.observer?.phase("planned", performance.now());
       if (this.#plan.model.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
       if (this.#plan.trimmedMessages > 0) this.#queue.push(trimmedNotice(this.#plan.trimmedMessages));
       this.#shown.begin(this.#plan.turn.messages);
@@ -190,6 +191,7 @@ export class CursorRun implements Run {
         offer: this.#offer,
       }),
     );
+    this.#parts.context.observer?.phase("opened", performance.now());
   }
 
   #receive(payload: Uint8Array): void {

@@ -1,0 +1,23 @@
+/**
+ * What can happen to the run of a request, in the order in which it usually does.
+ *
+ * By drivers, as far as they have such a step; again for each attempt:
+ * - `planned`: account, model and endpoint are known;
+ * - `opened`: the request is sent to the upstream.
+ *
+ * By the engine:
+ * - `resumed`: a parked run goes on with the results that the request brought;
+ * - `replayed`: the parked run is gone or failed, and a new run gets the conversation from the client's transcript;
+ * - `first-event`: the first event that is not a notice has arrived;
+ * - `parked`: the run waits for tool results;
+ * - `ended`: nothing more comes; always last, whether the answer is complete, failed or was cancelled.
+ *
+ * A request whose answer has to be repaired has a second run, with the same phases once more.
+ */
+export type RunPhase = "planned" | "opened" | "resumed" | "replayed" | "first-event" | "parked" | "ended";
+
+/** Is told of the phases of a request, for logs, metrics and traces. It must be fast and must not throw. */
+export interface RunObserver {
+  /** `atMs` is the time by `performance.now()`. */
+  phase(name: RunPhase, atMs: number): void;
+}
