@@ -9,31 +9,31 @@ import type {
 import { untilAborted } from "../../core/abort-race.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
-import { type Allowed, askLeave } from "./ask-leave.ts";
+import { type Allowed, askPermission } from "./permission.ts";
 
-/** What a tool may use: the editor, and the session it belongs to. */
+/** Where a tool runs: the editor and one of its sessions. */
 export interface ToolSite {
   readonly client: AgentContext;
   readonly sessionId: string;
-  /** Where the project is; absolute. */
+  /** The absolute path of the project. */
   readonly folder: string;
   readonly signal: AbortSignal;
   update(update: SessionUpdate): Promise<void>;
 }
 
-/** One thing that the editor does for a model. */
+/** A tool that the editor carries out. */
 interface EditorTool {
   readonly definition: ToolDefinition;
-  /** Texts that it cannot do without. */
+  /** Names of required string arguments. */
   readonly needs: readonly string[];
   readonly kind: ToolKind;
   /** Whether the user is asked first. */
   readonly asks: boolean;
   readonly isOffered: (can: ClientCapabilities) => boolean;
   readonly title: (args: JsonObject) => string;
-  /** What is shown before it runs. */
+  /** Returns what the user is shown before the tool runs. */
   readonly preview?: (args: JsonObject, site: ToolSite) => Promise<ToolCallContent[]>;
-  /** What the model is told; throws what went wrong. */
+  /** Returns the result for the model. Throws if the tool fails. */
   readonly run: (args: JsonObject, site: ToolSite, callId: string) => Promise<string>;
 }
 
@@ -146,7 +146,7 @@ const TOOLS: readonly EditorTool[] = [
   },
 ];
 
-/** Runs until the command ends. After a cancel nobody waits for this: it only has to see to it that the terminal goes. */
+/** Waits until the command ends. An abort kills the command and releases the terminal; nobody waits for the result then. */
 async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: string): Promise<string> {
   const { client, sessionId, folder, signal, update } = site;
   const [shell, flag] = process.platform === "win32" ? ["cmd.exe", "/c"] : ["/bin/sh", "-c"];
@@ -163,7 +163,7 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
     void release();
   };
   signal.addEventListener("abort", stop, { once: true });
-  // It may have been cancelled while it was being started.
+  // The abort may have come while the terminal was created.
   if (signal.aborted) stop();
   try {
     const content: ToolCallContent[] = [{ type: "terminal", terminalId: terminal.id }];
@@ -172,7 +172,7 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
     const { output, truncated } = await terminal.currentOutput();
     const cut = truncated ? "[the beginning was left out]\n" : "";
     const end = killedBy ? `[ended by ${killedBy}]` : exitCode ? `[exit code ${exitCode}]` : "";
-    // Of a command that succeeded, the model gets what it said and nothing else: it may be a list.
+    // The output of a successful command is passed on unchanged: the model may parse it.
     if (end === "") return cut + output || "(no output)";
     return `${cut}${output}${output === "" || output.endsWith("\n") ? "" : "\n"}${end}`;
   } finally {
@@ -181,7 +181,7 @@ async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: 
   }
 }
 
-/** A file as the editor has it. */
+/** Reads a file as the editor has it, unsaved changes included. */
 async function readText(path: unknown, { client, sessionId, folder }: ToolSite, range: object = {}): Promise<string> {
   const { content } = await client.request("fs/read_text_file", { sessionId, path: inFolder(folder, path), ...range });
   if (typeof content !== "string") throw new Error("The editor did not send the text of the file.");
@@ -191,7 +191,7 @@ async function readText(path: unknown, { client, sessionId, folder }: ToolSite, 
 const writeText = ({ client, sessionId, folder }: ToolSite, path: unknown, content: string) =>
   client.request("fs/write_text_file", { sessionId, path: inFolder(folder, path), content });
 
-/** The whole text with one place changed. Throws what the model has to do otherwise. */
+/** Replaces text. Throws an error that tells the model how to correct its arguments. */
 function edited(before: string, args: JsonObject): string {
   const [old, fresh, isAll] = [String(args["old_text"]), String(args["new_text"]), args["replace_all"]];
   if (old === "") throw new Error("old_text: expected the text to replace.");
@@ -207,7 +207,7 @@ function edited(before: string, args: JsonObject): string {
 export const offeredTools = (can: ClientCapabilities): readonly ToolDefinition[] =>
   TOOLS.filter((tool) => tool.isOffered(can)).map(({ definition }) => definition);
 
-/** Does what the model asks for, shown in the editor and with the user's leave. What goes wrong is a result, too. */
+/** Runs a tool of the editor, shown there and with the user's permission. Failures are results, too. */
 export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed: Allowed): Promise<ToolMessage> {
   const { id, name, args } = call;
   const tool = TOOLS.find(({ definition }) => definition.name === name);
@@ -230,7 +230,7 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   try {
     const content = tool.preview && (await untilAborted(tool.preview(args, site), signal));
     if (content) await site.update({ sessionUpdate: "tool_call_update", toolCallId: id, content });
-    if (tool.asks && !(await askLeave(call, { kind: tool.kind, title: tool.title(args) }, site, allowed))) {
+    if (tool.asks && !(await askPermission(call, { kind: tool.kind, title: tool.title(args) }, site, allowed))) {
       await show("failed");
       return result(id, signal.aborted ? "Cancelled." : "The user did not allow this.", true);
     }
@@ -244,7 +244,7 @@ export async function runEditorTool(call: ToolCallPart, site: ToolSite, allowed:
   }
 }
 
-/** Models give arguments of any type, and what is shown to the user must be a text. */
+/** Returns the problem of an argument that must be a string and is not. Models send arguments of any type. */
 function wrongText({ definition, needs }: EditorTool, args: JsonObject): string | undefined {
   const properties = definition.schema["properties"] as Readonly<Record<string, JsonObject>>;
   const name = Object.keys(properties).find((key) => {

@@ -7,15 +7,14 @@ import {
   type McpServer,
   PROTOCOL_VERSION,
   RequestError,
-  type SessionConfigOption,
 } from "@agentclientprotocol/sdk";
-import type { ModelInfo } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type KeptSessions, NO_SESSIONS } from "../../core/history/kept-sessions.ts";
 import type { Message, Principal } from "../../core/turn.ts";
-import { errorMessage } from "../shared/error-message.ts";
+import { throwRequestError } from "./errors.ts";
 import { parseMessages, replay } from "./kept-messages.ts";
+import { modelOptions } from "./models.ts";
 import type { OpenEditorServers } from "./server-tools.ts";
 import { Session } from "./session.ts";
 
@@ -25,23 +24,23 @@ export interface AcpAgentOptions {
   /** The model that a session begins with. */
   readonly model: string;
   readonly version: string;
-  /** Reaches MCP servers that the editor names; without it there are none. */
+  /** Connects to MCP servers that the editor names. Absent: they are not supported. */
   readonly openServers?: OpenEditorServers;
-  /** Conversations that can be gone on with after a restart. */
+  /** Stores conversations, so that they can be loaded after a restart. */
   readonly memory?: KeptSessions;
 }
 
-/** What is gone on with. */
+/** A stored conversation that is loaded or resumed. */
 interface Loaded {
   readonly id: string;
   readonly model: string;
   readonly messages: readonly Message[];
 }
 
-/** How many conversations one editor may have open. */
+/** How many sessions one editor may have open. */
 const MAX_SESSIONS = 100;
 
-/** Excursor itself as an agent: an editor that speaks ACP uses any model of the engine, with its own files and terminals. */
+/** Creates an ACP agent: an editor can use any model of the engine, which works with the editor's files and terminals. */
 export function createAcpAgent(options: AcpAgentOptions): AgentApp {
   const { engine, principal, model, version, openServers, memory = NO_SESSIONS } = options;
   const sessions = new Map<string, Session>();
@@ -79,7 +78,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
     sessions.delete(sessionId);
     await session?.drop();
   };
-  /** What was kept of a conversation. One that is open is closed: whoever loads it goes on with it here. */
+  /** Reads a stored conversation. If its session is open, it is closed: the conversation continues in the new session. */
   const load = async (sessionId: string): Promise<Loaded> => {
     const kept = memory.find(principal.id, sessionId);
     const messages = parseMessages(kept?.messages ?? "");
@@ -87,7 +86,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
     await drop(sessionId);
     return { id: sessionId, model: kept.model, messages };
   };
-  const listModels = () => engine.listModels(principal, new AbortController().signal).catch(refuse);
+  const listModels = () => engine.listModels(principal, new AbortController().signal).catch(throwRequestError);
   return (
     agent({ name: "excursor" })
       .onRequest("initialize", ({ params }) => {
@@ -104,13 +103,13 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
           authMethods: [{ id: "login", name: "excursor login", description: "Run `excursor login` in a terminal." }],
         };
       })
-      // Whether somebody has signed in meanwhile shows when a model is asked for.
+      // Signing in happens in a terminal; the next request for a model shows whether it did.
       .onRequest("authenticate", () => ({}))
       .onRequest("session/new", async ({ params: { cwd, mcpServers }, client }) => {
         const models = await listModels();
         const session = begin(cwd, mcpServers);
         void tellCommands(session, client);
-        return { sessionId: session.id, configOptions: configOptions(models, session.model) };
+        return { sessionId: session.id, configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/load", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
         const models = await listModels();
@@ -118,13 +117,13 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
         const session = begin(cwd, mcpServers, kept);
         for (const update of replay(kept.messages)) await client.notify("session/update", { sessionId, update });
         void tellCommands(session, client);
-        return { configOptions: configOptions(models, session.model) };
+        return { configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/resume", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
         const models = await listModels();
         const session = begin(cwd, mcpServers ?? [], await load(sessionId));
         void tellCommands(session, client);
-        return { configOptions: configOptions(models, session.model) };
+        return { configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/list", ({ params }) => ({
         sessions: memory.list(principal.id, params.cwd ?? undefined).map(({ id, folder, title, updatedAt }) => ({
@@ -150,12 +149,13 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
         }
         session.model = String(params.value);
         void tellCommands(session, client);
-        return { configOptions: configOptions(models, session.model) };
+        return { configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/prompt", async ({ params, client }) => {
         const session = find(params.sessionId);
-        if (session.isBusy) throw RequestError.invalidRequest(undefined, "The turn before is still under way.");
-        return { stopReason: await session.prompt(params.prompt, client).catch(refuse) };
+        if (session.isBusy)
+          throw RequestError.invalidRequest(undefined, "The previous turn of this session is still running.");
+        return { stopReason: await session.prompt(params.prompt, client).catch(throwRequestError) };
       })
       .onRequest("session/close", async ({ params }) => {
         const session = find(params.sessionId);
@@ -165,7 +165,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
       .onNotification("session/cancel", ({ params }) => sessions.get(params.sessionId)?.cancel())
   );
 
-  /** After the answer to the request that began it; an agent behind us may have some. */
+  /** Sends the slash commands of the session's model, without delaying the response that opens the session. */
   async function tellCommands(session: Session, client: AgentContext): Promise<void> {
     const commands = await engine.listCommands(session.model, principal).catch(() => []);
     if (commands.length === 0) return;
@@ -173,19 +173,4 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
     const update = { sessionUpdate: "available_commands_update", availableCommands } as const;
     await client.notify("session/update", { sessionId: session.id, update }).catch(() => {});
   }
-}
-
-/** The first of them is what `auto` means, and is there even if nobody lists it. */
-function configOptions(models: readonly ModelInfo[], current: string): SessionConfigOption[] {
-  const options = models.map(({ id, displayName }) => ({ value: id, name: displayName }));
-  if (!models.some(({ id }) => id === current)) options.unshift({ value: current, name: current });
-  return [{ id: "model", name: "Model", category: "model", type: "select", currentValue: current, options }];
-}
-
-/** What went wrong, in the words of the protocol. */
-function refuse(thrown: unknown): never {
-  if (thrown instanceof RequestError) throw thrown;
-  const error = ExcursorError.from(thrown);
-  if (error.kind === "unauthenticated") throw RequestError.authRequired(undefined, error.message);
-  throw new RequestError(-32_603, errorMessage(error, "acp"), { code: error.code });
 }

@@ -1,14 +1,14 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
 import type { ImagePart, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
 
-/** A conversation as text, images in base64. */
+/** Serialises a conversation as JSON, with images in base64. */
 export const formatMessages = (messages: readonly Message[]): string =>
   JSON.stringify(messages, function (this: Readonly<Record<string, unknown>>, key, value: unknown) {
     const plain = this[key];
     return plain instanceof Uint8Array ? Buffer.from(plain).toString("base64") : value;
   });
 
-/** What {@link formatMessages} wrote; undefined if it is none of it. */
+/** Parses what {@link formatMessages} wrote. Returns undefined if the text is damaged. */
 export function parseMessages(text: string): readonly Message[] | undefined {
   try {
     return (JSON.parse(text) as readonly Message[]).map((message) => ({
@@ -22,14 +22,14 @@ export function parseMessages(text: string): readonly Message[] | undefined {
   }
 }
 
-/** What a list of conversations shows of one. */
+/** Returns the title of a conversation for lists: the beginning of its first text. */
 export function titleOf(messages: readonly Message[]): string {
   const first = messages.find(({ role }) => role === "user")?.content.find(({ type }) => type === "text");
   const text = first && "text" in first ? first.text : "";
   return text.replace(/\s+/g, " ").trim().slice(0, 80);
 }
 
-/** A conversation as an editor is shown it that has never seen it. */
+/** Returns the updates that show a whole conversation to an editor. */
 export function* replay(messages: readonly Message[]): Generator<SessionUpdate, void, undefined> {
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
@@ -56,7 +56,7 @@ export function* replay(messages: readonly Message[]): Generator<SessionUpdate, 
   }
 }
 
-/** What a tool gave back, as an editor shows it. */
+/** A tool result as an editor shows it. */
 export const resultContent = ({ content }: Pick<ToolMessage, "content">): ToolCallContent[] =>
   content.map((part) => ({ type: "content", content: blockOf(part) }));
 

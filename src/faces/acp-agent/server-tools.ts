@@ -2,19 +2,19 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import { untilAborted } from "../../core/abort-race.ts";
 import type { Elicit, HubProgress, Toolbox, ToolHub } from "../../core/hub/tool-hub.ts";
 import type { ToolCallPart, ToolMessage } from "../../core/turn.ts";
-import { type Allowed, askLeave } from "./ask-leave.ts";
 import type { ToolSite } from "./editor-tools.ts";
 import { resultContent } from "./kept-messages.ts";
+import { type Allowed, askPermission } from "./permission.ts";
 
-/** MCP servers that an editor has named for one conversation. */
+/** The MCP servers that an editor has named for one session. */
 export interface EditorServers extends ToolHub {
   close(): Promise<void>;
 }
 
-/** Reaches them; throws if one of them cannot be what it says. Nothing is started by that alone. */
+/** Checks the entries of MCP servers and throws if one is wrong. The servers are started on first use. */
 export type OpenEditorServers = (servers: readonly McpServer[], folder: string) => EditorServers;
 
-/** Calls a tool of one of those servers, shown in the editor and with the user's leave. What goes wrong is a result. */
+/** Runs a tool of such a server, shown in the editor and with the user's permission. Failures are results. */
 export async function runServerTool(
   call: ToolCallPart,
   toolbox: Toolbox,
@@ -32,7 +32,7 @@ export async function runServerTool(
   const shown = { kind: "other", title: name } as const;
   await site.update({ sessionUpdate: "tool_call", toolCallId: id, ...shown, status: "pending", rawInput: args });
   try {
-    if (!(await askLeave(call, shown, site, allowed))) {
+    if (!(await askPermission(call, shown, site, allowed))) {
       await update({ status: "failed" });
       return failed("The user did not allow this.");
     }

@@ -1,7 +1,7 @@
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { UserMessage, UserPart } from "../../core/turn.ts";
 
-/** What an editor sends as a prompt. What a model cannot be shown is named. */
+/** Turns an editor's prompt into a message. Blocks that a model cannot be shown are named in the text. */
 export const promptMessage = (blocks: readonly ContentBlock[]): UserMessage => ({
   role: "user",
   content: blocks.map(partOf),

@@ -3,11 +3,11 @@ import { untilAborted } from "../../core/abort-race.ts";
 import type { ToolCallPart } from "../../core/turn.ts";
 import type { ToolSite } from "./editor-tools.ts";
 
-/** Which tools the user has allowed for good, by name. */
+/** Names of the tools that the user has allowed for the whole session. */
 export type Allowed = Set<string>;
 
-/** Asks the user, unless this tool was allowed for good. A turn that is cancelled waits for no answer. */
-export async function askLeave(
+/** Asks the user whether a tool may run, unless it is allowed for the whole session. An abort counts as no. */
+export async function askPermission(
   { id, name, args }: ToolCallPart,
   { kind, title }: { readonly kind: ToolKind; readonly title: string },
   { client, sessionId, signal }: ToolSite,

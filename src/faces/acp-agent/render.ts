@@ -9,7 +9,7 @@ import type {
 import type { Question, ToolActivity } from "../../core/activity.ts";
 import type { TurnEvent } from "../../core/events.ts";
 
-/** Shows an answer in the editor, event by event. Calls of tools are shown by who runs them. */
+/** Shows an answer in the editor, event by event. Tool calls are shown by the tool runner. */
 export class EventView {
   readonly #client: AgentContext;
   readonly #sessionId: string;
@@ -20,7 +20,11 @@ export class EventView {
     this.#sessionId = sessionId;
   }
 
-  async show(event: TurnEvent): Promise<void> {
+  async show(events: readonly TurnEvent[]): Promise<void> {
+    for (const event of events) await this.#show(event);
+  }
+
+  async #show(event: TurnEvent): Promise<void> {
     switch (event.type) {
       case "text":
         return this.update({ sessionUpdate: "agent_message_chunk", content: text(event.text) });
@@ -29,7 +33,7 @@ export class EventView {
       case "activity":
         if (event.activity.type === "tool") return this.#showTool(event.activity);
         if (event.activity.type === "question") {
-          // Not waited for: what the agent says meanwhile is shown.
+          // Not awaited: other events are shown while the user decides.
           void this.#ask(event.activity);
           return;
         }
@@ -43,7 +47,7 @@ export class EventView {
     return this.#client.notify("session/update", { sessionId: this.#sessionId, update });
   }
 
-  /** An agent behind us has words of ACP already. */
+  /** `detail` is a tool call in ACP's form already. */
   #showTool({ id, title, detail }: ToolActivity): Promise<void> {
     const isNew = !this.#shown.has(id);
     this.#shown.add(id);
