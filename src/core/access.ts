@@ -1,19 +1,22 @@
 import type { Secret } from "./secret.ts";
 
-/** A token of an account, fit to be sent. */
+/** An access token of an account. */
 export interface AccessToken {
-  /** Whose it is: the same through every renewal, another for another account. Safe to log. */
+  /** Identifies the account; it stays the same when the token is renewed. Safe to log. */
   readonly account: string;
   readonly token: Secret;
 }
 
-/** Where a driver gets the tokens of the accounts that this machine is signed in to. */
+/** Gives drivers the tokens of the accounts that this machine is signed in to. */
 export interface AccessTokens {
   /**
-   * A token that is good by all that can be known here; it may have been renewed first. The account has the name that
-   * the caller's key is bound to; undefined is the gateway's own. Rejects if nobody is signed in.
+   * Returns a token that has not expired, renewed if necessary. `account` is the name that the caller's key is bound to;
+   * undefined is the gateway's default account. Rejects if the account is not signed in.
    */
   get(account: string | undefined): Promise<AccessToken>;
-  /** The backend has refused this one: another, or undefined if there is no better. Rejects if the login is over. */
+  /**
+   * Called when the backend has refused a token. Returns another one, or undefined if there is none. Rejects if the account
+   * has to sign in again.
+   */
   renew(account: string | undefined, refused: Secret): Promise<AccessToken | undefined>;
 }

@@ -1,36 +1,36 @@
 import type { JsonObject } from "./turn.ts";
 
 /**
- * What an upstream does by itself while it answers, or must be told before it goes on. Only turns that say so are shown
- * any (`Turn.showsActivity`); all others see it as thinking, and nobody is asked.
+ * What an agent does on its own while it answers, or asks before it goes on. Only turns with `showsActivity` get these; in
+ * others the driver shows tools as thinking, and answers questions by its policy.
  */
 export type Activity = ToolActivity | PlanActivity | Question;
 
-/** A tool that the upstream runs itself. Comes again, under the same id, whenever something about it has changed. */
+/** A tool that the agent runs itself. Sent again, with the same id, for each change. */
 export interface ToolActivity {
   readonly type: "tool";
   readonly id: string;
   readonly title: string;
   readonly status: "pending" | "running" | "completed" | "failed";
-  /** All that is known of it, in the words of ACP's tool calls. */
+  /** The tool call in ACP's form. */
   readonly detail: JsonObject;
 }
 
-/** What it means to do: whole each time. */
+/** The agent's plan. Each event has the whole plan. */
 interface PlanActivity {
   readonly type: "plan";
   readonly entries: readonly JsonObject[];
 }
 
-/** It wants to be allowed something, and waits. */
+/** The agent asks for permission, and waits for the answer. */
 export interface Question {
   readonly type: "question";
   readonly id: string;
   readonly title: string;
   readonly options: readonly QuestionOption[];
-  /** The tool call it is about, in the words of ACP. */
+  /** The tool call that the question is about, in ACP's form. */
   readonly detail: JsonObject;
-  /** With the id of an option, or with nothing to decline. Only the first answer counts. */
+  /** Answers with the id of an option; undefined declines. Only the first answer counts. */
   answer(optionId: string | undefined): void;
 }
 

@@ -3,8 +3,8 @@ import type { ErrorKind } from "./errors.ts";
 const PLAN = "Check your plan and limits in the Cursor dashboard.";
 
 /**
- * What the reader can do about an error that says nothing better itself. Every kind that an upstream can cause has an
- * answer; those that are only ever our own bring theirs along, and a cancel was wanted.
+ * The hints of errors that bring none. Each kind that an upstream can cause has one. Errors of our own bring theirs, and a
+ * cancellation needs none.
  */
 export const DEFAULT_HINTS: Readonly<Record<ErrorKind, string | undefined>> = {
   "invalid-request": "Change the request: as it is, it will be refused again.",

@@ -63,13 +63,13 @@ export const ERROR_TABLE = {
 } as const satisfies Record<string, ErrorOutlets>;
 
 export interface ErrorDetails {
-  /** Stable and machine-readable, finer than the kind (`frame_too_large`, `dns_failure`, …). Default: the kind's own. */
+  /** A stable code for machines, finer than the kind (`frame_too_large`, `dns_failure`, …). Default: that of the kind. */
   readonly code?: string;
-  /** What the reader can do about it, as one sentence. Default: the kind's own, if it has one; `null`: nothing. */
+  /** What the user can do, as one sentence. Default: that of the kind, if it has one. `null`: no hint. */
   readonly hint?: string | null;
-  /** Where in the caller's request the fault is, as the caller would write it: `messages[2].content`. */
+  /** The field of the client's request that is wrong, as the client writes it: `messages[2].content`. */
   readonly field?: string;
-  /** Overrides the kind's default where the upstream was explicit. */
+  /** Overrides the default of the kind, if the upstream was explicit. */
   readonly retryable?: boolean;
   /** How long the upstream asked us to wait. */
   readonly retryAfterMs?: number;
@@ -83,14 +83,14 @@ export class ExcursorError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly hint: string | undefined;
-  /** The hint is about this very error, not about all of its kind. */
+  /** True if the hint was written for this error, false if it is the default of its kind. */
   readonly hasOwnHint: boolean;
   readonly field: string | undefined;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly context: Readonly<Record<string, string | number | boolean>>;
 
-  /** `message` is shown to people: one safe sentence, no secret, no stack, no path of this machine. */
+  /** `message` is shown to users: one sentence, without secrets, stack traces or paths of this machine. */
   constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     const outlets: ErrorOutlets = ERROR_TABLE[kind];
@@ -108,7 +108,7 @@ export class ExcursorError extends Error {
     return ERROR_TABLE[this.kind];
   }
 
-  /** The same error with more known about it; this one becomes its cause. */
+  /** Returns the same error with other details. This one becomes its cause. */
   with(details: Omit<ErrorDetails, "cause">): ExcursorError {
     const { code, retryable, context } = this;
     return new ExcursorError(this.kind, this.message, {
@@ -123,7 +123,7 @@ export class ExcursorError extends Error {
     });
   }
 
-  /** Any thrown value as ours; what we do not know is a bug of ours and says nothing to the caller. */
+  /** Converts any thrown value. An unknown error is treated as a bug of ours, and its message is not shown. */
   static from(thrown: unknown): ExcursorError {
     if (thrown instanceof ExcursorError) return thrown;
     if (thrown instanceof Error && thrown.name === "AbortError") {
@@ -136,5 +136,5 @@ export class ExcursorError extends Error {
   }
 }
 
-/** One for all that is cancelled: a stack costs more than the rest of a cancellation, and many go at once. */
+/** Shared by all cancellations: making a stack trace costs more than the rest, and many are cancelled at once. */
 export const CANCELED: ExcursorError = new ExcursorError("canceled", "The request was cancelled.");

@@ -2,28 +2,32 @@ import type { Activity } from "./activity.ts";
 import type { JsonObject } from "./turn.ts";
 
 /**
- * One thing that happens in an answer. Errors are not among them: they are thrown, as one error type. Nothing is ever
- * a `text` that the model did not say.
+ * One event of an answer. Errors are not events: they are thrown, as `ExcursorError`. A `text` is always what the model
+ * wrote; messages of ours are notices or errors.
+ *
+ * An answer is any number of these, ended by exactly one `done`. Notices that become headers (`ignored`, `trimmed`,
+ * `answered_by`) come before all others.
  */
 export type TurnEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
-  /** Closes one block of thinking. */
+  /** Ends a block of thinking. The signature proves to the upstream, in a later turn, that the thinking is its own. */
   | { readonly type: "thinking-done"; readonly durationMs: number; readonly signature?: string }
-  /** A tool call comes into being: its arguments follow as pieces of JSON text, where the upstream streams them. */
+  /** Begins a tool call whose arguments follow as pieces of JSON. Only from upstreams that stream arguments. */
   | { readonly type: "tool-call-start"; readonly id: string; readonly name: string }
   | { readonly type: "tool-call-delta"; readonly id: string; readonly json: string }
-  /** The whole call; what was streamed of it before adds up to these arguments. */
+  /** The complete call. Pieces that were streamed before add up to the same arguments. */
   | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly args: JsonObject }
-  /** Totals of the answer so far; the last one counts. */
+  /** The usage of the answer so far. Later events replace earlier ones. */
   | { readonly type: "usage"; readonly usage: Usage }
-  /** Something worth a log line or a header, never shown as the model's words. */
+  /** A message for a log line, header or status line. It is never shown as the model's text. */
   | { readonly type: "notice"; readonly code: string; readonly text: string }
-  /** What the upstream does or asks by itself; only in a turn that shows it. */
+  /** What an agent does or asks on its own. Only in turns with `showsActivity`. */
   | { readonly type: "activity"; readonly activity: Activity }
-  /** The last event; with the text that ended it, if it was one of the turn's `stop`. */
+  /** The last event. `stopSequence` is the text of the turn's `stop` that ended the answer. */
   | { readonly type: "done"; readonly reason: DoneReason; readonly stopSequence?: string };
 
+/** `tool-calls`: the model waits for results. `length`: the output or context limit was reached. */
 export type DoneReason = "stop" | "length" | "tool-calls" | "content-filter";
 
 /** The tokens of one answer. Counts that an upstream does not report are 0. */

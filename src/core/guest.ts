@@ -1,7 +1,7 @@
 const PREFIX = "token_";
 
-/** The id of a principal that brought a token; `digest` is of the whole token. */
+/** Returns the id of a principal that came with its own token. `digest` is that of the token. */
 export const guestId = (digest: string): string => `${PREFIX}${digest}`;
 
-/** Whether a principal came with a token of its own, which nobody here has given out. */
+/** True if the principal came with its own Cursor token and not with a key of the gateway. */
 export const isGuest = (principalId: string): boolean => principalId.startsWith(PREFIX);

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 
-/** Names the gateways that a request has passed, so that one that comes back to us can be refused (SEC-35). */
+/** Lists the gateways that a request has passed, so that a loop can be detected and refused (SEC-35). */
 export const HOP_HEADER = "x-excursor-hop";
 
-/** More gateways in a row than anybody would put there. */
 const MAX_HOPS = 8;
 
-/** Of one process, and random: nobody outside can make up a request that seems to have passed us. */
+/** Random for each process, so that nobody can forge a request that seems to have passed this gateway. */
 export const newHopId = (): string => randomBytes(12).toString("base64url");
 
 export const readHops = (header: string | undefined): readonly string[] =>

@@ -1,16 +1,16 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** Whether an IP address is one of the public internet's, as against this machine's, this network's or nobody's. */
+/** True if an IP address is on the public internet: not local, private, reserved or unassigned. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !SPECIAL.check(address, "ipv4");
-  // Global unicast is the only block that is in use. Outside of it are all that embed an IPv4 address, too:
-  // `::/96`, the mapped `::ffff:0:0/96`, NAT64.
+  // Only global unicast is in use. Addresses that embed an IPv4 address (`::/96`, the mapped `::ffff:0:0/96`, NAT64) are
+  // outside of it.
   return isIPv6(address) && GLOBAL_UNICAST.check(address, "ipv6") && !SPECIAL.check(address, "ipv6");
 }
 
 const GLOBAL_UNICAST = blockList([["2000::", 3]]);
 
-/** IANA's special-purpose registries, IPv4 and what they take out of global unicast. */
+/** IANA's special-purpose registries: IPv4, and the parts of IPv6 global unicast. */
 const SPECIAL = blockList([
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -39,7 +39,7 @@ const SPECIAL = blockList([
   ["3fff::", 20],
 ]);
 
-/** Holds IPv4 addresses in the clothes of IPv6, too, in whatever spelling. */
+/** Makes a list of subnets. It also matches IPv4 addresses that are written as mapped IPv6 addresses. */
 export function blockList(subnets: readonly (readonly [address: string, prefix: number])[]): BlockList {
   const list = new BlockList();
   for (const [address, prefix] of subnets) list.addSubnet(address, prefix, isIPv4(address) ? "ipv4" : "ipv6");

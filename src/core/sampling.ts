@@ -1,4 +1,4 @@
-/** What may be said of how the next token is chosen, by the names that the public dialects share. */
+/** The sampling options, by the names that the public APIs share. */
 export const SAMPLING_NAMES = [
   "temperature",
   "top_p",
@@ -12,13 +12,12 @@ export const SAMPLING_NAMES = [
 
 export type SamplingName = (typeof SAMPLING_NAMES)[number];
 
-/** Some of them, with their values. */
 export type Sampling = { readonly [Name in SamplingName]?: number };
 
 export const samplingNames = (sampling: Sampling = {}): readonly SamplingName[] =>
   SAMPLING_NAMES.filter((name) => sampling[name] !== undefined);
 
-/** Those of these names, and the names of the others. */
+/** Splits sampling options into supported ones, with their values, and the names of unsupported ones. */
 export function pickSampling(
   sampling: Sampling = {},
   taken: readonly SamplingName[],

@@ -26,16 +26,15 @@ export interface SchemaChecker {
 }
 
 export interface SchemaContext {
-  /** Who brought the schema. */
   readonly principal: Principal;
-  /** Where the schema is in the client's request: errors name it. */
+  /** Where the schema is in the client's request, for errors. */
   readonly field: string;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the result is not needed any more. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Says what in a JSON text does not match the schema, as one short line for the model, or undefined if it matches. The text
+ * Returns what in a JSON text does not match the schema, as one short line for the model, or undefined if it matches. The text
  * must be valid JSON. Rejects as {@link SchemaChecker.open} does: a check that exceeds the deadline is the schema's fault.
  */
 export type SchemaCheck = (json: string) => Promise<string | undefined>;

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 
 /**
- * A value that must not leave the process in any text. Whatever prints it, prints `[redacted]`; who really needs it
- * says so by {@link Secret.reveal}, which is easy to search for.
+ * A value that must not appear in logs, errors or output. Printing it in any way gives `[redacted]`. Code that needs the
+ * value calls {@link Secret.reveal}, which is easy to search for.
  */
 export class Secret {
   readonly #value: string;

@@ -1,16 +1,16 @@
 import { hash } from "node:crypto";
 
-/** Models take no more than 64 characters, and Cursor's read `mcp_excursor_` before a tool's own name. */
+/** Models take at most 64 characters, and Cursor puts `mcp_excursor_` in front of a tool's name. */
 const MAX_LENGTH = 50;
 const PLAIN = /^[A-Za-z0-9_-]+$/;
 const MARKED = /_x[0-9a-f]{8}$/;
 
 /**
- * A tool's name as every dialect and every upstream can take it. A plain one stays as it is; any other is spelt with
- * what is allowed, and marked with a digest of what it stands for, so that no two become the same. It depends on the
- * name alone: a conversation that is told anew speaks of its tools as before.
+ * Returns a tool name that every API and every upstream accepts. A plain name stays as it is. In any other, characters that
+ * are not allowed are replaced, and a digest is appended so that no two names become the same. The result depends on the
+ * arguments only, so a replayed conversation has the same names.
  *
- * @param identity What it stands for, where that is more than the name: then the name alone does not tell.
+ * @param identity What the digest is made of, if the name alone is not unique.
  */
 export function spellToolName(name: string, identity?: string): string {
   if (identity === undefined && PLAIN.test(name) && name.length <= MAX_LENGTH && !MARKED.test(name)) return name;

@@ -1,6 +1,5 @@
-/** What a token says of itself. Nobody has checked its signature. */
+/** The claims of a token. Its signature was not verified. */
 export interface TokenClaims {
-  /** Who it is for. */
   readonly subject: string | undefined;
   readonly issuedAtMs: number | undefined;
   readonly expiresAtMs: number | undefined;
@@ -8,7 +7,7 @@ export interface TokenClaims {
 
 const NOTHING: TokenClaims = { subject: undefined, issuedAtMs: undefined, expiresAtMs: undefined };
 
-/** The claims of a JWT; of anything else, none. */
+/** Reads the claims of a JWT. For any other text all claims are undefined. */
 export function readClaims(token: string): TokenClaims {
   const parts = token.split(".");
   if (parts.length !== 3) return NOTHING;

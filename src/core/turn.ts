@@ -1,54 +1,53 @@
 import type { Sampling } from "./sampling.ts";
 import type { Secret } from "./secret.ts";
 
-/** Any JSON. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
 /**
- * One question to a model, in nobody's dialect: what every face makes of a request, and all that a driver may know
- * of it. It holds what the client sent, resolved as far as that needs no upstream.
+ * One request to a model, independent of any dialect. A face makes it of a client's request; it is all that a driver knows
+ * of that. Images are loaded and stored answers are resolved; the model's name is as the client wrote it.
  */
 export interface Turn {
   readonly principal: Principal;
   readonly model: ModelChoice;
-  /** All instructions, wherever in the request they stood, in order. Empty if there are none. */
+  /** All instructions of the request, in order, wherever they were in it. Empty if there are none. */
   readonly system: string;
-  /** The whole conversation, oldest first. The last is what is asked now: a user message, or results of tools. */
+  /** The whole conversation, oldest first. It ends with a user message or with tool results. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice;
-  /** Whether the model may ask for several tools at once. */
+  /** Whether the model may call several tools in one round. */
   readonly allowsParallelCalls: boolean;
-  /** Texts that end the answer; they are not part of it. Enforced by us, whatever the upstream can do. */
+  /** Texts that end the answer and are not part of it. The engine enforces them for every upstream. */
   readonly stop: readonly string[];
   readonly maxOutputTokens: number | undefined;
   readonly output: OutputFormat;
-  /** Passed on to an upstream that takes it. */
+  /** Passed on to upstreams that take it. For others it is reported as ignored. */
   readonly sampling?: Sampling;
-  /** Whoever asks can show what the upstream does by itself, and answer its questions. */
+  /** The client can show `activity` events and answer the questions in them. */
   readonly showsActivity?: boolean;
 }
 
-/** Who asks: one gateway key, or one Cursor token that came with the request. */
+/** The caller: the holder of one gateway key, or of one Cursor token that came with the request. */
 export interface Principal {
-  /** Stable and safe to log; two principals never share state. */
+  /** Stable, and safe to log. Principals never share state. */
   readonly id: string;
-  /** The token that came with the request, if that is how the caller signed in. */
+  /** The token that came with the request, if the caller uses one. */
   readonly token: Secret | undefined;
-  /** True if no upstream had accepted the token when the request came in. Such tokens cost nothing to make up. */
+  /** True if no upstream has accepted the token yet. Anybody can make up such tokens, so they get less. */
   readonly isUnverified?: boolean;
-  /** The account that the caller's key is bound to, by name; unset is the gateway's own. */
+  /** The name of the account that the caller's key is bound to. Unset: the gateway's default account. */
   readonly account?: string | undefined;
 }
 
-/** Which model, and how hard it shall think. The driver knows what the name means. */
+/** The model, and how much effort it puts into thinking. Only the driver knows what the name means. */
 export interface ModelChoice {
-  /** As the client wrote it: an id, an alias, or a name with suffixes. */
+  /** An id, an alias, or a name with suffixes. */
   readonly id: string;
-  /** `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`; unset leaves it to the model. */
+  /** `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`. Unset: the model's default. */
   readonly effort: string | undefined;
 }
 
@@ -66,7 +65,7 @@ export interface TextPart {
   readonly text: string;
 }
 
-/** An image with its bytes: whoever fetches and checks it does so before a turn is made. */
+/** An image with its bytes. It was fetched and checked before the turn was made. */
 export interface ImagePart {
   readonly type: "image";
   readonly mediaType: string;
@@ -98,7 +97,7 @@ export interface ToolCallPart {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
-  /** A tool of the hub's: the client was not told of it. */
+  /** A call of a hub tool. The client does not see it. */
   readonly isHubs?: true;
 }
 
@@ -108,16 +107,16 @@ export interface ToolMessage {
   readonly callId: string;
   readonly content: readonly (TextPart | ImagePart)[];
   readonly isError: boolean;
-  /** Of a tool of the hub's. */
+  /** The result of a hub tool. */
   readonly isHubs?: true;
 }
 
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the arguments: an object. */
+  /** The JSON schema of the arguments. */
   readonly schema: JsonObject;
-  /** Where the schema is in the client's request. Unset: the client did not bring the tool. */
+  /** Where the schema is in the client's request, for errors. Unset if the tool is not the client's. */
   readonly field?: string;
 }
 
@@ -134,11 +133,11 @@ export type OutputFormat =
       readonly type: "json-schema";
       readonly name: string;
       readonly schema: JsonObject;
-      /** Where the schema stands in the client's request. */
+      /** Where the schema is in the client's request, for errors. */
       readonly field: string;
     };
 
-/** The text of a message, parts joined. */
+/** Joins the text parts of a message. */
 export function textOf(content: readonly { readonly type: string }[]): string {
   let text = "";
   for (const part of content) if (isText(part)) text += part.text;

@@ -1,6 +1,6 @@
 import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 
-/** What is wrong with the disk, and what to do about it. */
+/** Faults of the disk or the system, by error code. */
 const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOSPC: ["the disk is full", "Free some space there, then try again."],
   EDQUOT: ["the disk quota is used up", "Free some space there, then try again."],
@@ -10,10 +10,10 @@ const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]
   ENFILE: ["too many files are open on this machine", "Close some programs, then try again."],
 };
 
-/** SQLite's result codes for the same. */
+/** The same faults by SQLite's result codes. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = { 8: "EROFS", 10: "EIO", 13: "ENOSPC" };
 
-/** What a failure means that the disk is not to blame for. */
+/** How a failure is reported that is not a fault of the disk. */
 export interface FileErrorMeaning {
   readonly kind?: ErrorKind;
   readonly code?: string;
@@ -21,8 +21,8 @@ export interface FileErrorMeaning {
 }
 
 /**
- * A failure of the file system or of SQLite as one sentence: `Cannot write /home/me/key: the disk is full (ENOSPC).` A
- * fault of the disk is of kind `io`; anything else is what the caller says, or `config`.
+ * Converts a failure of the file system or of SQLite: `Cannot write /home/me/key: the disk is full (ENOSPC).` A fault of the
+ * disk has kind `io`. Other failures have the given kind, or else `forbidden` or `config`.
  */
 export function fileError(thrown: unknown, action: string, meaning: FileErrorMeaning = {}): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
@@ -37,7 +37,7 @@ export function fileError(thrown: unknown, action: string, meaning: FileErrorMea
   return new ExcursorError(kind, `Cannot ${action} (${name}).`, { ...details, cause: thrown });
 }
 
-/** A failure of the file system that nobody has put into words yet; undefined for anything else. */
+/** Converts a raw failure of the file system. Returns undefined for any other error. */
 export function asFileError(thrown: unknown): ExcursorError | undefined {
   if (!(thrown instanceof Error) || thrown instanceof ExcursorError) return undefined;
   const { path, syscall } = thrown as NodeJS.ErrnoException;
