@@ -1,68 +1,69 @@
 /**
- * One thing that happened to a tool call. A call is asked once, then either answered or lost; a follow-up that finds
- * its run gone is replayed. There are no arguments and no results in it: it is made to be logged and counted.
+ * One event in the life of a tool call of the client. A call is asked once, then it is either answered or lost. If a
+ * follow-up finds its run gone, its results are replayed from the transcript. Entries are made to be logged and counted, so
+ * they hold neither arguments nor results.
  */
 export interface CallEntry {
   readonly type: "asked" | "answered" | "lost" | "replayed";
   readonly callId: string;
   readonly tool: string;
   readonly principalId: string;
-  /** Of the request in which it happened; where none did it, of the one that was told of the call. */
+  /** The request in which it happened. A call that is lost between requests has the id of the request that was given it. */
   readonly requestId: string;
-  /** Why it was lost, or had to be replayed. */
+  /** Why the call was lost or replayed. */
   readonly reason?: LossReason;
-  /** From being asked to being answered or lost. */
+  /** The time from asked to answered or lost. */
   readonly waitedMs?: number;
 }
 
 export type LossReason =
-  /** Nobody came in time. */
+  /** The results did not come in time. */
   | "expired"
-  /** Others needed the room. */
+  /** The run made room for others. */
   | "evicted"
-  /** The client was gone before it had heard of the calls. */
+  /** The client disconnected before it got the calls. */
   | "unheard"
-  /** The follow-up tells another history. */
+  /** The follow-up has another history. */
   | "edited"
-  /** It is for another model, or has other instructions. */
+  /** The follow-up is for another model, or has other instructions. */
   | "redirected"
-  /** It offers tools that the run was never told of, such as those that a search of the client's has found, or forbids some. */
+  /** The follow-up offers other tools, such as tools that the client has found by a search, or forbids some. */
   | "retooled"
-  /** It asks something new right after the results. */
+  /** The follow-up has a new user message after the results. */
   | "steered"
-  /** It has not exactly the results that were asked for. */
+  /** The follow-up does not have exactly the results that the run waits for. */
   | "incomplete"
-  /** The upstream ended while it waited. */
+  /** The upstream ended the run while it waited. */
   | "died"
-  /** It took the results and failed before it said anything. */
+  /** The run took the results and failed before its first event. */
   | "stalled"
-  /** Its results were brought before. */
+  /** The results were submitted before. */
   | "repeated"
-  /** The gateway stops. */
+  /** The gateway was stopped. */
   | "closed"
-  /** Nothing is known of it: made elsewhere, before a restart, or for somebody else. */
+  /** The run is not known: it was another process's, or another principal's. */
   | "unknown";
 
-/** Told of each entry as it happens. It must not throw. */
+/** Is told of each event as it happens. It must not throw. */
 export type CallLog = (entry: CallEntry) => void;
 
-/** One thing that happened to a call of the hub's. There are no arguments and no results in it. */
+/** One event in the life of a hub call, without arguments and results. */
 export interface HubCallEntry {
   readonly type: "asked" | "started" | "finished";
   readonly callId: string;
-  /** As the model called it. */
+  /** The name by which the model called it. */
   readonly tool: string;
-  /** Where it runs, if that is known. */
+  /** The MCP server, if the tool belongs to one. */
   readonly server?: string;
   readonly serverTool?: string;
   readonly principalId: string;
   readonly requestId: string;
-  /** `refused`: the call was not made, since the model went in circles or there is no such tool. */
+  /** `refused`: the call was not made, because the model loops or the tool does not exist. */
   readonly outcome?: "ok" | "error" | "canceled" | "refused";
   readonly ms?: number;
-  /** Of the result. */
+  /** The size of the result. */
   readonly bytes?: number;
 }
 
-/** Told of each entry as it happens. It must not throw. */
+/** Is told of each event as it happens. It must not throw. */
 export type HubCallLog = (entry: HubCallEntry) => void;

@@ -1,17 +1,17 @@
 import type { TurnEvent } from "../events.ts";
 
 export interface EventQueueOptions {
-  /** Called with true when too much waits for the reader, with false when it has caught up and wants more. */
+  /** Called with true when too much waits for the reader, and with false when the reader has caught up. */
   readonly onPressure: (isFull: boolean) => void;
-  /** The reader has left the loop before the end. */
+  /** Called when the reader leaves the loop before the end. */
   readonly onLeave: () => void;
-  /** About how many bytes may wait. */
+  /** About how many bytes may wait before `onPressure(true)`. */
   readonly highWater?: number;
 }
 
 /**
- * Between a driver that pushes and a face that pulls. What is pushed in one turn of the event loop is handed on
- * together, at the end of that turn (see bench/README.md for what that buys).
+ * Connects a driver that pushes events with a face that pulls them. Events of one turn of the event loop become one batch,
+ * at the end of that turn (bench/README.md has the figures).
  */
 export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   readonly #options: EventQueueOptions;
@@ -19,7 +19,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   #batch: TurnEvent[] = [];
   #size = 0;
   #isFull = false;
-  /** There is something for the reader at the end of this turn of the loop. */
+  /** A batch will be handed to the reader at the end of this turn of the event loop. */
   #isGathering = false;
   #end: { readonly error: unknown } | "proper" | undefined;
   #reader:
@@ -42,7 +42,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
     if (this.#reader) this.#gather();
   }
 
-  /** No more events in this loop; it may be entered again later. */
+  /** Ends the reader's loop after the events so far. {@link reopen} allows another loop. */
   close(): void {
     this.#finish("proper");
   }
@@ -51,7 +51,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
     this.#finish({ error });
   }
 
-  /** After {@link close}: another loop may begin. */
+  /** Allows another loop after {@link close}. */
   reopen(): void {
     this.#end = undefined;
   }
@@ -93,7 +93,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
     }
   }
 
-  /** Not when a batch is handed on: a reader that does not come back for the next one is still busy with it. */
+  /** Not called when a batch is handed over: the reader may take long with it. It is called when the reader asks for more. */
   #relieve(): void {
     if (!this.#isFull) return;
     this.#isFull = false;
@@ -103,7 +103,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
-    // Not a microtask: Node drains those after every single read of a socket, so they would gather nothing.
+    // Not a microtask: Node runs those after every single read of a socket, so each batch would have one event.
     setImmediate(() => {
       this.#isGathering = false;
       this.#handOn();
@@ -111,7 +111,7 @@ export class EventQueue implements AsyncIterable<readonly TurnEvent[]> {
   }
 }
 
-/** What an event weighs beside its text: most are a few letters, and become a whole event of a dialect on their way. */
+/** The overhead of an event. Most have a few letters, and become a much longer chunk of an API. */
 const EVENT_BYTES = 128;
 
 const sizeOf = (event: TurnEvent): number =>

@@ -1,9 +1,9 @@
-/** How many pieces are kept apart before they are joined. */
+/** How many pieces are collected before they are joined. */
 const MAX_PIECES = 256;
 
 /**
- * A long text that comes in small pieces. Adding to a string would keep every piece and a node for it, ten times the
- * text, for as long as nobody reads it.
+ * Collects a long text that comes in small pieces. Appending to a string with `+=` makes V8 keep every piece and a node for
+ * each until the string is read, which takes about ten times the memory of the text.
  */
 export class GatheredText {
   #whole = "";
@@ -13,7 +13,7 @@ export class GatheredText {
     if (this.#pieces.push(piece) >= MAX_PIECES) this.#join();
   }
 
-  /** All of it; what comes next begins anew. */
+  /** Returns the text so far, and starts an empty one. */
   take(): string {
     this.#join();
     const text = this.#whole;

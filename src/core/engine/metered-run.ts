@@ -4,9 +4,9 @@ import { estimateInputTokens, UsageEstimate } from "../rules/usage-estimate.ts";
 import type { Message, ToolMessage, Turn } from "../turn.ts";
 
 /**
- * A run whose tokens are counted whatever becomes of it. Input is charged with the first event, output at the end: by
- * what the upstream says, else by estimate. A run that is left or cancelled before its first event has been sent its
- * input all the same. One that fails before it has cost nothing.
+ * Wraps a run so that its tokens are counted, however it ends. Input is charged with the first event, output at the end: by
+ * the upstream's figures, else by our estimate. A run that is cancelled before its first event is charged for its input,
+ * since that was sent. A run that fails before its first event costs nothing.
  */
 export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
   let leg = new Leg(turn, turn.messages, onSpent);
@@ -45,7 +45,7 @@ export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
   };
 }
 
-/** One answer of a run, up to its `done`. */
+/** The part of a run up to a `done`; each submission of results begins another one. */
 class Leg {
   readonly #asked: Turn;
   readonly #onSpent: OnSpent;

@@ -5,12 +5,11 @@ import type { ToolMessage } from "../turn.ts";
 type ToolCall = Extract<TurnEvent, { readonly type: "tool-call" }>;
 
 /**
- * A run for a client that wants one tool call at a time, over an upstream that may ask for several at once. The client
- * is shown the first of a batch; with each result it gets the next; the upstream hears of the results when they are
- * all there. Nothing is asked twice, and nothing is left out.
+ * Wraps a run for a client that takes one tool call at a time, over an upstream that may make several at once. The client
+ * gets the first call of a round; with each result it gets the next. The upstream gets all results together.
  */
 export function oneCallAtATime(run: Run): Run {
-  /** The call of this batch that the client has now. */
+  /** The call that the client has now. */
   let shownId: string | undefined;
   let due: ToolCall | undefined;
   const waiting: ToolCall[] = [];

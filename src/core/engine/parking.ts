@@ -24,42 +24,42 @@ const PARKING_LIMITS: ParkingLimits = {
   bytes: 128 * MIB,
 };
 
-/** What a waiting run costs beside its conversation: streams, timers, what was decoded last. */
+/** The estimated memory of a parked run beside its conversation: streams, timers, decoded messages. */
 const RUN_BYTES = 32 * 1024;
 
 interface ParkedRun {
   readonly live: LiveRun;
   readonly principalId: string;
   readonly requestId: string;
-  /** Of the conversation up to the calls: a follow-up must bring exactly this one. */
+  /** The key of the conversation up to the calls. A follow-up must have exactly this history. */
   readonly historyKey: string;
   readonly terms: RunTerms;
-  /** The tool of each call, by its id. */
+  /** The tool names of the calls, by call id. */
   readonly calls: ReadonlyMap<string, string>;
   readonly bytes: number;
   readonly since: number;
   readonly timer: NodeJS.Timeout;
 }
 
-/** The request that makes a run wait, or ends its waiting. */
+/** The request that parks or takes a run. */
 export interface ParkingRequest {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-/** What a follow-up finds: its run, or why there is none. */
+/** What a follow-up finds: its run, or why the run is gone. */
 export type Found =
   | { readonly type: "run"; readonly live: LiveRun; readonly results: readonly ToolMessage[] }
   | { readonly type: "gone"; readonly reason: LossReason };
 
 /**
- * Runs that wait for the results of their tool calls, while the client that has them is between two requests. Whoever
- * takes one owns it; it is there for nobody else any more. What is not fetched in time, or has to make room, is
- * cancelled: its conversation is then told anew from the client's transcript, which costs time and nothing else.
+ * Keeps runs that wait for the results of their tool calls, between two requests of the client. A run can be taken once.
+ * A run that is not taken in time, or has to make room, is cancelled. The follow-up is then replayed from the client's
+ * transcript, which costs time and tokens, but loses nothing.
  */
 export class Parking {
   readonly #runs = new Map<string, ParkedRun>();
-  /** Why the last ones are here no more, for the call log only. */
+  /** Why the most recent runs are gone, for the call log only. */
   readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
   readonly #limits: ParkingLimits;
   readonly #callLog: CallLog;
@@ -82,7 +82,7 @@ export class Parking {
       historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
       terms: termsOf(turn),
       calls: toolsByCall([answer]),
-      // Once as it came, once as the driver has made something of it.
+      // The turn is held twice: as the client sent it, and as the driver has encoded it.
       bytes: RUN_BYTES + 2 * turnBytes(turn),
       since: performance.now(),
       timer: setTimeout(() => this.#lose(runId, "expired"), this.#limits.ttlMs).unref(),
@@ -96,16 +96,16 @@ export class Parking {
   }
 
   /**
-   * The run that the last messages of a turn answer, with those answers; undefined if they answer nothing. Only for whom
-   * it was parked, only with the history it was parked with, only if every call is answered, and only on the terms it
-   * began with: otherwise it is not this turn's. A run that was asked for by its owner in any other way will never be
-   * asked for properly, so it is given up.
+   * Finds the run that the results at the end of a turn belong to. Undefined if the turn does not end in results.
+   *
+   * The turn gets the run only if it has the same principal, the same history, the same terms and a result for every call.
+   * If its principal asks in any other way, no later request can be right, so the run is cancelled.
    */
   take(turn: Turn, { requestId }: Pick<ParkingRequest, "requestId">): Found | undefined {
     const { messages, principal } = turn;
     const results = trailingResults(messages);
     const [first] = results;
-    if (!first) return this.#passOver(messages, principal);
+    if (!first) return this.#loseSteered(messages, principal);
     const runId = runIdOf(first.callId) ?? "";
     const parked = this.#runs.get(runId);
     if (parked?.principalId !== principal.id) {
@@ -125,8 +125,8 @@ export class Parking {
     return { type: "run", live, results: withNews(terms, turn, results) };
   }
 
-  /** A follow-up that asks something new right after the results: no run that waits could be told of it. */
-  #passOver(messages: readonly Message[], principal: Principal): Found | undefined {
+  /** Cancels the run of a follow-up that has a new user message after the results: a waiting run takes only results. */
+  #loseSteered(messages: readonly Message[], principal: Principal): Found | undefined {
     const [first] = trailingResults(withoutQuestion(messages));
     const runId = runIdOf(first?.callId ?? "") ?? "";
     if (this.#runs.get(runId)?.principalId !== principal.id) return undefined;
@@ -134,7 +134,7 @@ export class Parking {
     return { type: "gone", reason: "steered" };
   }
 
-  /** The follow-up is told anew, with the results it brought. */
+  /** Records that the follow-up is replayed from the transcript. */
   replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
     const tools = toolsByCall(messages);
     for (const { callId } of trailingResults(withoutQuestion(messages))) {
@@ -143,14 +143,14 @@ export class Parking {
     }
   }
 
-  /** Gives up all of them. */
+  /** Cancels all runs. */
   close(): void {
     for (const runId of [...this.#runs.keys()]) this.#lose(runId, "closed");
   }
 
   /**
-   * Evicts the oldest runs of the newcomer's principal if that holds too many, then the oldest of whichever principal
-   * holds the most. A run that is too large for any room goes itself.
+   * Evicts the oldest runs of the principal that has just parked one if it holds too many, then the oldest runs of the
+   * principals that hold the most. A run that is larger than the limit is evicted itself.
    */
   #makeRoom(principalId: string): void {
     const { runsPerPrincipal, bytesPerPrincipal, runs, bytes } = this.#limits;
@@ -222,7 +222,7 @@ function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, string> 
   return tools;
 }
 
-/** Up to what the user said last. */
+/** Returns the messages without the user messages at the end. */
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>
   messages.slice(0, messages.findLastIndex(({ role }) => role !== "user") + 1);
 

@@ -1,16 +1,16 @@
 /**
- * How often a request may be sent again by itself, over all requests: one for every ten. When everything fails, trying
- * it all twice only makes it worse. A few are granted from the start, so that a quiet gateway can try again, too.
+ * Limits automatic retries over all requests to one for every ten, since retrying everything makes an outage worse. A few
+ * retries are granted from the start, so that a gateway with little traffic can retry, too.
  */
 export class RetryBudget {
   #credit = MAX_CREDIT;
 
-  /** A request was made for the first time. */
+  /** Counts a request that is not a retry. */
   earn(): void {
     this.#credit = Math.min(MAX_CREDIT, this.#credit + PER_REQUEST);
   }
 
-  /** Whether one may be made again. */
+  /** Takes one retry. Returns false if none is left. */
   spend(): boolean {
     if (this.#credit < 1) return false;
     this.#credit--;

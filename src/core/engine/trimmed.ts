@@ -1,6 +1,6 @@
 import type { TurnEvent } from "../events.ts";
 
-/** The code of a notice that tells what was left out of a conversation to fit the model's window. It comes first. */
+/** The code of a notice that says how many messages were left out to fit the context window. It comes first. */
 export const TRIMMED = "trimmed";
 
 export const trimmedNotice = (messages: number): TurnEvent => ({

@@ -1,7 +1,7 @@
 import { CHARS_PER_TOKEN, estimateInputTokens } from "../rules/usage-estimate.ts";
 import type { Turn } from "../turn.ts";
 
-/** About how much memory a turn takes: its text, and its images. */
+/** Estimates the memory of a turn: its text and its images. */
 export function turnBytes(turn: Turn): number {
   let imageBytes = 0;
   for (const { content } of turn.messages) {
