@@ -1,56 +1,55 @@
 import type { DoneReason } from "../events.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../turn.ts";
 
-/** One round of an answer: what the model said and called, and the results of the hub's calls that are known. */
+/** One round of an answer: what the model said and called, and the results of its hub calls so far. */
 export interface HubRound {
   readonly said: AssistantMessage;
   readonly results: readonly ToolMessage[];
 }
 
-/** How an answer ended. With `tool-calls` its last round has calls of the client's. */
+/** How an answer ended. With `tool-calls` its last round has client calls. */
 export interface AnswerEnd {
   readonly text: string;
   readonly reason: DoneReason;
 }
 
-/** An answer for which the hub ran tools, as it is kept. */
+/** A stored answer in which the hub ran tools. */
 export interface KeptAnswer {
   readonly id: string;
   readonly askedKey: string;
   readonly rounds: readonly HubRound[];
-  /** Undefined if the answer was broken off, or is still being given. */
+  /** Undefined if the answer was interrupted or is still running. */
   readonly end: AnswerEnd | undefined;
-  /** The client has certainly seen the end: it finished, or a follow-up to it came. */
+  /** The client has certainly seen the end: the answer finished, or a follow-up came. */
   readonly isSettled: boolean;
-  /** Since it was last written. */
+  /** The time since it was last written. */
   readonly ageMs: number;
 }
 
-/** Where an answer belongs. */
 export interface AnswerPlace {
   readonly principalId: string;
   readonly id: string;
-  /** Stands for the request that it answers. */
+  /** The key of the request that it answers. */
   readonly askedKey: string;
 }
 
 /**
- * Answers for which the hub ran tools, found again by the request, and by the history that ends with them. Each principal has
- * its own. Bounded and for a while: what is not found is not known any more.
+ * Stores answers in which the hub ran tools. They are found by the request, and by the history that ends with them. Each
+ * principal has its own. Size and age are limited, so an answer may be gone.
  */
 export interface HubAnswers {
-  /** The answers to one request, newest first. */
+  /** Returns the answers to one request, newest first. */
   findAsked(principalId: string, askedKey: string): readonly KeptAnswer[];
-  /** Those that end these histories, by history key. */
+  /** Returns the answers that end these histories, by history key. */
   findAnswered(principalId: string, historyKeys: readonly string[]): ReadonlyMap<string, KeptAnswer>;
-  /** Writes a round before its calls are made, and again with each result. */
+  /** Writes a round. Called before its calls are made, and again with each result. */
   putRound(place: AnswerPlace, position: number, round: HubRound): void;
   /** Writes the end, and the key of the history that ends with this answer. */
   putEnd(place: AnswerPlace, end: AnswerEnd, historyKey: string): void;
   settle(place: AnswerPlace): void;
 }
 
-/** Keeps nothing. */
+/** A store that keeps nothing. */
 export const NO_HUB_ANSWERS: HubAnswers = {
   findAsked: () => [],
   findAnswered: () => new Map(),
@@ -59,7 +58,7 @@ export const NO_HUB_ANSWERS: HubAnswers = {
   settle: () => {},
 };
 
-/** An answer as part of a conversation, with the results that are given for its calls. */
+/** Returns an answer as messages of a conversation, with the given results. */
 export function messagesOf(
   rounds: readonly AssistantMessage[],
   results: readonly (readonly ToolMessage[])[],

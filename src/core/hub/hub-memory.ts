@@ -12,16 +12,16 @@ import {
   NO_HUB_ANSWERS,
 } from "./hub-answers.ts";
 
-/** How long calls go on after the last request that waits for them is gone: a client that retries finds them. */
+/** How long calls continue after the last request that waits for them is gone, so that a client that retries finds them. */
 const GRACE_MS = 3000;
 
-/** How long a question whose answer was broken off may be asked again to go on with it. Later it is a new question. */
+/** How long an interrupted answer is continued when the same request comes again. After that the request is a new one. */
 const RETRY_MS = 15 * 60_000;
 
-/** Calls a tool of the hub's. Rejects only if the signal aborts. */
+/** Makes a hub call. Rejects only if the signal aborts. */
 export type MakeCall = (call: ToolCallPart, signal: AbortSignal) => Promise<ToolMessage>;
 
-/** What an answer begins with. */
+/** What is already known of an answer. */
 type Begun = Pick<KeptAnswer, "rounds"> & Partial<KeptAnswer>;
 
 interface LiveRound {
@@ -31,8 +31,8 @@ interface LiveRound {
 }
 
 /**
- * One answer for which the hub runs tools: what was asked of the hub, what came of it, and how it ended. One run at a time
- * writes it; others with the same request read along, and take over if that run is cancelled.
+ * One answer in which the hub runs tools: its rounds, the results of its hub calls, and how it ended. One run at a time writes
+ * it. Other runs with the same request read along, and one of them takes over if the writing run is cancelled.
  */
 export class HubAnswer {
   readonly place: AnswerPlace;
@@ -70,7 +70,7 @@ export class HubAnswer {
     }));
   }
 
-  /** What the model said and called, round by round. */
+  /** What the model said and called in each round. */
   get rounds(): readonly AssistantMessage[] {
     return this.#rounds.map(({ said }) => said);
   }
@@ -79,18 +79,18 @@ export class HubAnswer {
     return this.#end;
   }
 
-  /** Its first rounds, as they are kept. */
+  /** Returns its first rounds in the form that is stored. */
   kept(count: number): Pick<KeptAnswer, "rounds"> {
     const rounds = this.#rounds.slice(0, count);
     return { rounds: rounds.map(({ said, results }) => ({ said, results: [...results.values()] })) };
   }
 
-  /** Whether a run uses it. */
+  /** True if a run uses it. */
   get isHeld(): boolean {
     return this.#holders > 0;
   }
 
-  /** Keeps its calls going until the returned function is called; calling that twice is harmless. */
+  /** Keeps its calls running until the returned function is called. That may be called twice. */
   hold(): () => void {
     clearTimeout(this.#grace);
     this.#holders++;
@@ -102,25 +102,25 @@ export class HubAnswer {
     };
   }
 
-  /** Makes the caller the one run that writes it. False if there is one. */
+  /** Makes the caller the writing run. Returns false if there is one already. */
   claim(): boolean {
     if (this.#isWritten) return false;
     this.#isWritten = true;
     return true;
   }
 
-  /** The writing run is cancelled or done; another one may take over. */
+  /** Ends the writing, so that another run may take over. */
   leave(): void {
     this.#isWritten = false;
     this.#notify();
   }
 
-  /** Resolves with the next round, the end, or when the writing run leaves. */
+  /** Resolves when there is another round or the end, or when the writing run leaves. */
   get changed(): Promise<void> {
     return this.#changed.promise;
   }
 
-  /** Writes a round down, and only then makes its calls. With calls of the client's it ends the answer. */
+  /** Stores a round, and only then makes its hub calls. A round with client calls ends the answer. */
   addRound(said: AssistantMessage, make: MakeCall): void {
     const round: LiveRound = { said, results: new Map(), pending: new Map() };
     const at = this.#rounds.push(round) - 1;
@@ -131,30 +131,30 @@ export class HubAnswer {
         this.#put(at);
         return result;
       });
-      // Without a reader a failure is nobody's; the call stays without a result.
+      // Swallows the rejection if nobody awaits the result; the call then has none.
       made.catch(() => {}).finally(() => round.pending.delete(call.id));
       round.pending.set(call.id, made);
     }
     this.#notify();
   }
 
-  /** Writes down how it ended; nothing if the hub did nothing in it. */
+  /** Stores how the answer ended. An answer without hub calls is not stored. */
   finish(end: AnswerEnd, historyKey: string): void {
     if (this.#rounds.length === 0) return;
     this.#end = end;
     this.#store.putEnd(this.place, end, historyKey);
-    // An end with calls is seen for sure when their results come.
+    // Whether the client has seen an end with calls is certain only when their results come.
     if (end.reason !== "tool-calls") this.settle();
     this.#notify();
   }
 
-  /** The client has seen the end. */
+  /** Records that the client has seen the end. */
   settle(): void {
     if (this.#end && !this.#isSettled) this.#store.settle(this.place);
     this.#isSettled ||= this.#end !== undefined;
   }
 
-  /** The results of the hub's calls in a round. A call that nobody makes any more has an unknown outcome. */
+  /** Returns the results of the hub calls in a round. An interrupted call gets a result that says its outcome is unknown. */
   resultsOf(at: number): Promise<readonly ToolMessage[]> {
     const round = this.#rounds[at];
     if (!round) return Promise.resolve([]);
@@ -193,10 +193,11 @@ export class HubAnswer {
 }
 
 /**
- * What the hub does and did in conversations, so that none of its calls is made twice for the same request.
+ * Remembers the hub calls of conversations, so that none is made twice for the same request.
  *
- * A follow-up with results of the client's tools is one point of one conversation, since call ids are random: everything
- * after it is done once. A question may be meant to be asked again, so it only goes on with an answer that was broken off.
+ * A follow-up with results of client tools is unique, since call ids are random: its answer is made once, and repeated
+ * requests get the same one. A request without results may be repeated on purpose, so it only continues an answer that was
+ * interrupted.
  */
 export class HubMemory {
   readonly #store: HubAnswers;
@@ -209,7 +210,7 @@ export class HubMemory {
     this.#graceMs = graceMs;
   }
 
-  /** The answer to a turn: the one under way, the kept one, or a new one. The caller holds it at once. */
+  /** Returns the answer to a turn: the running one, the stored one, or a new one. The caller must hold it at once. */
   answerTo(turn: Turn): HubAnswer {
     const principalId = turn.principal.id;
     const askedKey = keyOf(turn);
@@ -227,7 +228,7 @@ export class HubMemory {
     return answer;
   }
 
-  /** A new answer with the first rounds of another one, all of whose results are known. The caller holds it at once. */
+  /** Returns a new answer with the first rounds of another one. The caller must hold it at once. */
   copy(answer: HubAnswer, rounds: number): HubAnswer {
     const { principalId, askedKey } = answer.place;
     const kept = answer.kept(rounds);
@@ -238,10 +239,7 @@ export class HubMemory {
     return copy;
   }
 
-  /**
-   * What the hub did in a conversation, by the keys of the histories that end with its answers. Waits for calls that are
-   * under way.
-   */
+  /** Returns what the hub did in a conversation, by the keys of the histories that end there. Waits for running calls. */
   async recall({ principal, messages }: Turn): Promise<ReadonlyMap<string, readonly Message[]>> {
     const keys = historyKeys(messages);
     const wanted = messages.flatMap(({ role }, at) => (role === "assistant" ? [keys[at + 1] ?? ""] : []));
@@ -282,7 +280,7 @@ export class HubMemory {
   }
 }
 
-/** True if the turn brings results for calls that we named. Clients may put text of the user's after the results. */
+/** True if the turn has results for calls of one of our runs. Clients may put user text after the results. */
 const isFollowUp = ({ messages }: Turn): boolean => {
   const latest = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
   return latest.some((message) => message.role === "tool" && runIdOf(message.callId) !== undefined);
@@ -290,7 +288,7 @@ const isFollowUp = ({ messages }: Turn): boolean => {
 
 const slotOf = (principalId: string, askedKey: string): string => JSON.stringify([principalId, askedKey]);
 
-/** Another model, or other tools, is another request. */
+/** The key of a request: its history, model and tools. */
 function keyOf(turn: Turn): string {
   const tools = offeredTools(turn)
     .map(({ name }) => name)

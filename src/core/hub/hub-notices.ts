@@ -2,14 +2,14 @@ import type { TurnEvent } from "../events.ts";
 import type { JsonObject } from "../turn.ts";
 import type { HubProgress } from "./tool-hub.ts";
 
-/** The codes of notices about calls of the hub. There may be many. */
+/** The codes of notices about hub calls. An answer may have many of them. */
 export const HUB_NOTICES: ReadonlySet<string> = new Set(["tool_call", "tool_progress"]);
 
 export type HubOutcome = "ok" | "error" | "canceled";
 
 /**
- * What is told of calls of the hub while they are under way: as notices, or as activity to a client that shows it. Of the
- * progress of a call only the last is kept until it is read.
+ * Reports hub calls to the client while they run: as activity events if the client shows those, else as notices. If the
+ * client reads slowly, only the latest progress of a call is kept.
  */
 export class HubNotices {
   readonly #showsActivity: boolean;
@@ -37,7 +37,7 @@ export class HubNotices {
     this.#add(`${callId} finished`, callId, tool, text, "tool_call", { status });
   }
 
-  /** Gives notices until the work has settled. */
+  /** Yields notices until the work has settled. */
   async *until(work: Promise<unknown>): AsyncGenerator<readonly TurnEvent[], void, undefined> {
     let isOver = false;
     const over = work
@@ -65,7 +65,7 @@ export class HubNotices {
 
 const notice = (code: string, text: string): TurnEvent => ({ type: "notice", code, text });
 
-/** In the words of ACP. */
+/** `detail` is in ACP's form. */
 function activity(id: string, title: string, detail: JsonObject): TurnEvent {
   const status =
     detail["status"] === "in_progress" ? "running" : detail["status"] === "completed" ? "completed" : "failed";

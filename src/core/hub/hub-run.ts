@@ -70,7 +70,7 @@ export class HubRun implements Run {
   constructor(parts: HubRunParts) {
     this.#parts = parts;
     this.#caller = new HubCaller(parts);
-    this.#transcript = new HubTranscript({ messages: parts.turn.messages, isOurs: (name) => this.#isHubTool(name) });
+    this.#transcript = new HubTranscript({ messages: parts.turn.messages, isHubTool: (name) => this.#isHubTool(name) });
     this.#answer = parts.memory.answerTo(parts.turn);
     this.#holds = new Set([this.#answer.hold()]);
   }
@@ -146,8 +146,8 @@ export class HubRun implements Run {
     this.#hubNames = new Set(tools.map(({ name }) => name));
     const recalled = await this.#wait(memory.recall(turn));
     const { messages, allowsParallelCalls } = turn;
-    const isOurs = (name: string) => this.#isHubTool(name);
-    this.#transcript = new HubTranscript({ messages, recalled, isOurs, nameOf, isOneByOne: !allowsParallelCalls });
+    const isHubTool = (name: string) => this.#isHubTool(name);
+    this.#transcript = new HubTranscript({ messages, recalled, isHubTool, nameOf, isOneByOne: !allowsParallelCalls });
     return { ...turn, tools: [...turn.tools, ...tools] };
   }
 
@@ -273,7 +273,7 @@ export class HubRun implements Run {
   #start(offered: Turn): Run {
     const { open, context } = this.#parts;
     // Of a conversation with hub calls nothing is lost with its run: a new one gets all of it.
-    const onLost = () => this.#run === run && !this.#transcript.hasOurs && context.onLost?.();
+    const onLost = () => this.#run === run && !this.#transcript.hasHubCalls && context.onLost?.();
     const run: Run = open({ ...offered, messages: this.#transcript.messages }, { ...context, onLost });
     this.#run = run;
     return run;

@@ -3,37 +3,36 @@ import type { TurnEvent } from "../events.ts";
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolMessage } from "../turn.ts";
 
-/** What was said in a round. */
+/** A round of the model, as it is stored. */
 export interface SaidRound {
-  /** With the client's calls as the client has them. */
+  /** Client calls have the ids that the client sees. */
   readonly said: AssistantMessage;
-  /** Of the history that the client sends back, if it has calls to answer; undefined if all calls are the hub's. */
+  /** The key of the history that the client will send back. Undefined if the round has no client calls. */
   readonly historyKey: string | undefined;
 }
 
 export interface HubTranscriptParts {
   readonly messages: readonly Message[];
-  /** What the hub did before, by the keys of the histories that end with it. */
+  /** What the hub did before, by the keys of the histories that end there. */
   readonly recalled?: ReadonlyMap<string, readonly Message[]>;
-  readonly isOurs: (name: string) => boolean;
-  /** The name that a call has for the client. */
+  readonly isHubTool: (name: string) => boolean;
+  /** Returns the id that a call has for the client. */
   readonly nameOf?: (id: string) => string;
-  /** The client is shown one call of a batch at a time. */
+  /** The client gets one call of a round at a time. */
   readonly isOneByOne?: boolean;
 }
 
 /**
- * A conversation in which some calls are answered by the hub. The client does not know those calls, so its history lacks
- * them; here they are put back in their places. They are marked, so that a history with them and one without have the
- * same key.
+ * A conversation with hub calls. The client does not see those calls, so its history lacks them; the transcript puts them
+ * back. They are marked, so that a history has the same key with and without them.
  */
 export class HubTranscript {
   readonly #parts: HubTranscriptParts;
-  /** The conversation up to the last request, whole. */
+  /** The conversation up to the last request, hub calls included. */
   #base: readonly Message[];
-  /** What was said and done since then. */
+  /** The messages since then. */
   #since: Message[] = [];
-  /** The same as the client's next history has it, and the key of that, once the answer has ended in calls. */
+  /** Once the answer has ended in client calls: the messages since then with the client's call ids, and the history key. */
   #ended: { readonly key: string; readonly shown: Message[] } | undefined;
   readonly #whole: Map<string, readonly Message[]>;
   #content: AssistantPart[] = [];
@@ -45,14 +44,14 @@ export class HubTranscript {
     this.#base = this.#restore(parts.messages);
   }
 
-  /** All of it, the hub's calls and their results included. */
+  /** The whole conversation, hub calls and their results included. */
   get messages(): readonly Message[] {
     return [...this.#base, ...this.#since];
   }
 
-  /** Whether it has anything that the client does not know. */
-  get hasOurs(): boolean {
-    return this.#whole.size > 0 || this.#since.some(isOurs);
+  /** True if it has hub calls. */
+  get hasHubCalls(): boolean {
+    return this.#whole.size > 0 || this.#since.some(hasHubCall);
   }
 
   take(events: readonly TurnEvent[]): void {
@@ -61,7 +60,7 @@ export class HubTranscript {
       if (event.type !== "tool-call") continue;
       this.#takeText();
       const { type, id, name, args } = event;
-      this.#content.push({ type, id, name, args, ...(this.#parts.isOurs(name) && { isHubs: true }) });
+      this.#content.push({ type, id, name, args, ...(this.#parts.isHubTool(name) && { isHubs: true }) });
     }
   }
 
@@ -82,7 +81,7 @@ export class HubTranscript {
     return { said, historyKey: key };
   }
 
-  /** Ends the answer: the model has said its last word. */
+  /** Ends the answer. Returns the text since the last round, and the key of the history that the client will have. */
   endAnswer(): { readonly text: string; readonly historyKey: string } {
     const text = this.#text.take();
     const last: AssistantMessage = { role: "assistant", content: [{ type: "text", text }] };
@@ -94,10 +93,10 @@ export class HubTranscript {
     this.#ended?.shown.push(...results);
   }
 
-  /** The client has brought its results: this is its history up to now. */
+  /** Continues with the client's history, which has the results of its calls. */
   follow(history: readonly Message[]): void {
     const { key, shown } = this.#ended ?? {};
-    if (key !== undefined && shown?.some(isOurs)) this.#whole.set(key, shown);
+    if (key !== undefined && shown?.some(hasHubCall)) this.#whole.set(key, shown);
     this.#ended = undefined;
     this.#since = [];
     this.#base = this.#restore(history);
@@ -127,4 +126,4 @@ export class HubTranscript {
   }
 }
 
-const isOurs = ({ content }: Message): boolean => content.some((part) => part.type === "tool-call" && part.isHubs);
+const hasHubCall = ({ content }: Message): boolean => content.some((part) => part.type === "tool-call" && part.isHubs);

@@ -1,16 +1,16 @@
 import type { JsonObject, Principal, ToolDefinition, ToolMessage } from "../turn.ts";
 
-/** Tools that the gateway itself can run: those of the MCP servers that the user has set up. */
+/** The hub: tools that the gateway runs itself, those of the MCP servers that the user has set up. */
 export interface ToolHub {
-  /** What this principal may use. Waits for servers that are just being started; one that does not come is left out. */
+  /** Returns the tools that a principal may use. Waits for servers that are starting; servers that fail are left out. */
   open(principal: Principal, signal: AbortSignal): Promise<Toolbox>;
 }
 
 export interface Toolbox {
   readonly tools: readonly ToolDefinition[];
-  /** Runs one. What goes wrong is a result, too; it rejects only if it was aborted. */
+  /** Calls a tool. A failure is a result, too; rejects only if the signal aborts. */
   call(name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
-  /** The server that a call goes to, and the tool's name there; undefined if it goes to none. */
+  /** Returns the server that a call goes to, and the tool's name there. Undefined if it goes to none. */
   placeOf(name: string, args: JsonObject): HubPlace | undefined;
 }
 
@@ -24,7 +24,7 @@ export type HubResult = Pick<ToolMessage, "content" | "isError">;
 export interface HubCallContext {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: HubProgress) => void;
-  /** Who answers the questions of a tool; without it they are declined. */
+  /** Asks the user a question of the tool. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface HubProgress {
   readonly message: string | undefined;
 }
 
-/** A question of a tool's to the user: a form, or a page to open. */
+/** A question that a tool asks the user: a form to fill in, or a page to open. */
 export interface Elicitation {
   readonly server: string;
   readonly message: string;
-  /** JSON schema of the answer: an object of plain values. Empty where there is a page. */
+  /** The JSON schema of the answer: an object of plain values. Empty if there is a page. */
   readonly schema: JsonObject;
-  /** The page to open; the answer says only whether the user does. */
+  /** The page to open. The answer then only says whether the user agreed to open it. */
   readonly url?: string;
 }
 

@@ -2,9 +2,9 @@ import type { TurnEvent, Usage } from "../events.ts";
 import { addUsage } from "./usage-estimate.ts";
 
 /**
- * An answer whose text is kept back until somebody has checked it.
+ * Holds back the text of an answer until it is checked. Other events pass at once.
  *
- * One that calls tools or was cut short is not final, so there is nothing to check: it is passed on as it is.
+ * An answer that calls tools or was cut off is not final, so there is nothing to check: it is passed on as it is.
  */
 export class Draft {
   #text = "";
@@ -20,17 +20,17 @@ export class Draft {
     return this.#text;
   }
 
-  /** All that was spent, attempts before this one included. */
+  /** The usage of this attempt and of those before. */
   get usage(): Usage | undefined {
     return this.#usage && this.#spentBefore ? addUsage(this.#usage, this.#spentBefore) : this.#usage;
   }
 
-  /** The answer has gone out, its end included if it has one. */
+  /** True if the answer was passed on and needs no check. */
   get isPassedOn(): boolean {
     return this.#isPassedOn;
   }
 
-  /** What may be shown of an answer before it is checked. */
+  /** Yields the events of an answer that may be shown before it is checked. */
   async *shown(answer: AsyncIterable<readonly TurnEvent[]>): AsyncGenerator<readonly TurnEvent[], void, undefined> {
     for await (const events of answer) {
       const passedOn = this.step(events);
@@ -38,12 +38,12 @@ export class Draft {
     }
   }
 
-  /** What may be shown of these events already. */
+  /** Returns those of the events that may be shown now. */
   step(events: readonly TurnEvent[]): readonly TurnEvent[] {
     return events.flatMap((event) => this.#take(event));
   }
 
-  /** The end of the answer, with the text that was found good, and what it was stopped by. */
+  /** Returns the last events of an answer that has passed the check. */
   finish(text: string, stopSequence?: string): readonly TurnEvent[] {
     return [
       ...(text === "" ? [] : [{ type: "text", text } as const]),
@@ -52,7 +52,7 @@ export class Draft {
     ];
   }
 
-  /** The end of an answer whose text stands for this call; the text is not shown. */
+  /** Returns the last events of an answer whose text is a tool call. The text is not shown. */
   finishWithCall(call: Omit<Extract<TurnEvent, { readonly type: "tool-call" }>, "type">): readonly TurnEvent[] {
     return [{ type: "tool-call", ...call }, ...this.#usageEvents(), { type: "done", reason: "tool-calls" }];
   }

@@ -1,14 +1,14 @@
-/** JSON in a text of a model, as it is written there. */
+/** JSON that was found in a text: as it is written, and parsed. */
 export interface FoundJson {
   readonly json: string;
   readonly value: unknown;
 }
 
-/** The JSON in a text: all of it, or the content of a code fence, or what is between the outermost brackets. */
+/** Finds JSON in a text: the whole text, the content of a code fence, or what is between the outermost brackets. */
 export const findJson = (text: string): FoundJson | undefined =>
   parseFirst([text, insideFence(text), insideBrackets(text)]);
 
-/** Like {@link findJson}, but not in the middle of a sentence. */
+/** Like {@link findJson}, but does not look inside of sentences. */
 export const findApartJson = (text: string): FoundJson | undefined => parseFirst([text, insideFence(text)]);
 
 function parseFirst(candidates: readonly string[]): FoundJson | undefined {

@@ -54,7 +54,7 @@ async function search(
   let found: TextCall | undefined;
   for (const tool of tools) {
     if (!mayMatch(tool, value, tools.length === 1)) continue;
-    // The checker may refuse a schema at once: other requests, and the deadline, get their turn in between.
+    // The checker may refuse many schemas without waiting: this lets other requests and the deadline run in between.
     await setImmediate();
     if (context.signal.aborted) throw CANCELED;
     if (!(await matches(tool, value, context))) continue;
@@ -75,7 +75,7 @@ function readNamed(value: JsonObject, tools: readonly ToolDefinition[]) {
   return tool && isObject(args as JsonValue) ? { tool, args: args as JsonObject } : undefined;
 }
 
-/** Whether all that is required is there, and nothing that the schema does not mention. Cheap; the checker decides. */
+/** A cheap check before the real one: all required members are there, and none that the schema does not mention. */
 function mayMatch({ schema }: ToolDefinition, value: JsonObject, isOnly: boolean): boolean {
   const { properties, required, additionalProperties } = schema;
   if (Array.isArray(required) && !required.every((name) => typeof name === "string" && Object.hasOwn(value, name)))
@@ -86,7 +86,7 @@ function mayMatch({ schema }: ToolDefinition, value: JsonObject, isOnly: boolean
   return isOpen || (isOnly && mentionsNone) || Object.keys(value).every((name) => Object.hasOwn(known, name));
 }
 
-/** With one of these, `properties` is not all that a schema has to say about its members. */
+/** Keywords with which `properties` does not mention all members of a schema. */
 const OPEN_KEYWORDS = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
 
 async function matches({ schema }: ToolDefinition, args: JsonObject, context: CheckContext): Promise<boolean> {

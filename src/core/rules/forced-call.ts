@@ -7,21 +7,21 @@ import { Draft } from "./draft.ts";
 import { findTextCall } from "./find-text-call.ts";
 import type { CheckContext } from "./output-check.ts";
 
-/** Whether the answer has to be a tool call. */
+/** True if the answer has to be a tool call. */
 export const mustCall = ({ toolChoice }: Turn): boolean => toolChoice.type === "required" || toolChoice.type === "tool";
 
 export interface ForcedCallContext extends Omit<CheckContext, "principal"> {
-  /** Called when a text is taken for a call: no run waits for its result. */
+  /** Called when a text is taken as a call. No run waits for the result of such a call. */
   readonly onTextCall: (callId: string, tool: string) => void;
 }
 
 /**
- * An answer that calls a tool, from a model that cannot be made to: it is offered no other than may be called, and
- * told to; its text is kept back until it does, and if it does not, it is told once more. In the end it is an error,
- * never an answer in words that the client has no use for. Thinking comes through as it is thought.
+ * Makes a model call a tool, over an upstream that has no such option. The model is offered only the tools that it may call,
+ * and is instructed to call one. Its text is held back. If it calls none, it is asked once more; if it still does not, the
+ * answer is an error, since the client cannot use a text. Thinking is passed on as it comes.
  *
  * A text that is the arguments of a tool counts as the call ({@link findTextCall}). Its result is replayed from the
- * client's transcript, like that of any call whose run is gone.
+ * client's transcript, as for any call whose run is gone.
  */
 export async function* answerWithCall(
   turn: Turn,
@@ -59,7 +59,7 @@ export async function* answerWithCall(
 function withInstruction(turn: Turn): Turn {
   const { toolChoice, system } = turn;
   const which = toolChoice.type === "tool" ? `the tool ${JSON.stringify(toolChoice.name)}` : "one of the offered tools";
-  // The run may go on with the results under another choice: what it was told must hold for the one call only.
+  // The run goes on with the results, perhaps under another tool choice, so the instruction must only cover this call.
   const rule = `Answer by calling ${which}, whatever else you would do. Write no answer before that; once you have the result, go on as you see fit.`;
   return { ...turn, tools: offeredTools(turn), system: [system, rule].filter(Boolean).join("\n\n") };
 }

@@ -3,28 +3,29 @@ import type { Turn } from "../turn.ts";
 import { findStop } from "./stop-sequences.ts";
 import { CHARS_PER_TOKEN } from "./usage-estimate.ts";
 
-/** Whether a turn sets limits at all; most do not, and pay nothing. */
+/** True if a turn limits its output. Most do not, and do without this rule. */
 export const hasOutputLimits = ({ stop, maxOutputTokens }: Turn): boolean =>
   stop.length > 0 || maxOutputTokens !== undefined;
 
 /**
- * Ends an answer at a stop sequence or at its number of tokens, whichever comes first, whatever the upstream can do.
- * How the text was cut into events makes no difference to what comes out.
+ * Ends an answer at a stop sequence or at the limit of tokens, whichever comes first. The result does not depend on how the
+ * upstream cuts the text into events.
  *
- * Stop sequences are sought in the text, within one stretch of it. Tokens are what the upstream has reported plus an
- * estimate of what came since. Thinking counts, and so do tool calls: one that is too long is begun and never whole.
+ * Stop sequences are found in text only, not across thinking or tool calls. The number of tokens is what the upstream has
+ * reported, plus an estimate of what came since. Thinking and tool calls count, too; a call that is too long is begun and
+ * never completed.
  */
 export class OutputLimit {
   readonly #stop: readonly string[];
   readonly #maxTokens: number;
-  /** The end of the text so far, which may be the beginning of a stop sequence. */
+  /** The end of the text so far, held back because it may be the beginning of a stop sequence. */
   #held = "";
-  /** How much of that the upstream has counted already: it came before the count, whenever it goes out. */
+  /** How many characters of that are in the upstream's last count, so that they are not counted twice. */
   #counted = 0;
   #knownTokens = 0;
   #charsSince = 0;
   #isOver = false;
-  /** Calls whose arguments come, or came, in pieces. */
+  /** Ids of calls whose arguments are streamed. */
   readonly #begun = new Set<string>();
 
   constructor({ stop, maxOutputTokens }: Pick<Turn, "stop" | "maxOutputTokens">) {
@@ -32,7 +33,7 @@ export class OutputLimit {
     this.#maxTokens = maxOutputTokens ?? Number.POSITIVE_INFINITY;
   }
 
-  /** May be empty. A `done` that the upstream did not say is its last event: the run is to be cancelled. */
+  /** May return no events. If the limit is reached, it adds a `done`, and the run has to be cancelled. */
   step(events: readonly TurnEvent[]): readonly TurnEvent[] {
     if (this.#passes(events)) return events;
     const out: TurnEvent[] = [];
@@ -43,7 +44,7 @@ export class OutputLimit {
     return out;
   }
 
-  /** Most batches meet no limit: without stop sequences they go through as they are. */
+  /** The fast path: without stop sequences, a batch of text within the limit is passed on as it is. */
   #passes(events: readonly TurnEvent[]): boolean {
     if (this.#stop.length > 0 || this.#isOver) return false;
     let chars = 0;
@@ -162,7 +163,7 @@ type CallEvent = Extract<TurnEvent, { readonly id: string }>;
 const said = (text: string): TurnEvent => ({ type: "text", text });
 const thought = (text: string): TurnEvent => ({ type: "thinking", text });
 
-/** At most so many UTF-16 units, and never half a character. */
+/** Cuts a text to at most `length` UTF-16 units, without splitting a surrogate pair. */
 function cutAt(text: string, length: number): string {
   const last = text.charCodeAt(length - 1);
   const isHighSurrogate = last >= 0xd800 && last <= 0xdbff;

@@ -2,14 +2,15 @@ import { hash } from "node:crypto";
 import type { HubResult } from "../hub/tool-hub.ts";
 import type { JsonObject } from "../turn.ts";
 
-/** How often the same call may have the same result. */
+/** How often the same call may give the same result. */
 const MAX_REPEATS = 3;
-/** How often in a row a model may be told to stop before it is stopped. */
+/** After how many rounds in a row with a warning the model is stopped. */
 const MAX_WARNINGS = 3;
 
 /**
- * Sees to it that a model which runs tools comes to an end: so many steps, and no call over and over that changes
- * nothing. It is told so as the result of the call, to answer with what it has; if it does not listen, it is hopeless.
+ * Stops a model that calls tools without end. It limits the number of rounds, and refuses calls that have given the same
+ * result several times. The refusal is the result of the call and asks the model to answer. A model that ignores it for
+ * several rounds is hopeless.
  */
 export class LoopGuard {
   readonly #maxSteps: number;
@@ -26,14 +27,14 @@ export class LoopGuard {
     return this.#warnings >= MAX_WARNINGS;
   }
 
-  /** A batch of calls begins. */
+  /** Begins a round of calls. */
   beginStep(): void {
     this.#steps++;
     this.#warnings = this.#hasWarned ? this.#warnings + 1 : 0;
     this.#hasWarned = false;
   }
 
-  /** What the model is told instead of a result; undefined lets the call be made. */
+  /** Returns a warning that replaces the result; undefined if the call may be made. */
   warn(name: string, args: JsonObject): string | undefined {
     const seen = this.#seen.get(keyOf(name, args));
     const warning =

@@ -10,7 +10,7 @@ export type CheckedOutput =
   | { readonly isValid: false; readonly problem: string };
 
 export interface CheckContext extends Omit<SchemaContext, "field"> {
-  /** Absent: answers by a schema are refused. */
+  /** Undefined: turns with a schema are refused. */
   readonly schemas: SchemaChecker | undefined;
 }
 

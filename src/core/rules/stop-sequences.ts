@@ -1,13 +1,13 @@
 export interface StopSearch {
-  /** Surely part of the answer. */
+  /** Text that is certainly part of the answer. */
   readonly before: string;
-  /** May be the beginning of a stop sequence; to be put in front of what comes next. */
+  /** Text that may be the beginning of a stop sequence. It has to be put in front of the next text. */
   readonly held: string;
   /** The sequence that was found. */
   readonly stop: string | undefined;
 }
 
-/** Looks for the stop sequence that is complete first; of two that end together, the longer. */
+/** Finds the stop sequence that ends first. Of two that end at the same place, it takes the longer. */
 export function findStop(text: string, stop: readonly string[]): StopSearch {
   let found: string | undefined;
   let start = -1;
@@ -24,7 +24,7 @@ export function findStop(text: string, stop: readonly string[]): StopSearch {
   return { before: text.slice(0, hold), held: text.slice(hold), stop: undefined };
 }
 
-/** Where a beginning of the sequence stands at the end of the text; the text's length if nowhere. */
+/** Returns where the text ends with a beginning of the sequence; the length of the text if it does not. */
 function beginningOf(sequence: string, text: string): number {
   const first = sequence[0] ?? "";
   let at = text.indexOf(first, Math.max(0, text.length - sequence.length + 1));

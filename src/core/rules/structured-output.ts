@@ -6,9 +6,9 @@ import { type CheckContext, type CheckedOutput, createOutputCheck, type OutputCh
 import { findStop } from "./stop-sequences.ts";
 
 /**
- * An answer that is JSON of the shape that was asked for, from a model that cannot be held to it: it is told, its
- * text is kept back until it is whole and checked, and it gets one chance to repair it. What does not match in the end
- * is an error and never the answer. Thinking comes through as it is thought.
+ * Makes a model answer with JSON that matches the turn's format, over an upstream that has no such option. The model is
+ * instructed, and its text is held back until it is complete and checked. If it does not match, the model is asked once to
+ * correct it; if it still does not match, the answer is an error. Thinking is passed on as it comes.
  */
 export async function* answerInJson(
   turn: Turn,
@@ -45,8 +45,8 @@ export async function* answerInJson(
 type Judged = CheckedOutput & { readonly stopSequence?: string | undefined };
 
 /**
- * Stop sequences are sought in the JSON that was found good: a model may write more around it, such as the code fence that
- * some stop at. Only where it is not good as it is, it may be good up to one.
+ * Checks the whole text first and applies stop sequences to the JSON that was found in it, since the text around it (such as a
+ * code fence) may contain a stop sequence. If the whole text does not match, the text before the first stop sequence may.
  */
 async function judge(check: OutputCheck, text: string, stop: readonly string[]): Promise<Judged> {
   const whole = await check(text);

@@ -1,20 +1,20 @@
 import type { TurnEvent, Usage } from "../events.ts";
 import type { Message, Turn } from "../turn.ts";
 
-/** What a token comes to in English prose and in code, by rule of thumb. */
+/** A rule of thumb for English prose and code. */
 export const CHARS_PER_TOKEN = 4;
 const TOKENS_PER_IMAGE = 1000;
 
 /**
- * Brings every answer to the same end: its usage, then one `done`, then nothing. Where the upstream gave no usage,
- * it is an estimate from what was asked and answered, marked as such. Batches that need nothing pass as they are.
+ * Makes every answer end with usage and one `done`. If the upstream has reported no usage, it is estimated from the request
+ * and the answer, and marked as an estimate. Other batches are passed on as they are.
  */
 export class UsageEstimate {
   readonly #turn: Turn;
   #wasGiven = false;
   #textChars = 0;
   #thinkingChars = 0;
-  /** Calls whose arguments were counted as they came. */
+  /** Ids of calls whose arguments were counted as they were streamed. */
   #streamed: Set<string> | undefined;
 
   constructor(turn: Turn) {
@@ -37,7 +37,7 @@ export class UsageEstimate {
     return events;
   }
 
-  /** Some calls never become whole. */
+  /** Pieces are counted at once, since some calls are never completed. */
   #countPiece(id: string, json: string): void {
     this.#streamed ??= new Set();
     this.#streamed.add(id);
@@ -48,7 +48,7 @@ export class UsageEstimate {
     this.#textChars += name.length + (this.#streamed?.has(id) ? 0 : JSON.stringify(args).length);
   }
 
-  /** The estimate from what has passed. */
+  /** Returns the estimate for the answer so far. */
   soFar(): Usage {
     const reasoningTokens = tokensIn(this.#thinkingChars);
     return {
@@ -62,12 +62,12 @@ export class UsageEstimate {
   }
 }
 
-/** About how many tokens the model reads for this turn. */
+/** Estimates how many tokens the model reads for a turn. */
 export function estimateInputTokens(turn: Turn): number {
   return turn.messages.reduce((sum, message) => sum + estimateMessageTokens(message), estimateFixedTokens(turn));
 }
 
-/** What is read whatever the conversation: instructions and tools. */
+/** Estimates the tokens of instructions and tools. */
 export function estimateFixedTokens({ system, tools }: Turn): number {
   let chars = system.length;
   for (const tool of tools) chars += tool.name.length + tool.description.length + JSON.stringify(tool.schema).length;
@@ -85,7 +85,7 @@ export function estimateMessageTokens({ content }: Message): number {
   return tokensIn(chars) + images * TOKENS_PER_IMAGE;
 }
 
-/** Two runs that were needed for one answer. */
+/** Adds up the usage of two runs for one answer. */
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: a.inputTokens + b.inputTokens,
   outputTokens: a.outputTokens + b.outputTokens,
