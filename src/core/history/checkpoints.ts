@@ -1,11 +1,11 @@
 /**
- * What an upstream gave us to continue a conversation by, found again by the history it stands for. Bytes are the
- * driver's own; nobody else reads them.
+ * Stores the states from which an upstream continues conversations, by the key of the history that they stand for. Only the
+ * driver reads their bytes.
  */
 export interface CheckpointStore {
-  /** The checkpoint after exactly this history, for this principal; undefined if there is none (any more). */
+  /** Returns the principal's checkpoint after exactly this history; undefined if there is none, or it was deleted. */
   find(principalId: string, historyKey: string): Checkpoint | undefined;
-  /** Replaces nothing: one history has one checkpoint, the last one put there. Its blobs are kept with it. */
+  /** Stores a checkpoint with its blobs. A history has one checkpoint: the last one that was put. */
   put(principalId: string, historyKey: string, checkpoint: Checkpoint): void;
 }
 
@@ -13,6 +13,6 @@ export interface Checkpoint {
   /** The upstream's id of the conversation, stable over its turns. */
   readonly conversationId: string;
   readonly state: Uint8Array;
-  /** Every blob that the state can reach, by the hex of its id. Content-addressed, so shared where it is the same. */
+  /** All blobs that the state refers to, by their ids in hex. They are content-addressed, so equal blobs are stored once. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }

@@ -3,16 +3,16 @@ import { roundBreak } from "../hub/round-break.ts";
 import { type AssistantMessage, type JsonValue, type Message, textOf } from "../turn.ts";
 
 /**
- * A key for every prefix of a conversation: `keys[n]` stands for the first n messages. It is a hash chain, so the keys
- * of all prefixes cost one pass.
+ * Returns a key for every prefix of a conversation: `keys[n]` is that of the first n messages. The keys are a hash chain, so
+ * all of them are made in one pass.
  *
- * Histories are compared canonically: role, text, images, parsed arguments, tool ids. Reasoning, names, cache marks,
- * how text is cut into parts, key order and empty content do not count, since clients change those on the way back.
- * Nor does what the hub did: the client has never heard of it, and has what came before and after as one answer.
+ * Keys are made of what clients send back unchanged: roles, texts, images, parsed arguments and call ids. Reasoning, names,
+ * cache marks, the division of text into parts, key order and empty content are left out. So are hub calls: the client does
+ * not see them, and has the text before and after them as one answer.
  */
 export function historyKeys(messages: readonly Message[]): readonly string[] {
   const keys = ["root"];
-  /** An answer that goes on in the next message, and the key before it. */
+  /** The last answer, which the next message may continue, and the key before it. */
   let open: { readonly answer: AssistantMessage; readonly before: string } | undefined;
   for (const message of messages) {
     const key = keys[keys.length - 1] ?? "";
@@ -20,7 +20,7 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
       keys.push(key);
       continue;
     }
-    const isMore = message.role === "assistant" && open !== undefined && keepsOn(open.answer);
+    const isMore = message.role === "assistant" && open !== undefined && continues(open.answer);
     const whole = isMore && open ? joined(open.answer, message) : message;
     const before = isMore && open ? open.before : key;
     open = whole.role === "assistant" ? { answer: whole, before } : undefined;
@@ -29,12 +29,12 @@ export function historyKeys(messages: readonly Message[]): readonly string[] {
   return keys;
 }
 
-/** All that it called was ours: the client sees no end there. */
-const keepsOn = ({ content }: AssistantMessage): boolean =>
+/** True if all its calls are hub calls: for the client the answer continues in the next message. */
+const continues = ({ content }: AssistantMessage): boolean =>
   content.some((part) => part.type === "tool-call") &&
   content.every((part) => part.type !== "tool-call" || part.isHubs);
 
-/** One answer, as the client was shown it. */
+/** Joins two parts of an answer as the client has them. */
 function joined(before: AssistantMessage, after: AssistantMessage): AssistantMessage {
   const text = roundBreak(textOf(before.content), textOf(after.content));
   return { role: "assistant", content: [...before.content, { type: "text", text }, ...after.content] };
@@ -48,7 +48,7 @@ function canonical(message: Message): JsonValue {
       const calls = message.content.flatMap((part) =>
         part.type === "tool-call" && !part.isHubs ? [[part.id, part.name, sortKeys(part.args)] as const] : [],
       );
-      // Around thinking that was part of the text, line breaks get lost.
+      // Clients that have thinking in the text lose line breaks around it.
       return ["assistant", textOf(message.content).trim(), calls];
     }
     case "tool":

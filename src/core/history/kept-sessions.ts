@@ -1,28 +1,27 @@
-/** A conversation of an editor's as it is kept. */
+/** A stored conversation of an editor. */
 export interface KeptSession {
   readonly id: string;
-  /** The project's. */
+  /** The folder of the project. */
   readonly folder: string;
   readonly model: string;
-  /** What it begins with, for lists. */
+  /** The beginning of the conversation, for lists. */
   readonly title: string;
-  /** All that was said, as its face writes it. */
+  /** The messages, serialised by the face. */
   readonly messages: string;
 }
 
-/** One in a list. */
 export type SessionEntry = Pick<KeptSession, "id" | "folder" | "title"> & { readonly updatedAt: Date };
 
-/** Conversations that outlive the process. Each principal has its own; bounded and for a while. */
+/** Stores conversations over restarts. Each principal has its own. Number and age are limited. */
 export interface KeptSessions {
   keep(principalId: string, session: KeptSession): void;
   find(principalId: string, id: string): KeptSession | undefined;
-  /** The newest first; of one folder, if one is given. */
+  /** Newest first. With a folder, only the conversations of that one. */
   list(principalId: string, folder: string | undefined): readonly SessionEntry[];
   forget(principalId: string, id: string): void;
 }
 
-/** Remembers nothing. */
+/** A store that keeps nothing. */
 export const NO_SESSIONS: KeptSessions = {
   keep: () => {},
   find: () => undefined,

@@ -1,12 +1,12 @@
 import type { TurnEvent } from "../events.ts";
 import { roundBreak } from "./round-break.ts";
 
-/** The text of one answer, with a break between what was said before and after a round of hub tools. */
+/** Adds a break to the text of an answer between the rounds of hub tools. */
 export class RoundText {
   #last = "";
   #isNewRound = false;
 
-  /** A new answer begins. */
+  /** Begins a new answer. */
   begin(): void {
     this.#last = "";
     this.#isNewRound = false;

@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from "../turn.ts";
 import { nestsDeeper } from "./nests-deeper.ts";
 
-/** As deep as a request body may be. */
+/** The same limit as for request bodies. */
 const MAX_LEVELS = 128;
 
 /**
- * Models write broken arguments at times, and clients send them back for ever after: to refuse them would end the
- * conversation. What is not an object, or nested too deep, is kept as text, so that the model still sees what it wrote.
+ * Parses the arguments of a tool call. Models sometimes write invalid ones, and clients send them back with every request, so
+ * refusing them would end the conversation. Arguments that are not an object, or are nested too deep, are kept as text, so
+ * that the model sees what it wrote.
  */
 export function readArguments(text: string): JsonObject {
   if (text.trim() === "") return {};
@@ -15,7 +16,7 @@ export function readArguments(text: string): JsonObject {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     if (isObject && !nestsDeeper(value, MAX_LEVELS)) return value as JsonObject;
   } catch {
-    // Kept as text, below.
+    // Not JSON: kept as text.
   }
   return { invalid_arguments: text };
 }

@@ -1,13 +1,13 @@
 const MAX_QUOTED_CHARS = 64;
 
 /**
- * Any value from outside, described for a message: a short text in quotes, anything else by its kind. Unlike `String()` and
- * template literals it never throws: JSON can hold `{"toString": 1}`.
+ * Describes any value for a message: a short string in quotes, anything else by its type. Unlike `String()` and template
+ * literals it never throws: JSON can hold `{"toString": 1}`.
  */
 export const describeValue = (value: unknown): string =>
   typeof value === "string" && value.length <= MAX_QUOTED_CHARS ? JSON.stringify(value) : kindOf(value);
 
-/** `nothing`, `null`, `an array`, `a number`, … */
+/** Returns `nothing`, `null`, `an array`, `a number`, … */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

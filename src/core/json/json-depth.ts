@@ -2,8 +2,8 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * Whether JSON text nests deeper than `limit`. It is asked before the parser, which would take millions of levels and
- * seconds for them. What is not JSON is not its business. Linear, and strings are leapt over.
+ * True if JSON text is nested deeper than `limit`. Called before the parser, which would take seconds for millions of levels.
+ * It takes linear time and does not check whether the text is valid.
  */
 export function isDeeperThan(json: Buffer, limit: number): boolean {
   let depth = 0;
@@ -20,7 +20,7 @@ export function isDeeperThan(json: Buffer, limit: number): boolean {
   return false;
 }
 
-/** Where the string that began before `start` has its closing quote. */
+/** Returns the position of the quote that ends a string; the length of the text if there is none. */
 function endOfString(json: Buffer, start: number): number {
   for (let quote = json.indexOf(QUOTE, start); quote !== -1; quote = json.indexOf(QUOTE, quote + 1)) {
     let before = quote;

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../turn.ts";
 
-/** Whether lists and objects in a value are nested in more than so many levels. The value itself is the first one. */
+/** True if a value has more than `levels` nested arrays and objects, itself included. */
 export function nestsDeeper(value: JsonValue, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;

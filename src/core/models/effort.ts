@@ -1,4 +1,4 @@
-/** From not at all to all it has. Families spell some of them differently; the rank is what counts. */
+/** Efforts by rank. Model families spell some of them differently. */
 const RANKS: ReadonlyMap<string, number> = new Map([
   ["none", 0],
   ["minimal", 1],
@@ -14,14 +14,14 @@ const CANONICAL = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] a
 
 export const EFFORTS: readonly string[] = [...RANKS.keys()];
 
-/** Undefined for a word that is no effort that we know. */
+/** Returns undefined for an unknown effort. */
 export const effortRank = (effort: string): number | undefined => RANKS.get(effort);
 
-/** From least to most, as clients spell them; a word that we do not know stays as it is. */
+/** Sorts efforts from least to most, in the spelling of clients. Unknown ones stay as they are. */
 export function sortEfforts(efforts: readonly string[]): readonly string[] {
   const canonical = efforts.map((effort) => CANONICAL[RANKS.get(effort) ?? -1] ?? effort);
   return [...new Set(canonical)].sort((a, b) => (RANKS.get(a) ?? 0) - (RANKS.get(b) ?? 0));
 }
 
-/** Whether a model's parameter is the one that says how hard to think: the name differs by family. */
+/** True if a model's parameter sets the effort. Its name differs by model family. */
 export const isEffortParameter = (id: string): boolean => id === "effort" || id === "reasoning";

@@ -1,8 +1,8 @@
-/** Whether a model's name is meant by another one, which may end in a `*` for anything. */
+/** True if a model's name matches a pattern. A pattern may end in `*`, which matches any text. */
 export const matchesModel = (pattern: string, model: string): boolean =>
   pattern.endsWith("*") ? model.startsWith(pattern.slice(0, -1)) : model === pattern;
 
-/** The one that says most about a model: the name itself, else the longest beginning of it. */
+/** Returns the most specific pattern that matches: the name itself, else the longest prefix. */
 export function closestPattern(patterns: Iterable<string>, model: string): string | undefined {
   let closest: string | undefined;
   for (const pattern of patterns) {

@@ -1,8 +1,9 @@
 /**
- * The model that comes closest to a public name such as `gpt-4o` or `claude-3-5-sonnet-20241022`: of the same family, then
- * of the nearest size, without specialities, of the nearest version. Undefined for a name that is no vendor's, and for one
- * that is newer than the whole family: an older model is no stand-in. A name counts as a vendor's only if every part of
- * it does: `gpt-5-banana` does not.
+ * Returns the model that is closest to a public name such as `gpt-4o` or `claude-3-5-sonnet-20241022`. It is of the same
+ * family; then the nearest size, the same specialities and the nearest version decide, in this order.
+ *
+ * Returns undefined if the name is not a vendor's, or newer than all models of the family. Every part of a name must be
+ * known: `gpt-5-banana` is not a vendor's name.
  */
 export function nearestModel(name: string, models: readonly string[]): string | undefined {
   const wanted = readPublicName(name);
@@ -10,7 +11,7 @@ export function nearestModel(name: string, models: readonly string[]): string | 
   const family = models
     .map((id) => ({ id, traits: readParts(id.toLowerCase()) }))
     .filter(({ traits }) => traits.family === wanted.family);
-  // Cursor's own choice, where the account has nothing of the family.
+  // The account has no model of the family: Cursor chooses.
   if (family.length === 0) return models.find((id) => id === "auto");
   const newest = Math.max(...family.map(({ traits }) => traits.version ?? 0));
   if (wanted.version !== undefined && wanted.version > newest) return undefined;
@@ -26,7 +27,7 @@ interface Traits {
   readonly family: string | undefined;
   readonly size: number;
   readonly version: number | undefined;
-  /** What it is besides: `codex`, `code`, … */
+  /** Other parts of the name, such as `codex`. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -52,17 +53,17 @@ const SIZES: ReadonlyMap<string, number> = new Map([
   ["pro", 3],
 ]);
 
-/** Specialities that vendors have in names. */
+/** Other parts that names of vendors may have. */
 const SPECIALITIES = new Set(["codex", "code", "fast", "max"]);
 
-/** Parts of public names that say nothing about which model of an account comes close. */
+/** Parts of public names that do not matter here. */
 const NOISE = /^(?:turbo|preview|chat|latest|vision|instruct|exp|experimental|beta|thinking|v\d|\d+k|\d{3,4})$/;
 
-/** What a vendor, a cloud or a date adds around a name. */
+/** Prefixes of vendors and clouds, and suffixes of releases. */
 const VENDOR = /^(?:(?:us|eu|apac)\.)?(?:anthropic|openai|google|xai|x-ai)[./]|^models\//;
 const RELEASE = /(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?$/;
 
-/** What a client adds to ask for an effort, as with the account's own models. */
+/** Suffixes by which a client asks for an effort. */
 const PARAMETERS = /\[[^[\]]*\]$|[-:](?:none|minimal|low|medium|high|xhigh)$/;
 const DATE = /[-@]20\d{6}(?=-)/;
 
@@ -77,11 +78,11 @@ function readPublicName(name: string): Traits | undefined {
     .replace(PARAMETERS, "")
     .replace(DATE, "")
     .replace(RELEASE, "");
-  // OpenAI's o-series has no family in its name, and its numbers are no versions of GPT.
+  // Names of OpenAI's o-series have no family, and their numbers are not versions of GPT.
   const series = /^o[134](?=-|$)/.exec(bare)?.[0];
   const traits = readParts(series === undefined ? bare : `gpt${bare.slice(series.length)}`);
   if (!traits.family || [...traits.words].some((word) => !SPECIALITIES.has(word))) return undefined;
-  // `gpt` alone is no name; `claude` and `gemini-pro` are.
+  // `gpt` needs a version; `claude` and `gemini-pro` do not.
   if (traits.family === "gpt" && traits.version === undefined && series === undefined) return undefined;
   return traits;
 }
@@ -94,7 +95,7 @@ function readParts(name: string): Traits {
   const version = major === undefined ? undefined : versionOf(major, minor);
   const family = FAMILIES.get(first);
   const sizes = words.map((word) => SIZES.get(word)).filter((size) => size !== undefined);
-  // It has no size in its name, and was the small one.
+  // GPT-3 models have no size in their names, and are small.
   const usual = family === "gpt" && version !== undefined && version < 4 ? 1 : USUAL_SIZE;
   return {
     family,
@@ -111,13 +112,13 @@ const versionOf = (major: string, minor: string): number =>
 const lacking = (words: ReadonlySet<string>, others: ReadonlySet<string>): number =>
   [...words].filter((word) => !others.has(word)).length;
 
-/** The first figure counts most. */
+/** Returns distances to be compared in order. */
 function distance(wanted: Traits, found: Traits): readonly number[] {
   const [from, to] = [wanted.version ?? Number.POSITIVE_INFINITY, found.version ?? 0];
   return [
     Math.abs(wanted.size - found.size),
     lacking(wanted.words, found.words) + lacking(found.words, wanted.words),
-    // Without a version, the newest.
+    // A name without a version means the newest.
     from === Number.POSITIVE_INFINITY ? 0 : Math.abs(from - to),
     -to,
   ];

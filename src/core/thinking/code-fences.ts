@@ -1,24 +1,24 @@
-/** No line that opens or closes a fence needs to be longer. */
+/** Only so many characters of a line are kept, which is enough to recognise a fence. */
 const MAX_LINE_LENGTH = 256;
 
-/** Follows Markdown's fenced code through a stream of text, whatever its cut. */
+/** Tells whether a stream of Markdown text is inside a fenced code block. The pieces of text may be cut anywhere. */
 export class CodeFences {
-  /** The beginning of the line that is not over yet. */
+  /** The beginning of the current line. */
   #line = "";
-  /** The backticks or tildes that opened the fence; none outside. */
+  /** The backticks or tildes that opened the fence; empty outside of code. */
   #fence = "";
 
-  /** As of the last line that is over. */
+  /** True if the last complete line was inside a fence or opened one. */
   get isInside(): boolean {
     return this.#fence !== "";
   }
 
-  /** Nothing but blanks on the current line so far. */
+  /** True if the current line has only white space so far. */
   get isLineBlank(): boolean {
     return this.#line.trim() === "";
   }
 
-  /** What comes next is the start of a line, although no line break was read. */
+  /** Begins a new line without a line break. */
   startLine(): void {
     this.#endLine();
     this.#line = "";
@@ -30,7 +30,7 @@ export class CodeFences {
       this.#addToLine(text);
       return;
     }
-    // Only lines with three backticks or tildes matter; the one that is under way may have some of them already.
+    // Only lines with three backticks or tildes matter. The first line may have begun in an earlier piece.
     const firstBreak = text.indexOf("\n");
     this.#addToLine(text.slice(0, Math.min(firstBreak, MAX_LINE_LENGTH)));
     this.#endLine();
@@ -57,7 +57,7 @@ export class CodeFences {
     const [, fence = "", rest = ""] = /^[ \t]*(`{3,}|~{3,})(.*)$/.exec(this.#line) ?? [];
     this.#line = "";
     if (fence === "") return;
-    // A line that opens with backticks has no further one, a closing line nothing more at all.
+    // An opening line with backticks has no further backtick; a closing line has nothing else.
     if (this.#fence === "") {
       if (fence.startsWith("~") || !rest.includes("`")) this.#fence = fence;
     } else if (fence.startsWith(this.#fence) && rest.trim() === "") this.#fence = "";

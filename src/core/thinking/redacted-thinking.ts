@@ -1,11 +1,11 @@
 /**
- * Thinking that is sealed whole: there is no text, and the sealed data must go back as it came. Outside it is thinking
- * without text, whose signature is the data with this before it; a real signature is base64 and has no colon.
+ * Marks redacted thinking: it has no text, only encrypted data that must be sent back unchanged. It is represented as thinking
+ * without text, with this prefix and the data as its signature. A real signature is base64, so it has no colon.
  */
 const MARK = "redacted:";
 
 export const redactedSignature = (data: string): string => MARK + data;
 
-/** The sealed data, if that is what the signature is. */
+/** Returns the encrypted data of redacted thinking; undefined for a real signature. */
 export const redactedData = (signature: string): string | undefined =>
   signature.startsWith(MARK) ? signature.slice(MARK.length) : undefined;

@@ -2,8 +2,8 @@ import type { TurnEvent } from "../events.ts";
 import { type ThinkPart, ThinkSplitter } from "./think-splitter.ts";
 
 /**
- * Makes thinking events out of text in which a model has written its thinking between tags. What may be the beginning
- * of a tag is held back, and nothing else; whoever has a clock gives it out by {@link release}.
+ * Makes thinking events of thinking that a model has written between tags in its text. Only text that may be the beginning of
+ * a tag is held back. A caller that does not want to wait for more calls {@link release}.
  */
 export class TagReader {
   readonly #splitter = new ThinkSplitter();
@@ -20,7 +20,7 @@ export class TagReader {
 
   step(event: TurnEvent): readonly TurnEvent[] {
     if (event.type === "text") return this.#eventsOf(this.#splitter.push(event.text));
-    // Usage and notices stand beside the text and end nothing.
+    // Usage and notices may come in the middle of a text.
     if (event.type === "usage" || event.type === "notice") return [event];
     return [...this.#eventsOf(this.#splitter.end()), event];
   }

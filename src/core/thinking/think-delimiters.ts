@@ -1,4 +1,4 @@
-/** What stands at a place: a delimiter, the beginning of one as far as the text goes, or nothing of the kind. */
+/** A delimiter, `partial` if the input ends within what may be one, or undefined. */
 type Match<T> = { readonly length: number; readonly value: T } | "partial" | undefined;
 
 const PLAIN_OPENERS = ["<think>", "<thinking>"];
@@ -7,7 +7,7 @@ const NONCE_OPENER = "<!--thinking-start:";
 const NONCE_CLOSER = "<!--thinking-end:";
 const COMMENT_END = "-->";
 const NONCE_LENGTH = 8;
-/** Every opener begins with one of these; searching for the whole of them is much faster than for `<`. */
+/** The beginnings of all openers. Searching for these is much faster than searching for `<`. */
 const OPENER_STEMS = ["<think", "<!--thinking-start:"];
 const MARKERS = [
   { head: "```plaintext:thinkId:", tail: "```" },
@@ -15,7 +15,7 @@ const MARKERS = [
 ];
 const MAX_ID_LENGTH = 128;
 
-/** Every place where an opener may begin, complete or cut off by the end of the input, in order. */
+/** Yields the positions where an opener may begin, in order. It may be cut off by the end of the input. */
 export function* openerStarts(input: string, from: number): Generator<number> {
   const next = OPENER_STEMS.map((stem) => input.indexOf(stem, from));
   for (;;) {
@@ -28,7 +28,7 @@ export function* openerStarts(input: string, from: number): Generator<number> {
     yield at;
     next[first] = input.indexOf(OPENER_STEMS[first] ?? "", at + 1);
   }
-  // The stems that the end of the input cuts off.
+  // Stems that are cut off by the end of the input.
   const longest = Math.max(...OPENER_STEMS.map((stem) => stem.length)) - 1;
   let at = input.indexOf("<", Math.max(from, input.length - longest));
   for (; at !== -1; at = input.indexOf("<", at + 1)) {
@@ -52,7 +52,7 @@ export function matchMarker(input: string, at: number): Match<string> {
   return undefined;
 }
 
-/** `head`, then some characters of a kind, then `tail`. */
+/** Matches `head`, then `least` to `most` characters of a kind, then `tail`. Returns the characters in between. */
 function matchFramed(
   input: string,
   at: number,
@@ -83,7 +83,10 @@ function matchOneOf(words: readonly string[], input: string, at: number): Match<
   return isPartial ? "partial" : undefined;
 }
 
-/** Where the closer stands, the line break before it included; or, without a length, where a beginning of one does. */
+/**
+ * Finds the closer, including the line break before it. Without a `length`, only the beginning of a closer was found, at the
+ * end of the input, or nothing at all.
+ */
 export function findCloser(
   input: string,
   from: number,
@@ -109,5 +112,5 @@ export function findCloser(
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isLetter = (code: number): boolean => ((code | 32) >= 97 && (code | 32) <= 122) || code === 95;
 const isHexDigit = (code: number): boolean => isDigit(code) || ((code | 32) >= 97 && (code | 32) <= 102);
-/** No `-`: the end of a comment begins with one. */
+/** Without `-`, since the end of a comment begins with it. */
 const isIdCharacter = (code: number): boolean => isDigit(code) || isLetter(code) || code === 46;

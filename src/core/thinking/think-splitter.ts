@@ -1,7 +1,7 @@
 import { CodeFences } from "./code-fences.ts";
 import { findCloser, matchMarker, matchOpener, openerStarts, PLAIN_CLOSERS } from "./think-delimiters.ts";
 
-/** A piece of a model's text, told apart. `thinking-done` ends a block; the id, if any, belongs to the last one. */
+/** A piece of a model's text. `thinking-done` ends a block; `think-id` is the id of the last block. */
 export type ThinkPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
@@ -9,40 +9,40 @@ export type ThinkPart =
   | { readonly type: "think-id"; readonly id: string };
 
 /**
- * Takes the thinking out of a stream of text, whatever the cut of the stream. Linear, and nothing is held back but what
- * may be the beginning of a delimiter:
+ * Separates thinking from a stream of text, which may be cut anywhere. It takes linear time and holds back only what may be
+ * the beginning of a delimiter. Delimiters are:
  *
  * - `<think>` or `<thinking>` at the start of a line, outside of fenced code, to the next `</think>` or `</thinking>`;
- * - `<!--thinking-start:NONCE-->` anywhere, to the `<!--thinking-end:NONCE-->` with the same eight hex digits, so that
- *   nothing the model says can end the block;
- * - after either, the marker line of the block's id, which is told and not shown.
+ * - `<!--thinking-start:NONCE-->` anywhere, to `<!--thinking-end:NONCE-->` with the same eight hex digits, so that nothing in
+ *   the model's text can end the block;
+ * - after either, the line that marks the id of the block.
  *
- * One line break after the opener and one before the closer are part of the tags, and so are those after the block.
- * Nothing nests. A block that is never closed ends with the text.
+ * One line break after the opener, one before the closer and all after the block belong to the delimiters. Blocks do not
+ * nest. A block that is not closed ends with the text.
  */
 export class ThinkSplitter {
   #mode: "text" | "thinking" = "text";
   #closers: readonly string[] = PLAIN_CLOSERS;
-  /** Line breaks at the front of what comes next belong to a tag: one, any number of them, or none. */
+  /** How many line breaks at the beginning of the next text belong to a delimiter. */
   #swallow: "none" | "one" | "all" = "none";
-  /** Directly after a block, where the marker of its id may stand. */
+  /** True directly after a block, where the marker of its id may be. */
   #isAfterBlock = false;
   #held = "";
-  /** How much of what is held {@link release} has given out already. */
+  /** How many characters of the held text {@link release} has returned. */
   #shown = 0;
   #fences = new CodeFences();
 
-  /** Whether {@link release} or {@link end} would give out anything. */
+  /** True if {@link release} would return something. */
   get isHolding(): boolean {
     return this.#held.length > this.#shown;
   }
 
-  /** Only an opener can change anything. */
+  /** True if only an opener matters in the next text. */
   get #isPlain(): boolean {
     return this.#mode === "text" && this.#held === "" && this.#swallow === "none" && !this.#isAfterBlock;
   }
 
-  /** The next piece of the stream, of any length. */
+  /** Reads the next piece of the stream. */
   push(delta: string): readonly ThinkPart[] {
     if (delta === "") return [];
     if (this.#isPlain && !delta.includes("<")) {
@@ -59,19 +59,19 @@ export class ThinkSplitter {
       at =
         this.#mode === "text" ? this.#stepText(input, at, shown, parts) : this.#stepThinking(input, at, shown, parts);
     }
-    // What was given out early and is still only a beginning stays given out.
+    // The held text has grown and may still be a delimiter: what was released of it stays released.
     if (this.#held !== "" && this.#held.length === input.length) this.#shown = shown;
     return parts;
   }
 
-  /** Gives out what is held, because it has been waiting too long. If it was a delimiter after all, that still counts. */
+  /** Returns the held text, when it has waited too long. If it becomes a delimiter later, that still counts. */
   release(): readonly ThinkPart[] {
     const text = this.#held.slice(this.#shown);
     this.#shown = this.#held.length;
     return text === "" ? [] : [{ type: this.#mode, text }];
   }
 
-  /** Nothing more comes: gives out what is held and ends an open block. The next text begins anew. */
+  /** Ends the stream: returns the held text and ends an open block. The next text starts a new stream. */
   end(): readonly ThinkPart[] {
     const parts = [...this.release()];
     if (this.#mode === "thinking") parts.push({ type: "thinking-done" });
@@ -84,7 +84,7 @@ export class ThinkSplitter {
     return parts;
   }
 
-  /** Reads text up to the next opener; gives where to go on. */
+  /** Reads text up to the next opener. Returns where to continue. */
   #stepText(input: string, start: number, shown: number, parts: ThinkPart[]): number {
     const from = this.#skipLineBreaks(input, start);
     if (from === input.length) return from;
@@ -119,7 +119,7 @@ export class ThinkSplitter {
     return input.length;
   }
 
-  /** Reads thinking up to the closer; gives where to go on. */
+  /** Reads thinking up to the closer. Returns where to continue. */
   #stepThinking(input: string, start: number, shown: number, parts: ThinkPart[]): number {
     const from = this.#skipLineBreaks(input, start);
     const closer = findCloser(input, from, this.#closers);
@@ -129,7 +129,7 @@ export class ThinkSplitter {
     this.#mode = "text";
     this.#swallow = "all";
     this.#isAfterBlock = true;
-    // The block stood on lines of its own.
+    // The block was on its own lines.
     this.#fences.startLine();
     return closer.at + closer.length;
   }
@@ -153,7 +153,7 @@ function emit(parts: ThinkPart[], type: "text" | "thinking", input: string, from
   if (to > from) parts.push({ type, text: from === 0 && to === input.length ? input : input.slice(from, to) });
 }
 
-/** Only blanks stand between the place and the start of its line. */
+/** True if there is only white space between the start of the line and the position. */
 function isAfterBlanks(input: string, from: number, at: number, isLineBlank: boolean): boolean {
   let before = at - 1;
   while (before >= from && (input[before] === " " || input[before] === "\t")) before--;
