@@ -15,7 +15,7 @@ export interface AccessTokens {
    */
   get(account: string | undefined): Promise<AccessToken>;
   /**
-   * Called when the backend has refused a token. Returns another one, or undefined if there is none. Rejects if the account
+   * Called when the upstream has refused a token. Returns another one, or undefined if there is none. Rejects if the account
    * has to sign in again.
    */
   renew(account: string | undefined, refused: Secret): Promise<AccessToken | undefined>;
