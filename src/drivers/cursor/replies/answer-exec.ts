@@ -6,9 +6,9 @@ import {
   RequestContextResultSchema,
 } from "../../../gen/agent/v1/request_context_pb.ts";
 import { AgentClientMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
-import { bytesField, encodeFields, messageField, serialized } from "../request/encode-fields.ts";
+import { bytesField, encodeFields, messageField, serialized } from "../../../wire/agent/encode-fields.ts";
+import { argsOf, wireToolResult } from "../../../wire/agent/exec/mcp-result.ts";
 import type { Offer } from "../request/offer.ts";
-import { argsOf, wireToolResult } from "../request/tools.ts";
 import type { ClientMessage, Outgoing } from "../run/stream.ts";
 import { mapExec } from "./native/map-exec.ts";
 import { rejectExec } from "./reject-exec.ts";

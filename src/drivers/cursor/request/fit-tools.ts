@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../../core/errors.ts";
 import { nestsDeeper } from "../../../core/json/nests-deeper.ts";
 import type { ToolDefinition } from "../../../core/turn.ts";
-import { MAX_VALUE_LEVELS } from "./encode-value.ts";
+import { MAX_VALUE_LEVELS } from "../../../wire/agent/encode-value.ts";
 import { flattenSchema } from "./flatten-schema.ts";
 
 export interface FittingTools {

@@ -5,11 +5,11 @@ import type { ToolDefinition } from "../../../core/turn.ts";
 import type { McpArgs } from "../../../gen/agent/v1/exec_mcp_pb.ts";
 import { McpToolDefinitionSchema, McpToolsSchema } from "../../../gen/agent/v1/mcp_pb.ts";
 import { RequestContextSchema } from "../../../gen/agent/v1/request_context_pb.ts";
+import { bytesField, encodeFields, serialized, textField } from "../../../wire/agent/encode-fields.ts";
+import { encodeValue } from "../../../wire/agent/encode-value.ts";
+import { PROVIDER, qualifiedToolName } from "../../../wire/agent/exec/tool-names.ts";
 import { TIME_ZONE } from "../../shared/time-zone.ts";
-import { bytesField, encodeFields, serialized, textField } from "./encode-fields.ts";
-import { encodeValue } from "./encode-value.ts";
 import { flattenSchema } from "./flatten-schema.ts";
-import { PROVIDER, qualifiedToolName } from "./tool-names.ts";
 
 /** What every run says of its surroundings. Of this machine it is no more than a model needs. */
 const SURROUNDINGS = toBinary(

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { CheckpointStore } from "../../../core/history/checkpoints.ts";
 import { historyKeys } from "../../../core/history/history-key.ts";
 import type { Turn } from "../../../core/turn.ts";
-import { Blobs } from "./blobs.ts";
-import { stateFromHistory } from "./history.ts";
+import { Blobs } from "../../../wire/agent/state/blobs.ts";
+import { stateFromHistory } from "../../../wire/agent/state/build-state.ts";
+import { pairResults } from "../../shared/pair-results.ts";
 import type { RunAction } from "./run-request.ts";
 
 /** What a run begins from. */
@@ -43,7 +44,7 @@ export function rebuildPrompt({ messages }: Turn): Prompt {
   const isAsked = last?.role === "user";
   return {
     conversationId: randomUUID(),
-    state: stateFromHistory(isAsked ? messages.slice(0, -1) : messages, blobs),
+    state: stateFromHistory(pairResults(isAsked ? messages.slice(0, -1) : messages), blobs),
     blobs,
     action: isAsked ? { type: "user", message: last } : { type: "resume" },
     isContinued: false,

@@ -10,10 +10,17 @@ import {
   RequestedModelSchema,
 } from "../../../gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentRunRequestSchema } from "../../../gen/agent/v1/run_pb.ts";
+import {
+  bytesField,
+  encodeFields,
+  type Field,
+  messageField,
+  numberField,
+  textField,
+} from "../../../wire/agent/encode-fields.ts";
+import { userMessageFields } from "../../../wire/agent/state/user-message.ts";
 import type { ModelEncoding } from "../models/model.ts";
-import { bytesField, encodeFields, type Field, messageField, numberField, textField } from "./encode-fields.ts";
 import type { Offer } from "./offer.ts";
-import { userMessageFields } from "./user-message.ts";
 
 /** What a run does: answer a message, or go on where a state stands. */
 export type RunAction = { readonly type: "user"; readonly message: UserMessage } | { readonly type: "resume" };

@@ -2,10 +2,10 @@ import { create, fromBinary, fromJson, toBinary, toJson, type JsonObject as Wire
 import { StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../../src/core/turn.ts";
-import { encodeValue, encodeValueMap } from "../../../../src/drivers/cursor/request/encode-value.ts";
-import { encodeToolStep } from "../../../../src/drivers/cursor/request/tool-step.ts";
-import { ConversationStepSchema } from "../../../../src/gen/agent/v1/tool_call_pb.ts";
+import type { JsonObject, JsonValue } from "../../../src/core/turn.ts";
+import { ConversationStepSchema } from "../../../src/gen/agent/v1/tool_call_pb.ts";
+import { encodeValue, encodeValueMap } from "../../../src/wire/agent/encode-value.ts";
+import { encodeToolStep } from "../../../src/wire/agent/state/tool-step.ts";
 
 // What has no place in JSON: -0.
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { spellToolName } from "../../../../src/core/spell-tool-name.ts";
-import { qualifiedToolName } from "../../../../src/drivers/cursor/request/tool-names.ts";
+import { qualifiedToolName } from "../../../../src/wire/agent/exec/tool-names.ts";
 
 describe("a tool's name on the wire", () => {
   it.each(["read", "get_weather", "mcp__files__read-all", "X"])(

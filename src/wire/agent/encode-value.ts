@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { JsonObject, JsonValue } from "../../../core/turn.ts";
+import type { JsonObject, JsonValue } from "../../core/turn.ts";
 
 /** The fields of `google.protobuf.Value`. */
 const [NULL, NUMBER, TEXT, BOOL, STRUCT, LIST] = [1, 2, 3, 4, 5, 6] as const;

@@ -4,7 +4,7 @@ import { textOf, type UserMessage } from "../../../core/turn.ts";
 import { AgentMode } from "../../../gen/agent/v1/agent_mode_pb.ts";
 import { SelectedContextSchema } from "../../../gen/agent/v1/selected_context_pb.ts";
 import { UserMessageSchema } from "../../../gen/agent/v1/user_message_pb.ts";
-import { bytesField, type Field, numberField, textField } from "./encode-fields.ts";
+import { bytesField, type Field, numberField, textField } from "../encode-fields.ts";
 
 const { field } = UserMessageSchema;
 const MODE = numberField(field.mode, AgentMode.AGENT);

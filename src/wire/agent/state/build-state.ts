@@ -5,23 +5,21 @@ import {
   ConversationTurnStructureSchema,
 } from "../../../gen/agent/v1/conversation_pb.ts";
 import { AssistantMessageSchema, ConversationStepSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
-import { pairResults } from "../../shared/pair-results.ts";
+import { bytesField, encodeFields, messageField, textField } from "../encode-fields.ts";
 import type { Blobs } from "./blobs.ts";
-import { bytesField, encodeFields, messageField, textField } from "./encode-fields.ts";
 import { rootMessages } from "./root-messages.ts";
 import { encodeToolStep } from "./tool-step.ts";
 import { userMessageFields } from "./user-message.ts";
 
 /**
- * A conversation of the client's as the serialized state that a run begins from: the prompt entries that the model reads, and
- * the turns beside them. Every call has its result; one that the client left out says so.
+ * Encodes a conversation as the `ConversationStateStructure` that a run starts from: the root messages that the model
+ * reads, and the same as turns. The caller makes sure that each tool call is directly followed by its result.
  */
 export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const { rootPromptMessagesJson, turns } = ConversationStateStructureSchema.field;
-  const complete = pairResults(messages);
   return encodeFields(
-    ...rootMessages(complete).map((root) => bytesField(rootPromptMessagesJson, blobs.add(JSON.stringify(root)))),
-    ...turnsOf(complete).map((turn) => bytesField(turns, storeTurn(turn, blobs))),
+    ...rootMessages(messages).map((root) => bytesField(rootPromptMessagesJson, blobs.add(JSON.stringify(root)))),
+    ...turnsOf(messages).map((turn) => bytesField(turns, storeTurn(turn, blobs))),
   );
 }
 

@@ -21,9 +21,9 @@ import {
   numberField,
   serialized,
   textField,
-} from "./encode-fields.ts";
-import { encodeValueMap } from "./encode-value.ts";
-import { PROVIDER, qualifiedToolName } from "./tool-names.ts";
+} from "../encode-fields.ts";
+import { encodeValueMap } from "../encode-value.ts";
+import { PROVIDER, qualifiedToolName } from "../exec/tool-names.ts";
 
 /** A call of an earlier answer, with its result, as a serialized `ConversationStep`. */
 export function encodeToolStep(call: ToolCallPart, result: ToolMessage | undefined): Uint8Array {

@@ -1,15 +1,15 @@
 import type { DescField } from "@bufbuild/protobuf";
 
 /**
- * A field of a message that is to be written, as deep as it goes. Nothing is copied before {@link encodeFields} writes the
- * whole message into one piece of memory: so what is large, or the same every time, is put in as bytes instead of being
- * walked through again, and what is nested is not copied once for every message around it.
+ * One field of a protobuf message, with its nested fields. {@link encodeFields} sizes the whole message first, allocates
+ * it once and writes every value into it. The generated codec would build an object tree and copy each nested message once
+ * per level, and cannot take parts that are already serialized. bench/README.md says what that would cost.
  */
 export interface Field {
-  /** 0: the value is fields that are serialized already. */
+  /** Field number and wire type. 0: the value is a run of serialized fields, written as it is. */
   readonly tag: number;
   readonly value: Uint8Array | string | number | readonly Field[];
-  /** Of the value alone. */
+  /** Length of the value, without tag and length prefix. */
   readonly bytes: number;
 }
 
@@ -25,15 +25,15 @@ export function messageField({ number }: DescField, ...value: readonly Field[]):
   return { tag: delimited(number), value, bytes: sizeOf(value) };
 }
 
-/** For values that are whole and not negative, enums among them. */
+/** A varint field: unsigned integers, booleans, enums. */
 export function numberField({ number }: DescField, value: number): Field {
   return { tag: number << 3, value, bytes: varintLength(value) };
 }
 
-/** Fields that are serialized already. A message is its fields, one after the other, in any order. */
+/** Fields that are already serialized. Protobuf allows fields in any order, so they can stand anywhere in a message. */
 export const serialized = (value: Uint8Array): Field => ({ tag: 0, value, bytes: value.length });
 
-/** The message that has these fields. */
+/** Serializes the message that has these fields. */
 export function encodeFields(...fields: readonly Field[]): Uint8Array {
   if (fields.length === 0) return NOTHING;
   const out = Buffer.allocUnsafe(sizeOf(fields));
@@ -56,7 +56,7 @@ function sizeOf(fields: readonly Field[]): number {
   return size;
 }
 
-/** Each gives the place behind what it wrote. */
+/** Returns the offset after what it wrote. */
 function writeFields(fields: readonly Field[], out: Buffer, start: number): number {
   let at = start;
   for (const { tag, value, bytes } of fields) {
