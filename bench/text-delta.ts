@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
-import { decodeDelta } from "../src/wire/agent/fast-delta.ts";
+import { decodeDelta } from "../src/wire/agent/delta.ts";
 import { encodeFrame, FrameDecoder } from "../src/wire/connect/envelope.ts";
 import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 

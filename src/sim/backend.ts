@@ -1,13 +1,14 @@
+import type { Rendezvous } from "../wire/agent/rendezvous.ts";
+import type { ConnectFailure } from "./connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SimOptions } from "./options.ts";
-import type { Rendezvous } from "./rendezvous.ts";
 import type { Tally } from "./script/tally.ts";
 
 /** What all requests of one simulated backend share. It remembers no conversation: clients bring theirs. */
 export interface Backend {
   readonly options: SimOptions;
   readonly tally: Tally;
-  readonly rendezvous: Rendezvous;
+  readonly rendezvous: Rendezvous<ConnectFailure>;
   /** Streams whose answer is not over. */
   readonly openRuns: Set<Exchange>;
   /** Browser logins under way, by the uuid that the client made up. */

@@ -1,4 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
+import { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
 import { endpointRoutes } from "./endpoints/index.ts";
 import type { Exchange } from "./exchange.ts";
@@ -6,7 +7,6 @@ import { streamChatRoutes } from "./legacy/stream-chat.ts";
 import { unifiedRoutes } from "./legacy/unified-run.ts";
 import { type Listener, listen } from "./listener.ts";
 import { SIM_DEFAULTS, type SimOptions } from "./options.ts";
-import { Rendezvous } from "./rendezvous.ts";
 import { ResetCounter, type ResetStats } from "./reset-counter.ts";
 import { failureFrom, respondFailure } from "./rpc.ts";
 import { runRoutes } from "./run/routes.ts";

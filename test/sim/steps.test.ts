@@ -4,7 +4,7 @@ import { ConversationStateStructureSchema } from "../../src/gen/agent/v1/convers
 import { ShellStreamSchema } from "../../src/gen/agent/v1/exec_shell_pb.ts";
 import { InteractionResponseSchema } from "../../src/gen/agent/v1/query_pb.ts";
 import { ErrorDetails_Error } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { withMember } from "../../src/sim/run/member.ts";
+import { withMember } from "../../src/wire/agent/member.ts";
 import type { Intercept } from "./support/backend-client.ts";
 import { setUp, TRANSPORTS } from "./support/transports.ts";
 

@@ -9,7 +9,7 @@ import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/ge
 import { AgentService } from "../../src/gen/agent/v1/service_pb.ts";
 import { BidiService } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { ErrorDetailsSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { decodeDelta } from "../../src/wire/agent/fast-delta.ts";
+import { decodeDelta } from "../../src/wire/agent/delta.ts";
 import { callHeaders } from "../../src/wire/agent/headers.ts";
 import { BidiRun } from "../../src/wire/connect/bidi-run.ts";
 import { openSseRun } from "../../src/wire/connect/sse-run.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { ErrorDetailsSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
-import { type Delta, decodeDelta } from "../../src/wire/agent/fast-delta.ts";
+import { type Delta, decodeDelta, encodeDelta } from "../../src/wire/agent/delta.ts";
 import { decodeMessage } from "../../src/wire/connect/decode-message.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
@@ -55,6 +55,14 @@ describe("decodeDelta", () => {
       expect(decodeDelta(deltaBytes("textDelta", text))).toEqual({ kind: "text", text });
     },
   );
+
+  test("encodeDelta writes what the generated codec writes", () => {
+    for (const text of ["hi", "ä€😀", "x".repeat(200), "x".repeat(20_000)]) {
+      expect(Buffer.from(encodeDelta({ kind: "text", text }))).toEqual(Buffer.from(deltaBytes("textDelta", text)));
+      const thinking = encodeDelta({ kind: "thinking", text });
+      expect(Buffer.from(thinking)).toEqual(Buffer.from(deltaBytes("thinkingDelta", text)));
+    }
+  });
 
   test("REL-20: agrees with the generated codec on any text", () => {
     const text = fc.string({ unit: "binary", maxLength: 300 });

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type ConversationMessage, MessageType } from "../../gen/aiserver/v1/conversation_pb.ts";
-import { describeImage } from "../run/image.ts";
+import { imageTypeOf } from "../../wire/agent/state/media-type.ts";
 import type { Call, Message } from "../script/conversation.ts";
 
 /** One old client numbers system messages so; no schema knows the value. */
@@ -12,7 +12,9 @@ export const readBubbles = (bubbles: readonly ConversationMessage[]): readonly M
 function readBubble({ type, text, images, toolResults }: ConversationMessage): Message[] {
   if ((type as number) === SYSTEM_BY_HABIT) return [{ role: "system", text }];
   if (type !== MessageType.AI) {
-    return [{ role: "user", text, images: images.map(({ data }) => describeImage(data, "")) }];
+    return [
+      { role: "user", text, images: images.map(({ data }) => ({ type: imageTypeOf(data, ""), bytes: data.length })) },
+    ];
   }
   const calls: Call[] = toolResults.map(({ toolCallId, toolName, rawArgs, args }) => ({
     id: toolCallId,

@@ -1,6 +1,6 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
-import { ContextInjectionStateSchema, type InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
+import { ContextInjectionStateSchema } from "../../gen/agent/v1/interaction_pb.ts";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
@@ -8,6 +8,11 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
+import { ClientRequests } from "../../wire/agent/client-requests.ts";
+import { OfferedTools } from "../../wire/agent/exec/offered-tools.ts";
+import { SERVER_HEARTBEAT } from "../../wire/agent/heartbeat.ts";
+import type { Update } from "../../wire/agent/messages.ts";
+import { userMessagesOf } from "../../wire/agent/read-run-request.ts";
 import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
@@ -18,17 +23,13 @@ import { play } from "../script/play.ts";
 import type { Step } from "../script/step.ts";
 import { AgentStage } from "./agent-stage.ts";
 import { endBeforeStream } from "./before-stream.ts";
-import { type Briefing, brief, userMessagesOf } from "./briefing.ts";
-import { Correspondence } from "./correspondence.ts";
+import { type Briefing, brief } from "./briefing.ts";
 import { echoOf } from "./echo.ts";
 import { Lifeline, StreamGone, TurnCancelled } from "./lifeline.ts";
 import { contextTokens } from "./model-window.ts";
 import { RunTrace } from "./run-trace.ts";
-import { OfferedTools } from "./tools.ts";
 
-const HEARTBEAT = create(AgentServerMessageSchema, {
-  message: { case: "interactionUpdate", value: { message: { case: "heartbeat", value: {} } } },
-});
+const HEARTBEAT = create(AgentServerMessageSchema, { message: SERVER_HEARTBEAT });
 
 /**
  * One run of `agent.v1`, whichever transport carries it: takes the client's messages as they come, gives the answer
@@ -41,7 +42,7 @@ export class AgentRun {
   readonly #out: FrameWriter;
   readonly #trace: RunTrace;
   readonly #lifeline: Lifeline;
-  readonly #correspondence: Correspondence;
+  readonly #client: ClientRequests;
   /** Of the turn being played; a client that steers adds to them. */
   readonly #steps: Step[] = [];
   #briefing: Briefing | undefined;
@@ -63,19 +64,22 @@ export class AgentRun {
         return toBinary(AgentServerMessageSchema, HEARTBEAT);
       },
     });
-    this.#correspondence = new Correspondence({
+    this.#client = new ClientRequests({
       send: (message) => this.#send(message),
-      onViolation: (failure) => {
+      onViolation: ({ code, message }) => {
+        const failure = new ConnectFailure(code, message);
         this.#noteViolation(failure);
         if (!options.isLenient) throw failure;
       },
-      stop: (failure) => this.stop(failure),
+      onUnawaited: (error) => {
+        if (error instanceof ConnectFailure) this.stop(error);
+      },
       answerTimeoutMs: options.answerTimeoutMs,
     });
     this.#trace.note("open", { account: account.id });
     out.exchange.onOver((wasCut) => {
       this.#trace.over(wasCut, out.failure);
-      this.#correspondence.abandon(new StreamGone());
+      this.#client.abandon(new StreamGone());
       this.#lifeline.end();
     });
   }
@@ -102,7 +106,7 @@ export class AgentRun {
     this.#noteViolation(failure);
     this.#isStopped = true;
     this.#lifeline.stop(failure);
-    this.#correspondence.abandon(failure);
+    this.#client.abandon(failure);
     if (!this.#hasStarted) this.#out.end(failure);
   }
 
@@ -116,14 +120,14 @@ export class AgentRun {
     this.#trace.received(message);
     switch (message.message.case) {
       case "runRequest":
-        if (this.#hasStarted) this.#correspondence.violate("run_request", "this run has begun already");
+        if (this.#hasStarted) this.#client.violate("run_request", "this run has begun already");
         else void this.#run(message.message.value);
         break;
       case "conversationAction":
         this.#act(message.message.value);
         break;
       default:
-        this.#correspondence.receive(message.message);
+        this.#client.receive(message.message);
     }
   }
 
@@ -136,7 +140,7 @@ export class AgentRun {
       if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account, offers)) return;
       this.#out.open();
       await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
-      const briefing = await brief(request, this.#requestId, this.#correspondence, this.#backend.options);
+      const briefing = await brief(request, this.#requestId, this.#client, this.#backend.options);
       this.#briefing = briefing;
       await this.#answer(request, briefing);
     } catch (error) {
@@ -145,7 +149,7 @@ export class AgentRun {
       else if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
     } finally {
       this.#lifeline.end();
-      this.#correspondence.abandon(new StreamGone());
+      this.#client.abandon(new StreamGone());
     }
   }
 
@@ -158,7 +162,7 @@ export class AgentRun {
 
     const stage = new AgentStage({
       lifeline: this.#lifeline,
-      correspondence: this.#correspondence,
+      client: this.#client,
       transcript: briefing.transcript,
       tools: briefing.tools,
       trace: this.#trace,
@@ -197,7 +201,7 @@ export class AgentRun {
     if (action.action.case === "cancelAction") {
       const cancelled = new TurnCancelled();
       this.#lifeline.stop(cancelled);
-      this.#correspondence.abandon(cancelled);
+      this.#client.abandon(cancelled);
       return;
     }
     if (action.action.case === "injectContextAction") {
@@ -212,7 +216,7 @@ export class AgentRun {
     }
   }
 
-  #update(message: MessageInitShape<typeof InteractionUpdateSchema>["message"] & object): void {
+  #update(message: Update): void {
     this.#send(create(AgentServerMessageSchema, { message: { case: "interactionUpdate", value: { message } } }));
   }
 

@@ -1,28 +1,33 @@
 import { randomUUID } from "node:crypto";
-import { create, fromJson, type JsonObject, type MessageInitShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject, toBinary, toJson } from "@bufbuild/protobuf";
+import type { ConversationStateStructure } from "../../gen/agent/v1/conversation_pb.ts";
 import { type ExecServerMessage, ExecServerMessageSchema } from "../../gen/agent/v1/exec_pb.ts";
-import type { InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
 import { InteractionQuerySchema, InteractionResponseSchema } from "../../gen/agent/v1/query_pb.ts";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { ToolCall } from "../../gen/agent/v1/tool_call_pb.ts";
+import type { ClientRequests } from "../../wire/agent/client-requests.ts";
+import { encodeDelta } from "../../wire/agent/delta.ts";
+import { type ExecReply, readExecReply } from "../../wire/agent/exec/exec-result.ts";
+import { mcpArgs, mcpDisplay } from "../../wire/agent/exec/mcp-call.ts";
+import type { OfferedTools } from "../../wire/agent/exec/offered-tools.ts";
+import { withMember } from "../../wire/agent/member.ts";
+import type { ServerMessage, Update } from "../../wire/agent/messages.ts";
+import { blobIdOf, hexId } from "../../wire/agent/state/blobs.ts";
+import type { Transcript } from "../../wire/agent/state/transcript.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import { inject, noOddities } from "../faults.ts";
 import type { Received } from "../script/placeholders.ts";
 import type { AskStep, CallStep, ExecStep, Stage, Usage } from "../script/play.ts";
 import type { FaultStep } from "../script/step.ts";
-import { type Correspondence, type ExecAnswer, sha256 } from "./correspondence.ts";
-import { encodeDelta } from "./delta-encoding.ts";
-import { execText } from "./exec-text.ts";
 import { type Lifeline, StreamGone } from "./lifeline.ts";
-import { withMember } from "./member.ts";
-import { nativeDisplay, nativeRequest } from "./native.ts";
+import { withMarker } from "./marker.ts";
+import { scriptedDisplay, scriptedRequest } from "./native.ts";
+import { resultText } from "./result-text.ts";
 import type { RunTrace } from "./run-trace.ts";
-import { mcpArgs, mcpDisplay, type OfferedTools } from "./tools.ts";
-import type { Transcript } from "./transcript.ts";
 
 export interface AgentStageParts {
   readonly lifeline: Lifeline;
-  readonly correspondence: Correspondence;
+  readonly client: ClientRequests;
   readonly transcript: Transcript;
   readonly tools: OfferedTools;
   readonly trace: RunTrace;
@@ -44,7 +49,7 @@ interface Request {
   readonly name: string;
   readonly args: JsonObject;
   readonly exec: ExecServerMessage;
-  display(answer?: ExecAnswer): ToolCall;
+  display(answer?: ExecReply): ToolCall;
 }
 
 /** Plays a turn as `agent.v1` shows it: updates, execs, blobs, checkpoints. */
@@ -96,7 +101,7 @@ export class AgentStage implements Stage {
         const callId = `call_${randomUUID()}`;
         const asked = mcpArgs(tool, args, callId);
         const exec = create(ExecServerMessageSchema, { message: { case: "mcpArgs", value: asked } });
-        const display = (answer?: ExecAnswer) => {
+        const display = (answer?: ExecReply) => {
           const result = answer?.messages.at(-1)?.message;
           return mcpDisplay(asked, result?.case === "mcpResult" ? result.value.result : undefined, answer?.error);
         };
@@ -109,9 +114,9 @@ export class AgentStage implements Stage {
     return this.#request(
       batch.map(({ exec: kind, args }) => {
         const callId = `call_${randomUUID()}`;
-        const display = nativeDisplay(kind, args, callId);
+        const display = scriptedDisplay(kind, args, callId);
         const name = typeof kind === "number" ? `#${kind}` : kind;
-        return { callId, name, args, exec: nativeRequest(kind, args, callId), display: () => display };
+        return { callId, name, args, exec: scriptedRequest(kind, args, callId), display: () => display };
       }),
     );
   }
@@ -121,7 +126,7 @@ export class AgentStage implements Stage {
       typeof query === "number"
         ? withMember(InteractionQuerySchema, query)
         : fromJson(InteractionQuerySchema, query, { ignoreUnknownFields: true });
-    const response = await this.#parts.correspondence.query(request);
+    const response = await this.#parts.client.query(request);
     if (!response) return "";
     const { result } = response;
     // Most answers are one of approved, rejected {reason}; others are quoted whole.
@@ -132,10 +137,10 @@ export class AgentStage implements Stage {
   }
 
   async fault(step: FaultStep): Promise<void> {
-    const { lifeline, correspondence } = this.#parts;
+    const { lifeline, client } = this.#parts;
     const outcome = await inject(step, lifeline.out, this.#oddities);
     this.#parts.trace.note("fault", step.fault);
-    correspondence.repeatsNext ||= this.#oddities.repeatsNextRequest;
+    client.repeatsNext ||= this.#oddities.repeatsNextRequest;
     this.#oddities.repeatsNextRequest = false;
     if (outcome === "gone") throw new StreamGone();
     if (outcome === "hangs") await lifeline.hang();
@@ -176,22 +181,23 @@ export class AgentStage implements Stage {
   }
 
   async #request(requests: readonly Request[]): Promise<readonly string[]> {
-    const { correspondence, transcript } = this.#parts;
+    const { client, transcript } = this.#parts;
     this.#tellTokens();
     transcript.addCalls(
       requests.map(({ callId: id, name, args, display }) => ({ id, name, args, display: display() })),
     );
     for (const { callId, args, display } of requests) this.#announce(callId, args, display());
     this.#update({ case: "toolRequestsListed", value: { callCount: requests.length } });
-    const pending = Promise.all(requests.map(({ exec }) => correspondence.exec(exec)));
+    const pending = Promise.all(requests.map(({ exec }) => client.exec(exec)));
     const [answers] = await Promise.all([pending, this.#checkpointEarly()]);
     this.#hasGoneOn = true;
     const texts = answers.map((answer, index) => {
-      const { text, isError } = execText(answer);
+      const { content, isError } = readExecReply(answer);
+      const text = resultText(content);
       const request = requests[index];
       if (!request) return text;
       const toolCall = request.display(answer);
-      transcript.endCall(request.callId, toolCall, text, isError);
+      transcript.endCall(request.callId, toolCall, { content: [{ type: "text", text }], isError });
       const modelCallId = modelCallIdOf(request.callId);
       this.#update({ case: "toolCallCompleted", value: { callId: request.callId, toolCall, modelCallId } });
       return text;
@@ -229,7 +235,7 @@ export class AgentStage implements Stage {
   #delta(kind: "text" | "thinking", delta: string): Promise<void> | undefined {
     const { lifeline, trace } = this.#parts;
     if (trace.isOn) trace.note(`${kind}_delta`, { text: delta }, "out");
-    const full = lifeline.write(encodeDelta(kind, delta));
+    const full = lifeline.write(encodeDelta({ kind, text: delta }));
     this.#outputTokens++;
     if (++this.#untoldTokens >= TOKENS_PER_UPDATE) this.#tellTokens();
     return full;
@@ -250,28 +256,32 @@ export class AgentStage implements Stage {
     };
   }
 
-  #state(stepsDone: number, isDone: boolean) {
+  /** The next checkpoint. The client has all its blobs before it is returned. */
+  async #state(stepsDone: number, isDone: boolean): Promise<ConversationStateStructure> {
     const { transcript, turnStart, inputTokens, maxTokens } = this.#parts;
     const tokens = { used: inputTokens + this.#outputTokens, max: maxTokens };
-    const marker = { stepsDone, turnStart: isDone ? undefined : turnStart };
-    return transcript.checkpoint(marker, tokens, (bytes) => this.#store(bytes));
+    const stores: Promise<void>[] = [];
+    const state = transcript.state(tokens, (bytes) => {
+      const id = blobIdOf(bytes);
+      stores.push(this.#store(id, bytes));
+      return id;
+    });
+    await Promise.all(stores);
+    return withMarker(state, { stepsDone, turnStart: isDone ? undefined : turnStart });
   }
 
-  /** Checkpoints share most of what they refer to: each blob goes out once. */
-  async #store(bytes: Uint8Array): Promise<Uint8Array> {
-    const id = sha256(bytes);
-    const key = id.toString("hex");
-    const stored = this.#stored.get(key) ?? this.#parts.correspondence.setBlob(id, bytes);
-    this.#stored.set(key, stored);
-    await stored;
-    return id;
+  /** Checkpoints share most of their blobs: each goes out once. */
+  #store(id: Uint8Array, bytes: Uint8Array): Promise<void> {
+    const stored = this.#stored.get(hexId(id)) ?? this.#parts.client.setBlob(id, bytes);
+    this.#stored.set(hexId(id), stored);
+    return stored;
   }
 
-  #update(message: MessageInitShape<typeof InteractionUpdateSchema>["message"] & object): void {
+  #update(message: Update): void {
     this.#send({ case: "interactionUpdate", value: { message } });
   }
 
-  #send(message: MessageInitShape<typeof AgentServerMessageSchema>["message"] & object): void {
+  #send(message: ServerMessage): void {
     const frame = create(AgentServerMessageSchema, { message });
     this.#parts.trace.sent(frame);
     this.#parts.lifeline.write(toBinary(AgentServerMessageSchema, frame));

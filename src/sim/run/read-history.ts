@@ -1,52 +1,86 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import type { ConversationHistory, ConversationHistory_Content } from "../../gen/agent/v1/conversation_history_pb.ts";
-import type { Call, Message } from "../script/conversation.ts";
-import { describeImage } from "./image.ts";
-import { unwrapUserQuery } from "./root-message.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { type Message as NeutralMessage, textOf } from "../../core/turn.ts";
+import type { ConversationAction } from "../../gen/agent/v1/action_pb.ts";
+import type { ConversationStateStructure } from "../../gen/agent/v1/conversation_pb.ts";
+import type { BlobSource } from "../../wire/agent/state/blobs.ts";
+import { readPlainHistory } from "../../wire/agent/state/read-plain-history.ts";
+import { checkOtherIds, readRoots, readTurns } from "../../wire/agent/state/read-state.ts";
+import type { HistoryMessage } from "../../wire/agent/state/root-messages.ts";
+import { ConnectFailure } from "../connect-failure.ts";
+import type { Message } from "../script/conversation.ts";
+import { resultText } from "./result-text.ts";
 
-/** The history that some clients send beside their message, instead of in the state. */
-export function readPlainHistory(history: ConversationHistory | undefined): readonly Message[] {
-  return (history?.messages ?? []).flatMap(({ message }): Message[] => {
-    switch (message.case) {
-      case "user": {
-        const images = message.value.content.flatMap(({ content }) =>
-          content.case === "image"
-            ? [describeImage(Buffer.from(content.value.data, "base64"), content.value.mimeType ?? "")]
-            : [],
-        );
-        return [{ role: "user", text: unwrapUserQuery(textOf(message.value.content)), images }];
-      }
-      case "assistant": {
-        const { content: parts } = message.value;
-        const text = parts.map(({ content }) => (content.case === "text" ? content.value.text : "")).join("");
-        const calls = parts.flatMap(({ content }): Call[] =>
-          content.case === "toolCall"
-            ? [
-                {
-                  id: content.value.toolCallId,
-                  name: content.value.toolName,
-                  args: parseObject(content.value.argsJson),
-                },
-              ]
-            : [],
-        );
-        return [{ role: "assistant", text, calls }];
-      }
-      case "tool":
-        return [{ role: "tool", results: [{ callId: message.value.toolCallId, text: textOf(message.value.content) }] }];
-      default:
-        return [];
-    }
-  });
+export interface History {
+  readonly messages: readonly HistoryMessage[];
+  /** The root messages hold it all; otherwise it had to be read from elsewhere. */
+  readonly isInRoots: boolean;
 }
 
-const textOf = (parts: readonly ConversationHistory_Content[]): string =>
-  parts.map(({ content }) => (content.case === "text" ? content.value.text : "")).join("");
+/**
+ * Reads the conversation before this run, from its root messages like the real backend. Clients that write their history
+ * only into turns, or beside the message, are understood, too. Whichever is used has to be complete.
+ */
+export async function readHistory(
+  state: ConversationStateStructure,
+  { action }: ConversationAction,
+  blobs: BlobSource,
+): Promise<History> {
+  checkOtherIds(state, blobs);
+  const [roots, turns] = await Promise.all([readRoots(state, blobs), readTurns(state, blobs)]).catch(asFailure);
+  const isInRoots = turns.length === 0 || roots.some(({ role }) => role !== "system");
+  const messages = isInRoots
+    ? withCalls(roots, turns.at(-1))
+    : [...roots, ...turns.flatMap((turn) => (turn instanceof ExcursorError ? asFailure(turn) : turn))];
+  const plain = action.case === "userMessageAction" ? readPlainHistory(action.value.conversationHistory) : [];
+  if (plain.length === 0 || messages.some(({ role }) => role !== "system")) return { messages, isInRoots };
+  return { messages: [...messages, ...plain], isInRoots: false };
+}
 
-function parseObject(json: string): JsonObject {
-  try {
-    return JSON.parse(json) as JsonObject;
-  } catch {
-    return {};
+/** What is wrong with a state is internal to the real backend, and clients go by that code. */
+export function asFailure(error: unknown): never {
+  throw error instanceof ExcursorError ? new ConnectFailure("internal", error.message) : error;
+}
+
+/**
+ * Replaces the last turn of the roots by the one of `turns` if only that has its calls: some clients write calls into the
+ * roots as prose, and the calls of a turn say how far it got.
+ */
+function withCalls(
+  roots: readonly HistoryMessage[],
+  lastTurn: readonly NeutralMessage[] | ExcursorError | undefined,
+): readonly HistoryMessage[] {
+  if (!lastTurn || lastTurn instanceof ExcursorError || !lastTurn.some(hasCalls)) return roots;
+  const [asked] = lastTurn;
+  const start = roots.findLastIndex(
+    (root) => root.role === "user" && asked?.role === "user" && textOf(root.content) === textOf(asked.content),
+  );
+  return start === -1 || roots.slice(start).some(hasCalls) ? roots : [...roots.slice(0, start), ...lastTurn];
+}
+
+const hasCalls = (message: HistoryMessage): boolean =>
+  message.role === "assistant" && message.content.some(({ type }) => type === "tool-call");
+
+/** Converts a message for scripts, which know nothing of thinking. */
+export function forScript(message: HistoryMessage): Message[] {
+  switch (message.role) {
+    case "system":
+      return [message];
+    case "user": {
+      const images = message.content.filter((part) => part.type === "image");
+      return [
+        {
+          role: "user",
+          text: textOf(message.content),
+          images: images.map(({ mediaType, data }) => ({ type: mediaType, bytes: data.length })),
+        },
+      ];
+    }
+    case "assistant": {
+      const { content } = message;
+      if (content.length > 0 && content.every(({ type }) => type === "thinking")) return [];
+      return [{ role: "assistant", text: textOf(content), calls: content.filter((part) => part.type === "tool-call") }];
+    }
+    case "tool":
+      return [{ role: "tool", results: [{ callId: message.callId, text: resultText(message.content) }] }];
   }
 }

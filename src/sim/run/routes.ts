@@ -1,4 +1,5 @@
 import { type BidiAppendRequest, BidiService } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
 import { authenticate } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
@@ -18,20 +19,18 @@ export const runRoutes: Routes = {
 };
 
 /** One upload. Those for a run that is over are fine: a client closes its execs after it has read the end. */
-function takeUpload(append: BidiAppendRequest, { rendezvous, options }: Backend): Record<string, never> {
-  const requestId = append.requestId?.requestId ?? "";
-  const refuse = (problem: string): void => {
-    const failure = new ConnectFailure("invalid_argument", problem);
-    options.trace?.({ t: Date.now(), run: requestId, transport: "h1", dir: "in", kind: "violation", message: problem });
-    if (options.isLenient) return;
-    rendezvous.fail(requestId, failure);
-    throw failure;
-  };
-  if (requestId === "") refuse("BidiAppendRequest.request_id: there is none.");
-  if (!/^(?:[0-9a-f]{2})*$/i.test(append.data)) refuse("BidiAppendRequest.data: this is not hex.");
-  const payload = append.dataBinary.length > 0 ? append.dataBinary : Buffer.from(append.data, "hex");
-  if (!rendezvous.append(requestId, append.appendSeqno, payload)) {
-    throw new ConnectFailure("resource_exhausted", "Too much is waiting for this run.");
+function takeUpload(request: BidiAppendRequest, { rendezvous, options }: Backend): Record<string, never> {
+  const append = readAppend(request);
+  const problem = findAppendProblem(request);
+  if (problem !== undefined) {
+    const { requestId: run } = append;
+    options.trace?.({ t: Date.now(), run, transport: "h1", dir: "in", kind: "violation", message: problem });
+    if (!options.isLenient) {
+      const failure = new ConnectFailure("invalid_argument", problem);
+      rendezvous.fail(run, failure);
+      throw failure;
+    }
   }
+  if (!rendezvous.append(append)) throw new ConnectFailure("resource_exhausted", "Too much is waiting for this run.");
   return {};
 }

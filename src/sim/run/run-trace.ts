@@ -5,10 +5,10 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
+import { memberName, memberOf } from "../../wire/agent/member.ts";
 import type { ConnectFailure } from "../connect-failure.ts";
 import type { Transport } from "../exchange.ts";
 import type { TraceEntry } from "../options.ts";
-import { memberName, memberOf } from "./member.ts";
 
 /** Writes the trace of one run. Costs nothing where no trace is kept. */
 export class RunTrace {

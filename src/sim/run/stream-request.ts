@@ -1,13 +1,13 @@
 import { gunzipSync } from "node:zlib";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import type { Uplink } from "../../wire/agent/rendezvous.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { FrameWriter, streamFormat } from "../frame-writer.ts";
-import type { Uplink } from "../rendezvous.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
 
@@ -15,7 +15,12 @@ const MAX_FRAME_BYTES = 64 << 20;
 const FIRST_UPLOAD_MS = 100;
 
 /** Makes the run that answers a stream. */
-export type OpenRun = (backend: Backend, account: Account, requestId: string, out: FrameWriter) => Uplink;
+export type OpenRun = (
+  backend: Backend,
+  account: Account,
+  requestId: string,
+  out: FrameWriter,
+) => Uplink<ConnectFailure>;
 
 /** A bidirectional stream. The load balancers of the real backend refuse it over HTTP/1.1 with a status of their own. */
 export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): void {

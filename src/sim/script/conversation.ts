@@ -1,4 +1,4 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "../../core/turn.ts";
 import { parseScripts, type Script } from "./parse.ts";
 
 /** A message as the backend received it, from whichever structure it was read. */
@@ -8,7 +8,7 @@ export type Message =
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly Call[] }
   | { readonly role: "tool"; readonly results: readonly Result[] };
 
-export interface Image {
+interface Image {
   readonly type: string;
   readonly bytes: number;
 }
@@ -20,7 +20,7 @@ export interface Call {
   readonly args: JsonObject;
 }
 
-export interface Result {
+interface Result {
   readonly callId: string;
   readonly text: string;
 }

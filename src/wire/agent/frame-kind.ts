@@ -5,6 +5,7 @@ import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { AiService } from "../../gen/aiserver/v1/ai_pb.ts";
 import { BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { ChatService } from "../../gen/aiserver/v1/unified_chat_pb.ts";
+import { readAppend } from "./bidi-append.ts";
 
 /** The streaming method that a path names, if it is one of the backend's. */
 export const methodOf = (path: string): DescMethod | undefined =>
@@ -27,8 +28,7 @@ export function messageKind(schema: DescMessage, payload: Uint8Array): string {
 /** The kind of the message that a `BidiAppend` carries. */
 export function appendedKind(body: Uint8Array): string {
   try {
-    const { data, dataBinary } = fromBinary(BidiAppendRequestSchema, body);
-    return messageKind(AgentClientMessageSchema, data === "" ? dataBinary : Buffer.from(data, "hex"));
+    return messageKind(AgentClientMessageSchema, readAppend(fromBinary(BidiAppendRequestSchema, body)).payload);
   } catch {
     return "unreadable";
   }

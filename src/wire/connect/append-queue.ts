@@ -1,6 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { ExcursorError } from "../../core/errors.ts";
-import { BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { type AppendEncoding, encodeAppend } from "../agent/bidi-append.ts";
 import type { HttpTransport } from "../http/http.ts";
 import { callHttp, type HttpAnswer } from "../http/http-call.ts";
 import { fromFailedResponse } from "../http/http-errors.ts";
@@ -16,8 +15,7 @@ export interface AppendOptions {
   readonly requestId: string;
   readonly limits: WireLimits;
   readonly maxInFlight: number;
-  /** Hex text is what every server knows; bytes are half as long, and newer. */
-  readonly encoding: "hex" | "binary";
+  readonly encoding: AppendEncoding;
   readonly timeoutMs: number;
   readonly bytesPerSecond: number;
   readonly onDrain: () => void;
@@ -47,7 +45,8 @@ export class AppendQueue {
   /** False when as many appends are under way as may be, and this one has to wait. */
   push(payload: Uint8Array): boolean {
     if (this.#stopping.signal.aborted) return true;
-    this.#waiting.push(this.#encode(payload));
+    const { requestId, encoding } = this.#options;
+    this.#waiting.push(encodeAppend({ requestId, seqno: this.#next++, payload }, encoding));
     this.#startNext();
     this.#needsDrain = this.#inFlight >= this.#options.maxInFlight;
     return !this.#needsDrain;
@@ -114,16 +113,5 @@ export class AppendQueue {
     if (this.#stopping.signal.aborted) return;
     this.stop();
     this.#options.onFail(ExcursorError.from(error));
-  }
-
-  #encode(payload: Uint8Array): Uint8Array {
-    const { requestId, encoding } = this.#options;
-    const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-    const request = create(BidiAppendRequestSchema, {
-      requestId: { requestId },
-      appendSeqno: this.#next++,
-      ...(encoding === "hex" ? { data: bytes.toString("hex") } : { dataBinary: bytes }),
-    });
-    return toBinary(BidiAppendRequestSchema, request);
   }
 }

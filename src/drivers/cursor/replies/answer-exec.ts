@@ -7,9 +7,11 @@ import {
 } from "../../../gen/agent/v1/request_context_pb.ts";
 import { AgentClientMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
 import { bytesField, encodeFields, messageField, serialized } from "../../../wire/agent/encode-fields.ts";
-import { argsOf, wireToolResult } from "../../../wire/agent/exec/mcp-result.ts";
+import { argsOf } from "../../../wire/agent/exec/mcp-call.ts";
+import { mcpResultOf } from "../../../wire/agent/exec/mcp-result.ts";
+import type { ClientMessage } from "../../../wire/agent/messages.ts";
 import type { Offer } from "../request/offer.ts";
-import type { ClientMessage, Outgoing } from "../run/stream.ts";
+import type { Outgoing } from "../run/stream.ts";
 import { mapExec } from "./native/map-exec.ts";
 import { rejectExec } from "./reject-exec.ts";
 
@@ -49,7 +51,7 @@ export function answerExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
       const missing = { name: message.value.toolName || message.value.name, availableTools: [...offer.names] };
       return answered(result({ case: "mcpResult", value: { result: { case: "toolNotFound", value: missing } } }));
     }
-    const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: wireToolResult(given) }), closeOf(id)];
+    const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: mcpResultOf(given) }), closeOf(id)];
     const { toolCallId } = message.value;
     return {
       type: "call",

@@ -1,6 +1,6 @@
 import type { KvServerMessage } from "../../../gen/agent/v1/kv_pb.ts";
+import type { ClientMessage } from "../../../wire/agent/messages.ts";
 import type { Blobs } from "../../../wire/agent/state/blobs.ts";
-import type { ClientMessage } from "../run/stream.ts";
 
 /** Keeps or finds a blob, and says so; undefined if it was asked for something that we do not know. */
 export function answerKv({ id, message }: KvServerMessage, blobs: Blobs): ClientMessage | undefined {

@@ -5,7 +5,7 @@ import {
   type InteractionResponse,
   InteractionResponseSchema,
 } from "../../../gen/agent/v1/query_pb.ts";
-import { unknownMember } from "../run/unknown.ts";
+import { unknownMember } from "../../../wire/agent/member.ts";
 
 const REASON = "Nobody is there to ask: this client works without a person.";
 

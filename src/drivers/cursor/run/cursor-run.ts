@@ -18,8 +18,9 @@ import type { ExecServerMessage } from "../../../gen/agent/v1/exec_pb.ts";
 import type { InteractionUpdate, PartialToolCallUpdate } from "../../../gen/agent/v1/interaction_pb.ts";
 import type { KvServerMessage } from "../../../gen/agent/v1/kv_pb.ts";
 import { AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
-import { decodeDelta } from "../../../wire/agent/fast-delta.ts";
+import { decodeDelta } from "../../../wire/agent/delta.ts";
 import type { Caller } from "../../../wire/agent/headers.ts";
+import { EXEC_HEARTBEAT_MS } from "../../../wire/agent/heartbeat.ts";
 import { reachableIds } from "../../../wire/agent/state/reachable.ts";
 import { decodeMessage } from "../../../wire/connect/decode-message.ts";
 import type { RunEnd } from "../../../wire/connect/run-stream.ts";
@@ -76,7 +77,6 @@ export interface CursorRunParts {
 
 /** How long the last checkpoint and the end of the stream may come after the end of a turn. */
 const LAST_CHECKPOINT_MS = 2000;
-const EXEC_HEARTBEAT_MS = 3000;
 
 /**
  * One answer of the agent protocol, over as many attempts as it takes. It answers what the backend asks, shows what

@@ -1,6 +1,7 @@
 import type { ToolMessage } from "../../../core/turn.ts";
+import { execHeartbeat } from "../../../wire/agent/heartbeat.ts";
+import type { ClientMessage } from "../../../wire/agent/messages.ts";
 import type { ClientCall } from "../replies/answer-exec.ts";
-import type { ClientMessage } from "./stream.ts";
 
 /** How long the backend may pause between the calls of one batch, where nothing says that it is complete. */
 const QUIET_MS = 100;
@@ -70,10 +71,7 @@ export class PendingCalls {
 
   /** Signs of life for calls that take their time. */
   heartbeats(): readonly ClientMessage[] {
-    return [...(this.#calls?.values() ?? [])].map(({ execId: id }) => ({
-      case: "execClientControlMessage",
-      value: { message: { case: "heartbeat", value: { id } } },
-    }));
+    return [...(this.#calls?.values() ?? [])].map(({ execId }) => execHeartbeat(execId));
   }
 
   clear(): void {

@@ -1,13 +1,12 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { AgentClientMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
 import { type Caller, callHeaders } from "../../../wire/agent/headers.ts";
+import { CLIENT_HEARTBEAT, CLIENT_HEARTBEAT_MS } from "../../../wire/agent/heartbeat.ts";
+import { type ClientMessage, encodeClientMessage } from "../../../wire/agent/messages.ts";
 import { BidiRun } from "../../../wire/connect/bidi-run.ts";
 import type { RunListener, RunStream } from "../../../wire/connect/run-stream.ts";
 import { openSseRun } from "../../../wire/connect/sse-run.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
 import type { Endpoint } from "../account/endpoint.ts";
 
-export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
 /** A message, or an `AgentClientMessage` that is serialized already. */
 export type Outgoing = ClientMessage | Uint8Array;
 
@@ -16,8 +15,6 @@ export interface Transports {
   readonly h2: HttpTransport;
   readonly h1: HttpTransport;
 }
-
-const HEARTBEAT_MS = 5000;
 
 /** How long the backend may take to end a stream that we are done with. */
 const FAREWELL_MS = 2000;
@@ -56,7 +53,7 @@ export class AgentStream {
         listener.done(error, end);
       },
     };
-    this.#heartbeat = setInterval(() => this.send({ case: "clientHeartbeat", value: {} }), HEARTBEAT_MS);
+    this.#heartbeat = setInterval(() => this.send(CLIENT_HEARTBEAT), CLIENT_HEARTBEAT_MS);
     this.#stream =
       transport === "h2"
         ? new BidiRun({ transport: transports.h2, origin, headers: callHeaders("run", caller), listener: guarded })
@@ -75,11 +72,7 @@ export class AgentStream {
   }
 
   send(message: Outgoing): void {
-    this.#stream.send(
-      message instanceof Uint8Array
-        ? message
-        : toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message })),
-    );
+    this.#stream.send(message instanceof Uint8Array ? message : encodeClientMessage(message));
   }
 
   pause(): void {

@@ -1,9 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import { WireType } from "@bufbuild/protobuf/wire";
-
-/** The number of the member that a message holds and our schema does not know; undefined if there is none. */
-export const unknownMember = ({ $unknown }: Message): number | undefined =>
-  $unknown?.find((field) => field.wireType === WireType.LengthDelimited)?.no;
+import { unknownMember } from "../../../wire/agent/member.ts";
 
 /** What the schema does not know, counted; told at the first time, and again at every tenfold. */
 export class UnknownTally {

@@ -1,17 +1,14 @@
-import { create, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { JsonObject, ToolMessage } from "../../../core/turn.ts";
-import { type McpArgs, type McpResult, McpResultSchema } from "../../../gen/agent/v1/exec_mcp_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import type { ImagePart, TextPart, ToolMessage } from "../../../core/turn.ts";
+import { type McpResult, McpResultSchema, type McpToolResultContentItem } from "../../../gen/agent/v1/exec_mcp_pb.ts";
+import type { McpToolResult } from "../../../gen/agent/v1/tool_call_pb.ts";
+import { problemText } from "./problem-text.ts";
 
-/** Arguments as JSON: the wire has only doubles, which print as integers where they are. */
-export function argsOf({ args }: McpArgs): JsonObject {
-  return Object.fromEntries(
-    Object.entries(args).map(([key, value]) => [key, toJson(ValueSchema, value)]),
-  ) as JsonObject;
-}
+/** What a tool returned. */
+export type McpOutcome = Pick<ToolMessage, "content" | "isError">;
 
-/** A tool's result as the wire has it. One that failed is still a result: the model shall see what it says. */
-export function wireToolResult({ content, isError }: Pick<ToolMessage, "content" | "isError">): McpResult {
+/** Encodes a tool's result. One that failed is sent as a success with `is_error`, so that the model reads its text. */
+export function mcpResultOf({ content, isError }: McpOutcome): McpResult {
   return create(McpResultSchema, {
     result: {
       case: "success",
@@ -25,4 +22,24 @@ export function wireToolResult({ content, isError }: Pick<ToolMessage, "content"
       },
     },
   });
+}
+
+/** Reads a tool's result, from an exec reply or from a state. Errors and rejections become text with `isError`. */
+export function readMcpResult(result: McpResult["result"] | McpToolResult["result"]): McpOutcome {
+  if (result.case === "success") {
+    return { content: result.value.content.flatMap(readItem), isError: result.value.isError };
+  }
+  const text = result.case === "error" ? result.value.error : problemText(result);
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function readItem({ content }: McpToolResultContentItem): (TextPart | ImagePart)[] {
+  switch (content.case) {
+    case "text":
+      return [{ type: "text", text: content.value.text }];
+    case "image":
+      return [{ type: "image", data: content.value.data, mediaType: content.value.mimeType }];
+    default:
+      return [];
+  }
 }

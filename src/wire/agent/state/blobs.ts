@@ -1,41 +1,50 @@
 import { hash } from "node:crypto";
+import { ExcursorError } from "../../../core/errors.ts";
+
+/** Ids of this length are the SHA-256 of their content. Others are the content itself: short content may be inline. */
+const ID_BYTES = 32;
+
+export const blobIdOf = (content: Uint8Array): Buffer => hash("sha256", content, "buffer");
+
+/** Whether this content can belong to the id. */
+export const isContentOf = (id: Uint8Array, content: Uint8Array): boolean =>
+  id.length !== ID_BYTES || blobIdOf(content).equals(id);
 
 /**
- * The blobs of one conversation, by the hex of their id. Never shared between conversations: clients of this protocol
- * that did have mixed up their users' contexts.
+ * The blobs of one conversation. Never shared between conversations: clients of this protocol that did have mixed up
+ * their users' contexts.
  */
 export class Blobs {
-  /** Not there before the first. */
+  /** By the hex of the id. Created with the first blob. */
   #byId: Map<string, Uint8Array> | undefined;
 
   constructor(known?: ReadonlyMap<string, Uint8Array>) {
     this.#byId = known && new Map(known);
   }
 
-  /** Keeps content of ours; its id is the sha256 of it. */
+  /** Adds content under its hash, and returns that id. */
   add(content: Uint8Array | string): Uint8Array {
     const bytes = Buffer.from(content);
-    const id = hash("sha256", bytes, "hex");
-    this.#put(id, bytes);
-    return Buffer.from(id, "hex");
+    const id = blobIdOf(bytes);
+    this.#put(hexId(id), bytes);
+    return id;
   }
 
-  /** Keeps what the backend wants kept under an id of its own. */
+  /** Stores content under an id that the other side chose. */
   set(id: Uint8Array, content: Uint8Array): void {
-    this.#put(hex(id), Uint8Array.from(content));
+    this.#put(hexId(id), Uint8Array.from(content));
   }
 
-  /** An id that is no hash is the content itself: some structures carry short content inline. */
   get(id: Uint8Array): Uint8Array | undefined {
-    return this.#byId?.get(hex(id)) ?? (id.length > 0 && id.length !== 32 ? id : undefined);
+    return this.#byId?.get(hexId(id)) ?? (id.length > 0 && id.length !== ID_BYTES ? id : undefined);
   }
 
-  /** Those of these ids that are here. */
+  /** Returns those of these blobs that are here. */
   pick(ids: Iterable<Uint8Array>): ReadonlyMap<string, Uint8Array> {
     const picked = new Map<string, Uint8Array>();
     for (const id of ids) {
-      const content = this.#byId?.get(hex(id));
-      if (content) picked.set(hex(id), content);
+      const content = this.#byId?.get(hexId(id));
+      if (content) picked.set(hexId(id), content);
     }
     return picked;
   }
@@ -46,4 +55,34 @@ export class Blobs {
   }
 }
 
-const hex = (id: Uint8Array): string => Buffer.from(id).toString("hex");
+export const hexId = (id: Uint8Array): string => Buffer.from(id).toString("hex");
+
+/** Adds a blob wherever the caller keeps or sends it, and returns its id. */
+export type AddBlob = (content: Uint8Array) => Uint8Array;
+
+/** Where the server of a run gets the blobs that a state refers to: from its client. */
+export interface BlobSource {
+  /** Returns undefined if the client does not have it. */
+  get(id: Uint8Array): Promise<Uint8Array | undefined>;
+  /** Called for an id of the wrong length. Throws, or lets it pass. */
+  onBadId(field: string, problem: string): void;
+}
+
+/** Calls `onBadId` unless this is an id. `field` is where it stands. */
+export function checkBlobId(id: Uint8Array, field: string, blobs: BlobSource): void {
+  if (id.length === ID_BYTES) return;
+  blobs.onBadId(field, `a blob id has ${ID_BYTES} bytes, this has ${id.length}: ${notFoundText(id)}`);
+}
+
+/** Gets a blob. Throws `blob_not_found` if the client does not have it. */
+export async function needBlob(id: Uint8Array, field: string, blobs: BlobSource): Promise<Uint8Array> {
+  checkBlobId(id, field, blobs);
+  const content = await blobs.get(id);
+  if (content) return content;
+  throw new ExcursorError("invalid-request", notFoundText(id), { code: BLOB_NOT_FOUND, field });
+}
+
+export const BLOB_NOT_FOUND = "blob_not_found";
+
+/** Clients recognise a lost checkpoint by these words of the real backend. */
+const notFoundText = (id: Uint8Array): string => `Blob not found: ${id.join(",")}`;

@@ -6,7 +6,7 @@ import {
 } from "../../../gen/agent/v1/conversation_pb.ts";
 import { AssistantMessageSchema, ConversationStepSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 import { bytesField, encodeFields, messageField, textField } from "../encode-fields.ts";
-import type { Blobs } from "./blobs.ts";
+import type { AddBlob, Blobs } from "./blobs.ts";
 import { rootMessages } from "./root-messages.ts";
 import { encodeToolStep } from "./tool-step.ts";
 import { userMessageFields } from "./user-message.ts";
@@ -19,40 +19,62 @@ export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Ui
   const { rootPromptMessagesJson, turns } = ConversationStateStructureSchema.field;
   return encodeFields(
     ...rootMessages(messages).map((root) => bytesField(rootPromptMessagesJson, blobs.add(JSON.stringify(root)))),
-    ...turnsOf(messages).map((turn) => bytesField(turns, storeTurn(turn, blobs))),
+    ...turnsOf(messages, ({ role }) => role === "user").map((turn) => bytesField(turns, storeTurn(turn, blobs))),
   );
 }
 
-/** The messages cut before each user message. */
-function turnsOf(messages: readonly Message[]): readonly Message[][] {
-  const turns: Message[][] = [];
+/** Cuts messages before each one that begins a turn. */
+export function turnsOf<M>(messages: readonly M[], beginsTurn: (message: M) => boolean): readonly (readonly M[])[] {
+  const turns: M[][] = [];
   for (const message of messages) {
-    if (message.role === "user" || turns.length === 0) turns.push([]);
+    if (beginsTurn(message) || turns.length === 0) turns.push([]);
     turns.at(-1)?.push(message);
   }
   return turns;
 }
 
 function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
-  const { userMessage, steps } = AgentConversationTurnStructureSchema.field;
   const [first] = messages;
-  const asked =
-    first?.role === "user" ? [bytesField(userMessage, blobs.add(encodeFields(...userMessageFields(first))))] : [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );
-  const done = messages.flatMap((message) => (message.role === "assistant" ? encodeSteps(message, results) : []));
-  const turn = [...asked, ...done.map((step) => bytesField(steps, blobs.add(step)))];
-  return blobs.add(encodeFields(messageField(ConversationTurnStructureSchema.field.agentConversationTurn, ...turn)));
+  return addTurn(
+    {
+      userMessage: first?.role === "user" ? encodeFields(...userMessageFields(first)) : undefined,
+      steps: messages.flatMap((message) => (message.role === "assistant" ? encodeSteps(message, results) : [])),
+    },
+    (content) => blobs.add(content),
+  );
 }
 
-/** Each a serialized `ConversationStep`. */
+/** One turn: a serialized `UserMessage`, and the serialized `ConversationStep`s that follow it. */
+interface TurnParts {
+  readonly userMessage: Uint8Array | undefined;
+  readonly steps: readonly Uint8Array[];
+  readonly requestId?: string;
+}
+
+/** Adds the blobs of one turn, and returns the id of the turn itself. */
+export function addTurn({ userMessage, steps, requestId }: TurnParts, add: AddBlob): Uint8Array {
+  const { field } = AgentConversationTurnStructureSchema;
+  const turn = messageField(
+    ConversationTurnStructureSchema.field.agentConversationTurn,
+    ...(userMessage ? [bytesField(field.userMessage, add(userMessage))] : []),
+    ...steps.map((step) => bytesField(field.steps, add(step))),
+    ...(requestId === undefined ? [] : [textField(field.requestId, requestId)]),
+  );
+  return add(encodeFields(turn));
+}
+
+/** Serializes each part of a message as a `ConversationStep`. Thinking is left out, as it is of the root messages. */
 function encodeSteps({ content }: AssistantMessage, results: ReadonlyMap<string, ToolMessage>): Uint8Array[] {
   return content.flatMap((part) => {
-    if (part.type === "text" && part.text !== "") {
-      const said = textField(AssistantMessageSchema.field.text, part.text);
-      return [encodeFields(messageField(ConversationStepSchema.field.assistantMessage, said))];
-    }
+    if (part.type === "text" && part.text !== "") return [encodeTextStep(part.text)];
     return part.type === "tool-call" ? [encodeToolStep(part, results.get(part.id))] : [];
   });
 }
+
+const encodeTextStep = (text: string): Uint8Array => {
+  const said = textField(AssistantMessageSchema.field.text, text);
+  return encodeFields(messageField(ConversationStepSchema.field.assistantMessage, said));
+};

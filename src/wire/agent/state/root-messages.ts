@@ -1,14 +1,30 @@
 import { spellToolName } from "../../../core/spell-tool-name.ts";
-import { type AssistantMessage, type JsonObject, type Message, type ToolMessage, textOf } from "../../../core/turn.ts";
+import {
+  type AssistantPart,
+  type ImagePart,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type TextPart,
+  type ToolMessage,
+  textOf,
+} from "../../../core/turn.ts";
+import { imageTypeOf } from "./media-type.ts";
+
+/** A message of a conversation as a state holds it; states may hold instructions among the messages. */
+export type HistoryMessage = Message | { readonly role: "system"; readonly text: string };
 
 /** The backend refuses more entries than about two hundred. */
 const MAX_ROOTS = 192;
 
-/** The prompt entries that the model reads, of messages whose calls are followed by their results. */
+/**
+ * Encodes a conversation as the entries of `root_prompt_messages_json`, which the model reads. Each call has to be
+ * followed by its result. Thinking is left out: the backend accepts only its own, with its signature.
+ */
 export function rootMessages(messages: readonly Message[]): readonly JsonObject[] {
   const roots: JsonObject[] = [];
   const names = new Map<string, string>();
-  // A result has no place for them, so they follow the results as if the user had shown them.
+  // A result cannot hold images, so they follow the results as a user message.
   let shown: JsonObject[] = [];
   const flush = () => {
     if (shown.length > 0) roots.push({ role: "user", content: [SHOWN_BY_TOOL, ...shown] });
@@ -18,14 +34,17 @@ export function rootMessages(messages: readonly Message[]): readonly JsonObject[
     if (message.role !== "tool") flush();
     switch (message.role) {
       case "user":
-        roots.push(userRoot(message.content));
+        roots.push(rootOf(message));
         break;
-      case "assistant":
-        for (const part of message.content) if (part.type === "tool-call") names.set(part.id, spellToolName(part.name));
-        roots.push(...assistantRoots(message));
+      case "assistant": {
+        const content = message.content.filter(({ type }) => type !== "thinking").map(withSpeltName);
+        for (const part of content) if (part.type === "tool-call") names.set(part.id, part.name);
+        const parts = content.flatMap(assistantPart);
+        if (parts.length > 0) roots.push({ role: "assistant", content: parts });
         break;
+      }
       case "tool":
-        roots.push(toolRoot(message, names.get(message.callId) ?? ""));
+        roots.push(rootOf(message, names.get(message.callId)));
         shown.push(...imageParts(message.content));
         break;
     }
@@ -35,6 +54,23 @@ export function rootMessages(messages: readonly Message[]): readonly JsonObject[
 }
 
 const SHOWN_BY_TOOL: JsonObject = { type: "text", text: "These images belong to the tool results above." };
+
+const withSpeltName = (part: AssistantPart): AssistantPart =>
+  part.type === "tool-call" ? { ...part, name: spellToolName(part.name) } : part;
+
+/** Encodes one message as one entry, names and thinking as they are. */
+export function rootOf(message: HistoryMessage, toolName = ""): JsonObject {
+  switch (message.role) {
+    case "system":
+      return { role: "system", content: message.text };
+    case "user":
+      return userRoot(message.content);
+    case "assistant":
+      return { role: "assistant", content: message.content.flatMap(assistantPart) };
+    case "tool":
+      return toolRoot(message, toolName);
+  }
+}
 
 type AnyPart = Message["content"][number];
 
@@ -48,14 +84,15 @@ function userRoot(content: readonly AnyPart[]): JsonObject {
   return { role: "user", content: [...files, text, ...imageParts(content)] };
 }
 
-/** Reasoning stays out: the upstream accepts only its own, with its signature. What says nothing else is left out. */
-function assistantRoots({ content }: AssistantMessage): JsonObject[] {
-  const parts = content.flatMap((part): JsonObject[] => {
-    if (part.type === "text") return part.text === "" ? [] : [{ type: "text", text: part.text }];
-    if (part.type !== "tool-call") return [];
-    return [{ type: "tool-call", toolCallId: part.id, toolName: spellToolName(part.name), args: part.args }];
-  });
-  return parts.length === 0 ? [] : [{ role: "assistant", content: parts }];
+function assistantPart(part: AssistantPart): JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return part.text === "" ? [] : [{ type: "text", text: part.text }];
+    case "thinking":
+      return [{ type: "reasoning", text: part.text, ...(part.signature && { signature: part.signature }) }];
+    case "tool-call":
+      return [{ type: "tool-call", toolCallId: part.id || part.name, toolName: part.name, args: part.args }];
+  }
 }
 
 function toolRoot({ callId, content, isError }: ToolMessage, toolName: string): JsonObject {
@@ -72,8 +109,8 @@ const imageParts = (content: readonly AnyPart[]): JsonObject[] =>
   });
 
 /**
- * Folds the oldest entries into one text, so that as many as the backend takes remain: never a result without its
- * call, and the last thing that the user asked for stays an entry of its own.
+ * Folds the oldest entries into one text, so that as many as the backend takes remain. A result is never left without
+ * its call, and the user's last message stays an entry of its own.
  */
 function foldOldest(roots: readonly JsonObject[]): readonly JsonObject[] {
   if (roots.length <= MAX_ROOTS) return roots;
@@ -90,3 +127,92 @@ function foldOldest(roots: readonly JsonObject[]): readonly JsonObject[] {
 
 const withoutImages = (key: string, value: unknown): unknown =>
   key === "image" && typeof value === "string" ? "[image]" : value;
+
+/**
+ * Parses one entry in any form that clients and the backend write. Returns undefined if it is not a message; several
+ * messages if it holds the results of several calls.
+ */
+export function parseRoot(bytes: Uint8Array): readonly HistoryMessage[] | undefined {
+  const json = parseObject(Buffer.from(bytes).toString("utf8"));
+  if (!json) return undefined;
+  const { role, content } = json;
+  const parts = partsOf(content);
+  switch (role) {
+    case "system":
+    case "developer":
+      return [{ role: "system", text: joinTexts(parts) }];
+    case "user":
+      return [{ role, content: [textPart(unwrapUserQuery(joinTexts(parts))), ...parts.flatMap(readImage)] }];
+    case "assistant":
+      return [{ role, content: parts.flatMap(readAssistantPart) }];
+    case "tool":
+      return parts.flatMap(readResult);
+    default:
+      return undefined;
+  }
+}
+
+/** Takes off the tags that the backend puts around what the user typed. */
+export function unwrapUserQuery(text: string): string {
+  return /^\s*<user_query>\n?(.*?)\n?<\/user_query>\s*$/s.exec(text)?.[1] ?? text;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Part =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function parseObject(text: string): Part | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses the arguments of a call; what is not a JSON object counts as none. */
+export const parseArgs = (json: string): JsonObject => (parseObject(json) ?? {}) as JsonObject;
+
+function partsOf(content: unknown): readonly Part[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
+
+const textPart = (text: string): TextPart => ({ type: "text", text });
+
+const joinTexts = (parts: readonly Part[]): string =>
+  parts.map(({ type, text }) => (type === "text" ? textOr(text) : "")).join("");
+
+const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function readImage({ type, image, mediaType }: Part): ImagePart[] {
+  if (type !== "image" || typeof image !== "string") return [];
+  const [, declared = "", base64 = image] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(image) ?? [];
+  const data = Buffer.from(base64, "base64");
+  return [{ type, data, mediaType: imageTypeOf(data, textOr(mediaType) || declared) }];
+}
+
+function readAssistantPart({ type, text, signature, toolCallId, toolName, args, input }: Part): AssistantPart[] {
+  if (type === "text" && typeof text === "string") return [textPart(text)];
+  if (type === "reasoning" && typeof text === "string") {
+    return [{ type: "thinking", text, signature: typeof signature === "string" ? signature : undefined }];
+  }
+  if (type !== "tool-call" || typeof toolName !== "string") return [];
+  const given = args ?? input;
+  return [{ type, id: textOr(toolCallId), name: toolName, args: (isObject(given) ? given : {}) as JsonObject }];
+}
+
+function readResult({ type, toolCallId, result, output, isError }: Part): ToolMessage[] {
+  if (type !== "tool-result") return [];
+  const text = resultText((result ?? output ?? "") as JsonValue);
+  return [{ role: "tool", callId: textOr(toolCallId), content: [textPart(text)], isError: isError === true }];
+}
+
+/** A result is text, a list of text parts, `{type, value}`, or any JSON. */
+function resultText(result: JsonValue): string {
+  if (typeof result === "string") return result;
+  if (Array.isArray(result) && result.every(isObject)) return joinTexts(result as readonly Part[]);
+  if (isObject(result) && "value" in result) return resultText((result["value"] ?? "") as JsonValue);
+  return JSON.stringify(result);
+}

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { JsonObject, ToolDefinition, ToolMessage } from "../../../../../../src/core/turn.ts";
+import { type JsonObject, type ToolDefinition, type ToolMessage, textOf } from "../../../../../../src/core/turn.ts";
 import { mapExec, type NativeCall } from "../../../../../../src/drivers/cursor/replies/native/map-exec.ts";
 import { type ExecServerMessage, ExecServerMessageSchema } from "../../../../../../src/gen/agent/v1/exec_pb.ts";
-import { type ExecText, execText } from "../../../../../../src/sim/run/exec-text.ts";
+import { readExecReply } from "../../../../../../src/wire/agent/exec/exec-result.ts";
 
 export type Asked = MessageInitShape<typeof ExecServerMessageSchema>["message"] & object;
 
@@ -45,5 +45,7 @@ export function call(message: Asked, ...tools: readonly ToolDefinition[]): Nativ
 }
 
 /** What the model reads of what the client said. */
-export const read = (mapped: NativeCall, text: string, isError = false): ExecText =>
-  execText({ messages: mapped.reply(said(text, isError)) });
+export function read(mapped: NativeCall, text: string, isError = false) {
+  const { content, ...rest } = readExecReply({ messages: mapped.reply(said(text, isError)) });
+  return { text: textOf(content), ...rest };
+}

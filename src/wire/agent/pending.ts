@@ -1,4 +1,4 @@
-/** Questions of one family that wait for their answer. Ids count from 0 and are never used again. */
+/** Requests of one kind that wait for their reply. Ids count from 0 and are never used again. */
 export class Pending<A> {
   #next = 0;
   readonly #open = new Map<
@@ -6,7 +6,7 @@ export class Pending<A> {
     { resolve: (answer: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
   >();
 
-  /** A new question. With a time limit, `onTimeout` decides what an answer that never came means: a value, or a throw. */
+  /** Opens a request. When the time is up, `onTimeout` returns the reply to assume, or throws. */
   ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly answer: Promise<A> } {
     const id = this.#next++;
     const answer = new Promise<A>((resolve, reject) => {
@@ -24,7 +24,7 @@ export class Pending<A> {
       }, timeoutMs);
       this.#open.set(id, { resolve, reject, timer });
     });
-    // Nobody may be listening any more when a run is torn down.
+    // When a run is torn down, nothing may await this any more.
     answer.catch(() => {});
     return { id, answer };
   }

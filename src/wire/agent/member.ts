@@ -1,19 +1,19 @@
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 
-/**
- * The number of the member that the (only) oneof of a message holds; for a member that the schema does not know,
- * the number under which it was kept. 0 if there is none.
- */
+/** Returns the number of the oneof member that our schema does not know; undefined if there is none. */
+export const unknownMember = ({ $unknown }: Message): number | undefined =>
+  $unknown?.find((field) => field.wireType === WireType.LengthDelimited)?.no;
+
+/** Returns the number of the member that the only oneof of a message holds, known or not; 0 if it holds none. */
 export function memberOf<D extends DescMessage>(schema: D, message: MessageShape<D>): number {
   const [oneof] = schema.oneofs;
   const held = oneof && (message as unknown as Record<string, { case?: string } | undefined>)[oneof.localName];
   const known = oneof?.fields.find((field) => field.localName === held?.case)?.number;
-  return known ?? message.$unknown?.find((field) => field.wireType === WireType.LengthDelimited)?.no ?? 0;
+  return known ?? unknownMember(message) ?? 0;
 }
 
-/** A message whose oneof holds an empty member of this number, whether or not the schema knows it. */
+/** Makes a message whose oneof holds an empty member of this number, which the schema need not know. */
 export function withMember<D extends DescMessage>(schema: D, number: number): MessageShape<D> {
   const message = create(schema);
   // Length-delimited, of length 0.
@@ -21,6 +21,6 @@ export function withMember<D extends DescMessage>(schema: D, number: number): Me
   return message;
 }
 
-/** The name of a member as the wire's own documents write it. */
+/** Returns the member's name in the schema, or `#number`. */
 export const memberName = (schema: DescMessage, number: number): string =>
   schema.fields.find((field) => field.number === number)?.name ?? `#${number}`;

@@ -1,31 +1,35 @@
-import type { LsDirectoryTreeNode } from "../../gen/agent/v1/directory_tree_pb.ts";
-import type { DiagnosticsResult } from "../../gen/agent/v1/exec_diagnostics_pb.ts";
-import type { GrepResult, GrepUnionResult } from "../../gen/agent/v1/exec_file_pb.ts";
-import type { McpResult } from "../../gen/agent/v1/exec_mcp_pb.ts";
-import type { ExecClientMessage } from "../../gen/agent/v1/exec_pb.ts";
-import type { ShellResult } from "../../gen/agent/v1/exec_shell_pb.ts";
-import type { ExecAnswer } from "./correspondence.ts";
+import type { LsDirectoryTreeNode } from "../../../gen/agent/v1/directory_tree_pb.ts";
+import type { DiagnosticsResult } from "../../../gen/agent/v1/exec_diagnostics_pb.ts";
+import type { GrepResult, GrepUnionResult } from "../../../gen/agent/v1/exec_file_pb.ts";
+import type { ExecClientMessage } from "../../../gen/agent/v1/exec_pb.ts";
+import type { ShellResult } from "../../../gen/agent/v1/exec_shell_pb.ts";
+import { type McpOutcome, readMcpResult } from "./mcp-result.ts";
+import { problemText } from "./problem-text.ts";
 
-/** What the model would read of an exec's answer. */
-export interface ExecText {
-  readonly text: string;
-  readonly isError: boolean;
+/** How an exec ended: the messages of its result (several for a shell stream), or why there is none. */
+export interface ExecReply {
+  readonly messages: readonly ExecClientMessage[];
+  readonly error?: string;
 }
 
-export function execText({ messages, error }: ExecAnswer): ExecText {
-  if (error !== undefined) return { text: error, isError: true };
+/** Reads the reply to an exec request, native or MCP, as the result of a tool. */
+export function readExecReply({ messages, error }: ExecReply): McpOutcome {
+  if (error !== undefined) return failed(error);
   if (messages[0]?.message.case === "shellStream") return shellStreamText(messages);
   const last = messages.at(-1);
-  return last ? resultText(last) : { text: "", isError: false };
+  return last ? readResult(last) : fine("");
 }
 
-const fine = (text: string): ExecText => ({ text, isError: false });
-const failed = (text: string): ExecText => ({ text, isError: true });
+const fine = (text: string): McpOutcome => ({ content: [{ type: "text", text }], isError: false });
+const failed = (text: string): McpOutcome => ({ content: [{ type: "text", text }], isError: true });
 
-function resultText({ message }: ExecClientMessage): ExecText {
+/** Reads a result that is not a success. */
+const problem = (result: Parameters<typeof problemText>[0]): McpOutcome => failed(problemText(result));
+
+function readResult({ message }: ExecClientMessage): McpOutcome {
   switch (message.case) {
     case "mcpResult":
-      return mcpText(message.value.result);
+      return readMcpResult(message.value.result);
     case "shellResult":
       return shellText(message.value.result);
     case "grepResult":
@@ -34,58 +38,34 @@ function resultText({ message }: ExecClientMessage): ExecText {
       return diagnosticsText(message.value.result);
     case "readResult": {
       const { result } = message.value;
-      if (result.case !== "success") return problemText(result);
+      if (result.case !== "success") return problem(result);
       const { output } = result.value;
       return fine(output.case === "data" ? `[${output.value.length} bytes]` : (output.value ?? ""));
     }
     case "writeResult": {
       const { result } = message.value;
-      if (result.case !== "success") return problemText(result);
+      if (result.case !== "success") return problem(result);
       return fine(result.value.fileContentAfterWrite ?? `wrote ${result.value.path}`);
     }
     case "deleteResult": {
       const { result } = message.value;
-      return result.case === "success" ? fine(`deleted ${result.value.path}`) : problemText(result);
+      return result.case === "success" ? fine(`deleted ${result.value.path}`) : problem(result);
     }
     case "lsResult": {
       const { result } = message.value;
-      if (result.case !== "success" && result.case !== "timeout") return problemText(result);
+      if (result.case !== "success" && result.case !== "timeout") return problem(result);
       return fine(treeLines(result.value.directoryTreeRoot).join("\n"));
     }
     case "fetchResult": {
       const { result } = message.value;
-      return result.case === "success" ? fine(result.value.content) : problemText(result);
+      return result.case === "success" ? fine(result.value.content) : problem(result);
     }
     default:
       return fine("");
   }
 }
 
-/** The members that are not a success all say what happened in one of a few fields. */
-function problemText(result: { readonly case: string | undefined; readonly value?: object | undefined }): ExecText {
-  const { error, reason, clientVisibleError, path } = (result.value ?? {}) as Record<string, unknown>;
-  const words = result.case?.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`) ?? "empty result";
-  const detail = [error, reason, clientVisibleError, path].find((part) => typeof part === "string" && part !== "");
-  return failed(detail === undefined ? words : `${words}: ${String(detail)}`);
-}
-
-function mcpText(result: McpResult["result"]): ExecText {
-  switch (result.case) {
-    case "success": {
-      const parts = result.value.content.map(({ content }) => {
-        if (content.case === "text") return content.value.text;
-        return content.case === "image" ? `[image ${content.value.mimeType}:${content.value.data.length}]` : "";
-      });
-      return { text: parts.join("\n"), isError: result.value.isError };
-    }
-    case "error":
-      return failed(result.value.error);
-    default:
-      return problemText(result);
-  }
-}
-
-function shellText(result: ShellResult["result"]): ExecText {
+function shellText(result: ShellResult["result"]): McpOutcome {
   switch (result.case) {
     case "success":
     case "failure": {
@@ -95,11 +75,11 @@ function shellText(result: ShellResult["result"]): ExecText {
     case "timeout":
       return failed(`timeout after ${result.value.timeoutMs} ms`);
     default:
-      return problemText(result);
+      return problem(result);
   }
 }
 
-function shellStreamText(messages: readonly ExecClientMessage[]): ExecText {
+function shellStreamText(messages: readonly ExecClientMessage[]): McpOutcome {
   let output = "";
   for (const { message } of messages) {
     if (message.case !== "shellStream") continue;
@@ -117,17 +97,17 @@ function shellStreamText(messages: readonly ExecClientMessage[]): ExecText {
       case "hookContext":
         break;
       default:
-        return problemText(event);
+        return problem(event);
     }
   }
   return fine(output);
 }
 
-const withExit = (output: string, code: number): ExecText =>
+const withExit = (output: string, code: number): McpOutcome =>
   code === 0 ? fine(output) : failed(`${output}${output === "" || output.endsWith("\n") ? "" : "\n"}[exit ${code}]`);
 
-function grepText(result: GrepResult["result"]): ExecText {
-  if (result.case !== "success") return problemText(result);
+function grepText(result: GrepResult["result"]): McpOutcome {
+  if (result.case !== "success") return problem(result);
   const { workspaceResults, activeEditorResult } = result.value;
   const unions = [...Object.values(workspaceResults), ...(activeEditorResult ? [activeEditorResult] : [])];
   return fine(unions.flatMap(grepLines).join("\n"));
@@ -148,8 +128,8 @@ function grepLines({ result }: GrepUnionResult): string[] {
   }
 }
 
-function diagnosticsText(result: DiagnosticsResult["result"]): ExecText {
-  if (result.case !== "success") return problemText(result);
+function diagnosticsText(result: DiagnosticsResult["result"]): McpOutcome {
+  if (result.case !== "success") return problem(result);
   const { path, diagnostics } = result.value;
   return fine(diagnostics.map(({ range, message }) => `${path}:${range?.start?.line ?? 0}: ${message}`).join("\n"));
 }

@@ -1,10 +1,6 @@
-import type { Image } from "../script/conversation.ts";
-
-/** An image by its declared type, or by its first bytes where the client left that out. */
-export const describeImage = (bytes: Uint8Array, declaredType: string): Image => ({
-  type: declaredType || sniff(bytes) || "application/octet-stream",
-  bytes: bytes.length,
-});
+/** Returns an image's declared type, or the one that its first bytes show where the client declared none. */
+export const imageTypeOf = (bytes: Uint8Array, declaredType: string): string =>
+  declaredType || sniff(bytes) || "application/octet-stream";
 
 function sniff(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");

@@ -1,11 +1,10 @@
 /**
- * The one message that comes a hundred times for every other: a piece of text or of thinking.
+ * A piece of text or thinking: by far the most frequent message of a run.
  *
  *     AgentServerMessage { 1 interaction_update { 1 text_delta | 4 thinking_delta { 1 text } } }
  *
  * Three nested fields, each of which must fill its parent to the last byte: then a length needs only to be compared
- * with what is left. Whatever has another field, another member or another shape is left to the generated codec,
- * several times slower and always right.
+ * with what is left. Every other shape is left to the generated codec, which is several times slower.
  */
 export interface Delta {
   readonly kind: "text" | "thinking";
@@ -18,6 +17,7 @@ const TAG_1 = 0x0a;
 const TAG_THINKING_DELTA = 0x22;
 const CUT = -1;
 
+/** Decodes a delta; undefined if the message is anything else. */
 export function decodeDelta(payload: Uint8Array): Delta | undefined {
   if (payload[0] !== TAG_1) return undefined;
   const update = contentOf(payload, 1);
@@ -33,6 +33,33 @@ export function decodeDelta(payload: Uint8Array): Delta | undefined {
     text: utf8Slice.call(payload, text, payload.length),
   };
 }
+
+/** Encodes a delta as an `AgentServerMessage`, without the generated codec. */
+export function encodeDelta({ kind, text }: Delta): Uint8Array {
+  const length = Buffer.byteLength(text);
+  const inner = 1 + varintBytes(length) + length;
+  const middle = 1 + varintBytes(inner) + inner;
+  const bytes = Buffer.allocUnsafe(1 + varintBytes(middle) + middle);
+  let at = writeField(bytes, 0, TAG_1, middle);
+  at = writeField(bytes, at, kind === "text" ? TAG_1 : TAG_THINKING_DELTA, inner);
+  at = writeField(bytes, at, TAG_1, length);
+  bytes.write(text, at);
+  return bytes;
+}
+
+function writeField(bytes: Buffer, start: number, tag: number, length: number): number {
+  let at = start;
+  bytes[at++] = tag;
+  let rest = length;
+  while (rest > 127) {
+    bytes[at++] = (rest & 127) | 128;
+    rest >>>= 7;
+  }
+  bytes[at++] = rest;
+  return at;
+}
+
+const varintBytes = (n: number): number => (n < 1 << 7 ? 1 : n < 1 << 14 ? 2 : n < 1 << 21 ? 3 : n < 1 << 28 ? 4 : 5);
 
 /** Where the content of a field starts whose length is at `at`, if it ends where the payload does. */
 function contentOf(payload: Uint8Array, at: number): number {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type ExecClientControlMessage,
@@ -19,27 +19,30 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
-import { type ConnectCode, ConnectFailure } from "../connect-failure.ts";
+import type { ConnectCode } from "./cursor-errors.ts";
+import type { ExecReply } from "./exec/exec-result.ts";
 import { memberName, memberOf } from "./member.ts";
+import type { ServerMessage } from "./messages.ts";
 import { Pending } from "./pending.ts";
+import { hexId, isContentOf } from "./state/blobs.ts";
 
-export interface CorrespondenceOptions {
+/** A breach of the protocol by the client. */
+export interface Violation {
+  readonly code: Extract<ConnectCode, "invalid_argument" | "internal">;
+  readonly message: string;
+}
+
+export interface ClientRequestsOptions {
   readonly send: (message: AgentServerMessage) => void;
-  /** Told of a breach of the protocol. Throws where none is let pass. */
-  readonly onViolation: (failure: ConnectFailure) => void;
-  /** Ends the run for a breach that nothing waits for. */
-  readonly stop: (failure: ConnectFailure) => void;
+  /** Throws to fail what the client was asked for, or returns to let the violation pass. */
+  readonly onViolation: (violation: Violation) => void;
+  /** Called with what `onViolation` threw where nothing awaits the reply. */
+  readonly onUnawaited: (error: unknown) => void;
   /** How long blobs, the request context and queries may stay unanswered. */
   readonly answerTimeoutMs: number;
 }
 
 const ACKNOWLEDGE_MS = 500;
-
-/** How an exec ended: the messages of its result (several for a shell stream), or why there is none. */
-export interface ExecAnswer {
-  readonly messages: readonly ExecClientMessage[];
-  readonly error?: string;
-}
 
 interface OpenExec {
   readonly execId: string;
@@ -48,31 +51,30 @@ interface OpenExec {
 }
 
 /**
- * What the backend asks its client on one run, and the answers: blobs, execs, queries. It keeps the ids of the
- * three families apart and holds the client to the protocol: an answer must be to something asked, once, with the
- * right member.
+ * What the server of a run asks its client, and the replies: blobs, execs, queries. Each of the three has ids of its
+ * own. A reply has to belong to an open request and to have the right member; anything else is a {@link Violation}.
  */
-export class Correspondence {
-  readonly #options: CorrespondenceOptions;
+export class ClientRequests {
+  readonly #options: ClientRequestsOptions;
   readonly #kv = new Pending<KvClientMessage | undefined>();
-  readonly #execs = new Pending<ExecAnswer>();
+  readonly #execs = new Pending<ExecReply>();
   readonly #queries = new Pending<InteractionResponse | undefined>();
   readonly #openExecs = new Map<number, OpenExec>();
   /** Real clients let more follow the last event of a shell stream: an `exit`, a `shell_result`. */
   readonly #shellStreams = new Set<number>();
-  /** Asked twice on purpose, so answered twice by right. */
+  /** Requests that were sent twice on purpose and may be answered twice. */
   readonly #askedTwice = new Set<string>();
-  #hasAbandoned = false;
-  /** Whether the client tells of the blobs it has stored. */
-  #isHeeded = true;
-  /** Sends the next question twice. */
+  #abandonedFor: Error | undefined;
+  /** Whether the client acknowledges blobs. */
+  #acknowledges = true;
+  /** Sends the next request twice. */
   repeatsNext = false;
 
-  constructor(options: CorrespondenceOptions) {
+  constructor(options: ClientRequestsOptions) {
     this.#options = options;
   }
 
-  /** The bytes of a blob, or undefined if the client has none such. */
+  /** Gets a blob from the client; undefined if it does not have it. */
   async getBlob(blobId: Uint8Array): Promise<Uint8Array | undefined> {
     const reply = await this.#askKv({ case: "getBlobArgs", value: { blobId } });
     this.#checkKv(reply, "getBlobResult", "get_blob_result");
@@ -82,19 +84,19 @@ export class Correspondence {
   }
 
   /**
-   * Stores a blob at the client, and waits for its word that it has it: but not for long, and not again if none came.
-   * There are clients that never give it, and the real backend answers them all the same.
+   * Stores a blob at the client and waits for the acknowledgement, for a short time. After one that did not come it waits
+   * for no other: some clients send none, and the real backend goes on without.
    */
   async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
     const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } }).then((reply) =>
       this.#checkKv(reply, "setBlobResult", "set_blob_result"),
     );
-    stored.catch((error) => error instanceof ConnectFailure && this.#options.stop(error));
-    if (!this.#isHeeded) return;
+    stored.catch((error) => error !== this.#abandonedFor && this.#options.onUnawaited(error));
+    if (!this.#acknowledges) return;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
-        this.#isHeeded = false;
+        this.#acknowledges = false;
         resolve();
       }, ACKNOWLEDGE_MS);
     });
@@ -107,12 +109,12 @@ export class Correspondence {
   }
 
   checkBlob(field: string, blobId: Uint8Array, data: Uint8Array): void {
-    if (blobId.length !== 32 || sha256(data).equals(blobId)) return;
-    this.violate(field, `the sha256 of these ${data.length} bytes is not the blob id ${hex(blobId)}`);
+    if (isContentOf(blobId, data)) return;
+    this.violate(field, `the sha256 of these ${data.length} bytes is not the blob id ${hexId(blobId)}`);
   }
 
-  /** An exec request. Tools may take any time; what has no reason to is given a limit. */
-  exec(request: ExecServerMessage, isTimed = false): Promise<ExecAnswer> {
+  /** Sends an exec request. Tools may take any time; with `isTimed` the reply has to come within the limit. */
+  exec(request: ExecServerMessage, isTimed = false): Promise<ExecReply> {
     const member = memberOf(ExecServerMessageSchema, request);
     const name = memberName(ExecServerMessageSchema, member);
     const limit = isTimed ? this.#options.answerTimeoutMs : undefined;
@@ -144,7 +146,7 @@ export class Correspondence {
     return response;
   }
 
-  /** Takes a message if it is an answer; whatever else it may be is not for us. */
+  /** Takes a message of the client if it is a reply, and ignores it otherwise. */
   receive(message: AgentClientMessage["message"]): void {
     switch (message.case) {
       case "kvClientMessage":
@@ -162,17 +164,17 @@ export class Correspondence {
     }
   }
 
-  /** Whatever is asked is of no interest any more; a client may still answer it. */
+  /** Rejects all open requests. Replies that still come are ignored. */
   abandon(reason: Error): void {
-    this.#hasAbandoned = true;
+    this.#abandonedFor = reason;
     this.#kv.rejectAll(reason);
     this.#execs.rejectAll(reason);
     this.#queries.rejectAll(reason);
     this.#openExecs.clear();
   }
 
-  violate(field: string, problem: string, code: ConnectCode = "invalid_argument"): void {
-    this.#options.onViolation(new ConnectFailure(code, `${field}: ${problem}.`));
+  violate(field: string, problem: string, code: Violation["code"] = "invalid_argument"): void {
+    this.#options.onViolation({ code, message: `${field}: ${problem}.` });
   }
 
   #askKv(
@@ -186,7 +188,7 @@ export class Correspondence {
     return answer;
   }
 
-  #ask(question: string, message: MessageInitShape<typeof AgentServerMessageSchema>["message"] & object): void {
+  #ask(question: string, message: ServerMessage): void {
     const frame = create(AgentServerMessageSchema, { message });
     this.#options.send(frame);
     if (!this.repeatsNext) return;
@@ -202,7 +204,7 @@ export class Correspondence {
   }
 
   #mayAnswerAgain(question: string): boolean {
-    return this.#hasAbandoned || this.#askedTwice.has(question);
+    return this.#abandonedFor !== undefined || this.#askedTwice.has(question);
   }
 
   #receiveExec(reply: ExecClientMessage): void {
@@ -263,7 +265,3 @@ const LAST_EVENTS: readonly string[] = ["exit", "rejected", "permissionDenied", 
 
 const isLast = ({ message }: ExecClientMessage): boolean =>
   message.case !== "shellStream" || LAST_EVENTS.includes(message.value.event.case ?? "");
-
-export const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

@@ -1,39 +1,39 @@
-import type { ConnectFailure } from "./connect-failure.ts";
+import type { Append } from "./bidi-append.ts";
 
-/** Whoever reads the uploads of one run, in order. */
-export interface Uplink {
+/** Receives the uploads of one run, in order. */
+export interface Uplink<Failure> {
   receive(payload: Uint8Array): void;
-  /** What was uploaded makes no sense: the run is over. */
-  stop(failure: ConnectFailure): void;
+  /** An upload was invalid: the run is over. */
+  stop(failure: Failure): void;
 }
 
 const MAX_WAITING = 1000;
 const MAX_BUFFERED_BYTES = 64 << 20;
 const MAX_REMEMBERED = 10_000;
 
-interface Room {
+interface Room<Failure> {
   nextSeqno: bigint;
   readonly early: Map<bigint, Uint8Array>;
   readonly queue: Uint8Array[];
   bufferedBytes: number;
-  failure: ConnectFailure | undefined;
-  uplink: Uplink | undefined;
+  failure: Failure | undefined;
+  uplink: Uplink<Failure> | undefined;
   onFirst: (() => void) | undefined;
 }
 
 /**
- * Where `RunSSE` and `BidiAppend` find each other by request id. They race on two sockets, so the room is made by
- * whichever comes first and keeps everything for the other; uploads are put in order by their number.
+ * Joins the two halves of a run over HTTP/1.1 by their request id: the download (`RunSSE`) and the uploads
+ * (`BidiAppend`). They come on different sockets in any order; uploads are put in order by their number.
  */
-export class Rendezvous {
-  readonly #rooms = new Map<string, Room>();
+export class Rendezvous<Failure> {
+  readonly #rooms = new Map<string, Room<Failure>>();
   readonly #over = new Set<string>();
 
-  /** Takes one upload. False if it had to be refused because too much is waiting. */
-  append(requestId: string, seqno: bigint, payload: Uint8Array): boolean {
+  /** Takes one upload. Returns false if it is refused because too many bytes wait. */
+  append({ requestId, seqno, payload }: Append): boolean {
     if (this.#over.has(requestId)) return true;
     const room = this.#room(requestId);
-    // A repeated number is a client that tried again: it has been taken.
+    // The client has sent it again; it was taken.
     if (seqno < room.nextSeqno || room.early.has(seqno)) return true;
     if (room.bufferedBytes + payload.length > MAX_BUFFERED_BYTES) return false;
     room.early.set(seqno, payload);
@@ -57,8 +57,8 @@ export class Rendezvous {
     return (this.#rooms.get(requestId)?.queue.length ?? 0) > 0;
   }
 
-  /** An upload that cannot be taken. */
-  fail(requestId: string, failure: ConnectFailure): void {
+  /** Ends the run because of an invalid upload. */
+  fail(requestId: string, failure: Failure): void {
     if (this.#over.has(requestId)) return;
     const room = this.#room(requestId);
     room.failure = failure;
@@ -66,8 +66,8 @@ export class Rendezvous {
   }
 
   /**
-   * Waits a moment for the first upload, where it did not come before the download: with it, the answer knows whether
-   * it is to fail before it begins. Not for long, since some clients upload only when the download was answered.
+   * Waits for the first upload, so that the run can still fail with a status of its own. Not for long: some clients
+   * upload only after they have got the headers of the download.
    */
   async waitForFirst(requestId: string, patienceMs: number): Promise<void> {
     this.#over.delete(requestId);
@@ -83,8 +83,8 @@ export class Rendezvous {
     room.onFirst = undefined;
   }
 
-  /** Joins the download: hands over every upload so far, and every later one until {@link leave}. */
-  join(requestId: string, uplink: Uplink): void {
+  /** Hands over every upload so far, and every later one until {@link leave}. */
+  join(requestId: string, uplink: Uplink<Failure>): void {
     const room = this.#room(requestId);
     room.uplink = uplink;
     for (const payload of room.queue.splice(0)) {
@@ -94,17 +94,17 @@ export class Rendezvous {
     if (room.failure) uplink.stop(room.failure);
   }
 
-  /** The run is over; uploads that still come are nobody's business and harmless. */
+  /** The run is over. Uploads that still come are accepted and dropped. */
   leave(requestId: string): void {
     this.#rooms.delete(requestId);
     this.#over.add(requestId);
     forgetOldest(this.#over, MAX_REMEMBERED);
   }
 
-  #room(requestId: string): Room {
+  #room(requestId: string): Room<Failure> {
     const known = this.#rooms.get(requestId);
     if (known) return known;
-    const room: Room = {
+    const room: Room<Failure> = {
       nextSeqno: 0n,
       early: new Map(),
       queue: [],
@@ -114,7 +114,7 @@ export class Rendezvous {
       onFirst: undefined,
     };
     this.#rooms.set(requestId, room);
-    // Uploads whose download never comes: the oldest make room.
+    // Drops the oldest uploads whose download never came.
     for (const [id, { uplink }] of this.#rooms) {
       if (this.#rooms.size <= MAX_WAITING) break;
       if (!uplink && id !== requestId) this.#rooms.delete(id);

@@ -1,0 +1,34 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type BidiAppendRequest, BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+
+/** One client message of a run over HTTP/1.1, as `BidiAppend` carries it. */
+export interface Append {
+  readonly requestId: string;
+  /** Counts from 0. */
+  readonly seqno: bigint;
+  readonly payload: Uint8Array;
+}
+
+/** Every server reads hex text; bytes are half as long, and newer. */
+export type AppendEncoding = "hex" | "binary";
+
+export function encodeAppend({ requestId, seqno, payload }: Append, encoding: AppendEncoding): Uint8Array {
+  const message = create(BidiAppendRequestSchema, { requestId: { requestId }, appendSeqno: seqno });
+  if (encoding === "hex")
+    message.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("hex");
+  else message.dataBinary = payload;
+  return toBinary(BidiAppendRequestSchema, message);
+}
+
+/** Reads an append in either encoding; {@link findAppendProblem} says whether it is valid. */
+export const readAppend = ({ requestId, appendSeqno, data, dataBinary }: BidiAppendRequest): Append => ({
+  requestId: requestId?.requestId ?? "",
+  seqno: appendSeqno,
+  payload: dataBinary.length > 0 ? dataBinary : Buffer.from(data, "hex"),
+});
+
+/** Says what is wrong with an append; undefined if nothing is. */
+export function findAppendProblem({ requestId, data }: BidiAppendRequest): string | undefined {
+  if (!requestId?.requestId) return "BidiAppendRequest.request_id: there is none.";
+  return /^(?:[0-9a-f]{2})*$/i.test(data) ? undefined : "BidiAppendRequest.data: this is not hex.";
+}

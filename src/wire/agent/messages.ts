@@ -1,0 +1,15 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import type { InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
+import { AgentClientMessageSchema, type AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+
+/** The member of an `AgentClientMessage`: what a client sends on a run. */
+export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
+
+/** The member of an `AgentServerMessage`: what the backend sends on a run. */
+export type ServerMessage = MessageInitShape<typeof AgentServerMessageSchema>["message"] & object;
+
+/** The member of an `InteractionUpdate`. */
+export type Update = MessageInitShape<typeof InteractionUpdateSchema>["message"] & object;
+
+export const encodeClientMessage = (message: ClientMessage): Uint8Array =>
+  toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message }));

@@ -1,0 +1,155 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import type { AssistantPart, JsonObject, ToolMessage } from "../../../core/turn.ts";
+import { type ConversationStateStructure, TokenDetailsSchema } from "../../../gen/agent/v1/conversation_pb.ts";
+import { ConversationStepSchema, type ToolCall } from "../../../gen/agent/v1/tool_call_pb.ts";
+import type { UserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
+import type { AddBlob } from "./blobs.ts";
+import { addTurn, turnsOf } from "./build-state.ts";
+import { type HistoryMessage, rootOf } from "./root-messages.ts";
+import { encodeUserMessage } from "./user-message.ts";
+
+type Entry =
+  | { readonly type: "user"; readonly message: UserMessage; readonly text: string }
+  | { readonly type: "text"; text: string }
+  | { readonly type: "thinking"; text: string; durationMs: number }
+  | {
+      readonly type: "call";
+      readonly id: string;
+      readonly name: string;
+      readonly args: JsonObject;
+      /** Calls of one batch were asked for together. */
+      readonly batch: number;
+      display: ToolCall;
+      result?: Pick<ToolMessage, "content" | "isError">;
+    };
+
+/** What happens on one run, as the server of that run records it, and the states after it. */
+export class Transcript {
+  readonly #before: ConversationStateStructure;
+  /** History that is not among the root messages of that state. */
+  readonly #unrooted: readonly HistoryMessage[];
+  readonly #entries: Entry[] = [];
+  readonly #requestId: string;
+  #batches = 0;
+
+  constructor(before: ConversationStateStructure, unrooted: readonly HistoryMessage[], requestId: string) {
+    this.#before = before;
+    this.#unrooted = unrooted;
+    this.#requestId = requestId;
+  }
+
+  addUser(message: UserMessage, text: string): void {
+    this.#entries.push({ type: "user", message, text });
+  }
+
+  addText(delta: string): void {
+    const last = this.#entries.at(-1);
+    if (last?.type === "text") last.text += delta;
+    else this.#entries.push({ type: "text", text: delta });
+  }
+
+  addThinking(delta: string): void {
+    const last = this.#entries.at(-1);
+    if (last?.type === "thinking" && last.durationMs === 0) last.text += delta;
+    else this.#entries.push({ type: "thinking", text: delta, durationMs: 0 });
+  }
+
+  endThinking(durationMs: number): void {
+    const last = this.#entries.at(-1);
+    if (last?.type === "thinking") last.durationMs = durationMs;
+  }
+
+  /** Calls asked for together, before any of them is answered. */
+  addCalls(calls: readonly { id: string; name: string; args: JsonObject; display: ToolCall }[]): void {
+    this.#batches++;
+    for (const call of calls) this.#entries.push({ type: "call", batch: this.#batches, ...call });
+  }
+
+  endCall(id: string, display: ToolCall, result: Pick<ToolMessage, "content" | "isError">): void {
+    const call = this.#entries.find((entry) => entry.type === "call" && entry.id === id);
+    if (call?.type === "call") Object.assign(call, { display, result });
+  }
+
+  /**
+   * Returns the state after all this. The client has to have every blob that is added before it gets the state; blobs of
+   * earlier states are added again.
+   */
+  state(tokens: { readonly used: number; readonly max: number }, add: AddBlob): ConversationStateStructure {
+    const before = this.#before;
+    const roots = [...this.#unrooted.map((message) => rootOf(message)), ...this.#roots()];
+    return {
+      ...before,
+      rootPromptMessagesJson: [
+        ...before.rootPromptMessagesJson,
+        ...roots.map((root) => add(Buffer.from(JSON.stringify(root)))),
+      ],
+      turns: [
+        ...before.turns,
+        ...turnsOf(this.#entries, ({ type }) => type === "user").map((turn) => this.#addTurn(turn, add)),
+      ],
+      tokenDetails: create(TokenDetailsSchema, { usedTokens: tokens.used, maxTokens: tokens.max }),
+    };
+  }
+
+  #roots(): JsonObject[] {
+    const roots: JsonObject[] = [];
+    let content: AssistantPart[] = [];
+    let results: JsonObject[] = [];
+    let batch = 0;
+    const flush = () => {
+      if (content.length > 0) roots.push(rootOf({ role: "assistant", content }));
+      roots.push(...results);
+      content = [];
+      results = [];
+    };
+    for (const entry of this.#entries) {
+      // Results end a message; calls of one batch stand together before them.
+      if (results.length > 0 && (entry.type !== "call" || entry.batch !== batch)) flush();
+      switch (entry.type) {
+        case "user":
+          flush();
+          roots.push(rootOf({ role: "user", content: [{ type: "text", text: entry.text }] }));
+          break;
+        case "text":
+          content.push({ type: "text", text: entry.text });
+          break;
+        case "thinking":
+          content.push({ type: "thinking", text: entry.text, signature: undefined });
+          break;
+        case "call": {
+          const { id, name, args, result } = entry;
+          batch = entry.batch;
+          content.push({ type: "tool-call", id, name, args });
+          if (result) results.push(rootOf({ role: "tool", callId: id, ...result }, name));
+          break;
+        }
+      }
+    }
+    flush();
+    return roots;
+  }
+
+  #addTurn(entries: readonly Entry[], add: AddBlob): Uint8Array {
+    const [first] = entries;
+    const userMessage = first?.type === "user" ? encodeUserMessage(first.message, add) : undefined;
+    return addTurn({ userMessage, steps: entries.flatMap(encodeStep), requestId: this.#requestId }, add);
+  }
+}
+
+function encodeStep(entry: Entry): Uint8Array[] {
+  if (entry.type === "user") return [];
+  return [toBinary(ConversationStepSchema, create(ConversationStepSchema, { message: stepOf(entry) }))];
+}
+
+function stepOf(
+  entry: Exclude<Entry, { type: "user" }>,
+): MessageInitShape<typeof ConversationStepSchema>["message"] & object {
+  switch (entry.type) {
+    case "text":
+      return { case: "assistantMessage", value: { text: entry.text } };
+    case "thinking":
+      return { case: "thinkingMessage", value: { text: entry.text, durationMs: entry.durationMs } };
+    case "call":
+      return { case: "toolCall", value: entry.display };
+  }
+}
