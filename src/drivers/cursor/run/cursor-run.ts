@@ -27,9 +27,9 @@ import type { RunEnd } from "../../../wire/connect/run-stream.ts";
 import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { Endpoint } from "../account/endpoint.ts";
 import type { EncodingKind, ResolvedModel } from "../models/model.ts";
-import { answerExec } from "../replies/answer-exec.ts";
-import { answerKv } from "../replies/answer-kv.ts";
-import { answerQuery } from "../replies/answer-query.ts";
+import { replyToExec } from "../replies/reply-to-exec.ts";
+import { replyToKv } from "../replies/reply-to-kv.ts";
+import { replyToQuery } from "../replies/reply-to-query.ts";
 import { Offer } from "../request/offer.ts";
 import { type Prompt, preparePrompt, rebuildPrompt } from "../request/prompt.ts";
 import { encodeRunRequest } from "../request/run-request.ts";
@@ -229,7 +229,7 @@ export class CursorRun implements Run {
         break;
       case "interactionQuery":
         if (message.value.query.case === undefined) this.#parts.unknown.add("interaction query", message.value);
-        this.#send({ case: "interactionResponse", value: answerQuery(message.value) });
+        this.#send({ case: "interactionResponse", value: replyToQuery(message.value) });
         break;
       case "execServerControlMessage":
         break;
@@ -320,8 +320,8 @@ export class CursorRun implements Run {
 
   #onExec(exec: ExecServerMessage): void {
     if (exec.message.case === undefined) this.#parts.unknown.add("exec request", exec);
-    const outcome = answerExec(exec, this.#offer);
-    if (outcome.type === "answered") {
+    const outcome = replyToExec(exec, this.#offer);
+    if (outcome.type === "reply") {
       for (const message of outcome.messages) this.#send(message);
       return;
     }
@@ -333,7 +333,7 @@ export class CursorRun implements Run {
   }
 
   #onKv(kv: KvServerMessage): void {
-    const reply = this.#prompt && answerKv(kv, this.#prompt.blobs);
+    const reply = this.#prompt && replyToKv(kv, this.#prompt.blobs);
     if (reply) this.#send(reply);
     else this.#parts.unknown.add("kv request", kv);
   }

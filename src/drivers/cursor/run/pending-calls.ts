@@ -1,7 +1,7 @@
 import type { ToolMessage } from "../../../core/turn.ts";
 import { execHeartbeat } from "../../../wire/agent/heartbeat.ts";
 import type { ClientMessage } from "../../../wire/agent/messages.ts";
-import type { ClientCall } from "../replies/answer-exec.ts";
+import type { ClientCall } from "../replies/reply-to-exec.ts";
 
 /** How long the backend may pause between the calls of one batch, where nothing says that it is complete. */
 const QUIET_MS = 100;

@@ -2,7 +2,7 @@ import { create, equals, fromBinary, toBinary, toJson } from "@bufbuild/protobuf
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { ToolDefinition } from "../../../../src/core/turn.ts";
-import { answerExec } from "../../../../src/drivers/cursor/replies/answer-exec.ts";
+import { replyToExec } from "../../../../src/drivers/cursor/replies/reply-to-exec.ts";
 import { Offer } from "../../../../src/drivers/cursor/request/offer.ts";
 import { encodeRunRequest } from "../../../../src/drivers/cursor/request/run-request.ts";
 import { ConversationStateStructureSchema } from "../../../../src/gen/agent/v1/conversation_pb.ts";
@@ -75,7 +75,7 @@ describe("the first message of a run", () => {
       execId: "e7",
       message: { case: "requestContextArgs", value: {} },
     });
-    const outcome = answerExec(exec, new Offer("Be brief.", TOOLS));
+    const outcome = replyToExec(exec, new Offer("Be brief.", TOOLS));
     const [answer] = outcome.type === "answered" ? outcome.messages : [];
     if (!(answer instanceof Uint8Array)) throw new Error("it is not serialized");
     const { message } = fromBinary(AgentClientMessageSchema, answer);

@@ -10,10 +10,10 @@ import { unknownMember } from "../../../wire/agent/member.ts";
 const REASON = "Nobody is there to ask: this client works without a person.";
 
 /**
- * The answer of a client without a person to ask. What the server does by itself, it may; what needs a person or this
- * machine is declined. Every query is answered, known or not: one without an answer stalls the turn for ever.
+ * Replies for a client without a user to ask. Queries are approved if the backend does the work itself, and declined if
+ * a person or this machine would have to. Unknown queries get a reply, too: without one the turn would hang.
  */
-export function answerQuery(asked: InteractionQuery): InteractionResponse {
+export function replyToQuery(asked: InteractionQuery): InteractionResponse {
   const { id, query } = asked;
   const approved = { result: { case: "approved" as const, value: {} } };
   const rejected = { result: { case: "rejected" as const, value: { reason: REASON } } };
@@ -73,7 +73,7 @@ export function answerQuery(asked: InteractionQuery): InteractionResponse {
   }
 }
 
-/** `{2: {1: reason}}`, which is how nearly every answer says no. */
+/** `{2: {1: reason}}`: the form of a rejection in nearly every response. */
 function rejectShape(member: number) {
   const reason = Buffer.from(REASON);
   const inner = Buffer.concat([Buffer.of(0x0a, reason.length), reason]);

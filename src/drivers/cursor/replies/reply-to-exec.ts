@@ -15,41 +15,42 @@ import type { Outgoing } from "../run/stream.ts";
 import { mapExec } from "./native/map-exec.ts";
 import { rejectExec } from "./reject-exec.ts";
 
-/** What becomes of a request: it is answered here and now, or it is a call that the client has to answer. */
+/** What becomes of an exec request: a reply at once, or a call of one of the client's tools. */
 export type ExecOutcome =
-  | { readonly type: "answered"; readonly messages: readonly Outgoing[] }
+  | { readonly type: "reply"; readonly messages: readonly Outgoing[] }
   | { readonly type: "call"; readonly call: ClientCall };
 
-/** A call of one of the client's tools, and what its result is on the wire. */
+/** A call of one of the client's tools. */
 export interface ClientCall {
-  /** Of the request on this stream. */
+  /** The id of the exec request on this stream. */
   readonly execId: number;
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
+  /** Encodes the tool's result as the reply to the exec request. */
   reply(result: ToolMessage): readonly ClientMessage[];
 }
 
 /**
- * Nothing is carried out here. The context is told; calls of the client's tools, and native requests that one of them can
- * serve, are the client's; all else is turned down.
+ * Decides what becomes of an exec request. Nothing is executed here: the request context is sent, MCP calls and native
+ * requests that one of the client's tools can serve become calls of that tool, and the rest is rejected.
  */
-export function answerExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
+export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
   const { id, execId, message } = exec;
   const result = (value: ExecResult): ClientMessage => ({
     case: "execClientMessage",
     value: { id, execId, message: value },
   });
-  const answered = (...messages: Outgoing[]): ExecOutcome => ({
-    type: "answered",
+  const replied = (...messages: Outgoing[]): ExecOutcome => ({
+    type: "reply",
     messages: [...messages, closeOf(id)],
   });
-  if (message.case === "requestContextArgs") return answered(contextResult(exec, offer));
+  if (message.case === "requestContextArgs") return replied(contextResult(exec, offer));
   if (message.case === "mcpArgs") {
     const name = offer.nameOf(message.value);
     if (name === undefined) {
       const missing = { name: message.value.toolName || message.value.name, availableTools: [...offer.names] };
-      return answered(result({ case: "mcpResult", value: { result: { case: "toolNotFound", value: missing } } }));
+      return replied(result({ case: "mcpResult", value: { result: { case: "toolNotFound", value: missing } } }));
     }
     const reply = (given: ToolMessage) => [result({ case: "mcpResult", value: mcpResultOf(given) }), closeOf(id)];
     const { toolCallId } = message.value;
@@ -70,14 +71,14 @@ export function answerExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
   const rejection = rejectExec(exec, offer.names);
   if (rejection.type === "throw") {
     const value = { message: { case: "throw" as const, value: { id, error: rejection.error } } };
-    return answered({ case: "execClientControlMessage", value });
+    return replied({ case: "execClientControlMessage", value });
   }
-  return answered(...rejection.messages.map((value): ClientMessage => ({ case: "execClientMessage", value })));
+  return replied(...rejection.messages.map((value): ClientMessage => ({ case: "execClientMessage", value })));
 }
 
 type ExecResult = NonNullable<Extract<ClientMessage, { case: "execClientMessage" }>["value"]["message"]>;
 
-/** Put together by hand: what is large about it is encoded already. */
+/** Encoded by hand, since the large part is already serialized. */
 function contextResult({ id, execId }: ExecServerMessage, { context }: Offer): Uint8Array {
   const success = bytesField(RequestContextResult_SuccessSchema.field.requestContext, context);
   const result = messageField(RequestContextResultSchema.field.success, success);
@@ -95,5 +96,5 @@ const closeOf = (id: number): ClientMessage => ({
   value: { message: { case: "streamClose", value: { id } } },
 });
 
-/** For calls that the backend gave no name. */
+/** Names a call that the backend gave no id. */
 const nameOf = (id: number): string => `exec-${id}`;
