@@ -76,7 +76,7 @@ describe("the first message of a run", () => {
       message: { case: "requestContextArgs", value: {} },
     });
     const outcome = replyToExec(exec, new Offer("Be brief.", TOOLS));
-    const [answer] = outcome.type === "answered" ? outcome.messages : [];
+    const [answer] = outcome.type === "reply" ? outcome.messages : [];
     if (!(answer instanceof Uint8Array)) throw new Error("it is not serialized");
     const { message } = fromBinary(AgentClientMessageSchema, answer);
     expect(message).toMatchObject({
