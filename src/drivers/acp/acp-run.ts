@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { Run, RunContext } from "../../core/driver.ts";
-import { EventQueue } from "../../core/engine/event-queue.ts";
+import { RunChannel } from "../../core/engine/run-channel.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
@@ -31,7 +31,7 @@ export interface AcpRunParts {
 /** One turn of an agent: it runs its tools itself, so there is nothing to wait for, and one prompt is the whole of it. */
 export class AcpRun implements Run {
   readonly #parts: AcpRunParts;
-  readonly #queue: EventQueue;
+  readonly #channel: RunChannel;
   readonly #events: UpdateEvents;
   readonly #questions = new Map<string, (answer: RequestPermissionResponse) => void>();
   #lease: Lease | undefined;
@@ -39,19 +39,26 @@ export class AcpRun implements Run {
   readonly #stopped = Promise.withResolvers<boolean>();
   readonly #leftBehind = Promise.withResolvers<undefined>();
   #isHolding = false;
-  #isOver = false;
   #said = "";
   #silence: NodeJS.Timeout | undefined;
 
   constructor(parts: AcpRunParts) {
     this.#parts = parts;
     this.#events = new UpdateEvents(parts.turn.showsActivity === true);
-    this.#queue = new EventQueue({ onPressure: (isFull) => this.#hold(isFull), onLeave: () => this.cancel() });
+    this.#channel = new RunChannel({
+      onPressure: (isFull) => this.#hold(isFull),
+      onOver: () => {
+        clearTimeout(this.#silence);
+        for (const settle of [...this.#questions.values()]) settle(CANCELLED);
+        this.#hold(false);
+      },
+      onLeave: () => this.cancel(),
+    });
     void this.#start();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
-    return this.#queue[Symbol.asyncIterator]();
+    return this.#channel[Symbol.asyncIterator]();
   }
 
   /** It never waits for results of the client's. */
@@ -61,6 +68,10 @@ export class AcpRun implements Run {
 
   cancel(): void {
     this.#breakOff(CANCELED);
+  }
+
+  get #isOver(): boolean {
+    return this.#channel.phase === "over";
   }
 
   async #start(): Promise<void> {
@@ -87,7 +98,7 @@ export class AcpRun implements Run {
     } catch (error) {
       // The agent may know more of the conversation than we could tell another session.
       if (this.#session && !this.#isOver) this.#parts.sessions.keep(this.#session, turn, this.#said, false);
-      this.#finish(ExcursorError.from(error));
+      this.#channel.fail(ExcursorError.from(error));
     } finally {
       this.#stopped.resolve(false);
       this.#lease?.release();
@@ -123,7 +134,7 @@ export class AcpRun implements Run {
   /** The turn is over for the client; the agent is told, and keeps its session for the next one. */
   #breakOff(error: ExcursorError): void {
     if (this.#isOver) return;
-    this.#finish(error);
+    this.#channel.fail(error);
     const session = this.#session;
     if (!session) return;
     const { sessions, turn, limits } = this.#parts;
@@ -184,29 +195,20 @@ export class AcpRun implements Run {
   }
 
   #end(reason: string): void {
-    if (this.#isOver) return;
     if (reason === "cancelled") {
-      this.#finish(new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" broke off its answer.`));
+      this.#channel.fail(
+        new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" broke off its answer.`),
+      );
       return;
     }
     const known = REASONS.get(reason);
     if (known === undefined) this.#push([unknownReason(reason)]);
     this.#push([...this.#events.end(), { type: "done", reason: known ?? "stop" }]);
-    this.#finish();
-  }
-
-  #finish(error?: ExcursorError): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#silence);
-    for (const settle of [...this.#questions.values()]) settle(CANCELLED);
-    this.#hold(false);
-    if (error) this.#queue.fail(error);
-    else this.#queue.close();
+    this.#channel.end();
   }
 
   #push(events: readonly TurnEvent[]): void {
-    for (const event of events) this.#queue.push(event);
+    for (const event of events) this.#channel.push(event);
   }
 
   #hold(isFull: boolean): void {

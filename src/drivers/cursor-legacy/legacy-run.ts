@@ -1,8 +1,8 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { EventQueue } from "../../core/engine/event-queue.ts";
 import { ignoredNotice } from "../../core/engine/ignored.ts";
+import { RunChannel } from "../../core/engine/run-channel.ts";
 import { trimmedNotice } from "../../core/engine/trimmed.ts";
-import { CANCELED, ExcursorError } from "../../core/errors.ts";
+import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { ToolMessage } from "../../core/turn.ts";
 import { BidiRun } from "../../wire/connect/bidi-run.ts";
@@ -27,52 +27,49 @@ const QUIET_MS = 100;
 /** One answer of an older chat call. It has no checkpoints: a stream that drops is lost. */
 export class LegacyRun implements Run {
   readonly #protocol: LegacyProtocol;
-  readonly #onLost: RunContext["onLost"];
-  readonly #queue: EventQueue;
+  readonly #channel: RunChannel;
   readonly #open = new Set<string>();
   #stream: RunStream | undefined;
   #thinkingSince = 0;
   #quiet: NodeJS.Timeout | undefined;
-  #isOver = false;
 
   constructor(parts: LegacyRunParts) {
     this.#protocol = parts.protocol;
-    this.#onLost = parts.context.onLost;
-    this.#queue = new EventQueue({
+    this.#channel = new RunChannel({
       onPressure: (isFull) => (isFull ? this.#stream?.pause() : this.#stream?.resume()),
-      onLeave: () => this.cancel(),
+      onOver: (isBroken) => {
+        clearTimeout(this.#quiet);
+        if (isBroken) this.#stream?.cancel();
+      },
+      onLost: parts.context.onLost,
     });
     void this.#start(parts);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
-    return this.#queue[Symbol.asyncIterator]();
+    return this.#channel[Symbol.asyncIterator]();
   }
 
   submitResults(results: readonly ToolMessage[]): boolean {
     const known = results.filter(({ callId }) => this.#open.delete(callId));
-    if (this.#isOver || known.length === 0 || this.#open.size > 0) return false;
-    this.#queue.reopen();
+    if (known.length === 0 || this.#open.size > 0 || !this.#channel.resume()) return false;
     for (const result of known) this.#stream?.send(this.#protocol.result(result));
     return true;
   }
 
   cancel(): void {
-    this.#isOver = true;
-    clearTimeout(this.#quiet);
-    this.#stream?.cancel();
-    this.#queue.fail(CANCELED);
+    this.#channel.cancel();
   }
 
   async #start(parts: LegacyRunParts): Promise<void> {
     try {
       const prepared = await parts.prepare();
-      if (prepared.ignoresEffort) this.#queue.push(ignoredNotice("effort"));
-      if (prepared.trimmedMessages) this.#queue.push(trimmedNotice(prepared.trimmedMessages));
+      if (prepared.ignoresEffort) this.#channel.push(ignoredNotice("effort"));
+      if (prepared.trimmedMessages) this.#channel.push(trimmedNotice(prepared.trimmedMessages));
       const request = parts.protocol.request(prepared);
       this.#send(parts, request, await parts.headers(), (refusal) => void this.#sendAgain(parts, request, refusal));
     } catch (error) {
-      this.#queue.fail(ExcursorError.from(error));
+      this.#channel.fail(ExcursorError.from(error));
     }
   }
 
@@ -93,7 +90,7 @@ export class LegacyRun implements Run {
     headers: Readonly<Record<string, string>>,
     onRefused: (error: ExcursorError) => void,
   ): void {
-    if (this.#isOver) return;
+    if (this.#channel.phase === "over") return;
     let hasBegun = false;
     this.#stream = new BidiRun({
       transport,
@@ -118,39 +115,34 @@ export class LegacyRun implements Run {
   #show(event: LegacyEvent): void {
     switch (event.type) {
       case "text":
-        this.#queue.push({ type: "text", text: event.text });
+        this.#channel.push({ type: "text", text: event.text });
         break;
       case "thinking":
         this.#thinkingSince ||= performance.now();
-        this.#queue.push({ type: "thinking", text: event.text });
+        this.#channel.push({ type: "thinking", text: event.text });
         break;
       case "thinking-done":
-        this.#queue.push({ type: "thinking-done", durationMs: Math.round(performance.now() - this.#thinkingSince) });
+        this.#channel.push({ type: "thinking-done", durationMs: Math.round(performance.now() - this.#thinkingSince) });
         this.#thinkingSince = 0;
         break;
       case "tool-call":
         this.#open.add(event.id);
-        this.#queue.push(event);
+        this.#channel.push(event);
         clearTimeout(this.#quiet);
-        this.#quiet = setTimeout(() => this.#end("tool-calls"), QUIET_MS);
+        this.#quiet = setTimeout(() => this.#channel.push({ type: "done", reason: "tool-calls" }), QUIET_MS);
         break;
       default:
         event satisfies never;
     }
   }
 
-  #end(reason: "stop" | "tool-calls"): void {
-    this.#queue.push({ type: "done", reason });
-    this.#queue.close();
-  }
-
   #onDone(error: ExcursorError | undefined): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#quiet);
-    if (this.#open.size > 0) this.#onLost?.();
-    if (error) this.#queue.fail(explain(error));
-    else this.#end(this.#open.size > 0 ? "tool-calls" : "stop");
+    if (error) {
+      this.#channel.fail(explain(error));
+      return;
+    }
+    this.#channel.push({ type: "done", reason: this.#open.size > 0 ? "tool-calls" : "stop" });
+    this.#channel.end();
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { EventQueue } from "../../core/engine/event-queue.ts";
 import { type Ignorable, ignoredNotice } from "../../core/engine/ignored.ts";
 import type { RetryBudget } from "../../core/engine/retry-budget.ts";
-import { CANCELED, ExcursorError } from "../../core/errors.ts";
+import { RunChannel } from "../../core/engine/run-channel.ts";
+import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { TagReader } from "../../core/thinking/tag-reader.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
@@ -78,7 +78,7 @@ const TAG_PATIENCE_MS = 100;
 export class ApiRun implements Run {
   readonly #parts: ApiRunParts;
   readonly #limits: ApiLimits;
-  readonly #queue: EventQueue;
+  readonly #channel: RunChannel;
   readonly #tags: TagReader | undefined;
   /** Answers that led to tool calls, by the first call's name outside. */
   readonly #answers = new Map<string, AssistantMessage>();
@@ -88,7 +88,6 @@ export class ApiRun implements Run {
   #call: SseCall | undefined;
   /** Which question is being answered: the end of an earlier one's stream may come late. */
   #asked = 0;
-  #phase: "running" | "waiting" | "over" = "running";
   /** What the upstream has refused of this turn, and was asked without: it would refuse the same of the next question. */
   readonly #refusals: ExcursorError[] = [];
   #hasShown = false;
@@ -102,20 +101,25 @@ export class ApiRun implements Run {
     this.#parts = parts;
     this.#limits = { ...LIMITS, ...parts.limits };
     this.#tags = parts.protocol.readsTags ? new TagReader() : undefined;
-    this.#queue = new EventQueue({
+    this.#channel = new RunChannel({
       onPressure: (isFull) => {
         this.#isFull = isFull;
         if (isFull) this.#call?.pause();
         else this.#call?.resume();
         this.#watchQuiet();
       },
-      onLeave: () => this.cancel(),
+      onOver: (isBroken) => {
+        clearTimeout(this.#timer);
+        clearTimeout(this.#quietTimer);
+        if (isBroken) this.#call?.cancel();
+      },
+      onLost: parts.context.onLost,
     });
     void this.#ask(parts.turn);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
-    return this.#queue[Symbol.asyncIterator]();
+    return this.#channel[Symbol.asyncIterator]();
   }
 
   submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
@@ -123,7 +127,7 @@ export class ApiRun implements Run {
     const last = history.findLast((message) => message.role === "assistant");
     const id = last && firstCallId(last);
     const said = last && parts && asSaid(parts, last);
-    if (this.#phase !== "waiting" || id === undefined || !said) return false;
+    if (id === undefined || !said || !this.#channel.resume()) return false;
     this.#answers.set(id, said);
     this.#takeNews(results, history);
     // Before this run's own answers are put in: those are not what was refused.
@@ -137,8 +141,6 @@ export class ApiRun implements Run {
     this.#answerLength = 0;
     this.#hasShown = false;
     this.#hasRetried = false;
-    this.#phase = "running";
-    this.#queue.reopen();
     void this.#ask({ ...turn, messages });
     return true;
   }
@@ -149,10 +151,7 @@ export class ApiRun implements Run {
   }
 
   cancel(): void {
-    if (this.#phase === "over") return;
-    this.#end();
-    this.#call?.cancel();
-    this.#queue.fail(CANCELED);
+    this.#channel.cancel();
   }
 
   /** The last result may say more than the client's transcript will: it has to say so from now on. */
@@ -165,11 +164,11 @@ export class ApiRun implements Run {
   async #ask(turn: Turn): Promise<void> {
     const { endpoint, protocol, context } = this.#parts;
     const asked = ++this.#asked;
-    const isCurrent = () => asked === this.#asked && this.#phase === "running";
+    const isCurrent = () => asked === this.#asked && this.#channel.phase === "running";
     try {
       const { body, ignored } = await protocol.request(turn);
       if (!isCurrent()) return;
-      for (const name of ignored) this.#queue.push(ignoredNotice(name));
+      for (const name of ignored) this.#channel.push(ignoredNotice(name));
       const { origin, basePath, headers, transport } = endpoint;
       const reader = protocol.reader(turn);
       const openedAt = performance.now();
@@ -204,7 +203,7 @@ export class ApiRun implements Run {
       if (this.#isFull) this.#call.pause();
       this.#watchQuiet();
     } catch (error) {
-      this.#fail(ExcursorError.from(error));
+      this.#channel.fail(ExcursorError.from(error));
     }
   }
 
@@ -217,7 +216,7 @@ export class ApiRun implements Run {
     } else if (isEarly && error.retryable && !this.#hasRetried && this.#parts.retries.spend()) {
       this.#hasRetried = true;
       this.#timer = setTimeout(() => void this.#ask(turn), 250 + Math.random() * 1750);
-    } else this.#fail(error);
+    } else this.#channel.fail(error);
   }
 
   #read(read: () => readonly TurnEvent[]): void {
@@ -228,8 +227,7 @@ export class ApiRun implements Run {
         this.#quietTimer?.refresh();
       }
     } catch (error) {
-      this.#call?.cancel();
-      this.#fail(ExcursorError.from(error));
+      this.#channel.fail(ExcursorError.from(error));
     }
   }
 
@@ -237,10 +235,9 @@ export class ApiRun implements Run {
   #watchQuiet(): void {
     clearTimeout(this.#quietTimer);
     this.#quietTimer = undefined;
-    if (this.#isFull || this.#phase !== "running") return;
+    if (this.#isFull || this.#channel.phase !== "running") return;
     this.#quietTimer = setTimeout(() => {
-      this.#call?.cancel();
-      this.#fail(
+      this.#channel.fail(
         new ExcursorError("timeout", "The upstream has said nothing for too long.", { code: "quiet_timeout" }),
       );
     }, this.#limits.quietTimeoutMs).unref();
@@ -264,37 +261,23 @@ export class ApiRun implements Run {
     }
     clearTimeout(this.#timer);
     for (const told of tags.step(event)) this.#show(told);
-    if (!tags.isHolding || this.#phase !== "running") return;
+    if (!tags.isHolding || this.#channel.phase !== "running") return;
     this.#timer = setTimeout(() => {
       for (const told of tags.release()) this.#show(told);
     }, TAG_PATIENCE_MS);
   }
 
   #show(event: TurnEvent): void {
-    if (this.#phase !== "running") return;
+    if (this.#channel.phase !== "running") return;
     this.#hasShown = true;
     if (this.#parts.turn.tools.length > 0) this.#said.take(event);
-    this.#queue.push(event);
+    this.#channel.push(event);
     if (event.type !== "done") return;
-    if (event.reason === "tool-calls") this.#phase = "waiting";
-    else this.#end();
+    if (event.reason !== "tool-calls") this.#channel.end();
     this.#watchQuiet();
-    // One that ends its stream by itself leaves a connection for the next question.
+    // An upstream that ends its stream by itself leaves a connection for the next request.
     const call = this.#call;
     setTimeout(() => call?.cancel(), this.#limits.lingerMs).unref();
-    this.#queue.close();
-  }
-
-  #fail(error: ExcursorError): void {
-    if (this.#phase === "over") return;
-    this.#end();
-    this.#queue.fail(error);
-  }
-
-  #end(): void {
-    this.#phase = "over";
-    clearTimeout(this.#timer);
-    clearTimeout(this.#quietTimer);
   }
 }
 
