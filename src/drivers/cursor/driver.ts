@@ -10,8 +10,9 @@ import { Endpoints } from "./account/endpoint.ts";
 import type { ModelCatalogue } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
-import { CursorRun, type RunPlan } from "./run/cursor-run.ts";
+import { CursorRun } from "./run/cursor-run.ts";
 import { Farewells } from "./run/farewells.ts";
+import type { RunPlan } from "./run/run-plan.ts";
 import type { Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
 
@@ -63,7 +64,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         const owner = ownerOf(principal, credential);
         return { credential, caller, endpoint, model, owner, ...fitContext(turn, model, options.context) };
       };
-      return new CursorRun({
+      const run = new CursorRun({
         turn,
         context,
         transports,
@@ -71,13 +72,14 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         unknown,
         retries,
         farewells,
-        plan: () => (fault ? Promise.reject(fault) : withCredential(principal, access, planFor)),
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
           return renewed && planFor(renewed);
         },
         onEncoding: (baseId, kind) => models.remember(baseId, kind),
       });
+      void run.start(fault ? Promise.reject(fault) : withCredential(principal, access, planFor));
+      return run;
     },
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>

@@ -1,0 +1,171 @@
+import type { Message as WireMessage } from "@bufbuild/protobuf";
+import type { TurnEvent } from "../../../core/events.ts";
+import { estimateInputTokens } from "../../../core/rules/usage-estimate.ts";
+import type { Message, Turn } from "../../../core/turn.ts";
+import type { ConversationStateStructure } from "../../../gen/agent/v1/conversation_pb.ts";
+import type { ExecServerMessage } from "../../../gen/agent/v1/exec_pb.ts";
+import type { InteractionUpdate, PartialToolCallUpdate } from "../../../gen/agent/v1/interaction_pb.ts";
+import type { KvServerMessage } from "../../../gen/agent/v1/kv_pb.ts";
+import type { AgentServerMessage } from "../../../gen/agent/v1/run_pb.ts";
+import type { Delta } from "../../../wire/agent/delta.ts";
+import type { Blobs } from "../../../wire/agent/state/blobs.ts";
+import { type ClientCall, replyToExec } from "../replies/reply-to-exec.ts";
+import { replyToKv } from "../replies/reply-to-kv.ts";
+import { replyToQuery } from "../replies/reply-to-query.ts";
+import type { Offer } from "../request/offer.ts";
+import { Shown } from "./shown.ts";
+import type { Outgoing } from "./stream.ts";
+import { StreamedArgs } from "./streamed-args.ts";
+import { runningUsage, usageOf } from "./usage.ts";
+
+/** What the run has to do about a message of the backend. */
+export type Effect =
+  /** Part of the answer: the model has gone on. */
+  | { readonly type: "show"; readonly event: TurnEvent }
+  /** About the answer. */
+  | { readonly type: "tell"; readonly event: TurnEvent }
+  | { readonly type: "send"; readonly message: Outgoing }
+  | { readonly type: "call"; readonly call: ClientCall }
+  | { readonly type: "calls-announced"; readonly count: number }
+  | { readonly type: "call-completed"; readonly callId: string }
+  | { readonly type: "checkpoint" }
+  | { readonly type: "turn-ended" }
+  | { readonly type: "unknown"; readonly kind: string; readonly message: WireMessage };
+
+const NONE: readonly Effect[] = [];
+
+/** Reads what the backend sends on a run, and remembers what was shown and the last checkpoint. No I/O, no timers. */
+export class AnswerReader {
+  readonly shown = new Shown();
+  readonly #turn: Turn;
+  readonly #offer: Offer;
+  readonly #streamed = new StreamedArgs();
+  #checkpoint: ConversationStateStructure | undefined;
+  #countedTokens = 0;
+  /** Those of the counted tokens that came before the last results. */
+  #countedBefore = 0;
+  /** An estimate of what the model has read. */
+  #readTokens: number | undefined;
+
+  constructor(turn: Turn, offer: Offer) {
+    this.#turn = turn;
+    this.#offer = offer;
+  }
+
+  /** The last checkpoint of this run. */
+  get checkpoint(): ConversationStateStructure | undefined {
+    return this.#checkpoint;
+  }
+
+  /** The client has sent this history, and the next answer to it begins. */
+  begin(history: readonly Message[]): void {
+    this.shown.begin(history);
+    this.#countedBefore = this.#countedTokens;
+  }
+
+  showDelta({ kind, text }: Delta): TurnEvent {
+    this.shown.mark();
+    if (kind === "text") this.shown.text(text);
+    return { type: kind, text };
+  }
+
+  step(whole: AgentServerMessage, blobs: Blobs): readonly Effect[] {
+    const { message } = whole;
+    switch (message.case) {
+      case "interactionUpdate":
+        return this.#readUpdate(message.value);
+      case "execServerMessage":
+        return this.#readExec(message.value);
+      case "kvServerMessage":
+        return readKv(message.value, blobs);
+      case "conversationCheckpointUpdate":
+        this.#checkpoint = message.value;
+        return [{ type: "checkpoint" }];
+      case "interactionQuery": {
+        const { value: query } = message;
+        const reply: Effect = { type: "send", message: { case: "interactionResponse", value: replyToQuery(query) } };
+        return query.query.case === undefined ? [unknown("interaction query", query), reply] : [reply];
+      }
+      case "execServerControlMessage":
+        return NONE;
+      case undefined:
+        return [unknown("server message", whole)];
+    }
+  }
+
+  #readUpdate(update: InteractionUpdate): readonly Effect[] {
+    const { message } = update;
+    switch (message.case) {
+      case "textDelta": {
+        const { text, isServerNotice } = message.value;
+        if (isServerNotice) return [tell({ type: "notice", code: "server_notice", text })];
+        return [{ type: "show", event: this.showDelta({ kind: "text", text }) }];
+      }
+      case "thinkingDelta":
+        return [{ type: "show", event: this.showDelta({ kind: "thinking", text: message.value.text }) }];
+      case "thinkingCompleted":
+        return [tell({ type: "thinking-done", durationMs: message.value.thinkingDurationMs })];
+      case "tokenDelta":
+        this.#countedTokens += message.value.tokens;
+        return this.#tellCount();
+      case "routedModel":
+        return [tell({ type: "notice", code: "routed_model", text: message.value.displayName })];
+      case "partialToolCall":
+        return this.#readPartialCall(message.value);
+      case "toolCallCompleted":
+        return [{ type: "call-completed", callId: message.value.callId }];
+      case "toolRequestsListed":
+        return [{ type: "calls-announced", count: message.value.callCount }];
+      case "turnEnded": {
+        const usage = usageOf(message.value, this.#checkpoint, this.#countedTokens);
+        return [...(usage ? [tell({ type: "usage", usage })] : NONE), { type: "turn-ended" }];
+      }
+      case undefined:
+        return [unknown("update", update)];
+      default:
+        // Progress of all kinds, which no client asks for.
+        return NONE;
+    }
+  }
+
+  /** A rule that limits the answer to a number of tokens needs the count while it grows. */
+  #tellCount(): readonly Effect[] {
+    if (this.#turn.maxOutputTokens === undefined) return NONE;
+    this.#readTokens ??= estimateInputTokens(this.#turn);
+    return [tell({ type: "usage", usage: runningUsage(this.#readTokens, this.#countedTokens - this.#countedBefore) })];
+  }
+
+  /** Shows the arguments of the client's tools as they grow. Calls of the backend's own tools are not shown. */
+  #readPartialCall({ toolCall, argsTextDelta }: PartialToolCallUpdate): readonly Effect[] {
+    const args = toolCall?.tool.case === "mcpToolCall" ? toolCall.tool.value.args : undefined;
+    const name = args && this.#offer.nameOf(args);
+    if (!args || name === undefined) return NONE;
+    this.shown.mark();
+    const { toolCallId: id } = args;
+    const events: TurnEvent[] = this.#streamed.has(id) ? [] : [{ type: "tool-call-start", id, name }];
+    const json = this.#streamed.step(id, argsTextDelta);
+    if (json !== "") events.push({ type: "tool-call-delta", id, json });
+    return events.map((event) => ({ type: "show", event }));
+  }
+
+  #readExec(exec: ExecServerMessage): readonly Effect[] {
+    const outcome = replyToExec(exec, this.#offer);
+    if (outcome.type === "reply") {
+      const replies = outcome.messages.map((message): Effect => ({ type: "send", message }));
+      return exec.message.case === undefined ? [unknown("exec request", exec), ...replies] : replies;
+    }
+    const { call } = outcome;
+    this.shown.mark();
+    this.shown.call({ type: "tool-call", id: call.id, name: call.name, args: call.args });
+    return [{ type: "call", call }];
+  }
+}
+
+function readKv(kv: KvServerMessage, blobs: Blobs): readonly Effect[] {
+  const message = replyToKv(kv, blobs);
+  return [message ? { type: "send", message } : unknown("kv request", kv)];
+}
+
+const tell = (event: TurnEvent): Effect => ({ type: "tell", event });
+
+const unknown = (kind: string, message: WireMessage): Effect => ({ type: "unknown", kind, message });
