@@ -1,11 +1,4 @@
 import type { Socket } from "node:net";
-import { Roster } from "./roster.ts";
-
-interface Connection {
-  readonly socket: Socket;
-  /** Counts up from connection to connection. */
-  readonly order: number;
-}
 
 const FULL = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
@@ -24,8 +17,8 @@ export interface ConnectionUse {
 export class Connections {
   readonly #max: number;
   readonly #use: ConnectionUse;
-  readonly #open = new Roster<Connection>();
-  #order = 0;
+  /** In the order in which they came. */
+  readonly #open = new Set<Socket>();
 
   constructor(max: number, use: ConnectionUse) {
     this.#max = max;
@@ -43,22 +36,18 @@ export class Connections {
       }
       idlest.destroy();
     }
-    const leave = this.#open.join({ socket, order: this.#order++ });
-    socket.once("close", leave);
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
   }
 
   #idlest(): Socket | undefined {
     const busy = this.#use.busy();
-    let stranger: Connection | undefined;
-    let known: Connection | undefined;
-    for (const connection of this.#open) {
-      const { socket } = connection;
+    let known: Socket | undefined;
+    for (const socket of this.#open) {
       if (socket.destroyed || busy.has(socket)) continue;
-      if (this.#use.isTrusted(socket)) known = older(known, connection);
-      else stranger = older(stranger, connection);
+      if (!this.#use.isTrusted(socket)) return socket;
+      known ??= socket;
     }
-    return (stranger ?? known)?.socket;
+    return known;
   }
 }
-
-const older = (a: Connection | undefined, b: Connection): Connection => (a && a.order < b.order ? a : b);

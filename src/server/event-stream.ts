@@ -1,6 +1,5 @@
 import type { Limits } from "../config/settings.ts";
 import type { StreamRenderer } from "../faces/shared/face.ts";
-import { endBody, isBehind, writeChunk } from "./chunked-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Probe } from "./watch-client.ts";
 
@@ -44,10 +43,8 @@ export class EventStream implements Probe {
   /** False when the reader is behind: wait for {@link drained} before there is more. */
   write(text: string): boolean {
     this.#silence.refresh();
-    const { response } = this.#exchange;
-    if (this.hasBegun) return writeChunk(response, text);
-    this.#begin();
-    return response.write(text);
+    if (!this.hasBegun) this.#begin();
+    return this.#exchange.response.write(text);
   }
 
   /** Resolves when the reader has caught up or is gone; one that takes nothing for too long is dropped. */
@@ -55,18 +52,17 @@ export class EventStream implements Probe {
     const { response, request } = this.#exchange;
     const { socket } = request;
     return new Promise((resolve) => {
-      if (response.destroyed || !isBehind(response)) {
+      if (response.destroyed || !response.writableNeedDrain) {
         resolve();
         return;
       }
       // A socket that times out is destroyed; bytes that leave it begin the time anew.
       socket.setTimeout(this.#limits.stalledReaderMs);
       const goOn = () => {
-        socket.setTimeout(0).off("drain", goOn);
+        socket.setTimeout(0);
         response.off("drain", goOn).off("close", goOn);
         resolve();
       };
-      socket.on("drain", goOn);
       response.on("drain", goOn).on("close", goOn);
     });
   }
@@ -80,11 +76,8 @@ export class EventStream implements Probe {
     this.stop();
     const { response, request } = this.#exchange;
     if (response.destroyed) return;
-    if (this.hasBegun) endBody(response, text);
-    else {
-      this.#begin();
-      response.end(text);
-    }
+    if (!this.hasBegun) this.#begin();
+    response.end(text);
     // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
     if (response.writableLength > 0) request.socket.setTimeout(this.#limits.stalledReaderMs);
   }
@@ -92,7 +85,7 @@ export class EventStream implements Probe {
   /** Writes something that means nothing. */
   stayAlive(): void {
     const { response } = this.#exchange;
-    if (response.writableEnded || response.destroyed || isBehind(response)) return;
+    if (response.writableEnded || response.destroyed || response.writableNeedDrain) return;
     this.write(this.#keepAlive);
   }
 

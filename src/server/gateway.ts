@@ -24,7 +24,6 @@ import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
-import { Roster } from "./roster.ts";
 import type { Answerer } from "./routes/answer-route.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
 import type { ModelLister } from "./routes/models-routes.ts";
@@ -79,7 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, dialects, images, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
-  const active = new Roster<Exchange>();
+  const active = new Set<Exchange>();
   /** Connections that somebody with a key, or a token that was accepted, has used. */
   const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
@@ -119,12 +118,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const exchange = new Exchange({ request, response, redact, bodies });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
-    const depart = active.join(exchange);
+    active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
     let leave = () => {};
     response.on("close", () => {
-      depart();
+      active.delete(exchange);
       leave();
       exchange.newcomer?.leave();
       logRequest(log, exchange);

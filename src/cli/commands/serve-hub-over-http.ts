@@ -19,7 +19,6 @@ import { checkBind } from "../../server/gate/public-bind.ts";
 import { listen } from "../../server/listener.ts";
 import { readJson } from "../../server/read-json.ts";
 import { Refusal } from "../../server/refusal.ts";
-import { Roster } from "../../server/roster.ts";
 
 export interface HubHttpOptions {
   readonly host: string;
@@ -63,10 +62,11 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     return { parsedBody: await readJson({ request, response, newcomer: undefined, bodies, sender, signal }, limits) };
   };
 
-  const active = new Roster<Socket>();
+  const active = new Set<IncomingMessage>();
   const trusted = new WeakSet<Socket>();
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
-    response.on("close", active.join(request.socket));
+    active.add(request);
+    response.on("close", () => active.delete(request));
     try {
       const principal = gate(request, false);
       trusted.add(request.socket);
@@ -84,7 +84,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     port: options.port,
     limits,
     onRequest: (...pair) => void onRequest(...pair),
-    use: { busy: () => new Set(active), isTrusted: (socket) => trusted.has(socket) },
+    use: { busy: () => new Set([...active].map(({ socket }) => socket)), isTrusted: (socket) => trusted.has(socket) },
   });
   const { port } = listener;
   const gate = createGate({ ...options, port, allowsTokens: false });
