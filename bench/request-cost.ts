@@ -4,9 +4,9 @@ import { Secret } from "../src/core/secret.ts";
 import { Offer } from "../src/drivers/cursor/request/offer.ts";
 import { rebuildPrompt } from "../src/drivers/cursor/request/prompt.ts";
 import { encodeRunRequest } from "../src/drivers/cursor/request/run-request.ts";
-import { createAnthropicMessagesFace } from "../src/faces/anthropic-messages/index.ts";
-import { createOpenAiChatFace } from "../src/faces/openai-chat/index.ts";
-import { createOpenAiResponsesFace } from "../src/faces/openai-responses/index.ts";
+import { createAnthropicMessagesFace } from "../src/faces/anthropic-messages/face.ts";
+import { createOpenAiChatFace } from "../src/faces/openai-chat/face.ts";
+import { createOpenAiResponsesFace } from "../src/faces/openai-responses/face.ts";
 import { createReasoningSeal } from "../src/faces/openai-responses/reasoning-seal.ts";
 import type { Face } from "../src/faces/shared/face.ts";
 import { createResponseStore } from "../src/state/response-store.ts";
@@ -23,6 +23,9 @@ const context = {
   principal: { id: "p", token: undefined },
   requestId: "r",
   images: { load: () => Promise.reject(new Error("there are no images")) },
+  path: {},
+  query: new URLSearchParams(),
+  header: () => undefined,
 };
 const model = {
   kind: "variant",

@@ -18,20 +18,19 @@ import { createModelCatalogue } from "../drivers/cursor/models/model-catalogue.t
 import { createModelListSource } from "../drivers/cursor/models/model-lists.ts";
 import { fitContext } from "../drivers/cursor/request/context-window.ts";
 import { withCredential } from "../drivers/shared/account-credential.ts";
-import type { ImageLoader } from "../faces/shared/face.ts";
+import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createImageLoader } from "../media/image-loader.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
-import type { Dialects } from "../server/dialect.ts";
 import { isOwner } from "../server/gate/credentials.ts";
 import type { TokenLedger } from "../server/gate/key-allowance.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../state/hub-answer-store.ts";
-import { createKeyValueStore, type KeyValueStore } from "../state/key-value-store.ts";
+import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import { callHeaders } from "../wire/agent/headers.ts";
@@ -40,8 +39,8 @@ import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
 import { createAgentTable, hasSwitch } from "./agent-table.ts";
 import { composeHub } from "./compose-hub.ts";
-import { createDialects } from "./create-dialects.ts";
 import { secretsAmong } from "./environment-secrets.ts";
+import { createFaceContext } from "./face-context.ts";
 import { createKeyLedger } from "./key-ledger.ts";
 import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
@@ -51,16 +50,13 @@ import { routeModels } from "./route-models.ts";
 /** What a gateway is made of. */
 export interface GatewayParts {
   readonly engine: Engine;
-  readonly dialects: Dialects;
-  readonly images: ImageLoader;
+  readonly faceContext: FaceContext;
   /** Has the backend look at the token of a caller. */
   readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
   /** Names this gateway in requests to other upstreams. */
   readonly hopId: string;
   /** What keys have used. */
   readonly ledger: TokenLedger;
-  /** The conversations of the bridge. */
-  readonly composers: KeyValueStore;
   /** The conversations of editors. */
   readonly sessions: KeptSessions;
   close(): Promise<void>;
@@ -121,19 +117,20 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     fallback: routing.fallback,
   };
   const named = withModelNames(engine, { tools: config.tools, aliases: routing.aliases, standIns });
+  const facing = logPhases(named, config.logLevel, log);
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
-    engine: logPhases(named, config.logLevel, log),
-    dialects: createDialects({
-      state,
+    engine: facing,
+    faceContext: createFaceContext({
+      engine: facing,
       images,
+      log,
+      state,
       limits: config.limits,
-      thinking: config.thinking === "auto" ? undefined : config.thinking,
+      thinking: config.thinking,
     }),
-    images,
     hopId,
     verifyToken: async (principal, signal) => void (await cursor.listModels(principal, signal)),
-    composers: createKeyValueStore(state, "composers"),
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     async close() {

@@ -7,7 +7,6 @@ import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
-import { startBridge } from "../server/bridge.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
 import { KnownKeys } from "../server/gate/known-keys.ts";
 import { knowsPeers } from "../server/gate/peer-user.ts";
@@ -15,8 +14,10 @@ import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
+import { GATEWAY_FACES } from "./faces.ts";
 import { givenSecrets } from "./given-secrets.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
+import { startBridge } from "./start-bridge.ts";
 
 export interface OpenOptions {
   /** Puts the embedded simulator behind it. */
@@ -109,6 +110,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     const gateway = await startGateway({
       ...config,
       ...parts,
+      faces: GATEWAY_FACES,
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys, ledger: parts.ledger },
@@ -149,7 +151,7 @@ async function openBridge(
     log.warn({}, "bridge.compat does nothing on this system, which does not tell users apart: the key stays needed.");
   }
   try {
-    return await startBridge({ ...parts, memory: parts.composers, port, key, limits, log, redactor, isCompatible });
+    return await startBridge({ ...parts, port, key, limits, log, redactor, isCompatible });
   } catch (error) {
     log.warn({ port }, `No bridge for the IDE: ${ExcursorError.from(error).message}`);
     return undefined;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
-import type { Face } from "../faces/shared/face.ts";
+import type { FaceModule } from "../faces/shared/face-module.ts";
 import type { BodyBudget } from "./gate/body-budget.ts";
 import type { Newcomer } from "./gate/newcomers.ts";
 import { Refusal } from "./refusal.ts";
@@ -105,7 +105,7 @@ export class Exchange {
   }
 
   /** Answers with an error in the words of a dialect, if there is still somebody to answer and a status to give. */
-  fail(thrown: unknown, face: Face): void {
+  fail(thrown: unknown, face: FaceModule): void {
     const error = this.errorFrom(thrown);
     this.notes.error = error;
     if (this.response.headersSent || this.response.destroyed) {

@@ -5,10 +5,9 @@ import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
-import type { ImageLoader } from "../faces/shared/face.ts";
+import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
-import { type Dialects, dialectRoutes, faceFor } from "./dialect.ts";
 import { Exchange } from "./exchange.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
@@ -25,8 +24,8 @@ import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import type { Answerer } from "./routes/answer-route.ts";
+import { faceRoutes } from "./routes/face-routes.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
-import type { ModelLister } from "./routes/models-routes.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
 
@@ -47,9 +46,11 @@ export interface GatewayOptions {
   /** The listener is for one page, and for programs of the same user. */
   readonly page?: PageAccess | undefined;
   readonly limits: Limits;
-  readonly engine: Answerer & ModelLister;
-  readonly dialects: Dialects;
-  readonly images: ImageLoader;
+  readonly engine: Answerer;
+  /** What this listener speaks. */
+  readonly faces: FaceModules;
+  /** What each face is mounted with. */
+  readonly faceContext: FaceContext;
   /** Has the backend look at a Cursor token that came with a request; throws what it says. */
   readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Log;
@@ -75,7 +76,7 @@ const REVOCATION_MS = 1000;
 
 /** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, limits, engine, dialects, images, log, redactor, issued, page } = options;
+  const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
@@ -94,11 +95,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
-    ...healthRoutes(dialects[0].face, () => !isDraining),
-    ...dialects.flatMap((dialect) =>
-      dialectRoutes(dialect, {
+    ...healthRoutes(faces[0], () => !isDraining),
+    ...faces.flatMap((face) =>
+      faceRoutes(face, faceContext, {
         engine,
-        images,
         limits,
         streams,
         questions,
@@ -106,10 +106,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         meterOf: (principalId, inputTokens) => allowance?.meterOf(principalId, inputTokens),
       }),
     ),
-    ...(questions ? [answersRoute(questions, dialects[0].face, limits)] : []),
+    ...(questions ? [answersRoute(questions, faces[0], limits)] : []),
   ];
 
   const findRoute = createRouter(routes);
+  /** Returns the face for a request that no route is for. */
+  const faceFor = ({ headers }: IncomingMessage) => faces.find((face) => face.isSpokenBy?.(headers)) ?? faces[0];
   const redact = (text: string) => redactor.redact(text);
   const letIn = createPathGuard(options.pathSecret);
   const cors = new Cors(options.origins);
@@ -157,11 +159,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (principal && !isOpen) allowance?.admit(principal.id);
       if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
-      await match.route.handle(exchange, match.id);
+      await match.route.handle(exchange, match.parameters);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
       const own = match.type === "found" ? match.route.face : match.type === "wrong-method" ? match.face : undefined;
-      exchange.fail(error, own ?? faceFor(dialects, request.headers));
+      exchange.fail(error, own ?? faceFor(request));
       const { principal, notes } = exchange;
       if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
     }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Question } from "../../core/activity.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { AssistantMessage, Message, Principal, UserMessage } from "../../core/turn.ts";
+import type { KeyValues } from "../shared/face-module.ts";
 
 /** A conversation of the IDE. Its client sends the newest message only: what went before is kept here. */
 interface Composer {
@@ -27,13 +28,6 @@ export interface ComposerTurn {
   end(): void;
 }
 
-/** What outlives the process. What it cannot keep is forgotten with it. */
-export interface ComposerMemory {
-  get(key: string): string | undefined;
-  set(key: string, value: string): void;
-  delete(key: string): void;
-}
-
 /** How many conversations are remembered, and how much of them. */
 const COMPOSERS = 256;
 const MESSAGES = 2000;
@@ -44,9 +38,9 @@ const IMAGE_BYTES = 64 * 1024 * 1024;
 export class Composers {
   readonly #composers = new Map<string, Composer>();
   readonly #questions = new Map<string, Question>();
-  readonly #memory: ComposerMemory;
+  readonly #memory: KeyValues;
 
-  constructor(memory: ComposerMemory) {
+  constructor(memory: KeyValues) {
     this.#memory = memory;
     for (const key of readJson<readonly string[]>(memory.get(INDEX)) ?? []) {
       const kept = readJson<KeptComposer>(memory.get(key));

@@ -1,49 +1,6 @@
-import type { Turn, UserMessage } from "../../core/turn.ts";
-import { errorMessage } from "../shared/error-message.ts";
-import type { Face } from "../shared/face.ts";
-import { retryHeaders } from "../shared/retry-headers.ts";
-import { BridgeCollector } from "./collect.ts";
-import type { Composers } from "./composers.ts";
-import { readContent } from "./read-content.ts";
-import { LineRenderer } from "./render.ts";
-import { readBody, sendMessageSchema } from "./schema.ts";
+import type { FaceModule } from "../shared/face-module.ts";
+import { errorBody } from "./errors.ts";
+import { routes } from "./routes.ts";
 
-/** The bridge's `sendMessage`: agents inside the Cursor IDE. */
-export function createAcpFace(composers: Composers, maxImages: number): Face {
-  return {
-    async parse(body, { principal, images }) {
-      const request = readBody(sendMessageSchema, body);
-      const asked: UserMessage = { role: "user", content: await readContent(request, images, maxImages) };
-      const id = request.modelId === undefined ? request.provider : `${request.provider}/${request.modelId}`;
-      const composing = composers.begin(principal, request.composerId, asked);
-      const turn: Turn = {
-        principal,
-        model: { id, effort: undefined },
-        system: "",
-        messages: composing.messages,
-        tools: [],
-        toolChoice: { type: "auto" },
-        allowsParallelCalls: true,
-        stop: [],
-        maxOutputTokens: undefined,
-        output: { type: "text" },
-        // Who waits for the whole answer sees no question before it is too late.
-        showsActivity: request.stream,
-      };
-      return {
-        turn,
-        isStream: request.stream,
-        ignored: [],
-        signal: composing.signal,
-        end: () => composing.end(),
-        stream: () => new LineRenderer(composing),
-        collect: () => new BridgeCollector(composing, id),
-      };
-    },
-    error: (error, requestId) => ({
-      status: error.outlets.status,
-      headers: retryHeaders(error),
-      body: { error: true, code: error.code, message: errorMessage(error, requestId) },
-    }),
-  };
-}
+/** The bridge that the Cursor IDE calls: chat with agents, and nothing that could set up, run or read anything (SEC-45). */
+export const ideBridge: FaceModule = { name: "ide-bridge", error: errorBody, routes };

@@ -2,9 +2,9 @@ import type { Activity } from "../../core/activity.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { errorMessage } from "../shared/error-message.ts";
 import type { StreamRenderer } from "../shared/face.ts";
 import type { ComposerTurn } from "./composers.ts";
+import { errorFields } from "./errors.ts";
 
 const STOP_REASONS: Readonly<Record<DoneReason, string>> = {
   stop: "end_turn",
@@ -34,7 +34,7 @@ export class LineRenderer implements StreamRenderer {
 
   fail(error: ExcursorError, requestId: string): string {
     if (error.kind === "canceled") return this.#line({ type: "done", stopReason: "cancelled" });
-    return this.#line({ type: "error", code: error.code, message: errorMessage(error, requestId) });
+    return this.#line({ type: "error", ...errorFields(error, requestId) });
   }
 
   #render(event: TurnEvent): string {

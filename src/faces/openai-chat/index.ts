@@ -1,50 +1,6 @@
-import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thinking/thoughts.ts";
-import type { CompletionHead } from "../shared/chat-completion.ts";
-import type { Face } from "../shared/face.ts";
-import { errorBody } from "../shared/openai-errors.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
-import { CompletionCollector } from "./collect.ts";
-import { readRequest, toTurn } from "./parse.ts";
-import { ignoredFields } from "./refusals.ts";
-import { ChunkRenderer } from "./render.ts";
-import { styleFor } from "./style-for.ts";
-import { ThoughtKeeper } from "./thought-keeper.ts";
-
-export interface OpenAiChatOptions {
-  readonly limits?: Partial<RequestLimits>;
-  /** How thinking is written; unset: as the client seems to know it. */
-  readonly thinking?: ThinkingStyle | undefined;
-  /** Where thinking is kept that clients bring back changed, or by its id. */
-  readonly thoughts?: Thoughts;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
-}
+import type { FaceModule } from "../shared/face-module.ts";
+import { errorBody } from "./errors.ts";
+import { routes } from "./routes.ts";
 
 /** OpenAI's Chat Completions. */
-export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
-  const limits = { ...REQUEST_LIMITS, ...options.limits };
-  const { thoughts = NO_THOUGHTS, now = Date.now } = options;
-  return {
-    parse: async (body, context) => {
-      const { request, customTools } = readRequest(body, limits);
-      const principalId = context.principal.id;
-      const style = options.thinking ?? styleFor(body, context.userAgent);
-      const turn = await toTurn(request, context, { style, thoughts, principalId });
-      // Who wants JSON gets nothing but JSON as the text.
-      const written = turn.output.type === "text" || style === "none" ? style : "fields";
-      const thinking = () => ({ style: written, keeper: new ThoughtKeeper(thoughts, principalId) });
-      const created = Math.floor(now() / 1000);
-      const head: CompletionHead = { id: `chatcmpl-${context.requestId}`, created, model: request.model };
-      const includesUsage = request.stream_options?.include_usage ?? false;
-      return {
-        turn,
-        isStream: request.stream ?? false,
-        ignored: ignoredFields(body as Readonly<Record<string, unknown>>),
-        fields: { effort: "reasoning_effort" },
-        stream: () => new ChunkRenderer(head, { includesUsage, thinking: thinking(), customTools }),
-        collect: () => new CompletionCollector(head, thinking(), customTools),
-      };
-    },
-    error: errorBody,
-  };
-}
+export const openAiChat: FaceModule = { name: "openai-chat", error: errorBody, routes };

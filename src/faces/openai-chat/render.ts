@@ -4,9 +4,9 @@ import type { JsonValue } from "../../core/turn.ts";
 import { type CompletionHead, finishReason } from "../shared/chat-completion.ts";
 import type { StreamRenderer } from "../shared/face.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
-import { errorObject } from "../shared/openai-errors.ts";
 import { usageObject } from "../shared/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
+import { errorObject } from "./errors.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 
 export interface RenderOptions {

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "../shared/response-store.ts";
 import { textPart } from "./output-item.ts";
-import type { ResponseStore, StoredItem, StoredResponse } from "./response-store.ts";
 
 /** Answers that were kept, as a client asks for them again. Each throws `not-found` for what is not there. */
 export interface ResponseArchive {

@@ -6,8 +6,8 @@ import type { JsonObject } from "../../core/turn.ts";
 import type { StreamRenderer } from "../shared/face.ts";
 import { FREE_TEXT, type FreeText, stepFreeText } from "../shared/free-text.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
-import { errorObject } from "../shared/openai-errors.ts";
 import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
+import { errorObject } from "./errors.ts";
 import {
   CALL_EVENTS,
   type CallDraft,

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
+import type { ResponseStore } from "../shared/response-store.ts";
 import type { PlacedItem } from "./conversation.ts";
 import { type InputItem, inputItem } from "./item-schema.ts";
-import type { ResponseStore } from "./response-store.ts";
 import type { ResponsesRequest } from "./schema.ts";
 
 /** All items that a request stands for: those it goes on from, then its own, with what they refer to. */

@@ -3,22 +3,23 @@ import type { TurnEvent } from "../../core/events.ts";
 import type { ImagePart, JsonObject, Principal, Turn } from "../../core/turn.ts";
 
 /**
- * One public dialect. A face turns a request into a {@link Turn} and events into that dialect's answer; it knows
- * neither HTTP beyond that nor any driver. All of it is pure but for the images it asks for.
+ * How one dialect asks models. It turns a request into a {@link Turn} and events into the dialect's answer, and knows
+ * neither HTTP nor any driver. It does no I/O but for the images that it asks for.
  */
 export interface Face {
-  /** A body that is JSON as a turn. Throws `invalid-request` naming the field and what was expected. */
+  /** Reads a JSON body as a turn. Throws `invalid-request` naming the field and what was expected. */
   parse(body: unknown, context: ParseContext): Promise<ParsedRequest>;
-  /** An error as this dialect puts it, for when the status is not spent yet. */
-  error(error: ExcursorError, requestId: string): ErrorBody;
 }
 
 export interface ParseContext {
   readonly principal: Principal;
   readonly requestId: string;
   readonly images: ImageLoader;
-  /** What the client says it is. */
-  readonly userAgent?: string | undefined;
+  /** The parameters of the route's path, percent-decoded. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Returns a header by its name in lower case. */
+  header(name: string): string | undefined;
 }
 
 /** Where the bytes behind an image's URL come from: a data URL, or a guarded fetch. Checked and bounded. */

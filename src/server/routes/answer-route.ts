@@ -10,6 +10,7 @@ import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest } from "../../faces/shared/face.ts";
+import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream } from "../event-stream.ts";
 import type { Exchange } from "../exchange.ts";
@@ -18,6 +19,7 @@ import type { Meter } from "../gate/key-allowance.ts";
 import type { Seats } from "../gate/seats.ts";
 import { readJson } from "../read-json.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
+import { requestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 
 /** What answers turns: the engine. */
@@ -28,6 +30,8 @@ export interface Answerer {
 export interface AnswerRouteOptions {
   readonly path: string;
   readonly face: Face;
+  /** The module of the face. */
+  readonly module: FaceModule;
   readonly engine: Answerer;
   readonly images: ImageLoader;
   readonly limits: Limits;
@@ -42,16 +46,15 @@ export interface AnswerRouteOptions {
 
 /** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
 export function answerRoute(options: AnswerRouteOptions): Route {
-  const { path, face, engine, images, limits, streams, questions, meterOf, log } = options;
+  const { path, face, module, engine, images, limits, streams, questions, meterOf, log } = options;
   return {
     method: "POST",
     path,
-    face,
-    async handle(exchange) {
-      const { principal, request, id: requestId, signal } = exchange;
-      if (!principal) throw new ExcursorError("internal", "A turn came from nobody.");
+    face: module,
+    async handle(exchange, parameters) {
+      const { asker: principal, request, id: requestId, signal } = exchange;
       const body = await readJson(exchange, limits);
-      const parsed = await face.parse(body, { principal, requestId, images, userAgent: request.headers["user-agent"] });
+      const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
       exchange.notes.model = parsed.turn.model.id;
       let meter: Meter | undefined;
       try {

@@ -1,11 +1,11 @@
-import type { Face } from "../../faces/shared/face.ts";
+import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Route } from "./route.ts";
 
 /**
  * For those who watch over the process, who have no key: whether it lives, and whether it takes requests. Neither
  * says anything else about it.
  */
-export function healthRoutes(face: Face, isReady: () => boolean): readonly Route[] {
+export function healthRoutes(face: FaceModule, isReady: () => boolean): readonly Route[] {
   return [
     {
       method: "GET",

@@ -3,7 +3,7 @@ import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
 import type { Principal } from "../../core/turn.ts";
-import type { Face } from "../../faces/shared/face.ts";
+import type { FaceModule } from "../../faces/shared/face-module.ts";
 import { readJson } from "../read-json.ts";
 import type { Route } from "./route.ts";
 
@@ -47,7 +47,7 @@ export class Questions {
   }
 }
 
-export const answersRoute = (questions: Questions, face: Face, limits: Limits): Route => ({
+export const answersRoute = (questions: Questions, face: FaceModule, limits: Limits): Route => ({
   method: "POST",
   path: "/excursor/answers",
   face,

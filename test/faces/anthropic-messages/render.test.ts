@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import { errorBody } from "../../../src/faces/anthropic-messages/errors.ts";
 import { mintSignature, SignatureMint } from "../../../src/faces/anthropic-messages/signature.ts";
 import { done, text, thinking, usage } from "../../core/support/turns.ts";
 import { readEvents } from "../../gateway/support/dialect.ts";
 import { anthropicMessages } from "../../gateway/support/dialects/anthropic-messages.ts";
 import { cutInto, driverEvents } from "../support/driver-events.ts";
-import { aFace, parse } from "./support/requests.ts";
+import { parse } from "./support/requests.ts";
 
 /** Each event exactly as a whole-object JSON.stringify would write it. */
 const written = (...events: { readonly type: string }[]) =>
@@ -274,7 +275,7 @@ describe("the events", () => {
 
 describe("the errors", () => {
   it("have the type of their kind, a code and, where it is known, a field", () => {
-    const { status, headers, body } = aFace().error(
+    const { status, headers, body } = errorBody(
       new ExcursorError("rate-limited", "Too fast.", { retryAfterMs: 1500, field: "model", code: "slow_down" }),
       "r1",
     );

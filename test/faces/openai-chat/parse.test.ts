@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Turn } from "../../../src/core/turn.ts";
-import { aFace, aRequest, context, parse, refusal } from "./support/requests.ts";
+import { errorBody } from "../../../src/faces/openai-chat/errors.ts";
+import { aRequest, context, parse, refusal } from "./support/requests.ts";
 
 const text = (value: string) => ({ type: "text", text: value }) as const;
 const IMAGE_FILE = { type: "file", file: { filename: "a.png", file_data: "data:image/png;base64,AA==" } };
@@ -524,7 +525,7 @@ describe("what is wrong is named", () => {
 
 it("puts errors in OpenAI's words", async () => {
   const error = await refusal(aRequest({ n: 2 }));
-  expect(aFace().error(error, "r1")).toEqual({
+  expect(errorBody(error, "r1")).toEqual({
     status: 400,
     headers: { "x-should-retry": "false" },
     body: {

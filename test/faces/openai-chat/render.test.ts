@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { JsonObject } from "../../../src/core/turn.ts";
+import { errorBody } from "../../../src/faces/openai-chat/errors.ts";
 import { done, text, thinking, usage } from "../../core/support/turns.ts";
 import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { aFace, aRequest, CREATED, context, parse } from "./support/requests.ts";
@@ -137,18 +138,18 @@ describe("the chunks", () => {
 describe("errors before the stream", () => {
   it("tell how long to wait, and whether to come back at all", () => {
     const limited = new ExcursorError("rate-limited", "Slow down.", { retryAfterMs: 1500 });
-    expect(aFace().error(limited, "r1")).toMatchObject({
+    expect(errorBody(limited, "r1")).toMatchObject({
       status: 429,
       headers: { "retry-after": "2", "retry-after-ms": "1500" },
     });
-    expect(aFace().error(limited, "r1").headers).not.toHaveProperty("x-should-retry");
-    expect(aFace().error(limited.with({ retryable: false }), "r1").headers).toMatchObject({
+    expect(errorBody(limited, "r1").headers).not.toHaveProperty("x-should-retry");
+    expect(errorBody(limited.with({ retryable: false }), "r1").headers).toMatchObject({
       "x-should-retry": "false",
     });
   });
 
   it("of our own making carry the request's id and nothing else", () => {
-    const { body } = aFace().error(ExcursorError.from(new Error("secret")), "r1");
+    const { body } = errorBody(ExcursorError.from(new Error("secret")), "r1");
     expect(JSON.stringify(body)).toContain("Request r1");
     expect(JSON.stringify(body)).not.toContain("secret");
   });

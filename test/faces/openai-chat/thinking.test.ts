@@ -181,7 +181,9 @@ describe("how thinking is written", () => {
     ["one with tools", { tools: [{ type: "function", function: { name: "f" } }] }, undefined, /^Hello/],
     ["one that says nothing", {}, undefined, /^Hello/],
   ])("is chosen by who asks: %s", async (_, body, userAgent, expected) => {
-    const renderer = (await aFace().parse(aRequest({ stream: true, ...body }), { ...context, userAgent })).stream();
+    const renderer = (
+      await aFace().parse(aRequest({ stream: true, ...body }), { ...context, header: () => userAgent })
+    ).stream();
     expect(read(renderer.step(ANSWER)).content).toMatch(expected);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createOpenAiChatFace } from "../../../src/faces/openai-chat/index.ts";
+import { openAiChat } from "../../../src/faces/openai-chat/index.ts";
 import { ErrorDetails_Error } from "../../../src/gen/aiserver/v1/error_pb.ts";
 import { parseEndOfStream } from "../../../src/wire/connect/end-of-stream.ts";
 
@@ -7,7 +7,7 @@ import { parseEndOfStream } from "../../../src/wire/connect/end-of-stream.ts";
 function told(failure: object): string {
   const { error } = parseEndOfStream(Buffer.from(JSON.stringify({ error: failure })));
   if (!error) throw new Error("expected an error");
-  const { status, body } = createOpenAiChatFace().error(error, "r1");
+  const { status, body } = openAiChat.error(error, "r1");
   const { type, code } = (body as { readonly error: { readonly type: string; readonly code: string } }).error;
   return `${status} ${type} ${code}`;
 }

@@ -1,4 +1,4 @@
-import type { ModelInfo, RequestContext } from "../../../src/core/driver.ts";
+import type { ModelInfo, RequestContext, SlashCommand } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import type { Turn } from "../../../src/core/turn.ts";
@@ -121,6 +121,10 @@ export class ControlledEngine {
 
   findModel(name: string): Promise<ModelInfo> {
     return Promise.reject(new ExcursorError("model-not-found", `There is no model ${name}.`));
+  }
+
+  listCommands(): Promise<readonly SlashCommand[]> {
+    return Promise.resolve([]);
   }
 
   listModels(): Promise<readonly ModelInfo[]> {

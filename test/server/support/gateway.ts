@@ -1,5 +1,6 @@
 import { afterEach } from "vitest";
-import { createDialects } from "../../../src/app/create-dialects.ts";
+import { createFaceContext } from "../../../src/app/face-context.ts";
+import { GATEWAY_FACES } from "../../../src/app/faces.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
@@ -53,6 +54,7 @@ export async function startTestGateway(
   };
   const images: ImageLoader = { load: () => Promise.reject(new ExcursorError("unsupported", "No images here.")) };
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const logger = createLog({ level: "debug", redactor, write, isPretty: false });
   const gateway = await startGateway({
     host: "127.0.0.1",
     port: 0,
@@ -61,10 +63,10 @@ export async function startTestGateway(
     hosts: [],
     origins: [],
     engine,
-    dialects: createDialects({ state: await openStateDatabase(":memory:"), images, limits }),
-    images,
+    faces: GATEWAY_FACES,
+    faceContext: createFaceContext({ engine, images, log: logger, state: await openStateDatabase(":memory:"), limits }),
     redactor,
-    log: createLog({ level: "debug", redactor, write, isPretty: false }),
+    log: logger,
     ...options,
     limits,
   });

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
-import { createAnthropicMessagesFace } from "../../../../src/faces/anthropic-messages/index.ts";
+import { createAnthropicMessagesFace } from "../../../../src/faces/anthropic-messages/face.ts";
 import type { ParsedRequest } from "../../../../src/faces/shared/face.ts";
 import type { RequestLimits } from "../../../../src/faces/shared/request-limits.ts";
 import { context } from "../../openai-chat/support/requests.ts";

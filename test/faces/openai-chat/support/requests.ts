@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
-import { createOpenAiChatFace, type OpenAiChatOptions } from "../../../../src/faces/openai-chat/index.ts";
+import { createOpenAiChatFace, type OpenAiChatOptions } from "../../../../src/faces/openai-chat/face.ts";
 import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
 
 export const CREATED = 1_700_000_000;
@@ -17,6 +17,9 @@ export const context: ParseContext = {
       return { type: "image", mediaType: "image/png", data: Buffer.from(url) };
     },
   },
+  path: {},
+  query: new URLSearchParams(),
+  header: () => undefined,
 };
 
 export const aRequest = (over: object = {}): object => ({

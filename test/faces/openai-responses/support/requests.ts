@@ -1,12 +1,9 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import {
-  createOpenAiResponsesFace,
-  type OpenAiResponsesOptions,
-} from "../../../../src/faces/openai-responses/index.ts";
+import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../../../../src/faces/openai-responses/face.ts";
 import { createReasoningSeal } from "../../../../src/faces/openai-responses/reasoning-seal.ts";
-import type { ResponseStore, StoredResponse } from "../../../../src/faces/openai-responses/response-store.ts";
 import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
+import type { ResponseStore, StoredResponse } from "../../../../src/faces/shared/response-store.ts";
 
 export const CREATED = 1_700_000_000;
 
@@ -56,6 +53,9 @@ export const context: ParseContext = {
       return { type: "image", mediaType: "image/png", data: Buffer.from(url) };
     },
   },
+  path: {},
+  query: new URLSearchParams(),
+  header: () => undefined,
 };
 
 const aRequest = (over: object = {}): object => ({ model: "m", input: "hi", ...over });

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { text as readAll } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
+import { createFaceContext } from "../../src/app/face-context.ts";
+import { startBridge } from "../../src/app/start-bridge.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../src/config/settings.ts";
 import { createEngine } from "../../src/core/engine/engine.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -8,11 +10,11 @@ import type { Message } from "../../src/core/turn.ts";
 import { createImageLoader } from "../../src/media/image-loader.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
-import { startBridge } from "../../src/server/bridge.ts";
 import type { Gateway } from "../../src/server/gateway.ts";
+import { openStateDatabase } from "../../src/state/state-database.ts";
 import { type StageOptions, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
-import { rawRequest } from "./support/raw.ts";
-import { type BridgeLine, readLines } from "./support/read-lines.ts";
+import { rawRequest } from "../server/support/raw.ts";
+import { type BridgeLine, readLines } from "../server/support/read-lines.ts";
 
 const KEY = "exc_test-key-of-the-bridge-0123456789";
 const IDE = "vscode-file://vscode-app";
@@ -36,19 +38,26 @@ async function setUp(
   const redactor = createRedactor();
   const logged: string[] = [];
   const log = createLog({ level: "debug", redactor, write: (text) => logged.push(text), isPretty: false });
-  const images = createImageLoader({ mode: "fetch" });
+  const given = { ...DEFAULT_LIMITS, ...limits };
+  const faceContext = createFaceContext({
+    engine,
+    images: createImageLoader({ mode: "fetch" }),
+    log,
+    state: await openStateDatabase(":memory:"),
+    limits: given,
+  });
+  const keyValues = () => ({
+    get: (key: string) => memory.get(key),
+    set: (key: string, value: string) => void memory.set(key, value),
+    delete: (key: string) => void memory.delete(key),
+  });
   const bridge = await startBridge({
     port: 0,
     key: new Secret(KEY),
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    limits: given,
     isCompatible,
     engine,
-    memory: {
-      get: (key) => memory.get(key),
-      set: (key, value) => memory.set(key, value),
-      delete: (key) => memory.delete(key),
-    },
-    images,
+    faceContext: { ...faceContext, stores: { ...faceContext.stores, keyValues } },
     log,
     redactor,
   });

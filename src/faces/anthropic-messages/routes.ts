@@ -1,0 +1,36 @@
+import type { CallRoute, FaceContext, FaceRoute } from "../shared/face-module.ts";
+import { modelRoutes } from "../shared/model-routes.ts";
+import { createAnthropicMessagesFace } from "./face.ts";
+import { modelObject, modelPage } from "./models.ts";
+
+const PATH = "/v1/messages";
+
+/** Messages, their token counts, models, and the paths where clients look for a server. */
+export function routes({ engine, limits, startedAt }: FaceContext): readonly FaceRoute[] {
+  const face = createAnthropicMessagesFace({ limits });
+  const createdAt = startedAt.toISOString();
+  return [
+    { type: "turn", path: PATH, face },
+    {
+      type: "call",
+      method: "POST",
+      path: `${PATH}/count_tokens`,
+      handle: async (request) => ({ body: await face.countTokens(request.body, request) }),
+    },
+    ...modelRoutes("/v1/models", engine, {
+      list: (models) => modelPage(models, createdAt),
+      one: (model) => modelObject(model, createdAt),
+    }),
+    hello("/"),
+    hello("/api/hello"),
+  ];
+}
+
+/** Claude Code asks these without a key before its first request. */
+const hello = (path: string): CallRoute => ({
+  type: "call",
+  method: "GET",
+  path,
+  isOpen: true,
+  handle: () => ({ body: { status: "ok" } }),
+});

@@ -1,0 +1,17 @@
+import type { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import { errorMessage } from "../shared/error-message.ts";
+import type { ErrorBody } from "../shared/face.ts";
+import { retryHeaders } from "../shared/retry-headers.ts";
+
+/** What the IDE's client looks for, in a body and in a stream alike. */
+export const errorFields = (error: ExcursorError, requestId: string): JsonObject => ({
+  code: error.code,
+  message: errorMessage(error, requestId),
+});
+
+export const errorBody = (error: ExcursorError, requestId: string): ErrorBody => ({
+  status: error.outlets.status,
+  headers: retryHeaders(error),
+  body: { error: true, ...errorFields(error, requestId) },
+});

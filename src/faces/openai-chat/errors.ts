@@ -1,0 +1,1 @@
+export { errorBody, errorObject } from "../shared/openai-errors.ts";

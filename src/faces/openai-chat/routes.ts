@@ -1,0 +1,25 @@
+import { THINKING_STYLES } from "../../core/thinking/thoughts.ts";
+import type { FaceContext, FaceRoute } from "../shared/face-module.ts";
+import { modelRoutes } from "../shared/model-routes.ts";
+import { createOpenAiChatFace } from "./face.ts";
+import { modelEntry, modelList } from "./models.ts";
+
+/**
+ * Chat Completions and models, at `/v1` and at `/STYLE/v1` for each style of thinking: by its base URL a client chooses
+ * how thinking is written (`/tags/v1`).
+ */
+export function routes({ engine, limits, stores, settings, startedAt }: FaceContext): readonly FaceRoute[] {
+  const { thoughts } = stores;
+  const created = Math.floor(startedAt.getTime() / 1000);
+  const places = [
+    { base: "/v1", thinking: settings.thinking },
+    ...THINKING_STYLES.map((style) => ({ base: `/${style}/v1`, thinking: style })),
+  ];
+  return places.flatMap(({ base, thinking }): FaceRoute[] => [
+    { type: "turn", path: `${base}/chat/completions`, face: createOpenAiChatFace({ limits, thoughts, thinking }) },
+    ...modelRoutes(`${base}/models`, engine, {
+      list: (models) => modelList(models, created),
+      one: (model) => modelEntry(model, created),
+    }),
+  ]);
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
+import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { Face, ParseContext } from "../shared/face.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
+import type { ResponseStore, StoredItem } from "../shared/response-store.ts";
+import { type AnswerHead, echoOf } from "./answer.ts";
+import { ResponseCollector } from "./collect.ts";
+import type { PlacedItem, ReadContext } from "./conversation.ts";
+import { isPassedOver } from "./item-schema.ts";
+import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
+import type { ReasoningSeal } from "./reasoning-seal.ts";
+import { type Body, ignoredFields, includesReasoning } from "./refusals.ts";
+import { type RenderOptions, ResponseRenderer } from "./render.ts";
+import { resolveItems } from "./resolve.ts";
+import type { ResponsesRequest } from "./schema.ts";
+
+export interface OpenAiResponsesOptions {
+  /** Where answers are kept, unless the client does not want it. */
+  readonly store: ResponseStore;
+  readonly seal: ReasoningSeal;
+  /** Where thinking is kept for clients that bring a reasoning item back without its encrypted content. */
+  readonly thoughts?: Thoughts;
+  readonly limits?: Partial<RequestLimits>;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** OpenAI's Responses. */
+export interface OpenAiResponsesFace extends Face {
+  /** The body of `input_tokens` as the answer to it: about how much the model would read. */
+  countTokens(body: unknown, context: ParseContext): Promise<JsonObject>;
+}
+
+export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): OpenAiResponsesFace {
+  const { store, seal, thoughts = NO_THOUGHTS, now = Date.now } = options;
+  const limits = { ...REQUEST_LIMITS, ...options.limits };
+  const recallFor =
+    (principalId: string): ReadContext["recall"] =>
+    ({ id, encrypted_content: sealed }, summary) =>
+      (sealed ? seal.open(sealed, principalId) : undefined) ??
+      (id ? thoughts.find(principalId, id) : undefined) ??
+      (summary === "" ? undefined : thoughts.findByText(principalId, summary));
+  const face: OpenAiResponsesFace = {
+    parse: async (body, context) => {
+      const request = readRequest(body, limits);
+      const principalId = context.principal.id;
+      const items = resolveItems(request, store, principalId);
+      checkItems(items, limits);
+      const toolbox = readTools(request, items, limits);
+      const turn = await toTurn(request, items, toolbox, recallFor(principalId), context);
+      const fields = body as Body;
+      const head: AnswerHead = {
+        id: `resp_${randomUUID().replaceAll("-", "")}`,
+        createdAt: Math.floor(now() / 1000),
+        echo: echoOf(request, fields),
+      };
+      const render = (): RenderOptions => ({
+        toolbox,
+        seal: (thought) => seal.seal(thought, principalId),
+        onThought: (itemId, thought) => {
+          if (thought.text.length <= MAX_THOUGHT_LENGTH) thoughts.keep(principalId, itemId, thought);
+        },
+        includesSealed: includesReasoning(request.include),
+        onEnd: (response, output) => {
+          if (request.store ?? true) keep(store, context, request, fields, response, output);
+        },
+      });
+      return {
+        turn,
+        isStream: request.stream ?? false,
+        ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
+        fields: { effort: "reasoning.effort" },
+        stream: () => new ResponseRenderer(head, render()),
+        collect: () => new ResponseCollector(new ResponseRenderer(head, render())),
+      };
+    },
+    countTokens: async (body, context) => {
+      // Which model it is for may be left out.
+      const asked = typeof body === "object" && !Array.isArray(body) ? { model: "any", ...body } : body;
+      const { turn } = await face.parse(asked, context);
+      return { object: "response.input_tokens", input_tokens: estimateInputTokens(turn) };
+    },
+  };
+  return face;
+}
+
+const passedOver = (items: readonly PlacedItem[]): readonly string[] => [
+  ...new Set(items.flatMap(({ item }) => (isPassedOver(item) ? [item.type] : []))),
+];
+
+function keep(
+  store: ResponseStore,
+  { principal }: ParseContext,
+  request: ResponsesRequest,
+  { input: sent }: Body,
+  { output: _, ...body }: JsonObject,
+  output: readonly JsonObject[],
+): void {
+  const id = body["id"] as string;
+  const { input, previous_response_id } = request;
+  const asked: readonly JsonObject[] =
+    typeof input === "string" ? [{ type: "message", role: "user", content: input }] : ((sent ?? []) as JsonObject[]);
+  store.put(principal.id, {
+    id,
+    previousId: previous_response_id ?? undefined,
+    body: JSON.stringify(body),
+    input: asked.flatMap((item, index) => {
+      const parsed = typeof input === "string" ? undefined : input?.[index];
+      if (parsed?.type !== "item_reference") return [toStored(item, `msg_${id.slice("resp_".length)}_in${index}`)];
+      // What was referred to may be gone before this answer is.
+      const json = store.findItem(principal.id, parsed.id);
+      return json === undefined ? [] : [{ id: parsed.id, json }];
+    }),
+    output: output.map((item) => toStored(item, "")),
+  });
+}
+
+const toStored = (item: JsonObject, fallbackId: string): StoredItem => ({
+  id: typeof item["id"] === "string" ? item["id"] : fallbackId,
+  json: JSON.stringify(item),
+});

@@ -1,0 +1,64 @@
+import { randomBytes } from "node:crypto";
+import { ExcursorError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
+import type { FaceContext, FaceRoute, KeyValues } from "../shared/face-module.ts";
+import { createResponseArchive } from "./archive.ts";
+import { createOpenAiResponsesFace } from "./face.ts";
+import { createReasoningSeal } from "./reasoning-seal.ts";
+
+const PATH = "/v1/responses";
+
+/** Responses, their token counts, and answers that were kept. */
+export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
+  const { responses, thoughts } = stores;
+  const seal = createReasoningSeal(sealSecret(stores.keyValues("reasoning-seal")));
+  const face = createOpenAiResponsesFace({ limits, store: responses, thoughts, seal });
+  const archive = createResponseArchive(responses);
+  return [
+    { type: "turn", path: PATH, face },
+    {
+      type: "call",
+      method: "POST",
+      path: `${PATH}/input_tokens`,
+      handle: async (request) => ({ body: await face.countTokens(request.body, request) }),
+    },
+    {
+      type: "call",
+      method: "GET",
+      path: `${PATH}/{id}`,
+      handle({ path: { id = "" }, query, principal }) {
+        if (query.get("stream") === "true") throw noStream();
+        const include = [...query.getAll("include"), ...query.getAll("include[]")];
+        return { body: archive.get(principal.id, id, include.includes("reasoning.encrypted_content")) };
+      },
+    },
+    {
+      type: "call",
+      method: "GET",
+      path: `${PATH}/{id}/input_items`,
+      handle({ path: { id = "" }, query, principal }) {
+        const order = query.get("order") === "asc" ? "asc" : "desc";
+        return { body: archive.inputItems(principal.id, id, order) };
+      },
+    },
+    {
+      type: "call",
+      method: "DELETE",
+      path: `${PATH}/{id}`,
+      handle: ({ path: { id = "" }, principal }) => ({ body: archive.delete(principal.id, id) }),
+    },
+  ];
+}
+
+/** Returns the stored secret, or makes one: what was sealed can be opened after a restart. */
+function sealSecret(kept: KeyValues): Secret {
+  const secret = kept.get("secret") ?? randomBytes(32).toString("base64url");
+  kept.set("secret", secret);
+  return new Secret(secret);
+}
+
+const noStream = (): ExcursorError =>
+  new ExcursorError("invalid-request", "stream: expected false: an answer that was kept is given whole.", {
+    code: "unsupported_parameter",
+    field: "stream",
+  });
