@@ -1,4 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
+import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -20,11 +21,11 @@ export function logRequest(log: Log, exchange: Exchange): void {
     bytes: exchange.bytesWritten,
     inputTokens: usage?.inputTokens,
     outputTokens: usage?.outputTokens,
-    error: isGone ? "client_gone" : error?.code,
+    error: isGone ? "client_gone" : error && publicCode(error),
   };
   // Our own bugs need more than a code to be found.
   if (error?.kind === "internal") log.error({ ...fields, cause: causeOf(error) }, "request");
-  else if (error && error.outlets.status >= 500) log.warn({ ...fields, ...error.context }, "request");
+  else if (error && httpStatus(error.kind) >= 500) log.warn({ ...fields, ...error.context }, "request");
   else log.info(fields, "request");
 }
 

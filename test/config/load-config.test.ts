@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { exitCodeOf } from "../../src/cli/exit-codes.ts";
 import { explainConfig } from "../../src/config/explain-config.ts";
 import { type ConfigSources, loadConfig } from "../../src/config/load-config.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
@@ -156,7 +157,7 @@ describe("what is wrong is named with its place", () => {
     write(content);
     const error = problemOf(load);
     expect(error.message).toContain(message);
-    expect(error.outlets.exit).toBe(78);
+    expect(exitCodeOf(error.kind)).toBe(78);
   });
 
   it("in the environment and in flags too", () => {

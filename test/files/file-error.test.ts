@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { exitCodeOf } from "../../src/cli/exit-codes.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { asFileError, fileError } from "../../src/files/file-error.ts";
 
@@ -13,7 +14,7 @@ it.each([
   ["ELOOP", "config", "Cannot write /a (ELOOP).", 78],
 ])("%s is one sentence, with a hint and the exit code of its kind", (code, kind, message, exit) => {
   const error = fileError(failure(code), "write /a");
-  expect([error.kind, error.message, error.outlets.exit]).toEqual([kind, message, exit]);
+  expect([error.kind, error.message, exitCodeOf(error.kind)]).toEqual([kind, message, exit]);
 });
 
 it("SQLite's words for the same are understood", () => {

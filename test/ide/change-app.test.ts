@@ -14,6 +14,8 @@ import fs, {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { exitCodeOf } from "../../src/cli/exit-codes.ts";
+import type { ExcursorError } from "../../src/core/errors.ts";
 import { patchApp, previewPatch, restoreApp } from "../../src/ide/change-app.ts";
 import { PATCH_ID } from "../../src/ide/edit.ts";
 import { systemHost } from "../../src/ide/host.ts";
@@ -56,12 +58,12 @@ async function refused(
   const before = snapshot(tree.folder);
   const error = await work().then(
     () => expect.fail("it should have been refused"),
-    (thrown: { kind: string; code: string; message: string; hint: string; outlets: { exit: number } }) => thrown,
+    (thrown: ExcursorError) => thrown,
   );
   expect(snapshot(tree.folder)).toEqual(before);
   expect(error.message).toMatch(/^[^ ].*\.$/s);
   expect(error.hint).toBeTruthy();
-  return { kind: error.kind, code: error.code, exit: error.outlets.exit };
+  return { kind: error.kind, code: error.code, exit: exitCodeOf(error.kind) };
 }
 
 describe("patch and restore", () => {

@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { exitCodeOf } from "../../src/cli/exit-codes.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import type { FileSystem } from "../../src/files/file-system.ts";
 import { patchApp, restoreApp } from "../../src/ide/change-app.ts";
@@ -165,7 +166,7 @@ describe.each(Object.entries(SCENARIOS))("%s", (_, { prepare, act }) => {
 
 function expectExplained(error: unknown): void {
   expect(error).toBeInstanceOf(ExcursorError);
-  expect([65, 74, 75]).toContain((error as ExcursorError).outlets.exit);
+  expect([65, 74, 75]).toContain(exitCodeOf((error as ExcursorError).kind));
 }
 
 /** Nothing is left lying about, neither in the app nor in the store. */

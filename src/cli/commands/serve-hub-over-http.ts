@@ -6,6 +6,7 @@ import type { HubCallLog } from "../../core/engine/call-log.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
+import { httpStatus, publicCode } from "../../faces/shared/http-errors.ts";
 import { answerByFetch } from "../../mcp/fetch-handler.ts";
 import { type GivenRequest, HttpSessions } from "../../mcp/http-sessions.ts";
 import type { Hub } from "../../mcp/hub.ts";
@@ -108,9 +109,10 @@ function refuse(response: ServerResponse, error: ExcursorError): void {
     response.destroy();
     return;
   }
-  const [status, headers] = error instanceof Refusal ? [error.status, error.headers] : [error.outlets.status, {}];
+  const [status, headers] = error instanceof Refusal ? [error.status, error.headers] : [httpStatus(error.kind), {}];
   response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
-  const { code, message } = error;
+  const { message } = error;
+  const code = publicCode(error);
   const answer =
     code === "invalid_json"
       ? { jsonrpc: "2.0", id: null, error: { code: PARSE_ERROR, message } }

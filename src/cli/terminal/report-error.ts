@@ -3,6 +3,7 @@ import { givenSecrets } from "../../app/given-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { asFileError } from "../../files/file-error.ts";
 import { createRedactor } from "../../observe/redactor.ts";
+import { exitCodeOf } from "../exit-codes.ts";
 
 /** Tells a person on stderr what went wrong and what to do; returns the exit code that goes with it. */
 export function reportError(thrown: unknown): number {
@@ -14,5 +15,5 @@ export function reportError(thrown: unknown): number {
   const redactor = createRedactor();
   for (const secret of givenSecrets()) redactor.add(secret);
   process.stderr.write(redactor.redact(`${lines.join("\n")}\n`));
-  return error.outlets.exit;
+  return exitCodeOf(error.kind);
 }

@@ -1,19 +1,45 @@
-import type { ExcursorError } from "../../core/errors.ts";
+import type { ErrorKind, ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { errorMessage } from "../shared/error-message.ts";
 import type { ErrorBody } from "../shared/face.ts";
+import { httpStatus, publicCode } from "../shared/http-errors.ts";
 import { retryHeaders } from "../shared/retry-headers.ts";
 import { THREAD_UNSUPPORTED } from "./refuse-thread.ts";
+
+const TYPES = {
+  "invalid-request": "invalid_request_error",
+  "context-overflow": "invalid_request_error",
+  unauthenticated: "authentication_error",
+  "payment-required": "permission_error",
+  forbidden: "permission_error",
+  "not-found": "not_found_error",
+  "model-not-found": "not_found_error",
+  deprecated: "invalid_request_error",
+  "too-large": "request_too_large",
+  "outdated-client": "invalid_request_error",
+  "rate-limited": "rate_limit_error",
+  "quota-exhausted": "rate_limit_error",
+  canceled: "api_error",
+  internal: "api_error",
+  unsupported: "invalid_request_error",
+  "upstream-failed": "api_error",
+  "upstream-protocol": "api_error",
+  "upstream-unavailable": "overloaded_error",
+  timeout: "timeout_error",
+  config: "api_error",
+  busy: "overloaded_error",
+  io: "api_error",
+} as const satisfies Record<ErrorKind, string>;
 
 /** The object that Anthropic's clients look for, in a body and in a stream alike. */
 export function errorObject(error: ExcursorError, requestId: string): JsonObject {
   return {
     type: "error",
     error: {
-      type: error.outlets.anthropic,
+      type: TYPES[error.kind],
       message: words(error, requestId),
       details: {
-        error_code: error.code,
+        error_code: publicCode(error),
         ...(error.field !== undefined && { field: error.field }),
         ...(error.code === THREAD_UNSUPPORTED && { unsupported: [] }),
       },
@@ -23,7 +49,7 @@ export function errorObject(error: ExcursorError, requestId: string): JsonObject
 }
 
 export function errorBody(error: ExcursorError, requestId: string): ErrorBody {
-  return { status: error.outlets.status, headers: retryHeaders(error), body: errorObject(error, requestId) };
+  return { status: httpStatus(error.kind), headers: retryHeaders(error), body: errorObject(error, requestId) };
 }
 
 /** Claude Code shortens a conversation when it reads these words, and by no other sign. */

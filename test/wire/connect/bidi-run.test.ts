@@ -272,11 +272,11 @@ describe("answers that are not the answer", () => {
     [200, "application/json", "{}", "unexpected_content_type"],
     [200, "application/connect+json", "{}", "unexpected_content_type"],
     [307, "text/plain", "", "redirected"],
-    [401, "application/json", '{"code":"unauthenticated","message":"no"}', "invalid_api_key"],
+    [401, "application/json", '{"code":"unauthenticated","message":"no"}', "unauthenticated"],
     [415, "text/plain", "", "media_type_refused"],
-    [429, "application/json", "{}", "rate_limit_exceeded"],
+    [429, "application/json", "{}", "rate_limited"],
     [464, "text/html", "<html>", "http2_required"],
-    [500, "text/html", "<html>", "upstream_error"],
+    [500, "text/html", "<html>", "upstream_failed"],
     [503, "text/html", "x".repeat(1_000_000), "upstream_unavailable"],
   ])("REL-23: %i with %s", async (status, type, body, code) => {
     let requests = 0;
@@ -302,7 +302,7 @@ describe("answers that are not the answer", () => {
       stream.write("<html>");
     });
     const { listener } = start(origin, { headersTimeoutMs: 100 });
-    expect(await listener.result()).toMatch(/upstream_error|headers_timeout/);
+    expect(await listener.result()).toMatch(/upstream_failed|headers_timeout/);
   });
 
   test("response headers above the limit", async () => {

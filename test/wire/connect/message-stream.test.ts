@@ -161,7 +161,7 @@ describe("MessageStream", () => {
       },
     });
     stream.push(Buffer.concat([encodeFrame(Buffer.from("a")), encodeFrame(Buffer.from("b"))]));
-    expect(events).toEqual(["a", "fail internal_error"]);
+    expect(events).toEqual(["a", "fail internal"]);
   });
 
   test("stopped, it is silent", async () => {

@@ -162,7 +162,7 @@ describe("order", () => {
     };
     peer.head(OK);
     peer.data(Buffer.concat([text("a"), text("b")]));
-    expect(outcome()).toEqual(["internal_error"]);
+    expect(outcome()).toEqual(["internal"]);
     expect(exchange.abort).toHaveBeenCalledOnce();
   });
 });

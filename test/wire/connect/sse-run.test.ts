@@ -160,9 +160,9 @@ describe("downloads that fail", () => {
   test.each<[name: string, status: number, type: string, body: string, code: string]>([
     ["a wrong type", 200, "text/event-stream", "data: x\n\n", "unexpected_content_type"],
     ["464", 464, "text/html", "<html>", "http2_required"],
-    ["a Connect error", 401, "application/json", '{"code":"unauthenticated"}', "invalid_api_key"],
+    ["a Connect error", 401, "application/json", '{"code":"unauthenticated"}', "unauthenticated"],
     ["a redirect", 302, "text/html", "", "redirected"],
-    ["a large page", 502, "text/html", "x".repeat(600_000), "upstream_error"],
+    ["a large page", 502, "text/html", "x".repeat(600_000), "upstream_failed"],
   ])("REL-23: %s", async (_, status, type, body, code) => {
     server.onDownload = (response) => {
       response.writeHead(status, { "content-type": type, location: "http://127.0.0.1:9" });

@@ -122,11 +122,11 @@ describe.each([1, 2] as const)("callUnary over HTTP/%i", (version) => {
   });
 
   test.each<[name: string, status: number, headers: Record<string, string>, body: string, code: string]>([
-    ["a Connect error", 401, json, '{"code":"unauthenticated","message":"no"}', "invalid_api_key"],
+    ["a Connect error", 401, json, '{"code":"unauthenticated","message":"no"}', "unauthenticated"],
     ["415", 415, {}, "", "media_type_refused"],
-    ["429", 429, { "retry-after": "2" }, "", "rate_limit_exceeded"],
-    ["a page", 502, { "content-type": "text/html" }, "<html>", "upstream_error"],
-    ["an endless page", 502, { "content-type": "text/html" }, "x".repeat(700_000), "upstream_error"],
+    ["429", 429, { "retry-after": "2" }, "", "rate_limited"],
+    ["a page", 502, { "content-type": "text/html" }, "<html>", "upstream_failed"],
+    ["an endless page", 502, { "content-type": "text/html" }, "x".repeat(700_000), "upstream_failed"],
     ["a redirect", 307, { location: "http://127.0.0.1:9/" }, "", "redirected"],
     ["a wrong type", 200, json, "{}", "unexpected_content_type"],
     ["no type", 200, {}, "", "unexpected_content_type"],
