@@ -13,11 +13,13 @@ const COMMENT = ": keep-alive\n\n";
  * until then nothing is committed and an error can still have a status.
  */
 export class EventStream implements Probe {
+  /** Whether it is a stream of server-sent events, in which clients pass over comments. */
+  readonly hasComments: boolean;
   readonly #exchange: Exchange;
   readonly #limits: Limits;
   readonly #headers: () => Readonly<Record<string, string>>;
   readonly #contentType: string;
-  readonly #keepAlive: string;
+  readonly #keepAlive: string | Uint8Array | undefined;
   readonly #silence: NodeJS.Timeout;
 
   constructor(
@@ -25,13 +27,14 @@ export class EventStream implements Probe {
     limits: Limits,
     /** Asked for when they go out. */
     headers: () => Readonly<Record<string, string>>,
-    { keepAlive = COMMENT, contentType = "text/event-stream; charset=utf-8" }: StreamForm = {},
+    { keepAlive, contentType }: StreamForm,
   ) {
     this.#exchange = exchange;
     this.#limits = limits;
     this.#headers = headers;
-    this.#contentType = contentType;
-    this.#keepAlive = keepAlive;
+    this.hasComments = contentType === undefined;
+    this.#contentType = contentType ?? "text/event-stream; charset=utf-8";
+    this.#keepAlive = keepAlive ?? (this.hasComments ? COMMENT : undefined);
     this.#silence = setInterval(() => this.stayAlive(), limits.keepAliveMs);
     exchange.probe = this;
   }
@@ -41,10 +44,10 @@ export class EventStream implements Probe {
   }
 
   /** False when the reader is behind: wait for {@link drained} before there is more. */
-  write(text: string): boolean {
+  write(piece: string | Uint8Array): boolean {
     this.#silence.refresh();
     if (!this.hasBegun) this.#begin();
-    return this.#exchange.response.write(text);
+    return this.#exchange.response.write(piece);
   }
 
   /** Resolves when the reader has caught up or is gone; one that takes nothing for too long is dropped. */
@@ -72,20 +75,21 @@ export class EventStream implements Probe {
     clearInterval(this.#silence);
   }
 
-  end(text = ""): void {
+  end(piece: string | Uint8Array = ""): void {
     this.stop();
     const { response, request } = this.#exchange;
     if (response.destroyed) return;
     if (!this.hasBegun) this.#begin();
-    response.end(text);
+    response.end(piece);
     // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
     if (response.writableLength > 0) request.socket.setTimeout(this.#limits.stalledReaderMs);
   }
 
-  /** Writes something that means nothing. */
+  /** Writes something that means nothing, if the dialect has such a thing. */
   stayAlive(): void {
     const { response } = this.#exchange;
-    if (response.writableEnded || response.destroyed || response.writableNeedDrain) return;
+    if (this.#keepAlive === undefined || response.writableEnded || response.destroyed || response.writableNeedDrain)
+      return;
     this.write(this.#keepAlive);
   }
 

@@ -11,6 +11,7 @@ import type { Redactor } from "../observe/redactor.ts";
 import { Exchange } from "./exchange.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
+import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
 import { KeyAllowance, type TokenLedger } from "./gate/key-allowance.ts";
@@ -120,6 +121,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const exchange = new Exchange({ request, response, redact, bodies });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
+    const face = match.type === "found" ? match.route.face : match.type === "none" ? faceFor(request) : match.face;
+    const keys = takeCredentials(request, face.credentials);
     active.add(exchange);
     // What a write to a dead connection says is known from its close.
     response.on("error", () => {});
@@ -146,7 +149,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         return;
       }
       const isOpen = match.type === "found" && match.route.isOpen === true;
-      const principal = gate(request, isOpen);
+      const principal = gate(request, isOpen, keys);
       exchange.principal = principal;
       if (match.type === "wrong-method") throw wrongMethod(match.allow);
       if (match.type === "none") throw noSuchRoute();
@@ -162,8 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await match.route.handle(exchange, match.parameters);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
-      const own = match.type === "found" ? match.route.face : match.type === "wrong-method" ? match.face : undefined;
-      exchange.fail(error, own ?? faceFor(request));
+      exchange.fail(error, face);
       const { principal, notes } = exchange;
       if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
     }

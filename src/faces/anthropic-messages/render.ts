@@ -2,7 +2,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent, Usage } from "../../core/events.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { StreamRenderer } from "../shared/face.ts";
+import type { TextRenderer } from "../shared/face.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
 import { type AnswerHead, stopFields } from "./answer.ts";
 import { errorObject } from "./errors.ts";
@@ -25,7 +25,7 @@ const AFTER_DELTA = "}}\n\n";
  * Events as Anthropic streams them: a message of numbered blocks, one open at a time. All that goes around the text of a
  * block is written out once for it: a token costs one `JSON.stringify` of its text and one concatenation.
  */
-export class MessageRenderer implements StreamRenderer {
+export class MessageRenderer implements TextRenderer {
   readonly keepAlive = PING;
   readonly #head: AnswerHead;
   #open: OpenBlock | undefined;

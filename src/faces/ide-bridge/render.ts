@@ -2,7 +2,7 @@ import type { Activity } from "../../core/activity.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { StreamRenderer } from "../shared/face.ts";
+import type { TextRenderer } from "../shared/face.ts";
 import type { ComposerTurn } from "./composers.ts";
 import { errorFields } from "./errors.ts";
 
@@ -14,7 +14,7 @@ const STOP_REASONS: Readonly<Record<DoneReason, string>> = {
 };
 
 /** The answer as lines of JSON. What a client does not know of them it passes over. */
-export class LineRenderer implements StreamRenderer {
+export class LineRenderer implements TextRenderer {
   readonly contentType = "application/x-ndjson; charset=utf-8";
   readonly keepAlive = '{"type":"heartbeat"}\n';
   readonly #turn: ComposerTurn;

@@ -2,7 +2,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import { type CompletionHead, finishReason } from "../shared/chat-completion.ts";
-import type { StreamRenderer } from "../shared/face.ts";
+import type { TextRenderer } from "../shared/face.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
 import { usageObject } from "../shared/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
@@ -26,7 +26,7 @@ interface StartedCall {
  * Events as `chat.completion.chunk`s. All that is the same in every chunk is written out once per stream: a token
  * costs one `JSON.stringify` of its text and one concatenation.
  */
-export class ChunkRenderer implements StreamRenderer {
+export class ChunkRenderer implements TextRenderer {
   readonly #head: CompletionHead;
   readonly #includesUsage: boolean;
   readonly #beforeText: string;

@@ -3,7 +3,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { StreamRenderer } from "../shared/face.ts";
+import type { TextRenderer } from "../shared/face.ts";
 import { FREE_TEXT, type FreeText, stepFreeText } from "../shared/free-text.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
 import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
@@ -56,7 +56,7 @@ const AFTER_TEXT = ',"sequence_number":';
  * Events as those of the Responses API: every item is added, written and done before the next one, and every event has
  * its number. What is the same in every delta of an item is written out once.
  */
-export class ResponseRenderer implements StreamRenderer {
+export class ResponseRenderer implements TextRenderer {
   readonly #head: AnswerHead;
   readonly #options: RenderOptions;
   readonly #shown: JsonObject[] = [];

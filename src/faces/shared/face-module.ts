@@ -3,7 +3,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ResponseStore } from "../shared/response-store.ts";
-import type { ErrorBody, Face, ImageLoader, ParseContext } from "./face.ts";
+import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";
 import type { RequestLimits } from "./request-limits.ts";
 
 /**
@@ -25,11 +25,19 @@ export interface FaceModule {
    * one recognises, if it is listed first.
    */
   readonly isSpokenBy?: (headers: FaceHeaders) => boolean;
+  /**
+   * Where a key of this dialect may stand beside `Authorization: Bearer` and `x-api-key`, which every face takes. The
+   * server reads it there and takes it out of the request: a face never sees a key.
+   */
+  readonly credentials?: readonly CredentialPlace[];
   /** Returns an error as this dialect writes it. Used for every error before the response has begun. */
   error(error: ExcursorError, requestId: string): ErrorBody;
   /** Returns what can be asked for. Called once for each listener that the face is mounted on. */
   routes(context: FaceContext): readonly FaceRoute[];
 }
+
+/** A header, in lower case, or a parameter of the query. Prefer headers: others log URLs, and we do not. */
+export type CredentialPlace = { readonly header: string } | { readonly query: string };
 
 /** The faces of one listener. */
 export type FaceModules = readonly [FaceModule, ...FaceModule[]];
@@ -46,7 +54,7 @@ export type FaceRoute = TurnRoute | CallRoute;
 interface TurnRoute {
   readonly type: "turn";
   readonly path: RoutePath;
-  readonly face: Face;
+  readonly face: Face<StreamRenderer>;
 }
 
 /** A request that is answered with one JSON value and runs no model: lists of models, token counts, stored answers. */

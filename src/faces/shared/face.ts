@@ -6,9 +6,9 @@ import type { ImagePart, JsonObject, Principal, Turn } from "../../core/turn.ts"
  * How one dialect asks models. It turns a request into a {@link Turn} and events into the dialect's answer, and knows
  * neither HTTP nor any driver. It does no I/O but for the images that it asks for.
  */
-export interface Face {
+export interface Face<Stream extends StreamRenderer = TextRenderer> {
   /** Reads a JSON body as a turn. Throws `invalid-request` naming the field and what was expected. */
-  parse(body: unknown, context: ParseContext): Promise<ParsedRequest>;
+  parse(body: unknown, context: ParseContext): Promise<ParsedRequest<Stream>>;
 }
 
 export interface ParseContext {
@@ -18,7 +18,7 @@ export interface ParseContext {
   /** The parameters of the route's path, percent-decoded. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Returns a header by its name in lower case. */
+  /** Returns a header by its name in lower case; undefined for those that hold secrets. */
   header(name: string): string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface ImageLoader {
   load(url: string): Promise<ImagePart>;
 }
 
-export interface ParsedRequest {
+export interface ParsedRequest<Stream extends StreamRenderer = TextRenderer> {
   readonly turn: Turn;
   readonly isStream: boolean;
   /** Fields that were understood and cannot be honoured; listed to the client in a response header. */
@@ -39,20 +39,29 @@ export interface ParsedRequest {
   /** Called once when the answer is over, however it came to that. */
   readonly end?: () => void;
   /** How to write the answer, one of the two. */
-  stream(): StreamRenderer;
+  stream(): Stream;
   collect(): AnswerCollector;
 }
 
-/** Writes a streamed answer piece by piece. */
-export interface StreamRenderer {
-  /** What the pieces are. Absent: server-sent events. */
+/** Writes a streamed answer piece by piece: as text, or as bytes in a binary dialect. */
+export type StreamRenderer = TextRenderer | ByteRenderer;
+
+export interface TextRenderer extends Renderer<string> {
+  /** Absent: server-sent events, which have comments. */
   readonly contentType?: string;
-  /** What is sent after a silence, if the dialect has something of its own for that. Else a comment is. */
-  readonly keepAlive?: string;
-  /** The text for these events; may be empty. After `done` it holds all that ends the stream properly. */
-  step(events: readonly TurnEvent[]): string;
-  /** The dialect's error event, after which the stream just ends: no sign of success follows it. */
-  fail(error: ExcursorError, requestId: string): string;
+}
+
+export interface ByteRenderer extends Renderer<Uint8Array> {
+  readonly contentType: string;
+}
+
+interface Renderer<Piece> {
+  /** What is sent after a silence. Absent: a comment in server-sent events, nothing in other streams. */
+  readonly keepAlive?: Piece;
+  /** Returns the piece for these events; may be empty. After `done` it holds all that ends the stream properly. */
+  step(events: readonly TurnEvent[]): Piece;
+  /** Returns the dialect's error, after which the stream just ends: no sign of success follows it. */
+  fail(error: ExcursorError, requestId: string): Piece;
 }
 
 /** Gathers an answer that is sent whole. */

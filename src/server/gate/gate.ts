@@ -30,7 +30,12 @@ export interface GateOptions {
  * What every request passes first, whatever its path and before a byte of its body is read: headers, Host, Origin,
  * key, content type. Throws a {@link Refusal}; else says who asks, undefined being anybody on a route open to all.
  */
-export type Gate = (request: IncomingMessage, isOpen: boolean) => Principal | undefined;
+export type Gate = (
+  request: IncomingMessage,
+  isOpen: boolean,
+  /** Keys that stood where only the request's face looks for them. */
+  keys?: readonly string[],
+) => Principal | undefined;
 
 export function createGate(options: GateOptions): Gate {
   const { page } = options;
@@ -38,12 +43,12 @@ export function createGate(options: GateOptions): Gate {
   const origins = createOriginList(hosts, options.port, [...options.origins, ...(page ? [page.origin] : [])]);
   const identify = createIdentify(options);
   const wrongKeys = new WrongKeys(options.limits.wrongKeysPerMinute, options.now);
-  return (request, isOpen) => {
+  return (request, isOpen, keys = []) => {
     checkForm(request, options.limits);
     checkHost(request, hosts);
     checkOrigin(request, origins, page === undefined);
     if (page) checkPage(request, page);
-    const identity = withoutKey(identify(request), page !== undefined && needsNoKey(request, page));
+    const identity = withoutKey(identify(request, keys), page !== undefined && needsNoKey(request, page));
     if (identity.type === "wrong" && !isOpen) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", identity.digest);
       throw page ? withoutInvitation(refusal) : refusal;

@@ -9,7 +9,7 @@ import type { TurnEvent } from "../../core/events.ts";
 import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { Turn } from "../../core/turn.ts";
-import type { Face, ImageLoader, ParsedRequest } from "../../faces/shared/face.ts";
+import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream } from "../event-stream.ts";
@@ -29,7 +29,7 @@ export interface Answerer {
 
 export interface AnswerRouteOptions {
   readonly path: string;
-  readonly face: Face;
+  readonly face: Face<StreamRenderer>;
   /** The module of the face. */
   readonly module: FaceModule;
   readonly engine: Answerer;
@@ -110,23 +110,22 @@ class Voice {
 
 async function answerStream(
   exchange: Exchange,
-  parsed: ParsedRequest,
+  parsed: ParsedRequest<StreamRenderer>,
   batches: Batches,
   { limits, voice }: { readonly limits: Limits; readonly voice: Voice },
 ): Promise<void> {
   const renderer = parsed.stream();
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
-  // Only server-sent events have comments.
-  const hasComments = renderer.contentType === undefined;
-  voice.stream = stream;
+  if (stream.hasComments) voice.stream = stream;
   try {
     // The last words go out with the end of the response.
-    let last = "";
+    let last: string | Uint8Array = "";
     for await (const events of batches.source) {
       batches.see(events);
-      const text = (hasComments ? commentOf(events) : "") + renderer.step(events);
-      if (events.at(-1)?.type === "done") last = text;
-      else if (text !== "" && !stream.write(text)) await stream.drained();
+      const piece = renderer.step(events);
+      const whole = typeof piece === "string" && stream.hasComments ? commentOf(events) + piece : piece;
+      if (events.at(-1)?.type === "done") last = whole;
+      else if (whole.length > 0 && !stream.write(whole)) await stream.drained();
       if (exchange.signal.aborted) break;
     }
     exchange.signal.throwIfAborted();
@@ -136,11 +135,24 @@ async function answerStream(
     if (!stream.hasBegun) throw thrown;
     const error = exchange.errorFrom(thrown);
     exchange.notes.error = error;
-    stream.end(exchange.redact(renderer.fail(error, exchange.id)));
+    stream.end(failure(renderer, error, exchange));
   } finally {
     voice.stream = undefined;
     stream.stop();
   }
+}
+
+/** Returns the last piece of a stream that fails, without secrets: bytes cannot be searched for them afterwards. */
+function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
+  const { kind, message, code, field, hint, hasOwnHint, retryable } = error;
+  const shown = new ExcursorError(kind, redact(message), {
+    code,
+    retryable,
+    ...(field !== undefined && { field: redact(field) }),
+    ...(hasOwnHint && hint !== undefined && { hint: redact(hint) }),
+  });
+  const piece = renderer.fail(shown, id);
+  return typeof piece === "string" ? redact(piece) : piece;
 }
 
 /** What tools of the hub do, for whoever looks: clients of every dialect pass over comments. */
@@ -158,7 +170,7 @@ function asksUser({ headers }: IncomingMessage): boolean {
   return headers[ASKS_HEADER] !== undefined;
 }
 
-async function answerWhole(exchange: Exchange, parsed: ParsedRequest, batches: Batches): Promise<void> {
+async function answerWhole(exchange: Exchange, parsed: ParsedRequest<StreamRenderer>, batches: Batches): Promise<void> {
   const collector = parsed.collect();
   for await (const events of batches.source) {
     batches.see(events);
@@ -182,7 +194,7 @@ interface Batches {
 
 function observe(
   source: AsyncIterable<readonly TurnEvent[]>,
-  parsed: ParsedRequest,
+  parsed: ParsedRequest<StreamRenderer>,
   exchange: Exchange,
   log: Log,
 ): Batches {

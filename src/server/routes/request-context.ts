@@ -2,6 +2,9 @@ import type { ImageLoader, ParseContext } from "../../faces/shared/face.ts";
 import type { Exchange } from "../exchange.ts";
 import type { PathParameters } from "./route.ts";
 
+/** Headers that hold secrets. Those that a face declares are taken out by the gateway. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
+
 /** Returns what a face may know of a request beside its body and who sends it. */
 export const requestContext = (
   { id: requestId, query, request }: Exchange,
@@ -14,6 +17,6 @@ export const requestContext = (
   query,
   header(name) {
     const value = request.headers[name];
-    return typeof value === "string" ? value : undefined;
+    return typeof value === "string" && !SECRET_HEADERS.has(name) ? value : undefined;
   },
 });
