@@ -144,10 +144,11 @@ async function answerStream(
 
 /** Returns the last piece of a stream that fails, without secrets: bytes cannot be searched for them afterwards. */
 function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
-  const { kind, message, code, field, hint, hasOwnHint, retryable } = error;
+  const { kind, message, code, field, hint, hasOwnHint, retryable, retryAfterMs } = error;
   const shown = new ExcursorError(kind, redact(message), {
     code,
     retryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(field !== undefined && { field: redact(field) }),
     ...(hasOwnHint && hint !== undefined && { hint: redact(hint) }),
   });
