@@ -85,7 +85,7 @@ export class ExcursorError extends Error {
     this.context = details.context ?? {};
   }
 
-  /** The same error with more known about it; this one becomes its cause. */
+  /** Returns the same error with other details. This one becomes its cause. */
   with(details: Omit<ErrorDetails, "cause">): ExcursorError {
     const { code, retryable, context } = this;
     return new ExcursorError(this.kind, this.message, {

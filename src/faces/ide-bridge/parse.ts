@@ -1,4 +1,4 @@
-import type { UserPart } from "../../core/turn.ts";
+import type { Message, Principal, Turn, UserPart } from "../../core/turn.ts";
 import type { ImageLoader } from "../shared/face.ts";
 import { invalid } from "../shared/invalid.ts";
 import { loadImage } from "../shared/load-image.ts";
@@ -17,6 +17,26 @@ export async function readContent(
   const said = await Promise.all(blocks.map((block, index) => partOf(block, `message[${index}]`, loader)));
   return [...references.map(attached), ...shown, ...said];
 }
+
+/** Returns the turn for a request; `messages` is the conversation with the newest message. */
+export const toTurn = (
+  { provider, modelId, stream }: SendMessage,
+  principal: Principal,
+  messages: readonly Message[],
+): Turn => ({
+  principal,
+  model: { id: modelId === undefined ? provider : `${provider}/${modelId}`, effort: undefined },
+  system: "",
+  messages,
+  tools: [],
+  toolChoice: { type: "auto" },
+  allowsParallelCalls: true,
+  stop: [],
+  maxOutputTokens: undefined,
+  output: { type: "text" },
+  // A client that waits for the whole answer would see a question too late.
+  showsActivity: stream,
+});
 
 async function partOf(block: Block, field: string, loader: ImageLoader): Promise<UserPart> {
   switch (block.type) {

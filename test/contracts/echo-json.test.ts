@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { echoJson } from "../../docs/examples/echo-json-face.ts";
+import { describeFace, PROMPT, type Said } from "./face.ts";
+
+const path = { model: "m" };
+
+describeFace("the example face", {
+  module: echoJson,
+  path: "/echo/{model}:ask",
+  request: (isStream) => ({
+    body: { prompt: PROMPT, tools: [{ name: "look", schema: { type: "object" } }] },
+    path,
+    query: `stream=${isStream}`,
+  }),
+  wrong: { body: { prompt: "" }, path, field: "prompt" },
+  readStream: (stream) =>
+    stream
+      .toString()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line)
+      .reduce<Said>(
+        (said, { text = "", thinking = "", call, usage, done, error }) => ({
+          text: said.text + text,
+          thinking: said.thinking + thinking,
+          calls: call ? [...said.calls, { name: call.name, args: call.args }] : said.calls,
+          usage: usage ? { input: usage.inputTokens, output: usage.outputTokens } : said.usage,
+          isEnded: done !== undefined,
+          error: error?.message,
+        }),
+        { text: "", thinking: "", calls: [], usage: undefined, isEnded: false, error: undefined },
+      ),
+  readWhole(body) {
+    const { text, thinking, calls, usage, done } = body as unknown as Required<Line> & {
+      calls: Required<Line>["call"][];
+    };
+    return {
+      text,
+      thinking,
+      calls: calls.map(({ name, args }) => ({ name, args })),
+      usage: { input: usage.inputTokens, output: usage.outputTokens },
+      isEnded: done !== undefined,
+      error: undefined,
+    };
+  },
+  readError: (body) => (body as unknown as Required<Line>).error.message,
+});
+
+interface Line {
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly call?: { readonly name: string; readonly args: unknown };
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly done?: string;
+  readonly error?: { readonly message: string };
+}
+
+it("the page shows the example as it is", () => {
+  const read = (file: string) => readFileSync(new URL(`../../docs/${file}`, import.meta.url), "utf8");
+  const example = read("examples/echo-json-face.ts");
+  expect(read("adding-a-face.md")).toContain(`\`\`\`ts\n${example}\`\`\`\n`);
+  expect(example.split("\n").length).toBeLessThan(150);
+});
