@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Command, Option } from "@commander-js/extra-typings";
+import { DRIVERS } from "../src/app/drivers.ts";
+import { settingsWith } from "../src/app/load-config.ts";
 import { createProgram } from "../src/cli/program.ts";
-import { PLACED_SETTINGS, type PlacedSetting } from "../src/config/settings.ts";
+import type { PlacedSetting } from "../src/config/settings.ts";
 
 /** The pages that are generated from the code, by file. */
 const PAGES: Readonly<Record<string, () => string>> = {
@@ -55,7 +57,7 @@ function describeFlag({ description, argChoices, defaultValue }: Option): string
 }
 
 function settingsPage(): string {
-  const rows = PLACED_SETTINGS.map((placed) => [
+  const rows = settingsWith(DRIVERS).map((placed) => [
     `\`${placed.key}\``,
     `\`${placed.variable}\``,
     defaultOf(placed),

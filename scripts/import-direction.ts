@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gen: [],
   wire: ["core", "gen"],
   faces: ["core"],
-  drivers: ["core", "gen", "process", "wire"],
+  drivers: ["config", "core", "gen", "process", "wire"],
   files: ["core"],
   media: ["core"],
   schema: ["core"],

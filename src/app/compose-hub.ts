@@ -1,5 +1,4 @@
 import { homedir } from "node:os";
-import type { Config } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { Secret } from "../core/secret.ts";
@@ -9,6 +8,7 @@ import { checkTools, pinsFile } from "../mcp/tool-pins.ts";
 import type { Log } from "../observe/log.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
 import { followFiles } from "./follow-files.ts";
+import type { Config } from "./load-config.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { secretsIn } from "./server-secrets.ts";
 

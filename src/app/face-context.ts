@@ -1,9 +1,10 @@
-import type { Config, Limits } from "../config/settings.ts";
+import type { Limits } from "../config/settings.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createResponseStore } from "../state/response-store.ts";
 import type { StateDatabase } from "../state/state-database.ts";
 import { createThoughtStore } from "../state/thought-store.ts";
+import type { Config } from "./load-config.ts";
 
 export interface FaceContextOptions extends Pick<FaceContext, "engine" | "images" | "log"> {
   readonly state: StateDatabase;

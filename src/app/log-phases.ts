@@ -1,7 +1,7 @@
-import type { Config } from "../config/settings.ts";
 import type { Engine } from "../core/engine/engine.ts";
 import type { RunPhase } from "../core/run-observer.ts";
 import type { Log } from "../observe/log.ts";
+import type { Config } from "./load-config.ts";
 
 /**
  * Logs one line for each run of a request at level debug: when it first reached each phase, in ms since the request was

@@ -1,7 +1,7 @@
-import type { Config } from "../config/settings.ts";
 import type { Transports } from "../drivers/cursor/run/stream.ts";
 import type { Log } from "../observe/log.ts";
 import { type CallObserver, observeTransport } from "../wire/http/observed-transport.ts";
+import type { Config } from "./load-config.ts";
 
 /** Logs each upstream call at level debug, and each frame at level trace. At any other level nothing is in the way. */
 export function observeUpstream(transports: Transports, level: Config["logLevel"], log: Log): Transports {

@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
-import type { LoadedConfig } from "../config/load-config.ts";
 import type { AccessTokens } from "../core/access.ts";
 import type { Secret } from "../core/secret.ts";
 import { createAccessTokens } from "../credentials/access-tokens.ts";
@@ -18,6 +17,7 @@ import { isLoopback } from "../server/gate/public-bind.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
+import type { LoadedConfig } from "./load-config.ts";
 
 export interface OpenAccountsOptions {
   /** Told of each secret of an account, by the name of it; the empty one is the gateway's own. */

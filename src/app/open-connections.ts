@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Connections } from "../client-config/connections.ts";
 import { openHome } from "../config/home.ts";
-import { loadConfig } from "../config/load-config.ts";
+import { loadConfig } from "./load-config.ts";
 
 /** Which clients are connected: known in the home folder. */
 export function openConnections(): Connections {

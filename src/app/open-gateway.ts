@@ -1,10 +1,9 @@
 import { keyOf } from "../config/key-file.ts";
-import type { LoadedConfig } from "../config/load-config.ts";
-import type { Config } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
+import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
@@ -14,8 +13,10 @@ import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
+import { DRIVERS } from "./drivers.ts";
 import { GATEWAY_FACES } from "./faces.ts";
 import { givenSecrets } from "./given-secrets.ts";
+import type { Config, LoadedConfig } from "./load-config.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
 
@@ -23,6 +24,8 @@ export interface OpenOptions {
   /** Puts the embedded simulator behind it. */
   readonly isDemo: boolean;
   readonly writeLog: (text: string) => void;
+  /** Instead of the registry's; the settings must have been loaded for the same ones. */
+  readonly drivers?: readonly DriverModule[];
 }
 
 export interface RunningGateway {
@@ -49,7 +52,10 @@ export interface OpenEngine {
 }
 
 /** Puts together what answers, by the settings. */
-export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: OpenOptions): Promise<OpenEngine> {
+export async function openEngine(
+  loaded: LoadedConfig,
+  { isDemo, writeLog, drivers }: OpenOptions,
+): Promise<OpenEngine> {
   const { values: config, home } = loaded;
   const redactor = createRedactor();
   for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
@@ -68,12 +74,12 @@ export async function openEngine(loaded: LoadedConfig, { isDemo, writeLog }: Ope
   try {
     const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
     // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
-    const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config));
+    const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));
     const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
     const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
     const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
     const keyName = (principalId: string) => keys.withId(principalId)?.name;
-    const parts = await composeGateway({ config, home, log, access, onSecret, keyName, ...upstream });
+    const parts = await composeGateway({ config, home, log, access, onSecret, keyName, drivers, ...upstream });
     return {
       parts,
       keys,
@@ -159,10 +165,10 @@ async function openBridge(
 }
 
 /** Whether another upstream than Cursor answers for some models. */
-export const hasOtherUpstreams = ({ models }: Config): boolean =>
+export const hasOtherUpstreams = ({ models }: Config, drivers: readonly DriverModule[] = DRIVERS): boolean =>
   Object.values(models).some((value) => {
     const upstream = typeof value === "object" ? value.driver : value;
-    return upstream === "anthropic" || upstream === "openai";
+    return drivers.some(({ name, takesEntries }) => takesEntries && name === upstream);
   });
 
 /** Whether the gateway has an account of its own. Where that was said, or nobody could be answered without, it must. */

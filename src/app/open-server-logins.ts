@@ -1,6 +1,6 @@
-import type { Config } from "../config/settings.ts";
 import { createKeychain } from "../credentials/keychain.ts";
 import { createServerLogins, type ServerLogins } from "../credentials/server-logins.ts";
+import type { Config } from "./load-config.ts";
 
 /** The sign-ins at MCP servers, where the settings want them kept. */
 export const openServerLogins = (

@@ -1,6 +1,6 @@
+import { secretsAmong } from "../core/environment-secrets.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ServerConfig } from "../mcp/server-config.ts";
-import { secretsAmong } from "./environment-secrets.ts";
 
 /** Short ones are words, and would be struck out of every line. */
 const MIN_SECRET_CHARS = 8;

@@ -1,5 +1,5 @@
+import { loadConfig } from "../app/load-config.ts";
 import { keyOf } from "../config/key-file.ts";
-import { loadConfig } from "../config/load-config.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 

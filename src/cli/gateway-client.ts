@@ -1,5 +1,5 @@
+import { loadConfig } from "../app/load-config.ts";
 import { newKey } from "../config/key-file.ts";
-import { loadConfig } from "../config/load-config.ts";
 import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
 

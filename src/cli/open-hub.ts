@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
+import { loadConfig } from "../app/load-config.ts";
 import { openServerLogins } from "../app/open-server-logins.ts";
 import { homeFolder } from "../config/home.ts";
-import { loadConfig } from "../config/load-config.ts";
 import { createHub, type Hub } from "../mcp/hub.ts";
 import { createAuthorization } from "../mcp/oauth/authorization.ts";
 import { type FoundServers, findServers, type ServerPlaces } from "../mcp/server-files.ts";

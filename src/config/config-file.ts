@@ -1,6 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
-import { PLACED_SETTINGS } from "./settings.ts";
+import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
 /** What the file says, by key, and what is wrong with it that no setting can say. */
@@ -11,16 +11,13 @@ export interface ConfigFile {
   place(key: string): string;
 }
 
-const GROUPS = new Set(
-  PLACED_SETTINGS.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])),
-);
-const KEYS = new Set(PLACED_SETTINGS.map(({ key }) => key));
-
 /** Nobody writes so many settings; what is larger is something else. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Reads the file; one that is not there says nothing. */
-export function readConfigFile(path: string): ConfigFile {
+export function readConfigFile(path: string, settings: readonly PlacedSetting[]): ConfigFile {
+  const keys = new Set(settings.map(({ key }) => key));
+  const groups = new Set(settings.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])));
   const text = readSmallFile(path, MAX_BYTES, {
     kind: "config",
     code: "config_unreadable",
@@ -33,8 +30,8 @@ export function readConfigFile(path: string): ConfigFile {
   const visit = (object: object, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
       const key = prefix + name;
-      if (KEYS.has(key)) values.set(key, value);
-      else if (!GROUPS.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...KEYS, ...GROUPS])}`);
+      if (keys.has(key)) values.set(key, value);
+      else if (!groups.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...keys, ...groups])}`);
       else if (isObject(value)) visit(value, `${key}.`);
       else problems.push(`${place(key)}: ${key}: expected an object, found ${JSON.stringify(value)}.`);
     }

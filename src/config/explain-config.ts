@@ -1,5 +1,4 @@
-import type { LoadedConfig } from "./load-config.ts";
-import { PLACED_SETTINGS } from "./settings.ts";
+import type { LoadedSettings } from "./load-settings.ts";
 
 /** One setting as `excursor config` shows it. */
 export interface ExplainedSetting {
@@ -13,8 +12,8 @@ export interface ExplainedSetting {
 }
 
 /** Every setting with its value and where that came from; fit to be shown to anybody. */
-export function explainConfig({ values, origins }: LoadedConfig): readonly ExplainedSetting[] {
-  return PLACED_SETTINGS.map(({ key, variable, setting }) => {
+export function explainConfig({ values, settings, origins }: LoadedSettings<object>): readonly ExplainedSetting[] {
+  return settings.map(({ key, variable, setting }) => {
     const value = valueAt(values, key);
     return {
       key,

@@ -2,14 +2,13 @@ import { z } from "zod";
 import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
 import { namePairs, type Setting } from "./setting.ts";
 
-/** Who can answer for a model. */
-export type Upstream = (typeof UPSTREAMS)[number];
-
-const UPSTREAMS = ["cursor", "anthropic", "openai"] as const;
+/** The name of Cursor's backend among the upstreams, whichever of its drivers is in use. */
+export const CURSOR = "cursor";
 
 /** Where the models of a name are, and under which name there. */
 export interface ModelRoute {
-  readonly driver: Upstream;
+  /** `cursor`, or the name of another driver. */
+  readonly driver: string;
   /** Instead of the upstream's own setting. */
   readonly baseURL?: string | undefined;
   /** The variable of the environment that holds the key for it. */
@@ -23,72 +22,77 @@ export interface ModelRoute {
 /** A model's name, or the beginning of names with a `*` at its end. */
 export type ModelNames = Readonly<Record<string, string | ModelRoute>>;
 
-export const isUpstreamName = (value: string): value is Upstream => (UPSTREAMS as readonly string[]).includes(value);
-
-const route = z
-  .strictObject(
-    {
-      driver: z.enum(UPSTREAMS, { error: `expected one of ${UPSTREAMS.join(", ")}` }),
-      baseURL: z
-        .string()
-        .refine(isBaseUrl, { error: `expected ${BASE_URL_EXPECTED}` })
-        .transform(normalizeBaseUrl)
-        .optional(),
-      keyVariable: z.string().min(1).optional(),
-      model: z.string().min(1).max(256).optional(),
-      effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),
-    },
-    {
-      error: ({ code }) =>
-        code === "invalid_type" ? `expected a model, ${UPSTREAMS.join(", ")}, or {"driver": …}` : undefined,
-    },
-  )
-  .refine(({ driver, baseURL, keyVariable }) => driver !== "cursor" || (baseURL ?? keyVariable) === undefined, {
-    error: "cursor takes neither baseURL nor keyVariable: it has the settings upstream and token",
-  })
-  .refine(({ driver, baseURL, keyVariable }) => driver === "cursor" || !keyVariable || baseURL !== undefined, {
-    error: "keyVariable needs a baseURL beside it",
-  });
+const routeSchema = (upstreams: readonly string[]) =>
+  z
+    .strictObject(
+      {
+        driver: z.enum(upstreams, { error: `expected one of ${upstreams.join(", ")}` }),
+        baseURL: z
+          .string()
+          .refine(isBaseUrl, { error: `expected ${BASE_URL_EXPECTED}` })
+          .transform(normalizeBaseUrl)
+          .optional(),
+        keyVariable: z.string().min(1).optional(),
+        model: z.string().min(1).max(256).optional(),
+        effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),
+      },
+      {
+        error: ({ code }) =>
+          code === "invalid_type" ? `expected a model, ${upstreams.join(", ")}, or {"driver": …}` : undefined,
+      },
+    )
+    .refine(({ driver, baseURL, keyVariable }) => driver !== CURSOR || (baseURL ?? keyVariable) === undefined, {
+      error: "cursor takes neither baseURL nor keyVariable: it has the settings upstream and token",
+    })
+    .refine(({ driver, baseURL, keyVariable }) => driver === CURSOR || !keyVariable || baseURL !== undefined, {
+      error: "keyVariable needs a baseURL beside it",
+    });
 
 /** The name that stands for all names that nobody knows. */
 export const FALLBACK_NAME = "*";
 
 const NAME = /^[^*\s]{1,255}\*?$/;
 
-const EXPECTED = `names, each with a model, ${UPSTREAMS.join(", ")}, or {"driver": …}`;
-
-const models = z
-  .record(z.string(), z.unknown(), { error: `expected ${EXPECTED}` })
-  .transform((given, context): ModelNames => {
-    const names: Record<string, string | ModelRoute> = {};
-    const refuse = (name: string, message: string, path: readonly PropertyKey[] = []) =>
-      context.addIssue({ code: "custom", path: [name, ...path], message });
-    for (const [name, value] of Object.entries(given)) {
-      if (name === FALLBACK_NAME) {
-        if (typeof value === "string" && value !== "" && !isUpstreamName(value)) names[name] = value;
-        else refuse(name, "expected the name of a model, or a name of yours for one");
-        continue;
+const modelsSchema = (upstreams: readonly string[], expected: string) => {
+  const route = routeSchema(upstreams);
+  return z
+    .record(z.string(), z.unknown(), { error: `expected ${expected}` })
+    .transform((given, context): ModelNames => {
+      const names: Record<string, string | ModelRoute> = {};
+      const refuse = (name: string, message: string, path: readonly PropertyKey[] = []) =>
+        context.addIssue({ code: "custom", path: [name, ...path], message });
+      for (const [name, value] of Object.entries(given)) {
+        if (name === FALLBACK_NAME) {
+          if (typeof value === "string" && value !== "" && !upstreams.includes(value)) names[name] = value;
+          else refuse(name, "expected the name of a model, or a name of yours for one");
+          continue;
+        }
+        if (!NAME.test(name)) refuse(name, 'expected a name, with a "*" at its end or none');
+        if (typeof value === "string" && value !== "") {
+          names[name] = value;
+          continue;
+        }
+        const result = route.safeParse(value);
+        if (result.success) names[name] = result.data;
+        else for (const { path, message } of result.error.issues) refuse(name, message, path);
       }
-      if (!NAME.test(name)) refuse(name, 'expected a name, with a "*" at its end or none');
-      if (typeof value === "string" && value !== "") {
-        names[name] = value;
-        continue;
-      }
-      const result = route.safeParse(value);
-      if (result.success) names[name] = result.data;
-      else for (const { path, message } of result.error.issues) refuse(name, message, path);
-    }
-    for (const name of circles(names)) refuse(name, "stands for itself");
-    return names;
-  });
+      for (const name of circles(names, upstreams)) refuse(name, "stands for itself");
+      return names;
+    });
+};
 
-/** As text: JSON as in the file, or `name=model` and `name=upstream`, separated by commas. */
-export function modelNames(help: string): Setting<ModelNames> {
+/**
+ * The setting `models`, with the drivers that an entry may name beside `cursor`.
+ * As text: JSON as in the file, or `name=model` and `name=upstream`, separated by commas.
+ */
+export function modelNames(help: string, drivers: readonly string[]): Setting<ModelNames> {
+  const upstreams = [CURSOR, ...drivers];
+  const expected = `names, each with a model, ${upstreams.join(", ")}, or {"driver": …}`;
   return {
-    schema: models,
+    schema: modelsSchema(upstreams, expected),
     fallback: {},
     help,
-    expected: EXPECTED,
+    expected,
     isSecret: false,
     explain: ({ issues }) => issues.map(describe).join("; "),
     fromText: (text) => (text.trim().startsWith("{") ? parseJson(text) : namePairs(text)),
@@ -108,11 +112,11 @@ const describe = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? message : `${path.map(String).join(" → ")}: ${message}`;
 
 /** Names that stand for one another and end nowhere. */
-function circles(names: ModelNames): string[] {
+function circles(names: ModelNames, upstreams: readonly string[]): string[] {
   return Object.keys(names).filter((start) => {
     const seen = new Set<string>();
     let at: string | ModelRoute | undefined = start;
-    while (typeof at === "string" && !isUpstreamName(at)) {
+    while (typeof at === "string" && !upstreams.includes(at)) {
       if (seen.has(at)) return true;
       seen.add(at);
       at = Object.hasOwn(names, at) ? names[at] : undefined;

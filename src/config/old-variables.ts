@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "./load-config.ts";
+import type { LoadedSettings } from "./load-settings.ts";
 
 /** Variables that similar programs read, and the setting that does the same here. */
 const OLD_VARIABLES = [
@@ -9,7 +9,7 @@ const OLD_VARIABLES = [
 
 /** One sentence about variables that are set and not read, unless their setting is given in another way. */
 export function warnOfOldVariables(
-  { origins }: Pick<LoadedConfig, "origins">,
+  { origins }: Pick<LoadedSettings<unknown>, "origins">,
   environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const unread = OLD_VARIABLES.filter(

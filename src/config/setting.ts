@@ -13,10 +13,20 @@ export interface Setting<T> {
   /** What is wrong, where `expected` says too little; it must not quote the value. */
   readonly explain?: (error: z.ZodError) => string;
   /** The value, where several places say something, the strongest first. Default: the first of them. */
-  readonly combine?: (values: readonly T[]) => T;
+  combine?(values: readonly T[]): T;
   /** The value that a text from the environment or a flag stands for; the schema judges it. */
   fromText(text: string): unknown;
 }
+
+/** Settings by name, in groups where they belong together. */
+export interface SettingsShape {
+  readonly [name: string]: Setting<unknown> | SettingsShape;
+}
+
+/** The values of settings, in the same tree. */
+export type ValuesOf<Tree> = {
+  readonly [Name in keyof Tree]: Tree[Name] extends Setting<infer T> ? T : ValuesOf<Tree[Name]>;
+};
 
 export function text(fallback: string, help: string, expected = "a text"): Setting<string> {
   return { schema: z.string().min(1), fallback, help, expected, isSecret: false, fromText: String };

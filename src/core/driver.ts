@@ -8,6 +8,8 @@ import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
  * driver. It may be called concurrently, for any number of principals.
  */
 export interface Driver {
+  /** The upstream's host, for messages to people. Absent if there is none, or if it changes. */
+  readonly host?: string;
   /** True if the upstream enforces `maxOutputTokens` itself; the engine then does not count. */
   readonly limitsOutput?: boolean;
   /**
@@ -26,6 +28,8 @@ export interface Driver {
   findModel?(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. Absent: it has none. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+  /** Stops what the driver has started beside its runs, such as programs. */
+  close?(): Promise<void>;
 }
 
 export interface SlashCommand {

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/app/load-config.ts";
 import { exitCodeOf } from "../../src/cli/exit-codes.ts";
 import { explainConfig } from "../../src/config/explain-config.ts";
-import { type ConfigSources, loadConfig } from "../../src/config/load-config.ts";
+import type { SettingSources } from "../../src/config/load-settings.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 
 let home = "";
@@ -20,7 +21,7 @@ const write = (content: string | object) =>
     mode: 0o600,
   });
 
-const load = (flags: ConfigSources["flags"] = {}, environment: ConfigSources["environment"] = {}) =>
+const load = (flags: SettingSources["flags"] = {}, environment: SettingSources["environment"] = {}) =>
   loadConfig({ flags, environment: { EXCURSOR_HOME: home, ...environment } });
 
 function problemOf(act: () => unknown): ExcursorError {

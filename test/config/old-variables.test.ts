@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { loadConfig } from "../../src/config/load-config.ts";
+import { loadConfig } from "../../src/app/load-config.ts";
 import { warnOfOldVariables } from "../../src/config/old-variables.ts";
 
 it.each<[Record<string, string>, readonly string[]]>([

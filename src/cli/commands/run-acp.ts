@@ -1,8 +1,8 @@
 import { Readable, Writable } from "node:stream";
 import { MessageTooLargeError, ndJsonStream } from "@agentclientprotocol/sdk";
+import { loadConfig } from "../../app/load-config.ts";
 import { createEditorServers } from "../../app/open-editor-servers.ts";
 import { openEngine } from "../../app/open-gateway.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { createAcpAgent } from "../../faces/acp-agent/index.ts";
 import { OWNER } from "../../server/gate/credentials.ts";
 import { redirectConsole } from "../redirect-console.ts";

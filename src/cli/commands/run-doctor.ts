@@ -1,11 +1,11 @@
 import { styleText } from "node:util";
 import { givenSecrets } from "../../app/given-secrets.ts";
+import type { Config } from "../../app/load-config.ts";
+import { type LoadedConfig, loadConfig } from "../../app/load-config.ts";
 import { type Accounts, openAccounts } from "../../app/open-accounts.ts";
 import { hasOtherUpstreams, openGateway } from "../../app/open-gateway.ts";
 import { CURSOR_ORIGIN } from "../../config/backend-origin.ts";
 import { newKey } from "../../config/key-file.ts";
-import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
-import type { Config } from "../../config/settings.ts";
 import type { Secret } from "../../core/secret.ts";
 import { askSource } from "../../credentials/find-login.ts";
 import { createRedactor } from "../../observe/redactor.ts";
@@ -76,7 +76,7 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
     const { origin, transport } = accounts;
     try {
       await run([bridgeCheck(loaded.values, transport)]);
-      await run(upstreamChecks({ config: loaded.values, transport, onSecret }));
+      await run(await upstreamChecks({ ...accounts, config: loaded.values, onSecret }));
       const isCursorWanted = flags.demo || (await wantsCursor(loaded.values, accounts));
       if (!isCursorWanted) report("cursor", skip("No account is signed in; other upstreams and agents need none."));
       const isToBeTried = isCursorWanted && !flags.demo;

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { type LoadedConfig, loadConfig } from "../../app/load-config.ts";
 import type { ClientGuide, GuidedGateway } from "../../client-config/client-recipe.ts";
 import { editJson } from "../../client-config/edit-json.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
-import { type LoadedConfig, loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import { writePrivate } from "../../files/write-private.ts";

@@ -1,5 +1,5 @@
+import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";

@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import { renderUnicodeCompact } from "uqr";
+import { loadConfig } from "../../app/load-config.ts";
 import { type Accounts, foreignSources, openAccounts } from "../../app/open-accounts.ts";
 import { sessionWebsiteOf, websiteOf } from "../../config/backend-origin.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";

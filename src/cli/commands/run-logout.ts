@@ -1,5 +1,5 @@
+import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../credentials/account-store.ts";
 import { notSignedIn } from "../../credentials/find-login.ts";

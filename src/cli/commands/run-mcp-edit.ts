@@ -1,5 +1,5 @@
+import { loadConfig } from "../../app/load-config.ts";
 import { openServerLogins } from "../../app/open-server-logins.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../../mcp/edit-servers.ts";
 import { isUnpinned } from "../../mcp/package-versions.ts";

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
+import { loadConfig } from "../../app/load-config.ts";
 import { openServerLogins } from "../../app/open-server-logins.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { Connection } from "../../mcp/connection.ts";

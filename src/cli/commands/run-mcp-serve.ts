@@ -1,8 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { composeHub } from "../../app/compose-hub.ts";
+import { loadConfig } from "../../app/load-config.ts";
 import { keyOf } from "../../config/key-file.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";

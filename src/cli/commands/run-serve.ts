@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setDefaultHighWaterMark } from "node:stream";
+import { loadConfig } from "../../app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
 import { redirectConsole } from "../redirect-console.ts";

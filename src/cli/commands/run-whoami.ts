@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
+import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import { loadProfile, type Quota } from "../../credentials/profile.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { loadConfig } from "../../app/load-config.ts";
 import { type ExplainedSetting, explainConfig } from "../../config/explain-config.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 export function showConfig(isJson: boolean): string {

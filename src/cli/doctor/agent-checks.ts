@@ -1,9 +1,9 @@
-import { createAgentTable, hasSwitch } from "../../app/agent-table.ts";
-import { secretsAmong } from "../../app/environment-secrets.ts";
-import type { Config } from "../../config/settings.ts";
+import type { Config } from "../../app/load-config.ts";
+import { secretsAmong } from "../../core/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
+import { createAgentTable, hasSwitch } from "../../drivers/acp/agent-table.ts";
 import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
 import { printable } from "../terminal/printable.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/settings.ts";
+import type { Config } from "../../app/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
 import { callHttp } from "../../wire/http/http-call.ts";

@@ -7,6 +7,7 @@ import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
 import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
+import { agentModel, readAgentModel } from "./model-names.ts";
 import { SessionStore } from "./session-store.ts";
 
 export interface AcpDriverOptions {
@@ -24,11 +25,6 @@ export interface AcpDriver extends Driver {
   /** Ends all agents, with all that they have started. */
   close(): Promise<void>;
 }
-
-const PREFIX = "acp:";
-
-/** Whether a model is an agent: `acp:NAME`, or `acp:NAME/MODEL` for one of its own models. */
-export const isAgentModel = (model: string): boolean => model.startsWith(PREFIX);
 
 /** Agents that speak the Agent Client Protocol, as models. */
 export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
@@ -82,13 +78,13 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
 }
 
 function find(agents: AgentTable, model: string): readonly [AgentSettings, string | undefined] {
-  const [name = "", ...rest] = model.slice(PREFIX.length).split("/");
+  const [name, own] = readAgentModel(model);
   const settings = agents.get(name) ?? agents.get([...agents.keys()].find((known) => isSameName(known, name)) ?? "");
   if (settings instanceof ExcursorError) throw settings;
-  if (settings) return [settings, rest.length === 0 ? undefined : rest.join("/")];
+  if (settings) return [settings, own];
   throw new ExcursorError("model-not-found", `There is no agent ${JSON.stringify(name)} here.`, {
     field: "model",
-    hint: `There are ${[...agents.keys()].map((known) => PREFIX + known).join(", ")}; more go into the setting \`agents\`.`,
+    hint: `There are ${[...agents.keys()].map(agentModel).join(", ")}; more go into the setting \`agents\`.`,
   });
 }
 
@@ -106,7 +102,7 @@ const CONTEXT_TOKENS = 200_000;
 
 /** Most take images; one that has been started has said so. */
 const describe = ({ name, displayName }: AgentSettings, takesImages = true): ModelInfo => ({
-  id: PREFIX + name,
+  id: agentModel(name),
   displayName,
   aliases: [],
   contextTokens: CONTEXT_TOKENS,

@@ -2,6 +2,7 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../shared/api-error.ts";
+import type { ApiReaderOptions } from "../shared/api-reader.ts";
 import type { ApiReader } from "../shared/api-run.ts";
 import { CallArguments } from "../shared/call-arguments.ts";
 import { CallIds } from "../shared/call-ids.ts";
@@ -25,18 +26,9 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
 const MAX_OPEN_BLOCKS = 1024;
 const MAX_SIGNATURE_LENGTH = 1024 * 1024;
 
-export interface ReaderOptions {
-  /** Of the upstream, for errors. */
-  readonly host: string;
-  /** The client's name of a tool. */
-  readonly toolName: (wireName: string) => string;
-  /** Milliseconds that only grow. */
-  readonly now?: () => number;
-}
-
 /** The stream of one message as events. */
 export class MessageReader implements ApiReader {
-  readonly #options: ReaderOptions;
+  readonly #options: ApiReaderOptions;
   readonly #now: () => number;
   readonly #blocks = new Map<number, Block>();
   readonly #callIds = new CallIds();
@@ -44,7 +36,7 @@ export class MessageReader implements ApiReader {
   #stop: { readonly reason: DoneReason; readonly stopSequence?: string } | undefined;
   #isOver = false;
 
-  constructor(options: ReaderOptions) {
+  constructor(options: ApiReaderOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }

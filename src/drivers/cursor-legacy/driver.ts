@@ -17,13 +17,20 @@ export interface LegacyDriverOptions {
   readonly access: AccessTokens;
   /** These calls are the IDE's, and want its kind of version. */
   readonly client?: ClientHeaders;
-  readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
-  readonly prepare: (turn: Turn) => Promise<PreparedTurn>;
+  readonly models: LegacyModels;
+}
+
+/** The models of the account, which these calls do not list themselves. */
+export interface LegacyModels {
+  list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+  find(name: string, principal: Principal): Promise<ModelInfo>;
+  /** Returns the turn with the backend's name of its model, and no longer than the model reads. */
+  prepare(turn: Turn): Promise<PreparedTurn>;
 }
 
 /** The older chat calls of the backend as a driver, for backends that still serve them. */
 export function createLegacyDriver(options: LegacyDriverOptions): Driver {
-  const { origin, transport, method, client, listModels } = options;
+  const { origin, transport, method, client, models } = options;
   return {
     open: (turn, context) => {
       let credential: AccountCredential | undefined;
@@ -33,7 +40,7 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
         transport,
         origin,
         protocol: method === "chat" ? streamChat : unifiedChat,
-        prepare: () => options.prepare(turn),
+        prepare: () => models.prepare(turn),
         headers: async () => {
           credential = await credentialOf(turn.principal, options.access);
           return headersFor(credential);
@@ -44,6 +51,7 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
         },
       });
     },
-    listModels,
+    listModels: (principal, signal) => models.list(principal, signal),
+    findModel: (name, principal) => models.find(name, principal),
   };
 }

@@ -2,6 +2,7 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../shared/api-error.ts";
+import type { ApiReaderOptions } from "../shared/api-reader.ts";
 import type { ApiReader } from "../shared/api-run.ts";
 import { CallArguments } from "../shared/call-arguments.ts";
 import { CallIds } from "../shared/call-ids.ts";
@@ -30,18 +31,9 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["content_filter", "content-filter"],
 ]);
 
-export interface ReaderOptions {
-  /** Of the upstream, for errors. */
-  readonly host: string;
-  /** The client's name of a tool. */
-  readonly toolName: (wireName: string) => string;
-  /** Milliseconds that only grow. */
-  readonly now?: () => number;
-}
-
 /** The chunks of one completion as events. Forgiving: every server speaks this dialect a little differently. */
 export class ChunkReader implements ApiReader {
-  readonly #options: ReaderOptions;
+  readonly #options: ApiReaderOptions;
   readonly #now: () => number;
   readonly #calls = new Map<number, Call>();
   readonly #callIds = new CallIds();
@@ -51,7 +43,7 @@ export class ChunkReader implements ApiReader {
   #reason: DoneReason | undefined;
   #isOver = false;
 
-  constructor(options: ReaderOptions) {
+  constructor(options: ApiReaderOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }

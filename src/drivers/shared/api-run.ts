@@ -13,7 +13,7 @@ import { refusedCall } from "./api-error.ts";
 import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";
 
 /** How one API is asked and what it says. */
-export interface ApiProtocol {
+interface ApiProtocol {
   /** Below the base path. */
   readonly path: string;
   /** Whether its models may write their thinking into the text, between tags. */

@@ -35,8 +35,11 @@ async function setUp(
     transport,
     method,
     access,
-    listModels: async () => [],
-    prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false, ...prepared }),
+    models: {
+      list: async () => [],
+      find: () => Promise.reject(new Error("nobody asks")),
+      prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false, ...prepared }),
+    },
   });
 }
 
@@ -152,8 +155,11 @@ it("a stream that ends right after its tool calls has called, and is gone on wit
     transport,
     method: "unified",
     access: createGivenAccess(new Secret("tester")),
-    listModels: async () => [],
-    prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false }),
+    models: {
+      list: async () => [],
+      find: () => Promise.reject(new Error("nobody asks")),
+      prepare: async (turn) => ({ turn, maxMode: false, ignoresEffort: false }),
+    },
   });
   let losses = 0;
   const run = driver.open(aTurn([user("hi")], { tools: [look] }), { requestId: "r", onLost: () => losses++ });

@@ -5,7 +5,7 @@ import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
-import type { AnthropicOptions } from "../../../src/drivers/anthropic/driver.ts";
+import type { ApiDriverOptions } from "../../../src/drivers/shared/api-driver.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import type { HttpTransport } from "../../../src/wire/http/http.ts";
 import { aTurn, gather } from "../../core/support/turns.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
   for (const transport of transports.splice(0)) transport.destroy();
 });
 
-export function driverOptions(baseURL: string, key = "sk-test"): AnthropicOptions {
+export function driverOptions(baseURL: string, key = "sk-test"): ApiDriverOptions {
   const transport = createHttp1Transport();
   transports.push(transport);
   return {

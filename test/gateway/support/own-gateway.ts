@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
+import { loadConfig } from "../../../src/app/load-config.ts";
 import { openGateway, type RunningGateway } from "../../../src/app/open-gateway.ts";
-import { loadConfig } from "../../../src/config/load-config.ts";
 import { KEY } from "./gateway-process.ts";
 
 const cleanups: (() => unknown)[] = [];

@@ -1,4 +1,4 @@
-import type { Secret } from "../core/secret.ts";
+import type { Secret } from "./secret.ts";
 
 /** Names of variables that hold a secret. */
 const SECRET_NAME =

@@ -2,16 +2,18 @@ import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { readConfigFile, unknownKey } from "./config-file.ts";
 import { checkConfigFile, homeFolder } from "./home.ts";
-import { type Config, PLACED_SETTINGS, type PlacedSetting } from "./settings.ts";
+import type { PlacedSetting } from "./settings.ts";
 
-export interface ConfigSources {
+export interface SettingSources {
   /** By key (`logLevel`, `limits.bodyBytes`); undefined was not given. */
   readonly flags: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export interface LoadedConfig {
-  readonly values: Config;
+export interface LoadedSettings<Values> {
+  readonly values: Values;
+  /** The settings that were looked for. */
+  readonly settings: readonly PlacedSetting[];
   /** Where each value came from, by key, in words: `--port`, `EXCURSOR_PORT`, a file and line, `default`. */
   readonly origins: ReadonlyMap<string, string>;
   /** The folder of config, key and state. It need not exist yet. */
@@ -22,15 +24,23 @@ export interface LoadedConfig {
 
 const DEFAULT_ORIGIN = "default";
 
-/** Flags before environment before file before default. All that is wrong is told at once, each with its place. */
-export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig {
+/**
+ * Reads the settings: flags before environment before file before default. All that is wrong is told at once, each with
+ * its place.
+ *
+ * @typeParam Values what the settings come to; {@link ValuesOf} of the tree that they were placed from.
+ */
+export function loadSettings<Values>(
+  settings: readonly PlacedSetting[],
+  { flags, environment }: SettingSources,
+): LoadedSettings<Values> {
   const home = homeFolder(environment);
-  const file = readConfigFile(join(home, "config.json"));
-  checkConfigFile(join(home, "config.json"), isSecretIn(file.values));
+  const file = readConfigFile(join(home, "config.json"), settings);
+  checkConfigFile(join(home, "config.json"), isSecretIn(settings, file.values));
   const problems = [...file.problems];
   const origins = new Map<string, string>();
   const values: Record<string, unknown> = {};
-  for (const placed of PLACED_SETTINGS) {
+  for (const placed of settings) {
     const { key, variable, setting } = placed;
     const given: [origin: string, value: unknown][] = [];
     const [flag, text] = [flags[key], environment[variable]];
@@ -50,7 +60,7 @@ export function loadConfig({ flags, environment }: ConfigSources): LoadedConfig 
       hint: "Correct it where it stands. Once all are right, `excursor config` shows every value and its place.",
     });
   }
-  return { values: values as unknown as Config, origins, home, warnings: unknownVariables(environment) };
+  return { values: values as Values, settings, origins, home, warnings: unknownVariables(settings, environment) };
 }
 
 function check({ key, setting }: PlacedSetting, origin: string, value: unknown): { value?: unknown; problem?: string } {
@@ -76,15 +86,15 @@ function setAt(tree: Record<string, unknown>, key: string, value: unknown): void
   (tree[group] as Record<string, unknown>)[name] = value;
 }
 
-const isSecretIn = (values: ReadonlyMap<string, unknown>): boolean =>
-  PLACED_SETTINGS.some(({ key, setting }) => setting.isSecret && values.has(key));
+const isSecretIn = (settings: readonly PlacedSetting[], values: ReadonlyMap<string, unknown>): boolean =>
+  settings.some(({ key, setting }) => setting.isSecret && values.has(key));
 
 /** Named by other programs: Zed reads the key of a provider called Excursor from it. */
 const FOREIGN = ["EXCURSOR_API_KEY"];
 
 /** Only told: variables of a newer version, or of somebody's scripts, should not keep us from starting. */
-function unknownVariables(environment: ConfigSources["environment"]): string[] {
-  const known = [...PLACED_SETTINGS.map(({ variable }) => variable), "EXCURSOR_HOME", ...FOREIGN];
+function unknownVariables(settings: readonly PlacedSetting[], environment: SettingSources["environment"]): string[] {
+  const known = [...settings.map(({ variable }) => variable), "EXCURSOR_HOME", ...FOREIGN];
   return Object.keys(environment)
     .filter((name) => name.startsWith("EXCURSOR_") && !known.includes(name))
     .map((name) => `In the environment ${unknownKey(name, known)}`);

@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { basename, delimiter, isAbsolute, join } from "node:path";
 import { z } from "zod";
-import { ExcursorError } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
-import type { AgentSettings, AgentTable, AskingMode } from "../drivers/acp/agent-settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
+import type { AgentSettings, AgentTable, AskingMode } from "./agent-settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isSecretValue } from "../../src/app/environment-secrets.ts";
+import { isSecretValue } from "../../src/core/environment-secrets.ts";
 
 describe("what of a program's environment is a secret", () => {
   it.each([

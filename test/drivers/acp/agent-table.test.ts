@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAgentTable } from "../../src/app/agent-table.ts";
-import { ExcursorError } from "../../src/core/errors.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import { createAgentTable } from "../../../src/drivers/acp/agent-table.ts";
 
 const folder = "/work";
 const agentsOf = (entries: Record<string, unknown>, environment: Record<string, string> = {}) =>

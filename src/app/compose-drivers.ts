@@ -1,0 +1,52 @@
+import type { Driver } from "../core/driver.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { DriverModule, DriverServices } from "../drivers/shared/driver-module.ts";
+import { createDriver } from "./create-driver.ts";
+import type { Config } from "./load-config.ts";
+import { type ModelRouting, routeModels } from "./route-models.ts";
+
+/** Every driver of a gateway, and which of them answers for a model. */
+export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
+  /** By the names that {@link route} returns. */
+  readonly all: ReadonlyMap<string, Driver>;
+  /** The driver of Cursor's backend. */
+  readonly cursor: Driver;
+  route(model: string): string;
+  /** Returns whether a model is Cursor's, by its name. */
+  isCursors(model: string): boolean;
+  close(): Promise<void>;
+}
+
+/** Creates the drivers that the settings call for. */
+export async function composeDrivers(
+  modules: readonly DriverModule[],
+  config: Config,
+  services: DriverServices,
+): Promise<Drivers> {
+  const routing = await routeModels(modules, config, services);
+  const named = modules.filter((module) => module.claims || module.name === config.driver);
+  const created = await Promise.all(
+    named.map(async (module) => [keyOf(module), await createDriver(module, config, services)] as const),
+  );
+  const all = new Map([...created, ...routing.drivers]);
+  const cursorKey = keyOf({ name: config.driver });
+  const cursor = all.get(cursorKey);
+  if (!cursor) throw new ExcursorError("internal", `There is no driver ${config.driver}.`);
+  const claimed = (model: string): string | undefined => {
+    const module = modules.find((one) => one.claims?.(model));
+    return module && keyOf(module);
+  };
+  const route = (model: string) => routing.route(model) ?? claimed(model) ?? cursorKey;
+  return {
+    all,
+    cursor,
+    aliases: routing.aliases,
+    fallback: routing.fallback,
+    route,
+    isCursors: (model) => route(model) === cursorKey,
+    close: async () => void (await Promise.all([...all.values()].map((driver) => driver.close?.()))),
+  };
+}
+
+/** Entries of `models` have no spaces in their names, so none of them gets the key of a driver. */
+const keyOf = ({ name }: Pick<DriverModule, "name">): string => `driver ${name}`;

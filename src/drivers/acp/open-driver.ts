@@ -1,0 +1,33 @@
+import type { ValuesOf } from "../../config/setting.ts";
+import type { Driver } from "../../core/driver.ts";
+import { secretsAmong } from "../../core/environment-secrets.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { createWatchdog } from "../../process/watchdog.ts";
+import type { DriverContext } from "../shared/driver-module.ts";
+import { createAgentTable, hasSwitch } from "./agent-table.ts";
+import { createAcpDriver } from "./driver.ts";
+import type { SETTINGS } from "./settings.ts";
+
+const UNBOUND =
+  "Excursor knows no permission switch of this agent: `allow` and `permissions` hold only as far as the agent asks.";
+
+/** The driver by the settings. An agent that cannot be used costs a warning, and the others work. */
+export function openAcpDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
+  const { settings, environment, log, isOwner, onSecret } = context;
+  const agents = createAgentTable({ entries: settings.agents, environment, folder: process.cwd() });
+  for (const name of Object.keys(settings.agents ?? {})) {
+    const agent = agents.get(name);
+    if (agent instanceof ExcursorError) log.warn({ agent: name }, agent.message);
+    else if (agent) {
+      for (const secret of secretsAmong(agent.environment)) onSecret(secret);
+      if (!hasSwitch(name, agent)) log.info({ agent: name }, UNBOUND);
+    }
+  }
+  return createAcpDriver({
+    agents,
+    isAllowed: isOwner,
+    watchdog: createWatchdog(),
+    environment,
+    onExit: (agent, error, stderr) => log.warn({ agent, stderr }, error.message),
+  });
+}

@@ -1,0 +1,39 @@
+import type { ValuesOf } from "../../config/setting.ts";
+import type { Driver } from "../../core/driver.ts";
+import { clientHeaders } from "../shared/cursor-settings.ts";
+import type { DriverContext } from "../shared/driver-module.ts";
+import { createCursorDriver } from "./driver.ts";
+import { openCatalogue } from "./models/open-catalogue.ts";
+import type { SETTINGS } from "./settings.ts";
+
+/** The driver by the settings. */
+export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
+  const { settings, origin, transports, checkpoints, access, log } = context;
+  return createCursorDriver({
+    origin,
+    transports,
+    models: openCatalogue(context),
+    transport: settings.transport,
+    agentOrigin: settings.agentUpstream && new URL(settings.agentUpstream).origin,
+    checkpoints,
+    access,
+    client: clientHeaders(settings),
+    context: settings.context,
+    onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
+    onToolLeftOut: onceEach((tool) =>
+      log.warn({ tool }, "The schema of this tool is nested too deep for the backend: the tool is not offered."),
+    ),
+  });
+}
+
+/** Calls back once for each text, as far as it can be remembered. */
+function onceEach(callback: (text: string) => void): (text: string) => void {
+  const seen = new Set<string>();
+  return (text) => {
+    if (seen.has(text)) return;
+    if (seen.size < MAX_SEEN) seen.add(text);
+    callback(text);
+  };
+}
+
+const MAX_SEEN = 1000;

@@ -1,0 +1,91 @@
+import type { Driver, ModelInfo } from "../../core/driver.ts";
+import { RetryBudget } from "../../core/engine/retry-budget.ts";
+import type { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
+import { type Hop, type ModelNames, readBaseUrl } from "./api-endpoint.ts";
+import type { ApiReaderOptions } from "./api-reader.ts";
+import { type ApiLimits, type ApiReader, type ApiRequest, ApiRun } from "./api-run.ts";
+import { ModelList } from "./model-list.ts";
+import { toolNames } from "./tool-names.ts";
+import { withoutWishes } from "./without-wishes.ts";
+
+/** One public API: where its parts are, what it is asked and what its answers mean. */
+export interface ApiDialect<Model extends { readonly id: string }> {
+  /** The headers that sign a request. */
+  headers(key: Secret | undefined): Readonly<Record<string, string>>;
+  /** Below the base URL. */
+  readonly modelsPath: string;
+  readModels(body: unknown): readonly Model[];
+  /** A model under the name that clients use. */
+  modelInfo(model: Model, id: string): ModelInfo;
+  /** Below the base URL. */
+  readonly path: string;
+  /** Whether models may write their thinking into the text, between tags. */
+  readonly readsTags: boolean;
+  request(turn: Turn, options: ApiRequestOptions<Model>): Promise<ApiRequest> | ApiRequest;
+  /** Reads one answer. */
+  reader(options: ApiReaderOptions): ApiReader;
+  /** The turn without what the upstream has refused, beside what {@link withoutWishes} knows; undefined if nothing helps. */
+  simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
+}
+
+interface ApiRequestOptions<Model> {
+  /** The upstream's name of the model. */
+  readonly modelId: string;
+  /** The client's effort, else the one of the settings. */
+  readonly effort: string | undefined;
+  /** What the upstream says of the model; undefined if it does not list it. The first call may ask the upstream. */
+  describeModel(): Promise<Model | undefined>;
+}
+
+export interface ApiDriverOptions {
+  readonly transport: HttpTransport;
+  readonly baseURL: string;
+  readonly key: Secret | undefined;
+  readonly names: ModelNames;
+  /** The effort for requests that name none. */
+  readonly effort?: string | undefined;
+  /** For an upstream that may be a gateway. */
+  readonly hop?: Hop | undefined;
+  readonly limits?: Partial<ApiLimits> | undefined;
+}
+
+/** A server with a public HTTP API as a driver. */
+export function createApiDriver<Model extends { readonly id: string }>(
+  dialect: ApiDialect<Model>,
+  options: ApiDriverOptions,
+): Driver {
+  const { transport, baseURL, key, names, hop, limits } = options;
+  const endpoint = { transport, ...readBaseUrl(baseURL), headers: dialect.headers(key), hop };
+  const models = new ModelList({ endpoint, path: dialect.modelsPath, read: dialect.readModels });
+  const { host } = new URL(endpoint.origin);
+  const protocol = {
+    path: dialect.path,
+    readsTags: dialect.readsTags,
+    async request(turn: Turn) {
+      const modelId = names.toUpstream(turn.model.id);
+      const effort = turn.model.effort ?? options.effort;
+      const describeModel = async () => (await models.known()).find(({ id }) => id === modelId);
+      return dialect.request(turn, { modelId, effort, describeModel });
+    },
+    reader: (turn: Turn) => dialect.reader({ host, toolName: toolNames(turn.tools) }),
+    simplify: (turn: Turn, refusal: ExcursorError) => withoutWishes(turn, refusal) ?? dialect.simplify?.(turn, refusal),
+  };
+  const retries = new RetryBudget();
+  return {
+    host,
+    limitsOutput: true,
+    takesSampling: true,
+    open(turn, context) {
+      retries.earn();
+      return new ApiRun({ turn, context, endpoint, protocol, retries, limits });
+    },
+    listModels: async () =>
+      (await models.current()).flatMap((model) => {
+        const id = names.toClient(model.id);
+        return id === undefined ? [] : [dialect.modelInfo(model, id)];
+      }),
+  };
+}

@@ -1,0 +1,25 @@
+import { choice, optionalText, type ValuesOf } from "../../config/setting.ts";
+import type { ClientHeaders } from "../../wire/agent/headers.ts";
+
+/** The settings of every driver of Cursor's backend. */
+export const CURSOR_SETTINGS = {
+  clientVersion: optionalText(
+    "The client version told to the backend.",
+    "a version like cli-2026.01.09-231024f",
+    (value) => /^[\w.+-]{1,64}$/.test(value),
+  ),
+  checksum: optionalText(
+    "The x-cursor-checksum header sent to the backend. Without it: one by account for cursor-legacy, else none.",
+    "1 to 512 printable characters without spaces",
+    (value) => /^[\x21-\x7e]{1,512}$/.test(value),
+  ),
+  context: choice(["refuse", "trim"], "What to do when a conversation is longer than the model's window."),
+};
+
+export type CursorSettings = ValuesOf<typeof CURSOR_SETTINGS>;
+
+/** The headers of the client that the settings describe. */
+export const clientHeaders = ({ clientVersion, checksum }: CursorSettings): ClientHeaders => ({
+  ...(clientVersion !== undefined && { clientVersion }),
+  ...(checksum !== undefined && { checksum }),
+});
