@@ -1,4 +1,8 @@
 import { ExcursorError } from "../core/errors.ts";
+import { createSseParser } from "../wire/sse/sse-parser.ts";
+
+/** An event of the gateway may hold a whole answer. */
+const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
 /** The JSON of each server-sent event, up to `[DONE]` or the last one. A stream that stops without either was cut off. */
 export async function* readEvents(
@@ -7,16 +11,18 @@ export async function* readEvents(
   /** Told of what is no event. */
   onComment: (text: string) => unknown = () => {},
 ): AsyncGenerator<unknown> {
-  const decoder = new TextDecoder();
-  let waiting = "";
+  let parts: { readonly comment?: string; readonly data?: string }[] = [];
+  const parse = createSseParser({
+    maxLength: MAX_EVENT_LENGTH,
+    onEvent: (_, data) => parts.push({ data }),
+    onComment: (comment) => parts.push({ comment }),
+  });
   for await (const bytes of response.body ?? []) {
-    waiting += decoder.decode(bytes, { stream: true });
-    const lines = waiting.split("\n");
-    waiting = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith(": ")) await onComment(line.slice(2));
-      if (!line.startsWith("data: ")) continue;
-      const data = line.slice("data: ".length);
+    parts = [];
+    parse(bytes);
+    for (const { comment, data } of parts) {
+      if (comment !== undefined) await onComment(comment);
+      if (data === undefined) continue;
       if (data === "[DONE]") return;
       const event: unknown = JSON.parse(data);
       yield event;

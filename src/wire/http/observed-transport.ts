@@ -2,7 +2,7 @@ import { appendedKind, messageKind, methodOf } from "../agent/frame-kind.ts";
 import { FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../connect/envelope.ts";
 import { APPEND_PATH } from "../connect/sse-run.ts";
 import { wireLimits } from "../limits.ts";
-import { SseParser } from "../sse/sse-parser.ts";
+import { createSseParser } from "../sse/sse-parser.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
 import { mediaType } from "./http-errors.ts";
 
@@ -147,9 +147,11 @@ class ExchangeWatch {
     const type = mediaType(headers["content-type"]);
     if (type === "application/connect+proto") return this.#frameReader("in");
     if (type !== "text/event-stream") return () => {};
-    const parser = new SseParser(wireLimits().maxFrameBytes);
-    return untilFailed((chunk) =>
-      parser.push(chunk, (name, data) => this.#tell("in", EVENT_NAME.test(name) ? name : "event", data.length)),
+    return untilFailed(
+      createSseParser({
+        maxLength: wireLimits().maxFrameBytes,
+        onEvent: (name, data) => this.#tell("in", EVENT_NAME.test(name) ? name : "event", data.length),
+      }),
     );
   }
 

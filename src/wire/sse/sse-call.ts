@@ -4,7 +4,7 @@ import { encodingError } from "../connect/gzip.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "../http/http.ts";
 import { mediaType, wrongContentType } from "../http/http-errors.ts";
 import type { WireLimits } from "../limits.ts";
-import { SseParser } from "./sse-parser.ts";
+import { createSseParser } from "./sse-parser.ts";
 
 export interface SseCallOptions {
   readonly transport: HttpTransport;
@@ -29,7 +29,7 @@ interface SseListener {
 export class SseCall implements HttpHandler {
   readonly #options: SseCallOptions;
   readonly #exchange: HttpExchange;
-  readonly #parser: SseParser;
+  readonly #parse: (chunk: Uint8Array) => void;
   #refused: { readonly head: ResponseHead; readonly body: BodyCollector } | undefined;
   #isPaused = false;
   #isOver = false;
@@ -38,7 +38,12 @@ export class SseCall implements HttpHandler {
   constructor(options: SseCallOptions) {
     const { transport, request, body, limits } = options;
     this.#options = options;
-    this.#parser = new SseParser(limits.maxFrameBytes);
+    this.#parse = createSseParser({
+      maxLength: limits.maxFrameBytes,
+      onEvent: (name, data) => {
+        if (!this.#isOver) options.listener.event(name, data);
+      },
+    });
     this.#exchange = transport.open(
       { ...request, headers: { ...request.headers, "content-length": String(body.length) }, isLongLived: true },
       this,
@@ -87,7 +92,7 @@ export class SseCall implements HttpHandler {
     }
     if (!this.#isPaused) this.#timer.refresh();
     try {
-      this.#parser.push(chunk, this.#onEvent);
+      this.#parse(chunk);
     } catch (error) {
       this.#close(ExcursorError.from(error));
     }
@@ -102,10 +107,6 @@ export class SseCall implements HttpHandler {
     if (this.#refused) this.end();
     else this.#close(error, reached);
   }
-
-  readonly #onEvent = (name: string, data: string): void => {
-    if (!this.#isOver) this.#options.listener.event(name, data);
-  };
 
   #close(error: ExcursorError | undefined, reached = true): void {
     if (this.#isOver) return;
