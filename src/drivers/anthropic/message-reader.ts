@@ -2,16 +2,15 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../shared/api-error.ts";
-import type { ApiReaderOptions } from "../shared/api-reader.ts";
+import { type ApiReaderOptions, usageOf } from "../shared/api-reader.ts";
 import type { ApiReader } from "../shared/api-run.ts";
-import { CallArguments } from "../shared/call-arguments.ts";
-import { CallIds } from "../shared/call-ids.ts";
 import { badEvent, type EventFields, indexIn, objectIn, readEvent, textIn, tokensIn } from "../shared/event-fields.ts";
+import { type StreamedCall, StreamedCalls } from "../shared/streamed-calls.ts";
 
 type Block =
   | { readonly type: "other" }
   | { readonly type: "thinking"; readonly since: number; signature: string }
-  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly args: CallArguments };
+  | { readonly type: "tool_use"; readonly call: StreamedCall };
 
 const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["end_turn", "stop"],
@@ -31,13 +30,14 @@ export class MessageReader implements ApiReader {
   readonly #options: ApiReaderOptions;
   readonly #now: () => number;
   readonly #blocks = new Map<number, Block>();
-  readonly #callIds = new CallIds();
+  readonly #calls: StreamedCalls;
   #usage: EventFields = {};
   #stop: { readonly reason: DoneReason; readonly stopSequence?: string } | undefined;
   #isOver = false;
 
   constructor(options: ApiReaderOptions) {
     this.#options = options;
+    this.#calls = new StreamedCalls(options.toolName);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -75,9 +75,9 @@ export class MessageReader implements ApiReader {
     this.#isOver = true;
     const open = [...this.#blocks.keys()].flatMap((index) => this.#close(index));
     const { reason } = this.#stop;
-    const usage = usageOf(this.#usage);
+    const usage = countsIn(this.#usage);
     // What says that it calls tools, and calls none, has just stopped.
-    const told = reason === "tool-calls" && this.#callIds.size === 0 ? "stop" : reason;
+    const told = reason === "tool-calls" && this.#calls.size === 0 ? "stop" : reason;
     return [
       ...open,
       ...(usage ? [{ type: "usage", usage } as const] : []),
@@ -102,12 +102,9 @@ export class MessageReader implements ApiReader {
       case "redacted_thinking":
         return [{ type: "thinking-done", durationMs: 0, signature: redactedSignature(textIn(block, "data")) }];
       case "tool_use": {
-        const wireName = textIn(block, "name");
-        if (wireName === "") throw badEvent("with a tool call that has no name");
-        const name = this.#options.toolName(wireName);
-        const id = this.#callIds.take(textIn(block, "id"));
-        this.#open(index, { type: "tool_use", id, name, args: new CallArguments(jsonObject(block["input"])) });
-        return [{ type: "tool-call-start", id, name }];
+        const call = this.#calls.begin(textIn(block, "id"), textIn(block, "name"), jsonObject(block["input"]));
+        this.#open(index, { type: "tool_use", call });
+        return [call.start()];
       }
       default:
         return [];
@@ -130,10 +127,7 @@ export class MessageReader implements ApiReader {
       return delta["type"] === "thinking_delta" ? textEvents("thinking", textIn(delta, "thinking")) : [];
     }
     if (block?.type !== "tool_use" || delta["type"] !== "input_json_delta") return [];
-    const json = textIn(delta, "partial_json");
-    if (json === "") return [];
-    block.args.add(json);
-    return [{ type: "tool-call-delta", id: block.id, json }];
+    return block.call.add(textIn(delta, "partial_json"));
   }
 
   #close(index: number): readonly TurnEvent[] {
@@ -144,8 +138,7 @@ export class MessageReader implements ApiReader {
       const durationMs = Math.round(this.#now() - since);
       return [{ type: "thinking-done", durationMs, ...(signature !== "" && { signature }) }];
     }
-    if (block?.type !== "tool_use") return [];
-    return [{ type: "tool-call", id: block.id, name: block.name, args: block.args.parse() }];
+    return block?.type === "tool_use" ? [block.call.end()] : [];
   }
 }
 
@@ -161,23 +154,20 @@ const stopOf = (reason: string, sequence: string) => ({
 const given = (usage: EventFields): EventFields =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined));
 
-/** Undefined if it tells nothing. */
-function usageOf(usage: EventFields): Usage | undefined {
+function countsIn(usage: EventFields): Usage | undefined {
   const [input, written, cached, output] = [
     "input_tokens",
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
     "output_tokens",
   ].map((name) => tokensIn(usage, name));
-  if (input === undefined && output === undefined) return undefined;
-  const thinking = tokensIn(jsonObject<string>(usage["output_tokens_details"]) ?? {}, "thinking_tokens") ?? 0;
-  return {
-    inputTokens: (input ?? 0) + (written ?? 0) + (cached ?? 0),
-    // Thinking is part of it, whatever the upstream says.
-    outputTokens: Math.max(output ?? 0, thinking),
-    cachedTokens: cached ?? 0,
-    cacheWrittenTokens: written ?? 0,
-    reasoningTokens: thinking,
-    isEstimate: false,
-  };
+  const hasCounts = input !== undefined || output !== undefined;
+  return usageOf({
+    // The upstream counts what it read from the cache, and what it wrote to it, apart from the rest.
+    input: hasCounts ? (input ?? 0) + (written ?? 0) + (cached ?? 0) : undefined,
+    output,
+    cached,
+    written,
+    reasoning: tokensIn(jsonObject<string>(usage["output_tokens_details"]) ?? {}, "thinking_tokens"),
+  });
 }

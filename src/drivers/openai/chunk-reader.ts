@@ -2,10 +2,8 @@ import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
 import { apiError } from "../shared/api-error.ts";
-import type { ApiReaderOptions } from "../shared/api-reader.ts";
+import { type ApiReaderOptions, usageOf } from "../shared/api-reader.ts";
 import type { ApiReader } from "../shared/api-run.ts";
-import { CallArguments } from "../shared/call-arguments.ts";
-import { CallIds } from "../shared/call-ids.ts";
 import {
   badEvent,
   type EventFields,
@@ -16,12 +14,7 @@ import {
   textIn,
   tokensIn,
 } from "../shared/event-fields.ts";
-
-interface Call {
-  readonly id: string;
-  readonly name: string;
-  readonly args: CallArguments;
-}
+import { type StreamedCall, StreamedCalls } from "../shared/streamed-calls.ts";
 
 const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["stop", "stop"],
@@ -35,8 +28,8 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
 export class ChunkReader implements ApiReader {
   readonly #options: ApiReaderOptions;
   readonly #now: () => number;
-  readonly #calls = new Map<number, Call>();
-  readonly #callIds = new CallIds();
+  readonly #streamed: StreamedCalls;
+  readonly #calls = new Map<number, StreamedCall>();
   #lastIndex = -1;
   #thinkingSince: number | undefined;
   #usage: Usage | undefined;
@@ -45,6 +38,7 @@ export class ChunkReader implements ApiReader {
 
   constructor(options: ApiReaderOptions) {
     this.#options = options;
+    this.#streamed = new StreamedCalls(options.toolName);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -52,7 +46,7 @@ export class ChunkReader implements ApiReader {
     if (data === "[DONE]") return this.end();
     const chunk = readEvent(data);
     if (chunk["error"]) throw apiError(chunk, this.#options.host);
-    this.#usage = usageOf(jsonObject<string>(chunk["usage"]) ?? {}) ?? this.#usage;
+    this.#usage = countsIn(jsonObject<string>(chunk["usage"]) ?? {}) ?? this.#usage;
     const [first] = listIn(chunk, "choices");
     if (first === undefined) return [];
     const choice = jsonObject<string>(first);
@@ -67,9 +61,7 @@ export class ChunkReader implements ApiReader {
     if (this.#isOver || this.#reason === undefined) return [];
     this.#isOver = true;
     const events: TurnEvent[] = [...this.#endThinking()];
-    for (const { id, name, args } of this.#calls.values()) {
-      events.push({ type: "tool-call", id, name, args: args.parse() });
-    }
+    for (const call of this.#calls.values()) events.push(call.end());
     if (this.#usage) events.push({ type: "usage", usage: this.#usage });
     return [...events, { type: "done", reason: this.#doneReason(this.#reason) }];
   }
@@ -102,19 +94,9 @@ export class ChunkReader implements ApiReader {
     this.#lastIndex = index;
     const called = objectIn(delta, "function");
     const known = this.#calls.get(index);
-    const call = known ?? this.#newCall(id, textIn(called, "name"));
-    const json = textIn(called, "arguments");
+    const call = known ?? this.#streamed.begin(id, textIn(called, "name"));
     this.#calls.set(index, call);
-    call.args.add(json);
-    return [
-      ...(known ? [] : [{ type: "tool-call-start", id: call.id, name: call.name } as const]),
-      ...(json === "" ? [] : [{ type: "tool-call-delta", id: call.id, json } as const]),
-    ];
-  }
-
-  #newCall(id: string, wireName: string): Call {
-    if (wireName === "") throw badEvent("with a tool call that has no name");
-    return { id: this.#callIds.take(id), name: this.#options.toolName(wireName), args: new CallArguments() };
+    return [...(known ? [] : [call.start()]), ...call.add(textIn(called, "arguments"))];
   }
 
   #endThinking(): readonly TurnEvent[] {
@@ -134,20 +116,12 @@ function contentIn(delta: EventFields): string {
     .join("");
 }
 
-/** Undefined if it tells nothing. */
-function usageOf(usage: EventFields): Usage | undefined {
-  const [input, output] = [tokensIn(usage, "prompt_tokens"), tokensIn(usage, "completion_tokens")];
-  if (input === undefined && output === undefined) return undefined;
-  const detail = (name: string, inner: string) => tokensIn(jsonObject<string>(usage[name]) ?? {}, inner) ?? 0;
-  const cachedTokens = detail("prompt_tokens_details", "cached_tokens");
-  const reasoningTokens = detail("completion_tokens_details", "reasoning_tokens");
-  return {
-    // Both are part of these, whatever the upstream says.
-    inputTokens: Math.max(input ?? 0, cachedTokens),
-    outputTokens: Math.max(output ?? 0, reasoningTokens),
-    cachedTokens,
-    cacheWrittenTokens: 0,
-    reasoningTokens,
-    isEstimate: false,
-  };
+function countsIn(usage: EventFields): Usage | undefined {
+  const detail = (name: string, inner: string) => tokensIn(jsonObject<string>(usage[name]) ?? {}, inner);
+  return usageOf({
+    input: tokensIn(usage, "prompt_tokens"),
+    output: tokensIn(usage, "completion_tokens"),
+    cached: detail("prompt_tokens_details", "cached_tokens"),
+    reasoning: detail("completion_tokens_details", "reasoning_tokens"),
+  });
 }

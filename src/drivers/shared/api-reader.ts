@@ -1,3 +1,5 @@
+import type { Usage } from "../../core/events.ts";
+
 /** What the reader of an answer needs to know. */
 export interface ApiReaderOptions {
   /** The upstream's host, for errors. */
@@ -6,4 +8,26 @@ export interface ApiReaderOptions {
   readonly toolName: (wireName: string) => string;
   /** Milliseconds that only grow. */
   readonly now?: () => number;
+}
+
+/** An upstream's counts, undefined where it says nothing. */
+interface TokenCounts {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly cached: number | undefined;
+  readonly written?: number | undefined;
+  readonly reasoning: number | undefined;
+}
+
+/** Undefined without counts. Cached tokens are part of the input, and reasoning of the output, whatever the upstream says. */
+export function usageOf({ input, output, cached = 0, written = 0, reasoning = 0 }: TokenCounts): Usage | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  return {
+    inputTokens: Math.max(input ?? 0, cached + written),
+    outputTokens: Math.max(output ?? 0, reasoning),
+    cachedTokens: cached,
+    cacheWrittenTokens: written,
+    reasoningTokens: reasoning,
+    isEstimate: false,
+  };
 }
