@@ -100,8 +100,8 @@ const notForThem = (): ExcursorError =>
 /** What it reads is the agent's own affair; this much most of them take. */
 const CONTEXT_TOKENS = 200_000;
 
-/** Most take images; one that has been started has said so. */
-const describe = ({ name, displayName }: AgentSettings, takesImages = true): ModelInfo => ({
+/** An agent says in its handshake whether it takes images; before its first start that is not known. */
+const describe = ({ name, displayName }: AgentSettings, takesImages = false): ModelInfo => ({
   id: agentModel(name),
   displayName,
   aliases: [],

@@ -124,6 +124,21 @@ describe("an agent as a model", () => {
   });
 });
 
+it("an agent is listed with images once it has said that it takes them", async () => {
+  const takesImages = async (flags: readonly string[]) => {
+    const { driver, ask } = setUpAgent({ flags });
+    const listed = async () =>
+      (await driver.listModels({ id: "p1", token: undefined }, new AbortController().signal))[0]?.supportsImages;
+    const before = await listed();
+    await ask("say hi");
+    return [before, await listed()];
+  };
+  expect([await takesImages(["--images"]), await takesImages([])]).toEqual([
+    [false, true],
+    [false, false],
+  ]);
+});
+
 describe("whom agents work for", () => {
   it("is decided before anything is started, and nobody else sees them", async () => {
     const { ask, notes, driver } = setUpAgent();
