@@ -14,6 +14,8 @@ export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   route(model: string): string;
   /** Returns whether a model is Cursor's, by its name. */
   isCursors(model: string): boolean;
+  /** Warms up every driver that can; nothing waits for it. */
+  prewarm(): void;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,9 @@ export async function composeDrivers(
     fallback: routing.fallback,
     route,
     isCursors: (model) => route(model) === cursorKey,
+    prewarm() {
+      for (const driver of all.values()) void driver.prewarm?.();
+    },
     close: async () => void (await Promise.all([...all.values()].map((driver) => driver.close?.()))),
   };
 }

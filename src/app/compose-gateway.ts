@@ -50,6 +50,8 @@ export interface GatewayParts {
   readonly ledger: TokenLedger;
   /** The conversations of editors. */
   readonly sessions: KeptSessions;
+  /** Warms up every driver that can; nothing waits for it. */
+  prewarm(): void;
   close(): Promise<void>;
 }
 
@@ -130,6 +132,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
+    prewarm: drivers.prewarm,
     async close() {
       engine.close();
       await schemas.close();

@@ -37,6 +37,8 @@ export interface RunningGateway {
   readonly log: Log;
   /** False: only callers that bring a token are answered, until somebody signs in. */
   readonly isSignedIn: boolean;
+  /** Connects to the backend ahead of the first request, if an account is signed in. Nothing waits for it. */
+  prewarm(): void;
   /** Lets answers finish, for as long as the settings or the caller say. */
   close(graceMs?: number): Promise<void>;
 }
@@ -131,6 +133,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       log,
       isSignedIn,
+      prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
         await Promise.all([gateway.close(graceMs), bridge?.close(graceMs)]);
         await close();

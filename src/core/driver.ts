@@ -28,6 +28,12 @@ export interface Driver {
   findModel?(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. Absent: it has none. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+  /**
+   * Opens ahead of time what a first request would wait for, such as a connection and the list of models, in the name of
+   * the gateway's own account. The gateway calls it at most once, when it is ready, and does not wait for it. It sends no
+   * turn, starts no program, does not keep the process alive, and never rejects: without a network it has no effect.
+   */
+  prewarm?(): Promise<void>;
   /** Stops what the driver has started beside its runs, such as programs. */
   close?(): Promise<void>;
 }

@@ -50,6 +50,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
       ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }) })}\n`
       : `ready ${url}\n${bridgeUrl === undefined ? "" : `bridge ${bridgeUrl}\n`}`,
   );
+  gateway.prewarm();
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
   if (!json) {

@@ -48,6 +48,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
   const farewells = new Farewells();
+  const callerOf = ({ token }: AccountCredential) => ({ token: token.reveal(), timezone: TIME_ZONE, ...client });
   return {
     open(given, context) {
       const { principal } = given;
@@ -56,7 +57,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       const turn = { ...given, tools };
       retries.earn();
       const planFor = async (credential: AccountCredential): Promise<RunPlan> => {
-        const caller = { token: credential.token.reveal(), timezone: TIME_ZONE, ...client };
+        const caller = callerOf(credential);
         const [model, endpoint] = await Promise.all([
           models.resolve(turn.model, credential),
           endpoints.find(credential.id, caller),
@@ -84,5 +85,19 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
+    /** Asks what a first run asks before it begins, and connects to where it would go. */
+    async prewarm() {
+      const connect = async (credential: AccountCredential) => {
+        const { origin, transport } = await endpoints.find(credential.id, callerOf(credential));
+        if (transport === "h2") transports.h2.connect?.(origin);
+      };
+      const warmUp = (credential: AccountCredential) =>
+        Promise.all([connect(credential), models.list(credential, new AbortController().signal)]);
+      // The first request meets the same failure, and tells it.
+      await withCredential(GATEWAY, access, warmUp).catch(() => {});
+    },
   };
 }
+
+/** The gateway itself, with its default account. */
+const GATEWAY = { id: "gateway", token: undefined } as const;

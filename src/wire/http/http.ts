@@ -7,6 +7,8 @@ import { ExcursorError } from "../../core/errors.ts";
 export interface HttpTransport {
   /** Starts an exchange. Its handler hears nothing before this returns. */
   open(request: HttpRequest, handler: HttpHandler): HttpExchange;
+  /** Opens a connection ahead of the next exchange, where the transport can. A failure is left to that exchange. */
+  connect?(origin: string): void;
   /** Takes no new exchanges and resolves when the open ones are over. */
   close(): Promise<void>;
   /** Cuts everything now. */

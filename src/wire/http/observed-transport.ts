@@ -47,6 +47,7 @@ export function observeTransport(transport: HttpTransport, name: "h1" | "h2", ob
       const watch = new ExchangeWatch(`${name}-${++count}`, request, name, observer);
       return watch.exchange(transport.open(request, watch.handler(handler)));
     },
+    ...(transport.connect && { connect: (origin: string) => transport.connect?.(origin) }),
     close: () => transport.close(),
     destroy: () => transport.destroy(),
   };

@@ -42,6 +42,7 @@ export function createSessionPool(options: SessionPoolOptions = {}): SessionPool
 
   return {
     open: (request, handler) => new H2Exchange(sessionsOf(request.origin), request, handler),
+    connect: (origin) => sessionsOf(origin).join({ placed: () => {}, refused: () => {} }),
     async close() {
       isClosed = true;
       await Promise.all(Array.from(origins.values(), (sessions) => sessions.close()));
