@@ -11,8 +11,10 @@ export type Config = ValuesOf<ReturnType<typeof gatewaySettings<Merged<(typeof D
 export type LoadedConfig = LoadedSettings<Config>;
 
 /** The type that has the members of all members of a union. */
-type Merged<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
-  ? All & SettingsShape
+type Merged<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All extends SettingsShape,
+) => void
+  ? All
   : never;
 
 /** The settings of the gateway and of these drivers. */

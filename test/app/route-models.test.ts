@@ -8,16 +8,12 @@ import { withAliases } from "../../src/app/models/with-aliases.ts";
 import { routeModels } from "../../src/app/route-models.ts";
 import { createEngine } from "../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
-import { Secret } from "../../src/core/secret.ts";
-import { createGivenAccess } from "../../src/credentials/given-access.ts";
-import { NO_STORES } from "../../src/drivers/shared/driver-module.ts";
-import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { aTurn, done, gather, scriptedDriver, text, textIn } from "../core/support/turns.ts";
 import { startAnthropicServer } from "../drivers/support/anthropic-server.ts";
 import { type ApiServer, replyJson, startApiServer } from "../drivers/support/api-server.ts";
+import { driverServices } from "../drivers/support/driver-services.ts";
 import { startOpenAiServer } from "../drivers/support/openai-server.ts";
 
-const transport = createHttp1Transport();
 const homes: string[] = [];
 
 afterEach(() => {
@@ -31,17 +27,8 @@ async function route(settings: object, environment: Record<string, string> = {})
   writeFileSync(join(home, "config.json"), JSON.stringify(settings), { mode: 0o600 });
   const { values } = loadConfig({ flags: {}, environment: { ...environment, EXCURSOR_HOME: home } });
   const keys: string[] = [];
-  const routing = await routeModels(DRIVERS, values, {
-    ...NO_STORES,
-    origin: "http://127.0.0.1:9",
-    transports: { h1: transport, h2: transport },
-    environment,
-    access: createGivenAccess(new Secret("tester")),
-    isOwner: () => true,
-    hopId: "hop",
-    log: { info: () => {}, warn: () => {} },
-    onSecret: (secret) => keys.push(secret.reveal()),
-  });
+  const services = driverServices({ environment, onSecret: (secret) => keys.push(secret.reveal()) });
+  const routing = await routeModels(DRIVERS, values, services);
   return { ...routing, keys };
 }
 

@@ -2,11 +2,11 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { openCursorDriver } from "../../../src/drivers/cursor/open-driver.ts";
-import { NO_STORES } from "../../../src/drivers/shared/driver-module.ts";
 import type { TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
+import { driverServices } from "../support/driver-services.ts";
 import { aTurn, open, read, user } from "./support/driver-stage.ts";
 
 const LISTS = ["/agent.v1.AgentService/GetUsableModels", "/aiserver.v1.AiService/AvailableModels"];
@@ -21,16 +21,22 @@ async function setUp(settings: { isOffline?: boolean; isSignedIn?: boolean; host
   const trace: TraceEntry[] = [];
   const sim = await startSim({ trace: (entry) => trace.push(entry), hostConfig });
   if (isOffline) await sim.close();
+  if (!isOffline) onTestFinished(() => sim.close());
   const h2 = createSessionPool();
-  const h1 = createHttp1Transport();
-  onTestFinished(async () => {
-    h2.destroy();
-    h1.destroy();
-    if (!isOffline) await sim.close();
-  });
   const warnings: string[] = [];
   const driver = openCursorDriver({
-    ...NO_STORES,
+    ...driverServices({
+      origin: sim.url,
+      transports: { h1: createHttp1Transport(), h2 },
+      access: {
+        get: async () => {
+          if (!isSignedIn) throw new ExcursorError("unauthenticated", "Nobody is signed in.");
+          return { account: "a", token: new Secret("tester") };
+        },
+        renew: async () => undefined,
+      },
+      log: { info: (_, text) => warnings.push(text), warn: (_, text) => warnings.push(text) },
+    }),
     settings: {
       agentUpstream: undefined,
       transport: "auto",
@@ -39,20 +45,6 @@ async function setUp(settings: { isOffline?: boolean; isSignedIn?: boolean; host
       context: "refuse",
     },
     entry: undefined,
-    origin: sim.url,
-    transports: { h1, h2 },
-    environment: {},
-    access: {
-      get: async () => {
-        if (!isSignedIn) throw new ExcursorError("unauthenticated", "Nobody is signed in.");
-        return { account: "a", token: new Secret("tester") };
-      },
-      renew: async () => undefined,
-    },
-    isOwner: () => true,
-    hopId: "hop",
-    log: { info: (_, text) => warnings.push(text), warn: (_, text) => warnings.push(text) },
-    onSecret: () => {},
   });
   const asked = () =>
     trace.flatMap(({ kind, message }) => (kind === "request" ? [(message as { readonly path: string }).path] : []));

@@ -1,0 +1,27 @@
+import { onTestFinished } from "vitest";
+import { Secret } from "../../../src/core/secret.ts";
+import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { type DriverServices, NO_STORES } from "../../../src/drivers/shared/driver-module.ts";
+import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
+import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
+
+/** What the gateway gives to drivers, until the test is over. */
+export function driverServices(over: Partial<DriverServices> = {}): DriverServices {
+  const transports = over.transports ?? { h1: createHttp1Transport(), h2: createSessionPool() };
+  onTestFinished(() => {
+    transports.h1.destroy();
+    transports.h2.destroy();
+  });
+  return {
+    ...NO_STORES,
+    origin: "http://127.0.0.1:9",
+    environment: {},
+    access: createGivenAccess(new Secret("tester")),
+    isOwner: () => true,
+    hopId: "hop",
+    log: { info: () => {}, warn: () => {} },
+    onSecret: () => {},
+    ...over,
+    transports,
+  };
+}
