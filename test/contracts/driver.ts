@@ -22,7 +22,7 @@ export interface DriverFixture {
   setUp(behaviour: Behaviour): Promise<DriverStage>;
 }
 
-export interface DriverStage {
+interface DriverStage {
   readonly driver: Driver;
   /** What to ask; the suite adds the rest of the turn. */
   readonly question: string;
