@@ -73,6 +73,9 @@ export interface ComposeOptions {
   readonly drivers?: readonly DriverModule[] | undefined;
 }
 
+/** How long a gateway whose turns all have the hub's tools waits for its MCP servers before it is ready. */
+const HUB_START_MS = 3000;
+
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
   const { config, log } = options;
@@ -101,7 +104,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     ...options,
     keychain: config.keychain,
     searchAbove: config.limits.hubTools,
-    isEager: config.tools === "hub",
+    startMs: config.tools === "hub" ? HUB_START_MS : undefined,
   });
   const schemas = createSchemaChecker();
   const engine = createEngine({

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { ExcursorError } from "../core/errors.ts";
 import type { Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { Secret } from "../core/secret.ts";
@@ -20,8 +21,10 @@ export interface ComposeHubOptions {
   readonly keyName: (principalId: string) => string | undefined;
   /** With more tools than this, a search stands for them. */
   readonly searchAbove?: number;
-  /** Starts the servers now, not with the first turn that wants them. */
-  readonly isEager: boolean;
+  /** See `HubOptions`. */
+  readonly patienceMs?: number;
+  /** Starts the servers now, and waits so long for them. Without it, they are started when somebody wants their tools. */
+  readonly startMs?: number | undefined;
   /** Where sign-ins at servers are. */
   readonly keychain: Config["keychain"];
 }
@@ -35,7 +38,7 @@ export interface ComposedHub extends ToolHub {
 
 /** What is wrong with a server is told, and costs only that one; a file that cannot be read changes nothing. */
 export async function composeHub(options: ComposeHubOptions): Promise<ComposedHub> {
-  const { home, log, isEager } = options;
+  const { home, log, startMs } = options;
   const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
   const logins = openServerLogins(home, options, (text) => log.warn({}, text));
   let current: Hub | undefined;
@@ -48,7 +51,7 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     }
     if (found.servers.length === 0) return;
     current = await openHub(found, options, logins);
-    if (isEager) void current.connect();
+    if (startMs !== undefined) await Promise.race([current.connect(), setTimeout(startMs, undefined, { ref: false })]);
   };
   const refollow = async (): Promise<void> => {
     try {
@@ -102,7 +105,7 @@ function tell({ problems, unapproved, servers }: FoundServers, { log, onSecret }
 
 async function openHub(
   { servers, keys }: FoundServers,
-  { home, log, onSecret, keyName, searchAbove }: ComposeHubOptions,
+  { home, log, onSecret, keyName, searchAbove, patienceMs }: ComposeHubOptions,
   logins: ReturnType<typeof openServerLogins>,
 ): Promise<Hub> {
   // Only loaded where it is wanted: the SDK behind it is large.
@@ -112,6 +115,7 @@ async function openHub(
     servers,
     keys,
     keyName,
+    patienceMs,
     environment: process.env,
     authorize: (server) => {
       const origin = { type: "server", name: server.name } as const;

@@ -9,6 +9,9 @@ import { secretsIn } from "./server-secrets.ts";
 
 const MAX_SERVERS = 50;
 
+/** How long the beginning of a conversation waits for its servers; its turns do not. */
+const START_MS = 10_000;
+
 /**
  * The MCP servers of one conversation, as the editor that started us names them: it is the same user's program, and could start
  * them itself. Only here are servers taken from somebody who talks to us (SEC-40): no HTTP route leads here.
@@ -32,6 +35,7 @@ export function createEditorServers(
         return createHub({
           servers,
           environment: process.env,
+          patienceMs: START_MS,
           // The editor has chosen them: all are offered.
           searchAbove: Number.POSITIVE_INFINITY,
           onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),

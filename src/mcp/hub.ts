@@ -25,8 +25,8 @@ export interface HubOptions {
   readonly limits?: HubLimits;
   /** With more tools than this, a search stands for them. */
   readonly searchAbove?: number;
-  /** How long turns wait for servers that are just being started: from their start, not each turn anew. */
-  readonly patienceMs?: number;
+  /** How long `open` waits for servers that are starting, counted from their start. 250 ms if not given. */
+  readonly patienceMs?: number | undefined;
   /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
   readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
@@ -60,7 +60,8 @@ export interface Hub extends ToolHub {
 }
 
 const SEARCH_ABOVE = 40;
-const PATIENCE_MS = 10_000;
+/** A server that hangs must delay no turn: what is not there by then is offered to later turns. */
+const PATIENCE_MS = 250;
 const OWNER = "owner";
 
 export function createHub(options: HubOptions): Hub {
@@ -98,8 +99,6 @@ export function createHub(options: HubOptions): Hub {
     const mayUse = createServerFilter(patternsOf(id));
     return servers.filter(({ name }) => mayUse(name));
   };
-  /** Servers that a turn has waited for in vain. Further turns, of any key, do not wait for them. */
-  const hanging = new Set<string>();
   const own = new ServerSet(create);
   own.follow(servers);
   const others = new PrincipalSets({
@@ -145,11 +144,13 @@ export function createHub(options: HubOptions): Hub {
     },
     async open(principal, signal) {
       const set = setOf(principal.id);
-      const connected = set.connectExcept(hanging);
-      await set.holdFor(patiently(connected, set.patience(options.patienceMs ?? PATIENCE_MS), signal));
-      for (const { name, state } of set.connections) {
-        if (state === "connecting") hanging.add(name);
-        else hanging.delete(name);
+      const connected = set.connect();
+      const waitMs = set.patience(options.patienceMs ?? PATIENCE_MS);
+      if (waitMs > 0) {
+        await set.holdFor(patiently(connected, waitMs, signal));
+        for (const { name, state } of set.connections) {
+          if (state === "connecting") options.onNote?.(name, withoutTools(name));
+        }
       }
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
@@ -159,6 +160,9 @@ export function createHub(options: HubOptions): Hub {
     },
   };
 }
+
+const withoutTools = (server: string): string =>
+  `A turn goes on without the tools of the MCP server "${server}", which is still starting.`;
 
 const plainBox = (catalogue: Catalogue): Toolbox => ({
   tools: [...catalogue.values()].map(({ name, description, schema }) => ({ name, description, schema })),

@@ -57,15 +57,7 @@ export class ServerSet {
     return this.#connecting;
   }
 
-  /** Connects all; resolves when each is there or has failed, without waiting for the named ones. */
-  async connectExcept(names: ReadonlySet<string>): Promise<void> {
-    const all = this.connect();
-    const awaited = this.connections.filter(({ name }) => !names.has(name));
-    if (awaited.length === this.connections.length) await all;
-    else await Promise.allSettled(awaited.map((connection) => connection.connect()));
-  }
-
-  /** What is left of this time since it began to connect: a server that hangs delays the first turn, and no other. */
+  /** What is left of this time since the servers were started. */
   patience(ms: number): number {
     return Math.max(0, this.#since + ms - performance.now());
   }

@@ -19,7 +19,6 @@ it("a change of the file while the servers are opened is not missed", async () =
     log: createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false }),
     onSecret: () => {},
     keyName: () => undefined,
-    isEager: false,
     keychain: "off",
   });
   // It has read the file by now, and loads what it needs.

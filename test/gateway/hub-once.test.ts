@@ -148,6 +148,9 @@ describe("a call of the hub's is made once", { timeout: 60_000 }, () => {
     const environment = { EXCURSOR_HOME: home };
     const { stdout } = await excursor(["keys", "add", "laptop"], { environment }).exited;
     const other = new OpenAI({ baseURL: `${url}/v1`, apiKey: stdout.trim(), maxRetries: 0 });
+    const isThere = async () =>
+      expect((await ask(other, question("@sim say {{tools}}"))).content).toContain("odd__count");
+    await vi.waitFor(isThere, 20_000);
     const first = await ask(client, question(LATER));
     const followUp = [...question(LATER), first, ...answersTo(first)];
     expect((await ask(client, followUp)).content).toBe("so:\n\ncount is 1");

@@ -53,7 +53,11 @@ describe("tools that the gateway runs", () => {
     const { client } = await setUp();
     const prompt = "@sim call srv__echo {} ;; say got {{result}}";
     expect((await ask(client, prompt)).content).not.toContain("got {}");
-    expect((await ask(client, prompt, { model: "gpt-5.5:hub" })).content).toBe("got {}");
+    // They are started by the first turn that wants them, which does not wait until they are.
+    await vi.waitFor(
+      async () => expect((await ask(client, prompt, { model: "gpt-5.5:hub" })).content).toBe("got {}"),
+      20_000,
+    );
     const headers = { "x-excursor-tools": "hub" };
     expect((await ask(client, prompt, { headers })).content).toBe("got {}");
     expect(
@@ -222,7 +226,7 @@ describe("tools that the gateway runs", () => {
       }),
     );
     const prompt = "@sim call srv__echo {} ;; call srv__environment {} ;; say got {{result}}";
-    expect((await ask(laptop as OpenAI, prompt)).content).toBe("got {}");
+    await vi.waitFor(async () => expect((await ask(laptop as OpenAI, prompt)).content).toBe("got {}"), 20_000);
     expect((await ask(phone as OpenAI, prompt)).content).not.toContain("got {}");
   });
 

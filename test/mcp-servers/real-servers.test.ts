@@ -165,6 +165,7 @@ it("server-filesystem and server-memory in one catalogue, used by a model throug
 it("with more tools than a model should read, it searches and calls", async () => {
   const folder = temporaryFolder();
   const hub = createHub({
+    patienceMs: 20_000,
     servers: [
       scripted({}, { name: "fs", args: [program("server-filesystem"), folder] }),
       scripted({}, { name: "everything", args: [program("server-everything")] }),

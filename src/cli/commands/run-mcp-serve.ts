@@ -27,6 +27,9 @@ interface McpServeFlags {
 
 const OWNER = { id: "owner", token: undefined };
 
+/** No turn waits here, and many clients ask for the list of tools only once. */
+const LIST_MS = 10_000;
+
 /** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is told to stop. */
 export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
   const signal = nextSignal();
@@ -41,7 +44,8 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   redirectConsole(log);
   const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
   const keyName = (principalId: string) => keys.withId(principalId)?.name;
-  const composed = await composeHub({ home, log, onSecret, keyName, isEager: true, keychain: config.keychain });
+  const { keychain } = config;
+  const composed = await composeHub({ home, log, onSecret, keyName, startMs: 0, patienceMs: LIST_MS, keychain });
   const hub = composed.current;
   if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
 

@@ -2,7 +2,7 @@ import type { JsonObject, Principal, ToolDefinition, ToolMessage } from "../turn
 
 /** The hub: tools that the gateway runs itself, those of the MCP servers that the user has set up. */
 export interface ToolHub {
-  /** Returns the tools that a principal may use. Waits for servers that are starting; servers that fail are left out. */
+  /** Returns the tools that a principal may use. Waits a moment for servers that are starting; those that are not ready are left out. */
   open(principal: Principal, signal: AbortSignal): Promise<Toolbox>;
 }
 

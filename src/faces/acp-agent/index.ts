@@ -50,20 +50,23 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
     if (!session) throw RequestError.resourceNotFound(sessionId);
     return session;
   };
-  const begin = (cwd: string, mcpServers: readonly McpServer[], kept?: Loaded): Session => {
+  const begin = async (cwd: string, mcpServers: readonly McpServer[], kept?: Loaded): Promise<Session> => {
     if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd: expected an absolute path");
     if (sessions.size >= MAX_SESSIONS) throw RequestError.invalidRequest(undefined, "Too many sessions are open.");
+    const servers = mcpServers.length > 0 ? serversOf(mcpServers, cwd) : undefined;
     const session = new Session({
       engine,
       principal,
       model: kept?.model ?? model,
       folder: cwd,
       capabilities,
-      servers: mcpServers.length > 0 ? serversOf(mcpServers, cwd) : undefined,
+      servers,
       memory,
       kept,
     });
     sessions.set(session.id, session);
+    // Starts them here, so that the first prompt has their tools and waits for none that hangs.
+    await servers?.open(principal, new AbortController().signal);
     return session;
   };
   const serversOf = (mcpServers: readonly McpServer[], cwd: string) => {
@@ -107,21 +110,21 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
       .onRequest("authenticate", () => ({}))
       .onRequest("session/new", async ({ params: { cwd, mcpServers }, client }) => {
         const models = await listModels();
-        const session = begin(cwd, mcpServers);
+        const session = await begin(cwd, mcpServers);
         void tellCommands(session, client);
         return { sessionId: session.id, configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/load", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
         const models = await listModels();
         const kept = await load(sessionId);
-        const session = begin(cwd, mcpServers, kept);
+        const session = await begin(cwd, mcpServers, kept);
         for (const update of replay(kept.messages)) await client.notify("session/update", { sessionId, update });
         void tellCommands(session, client);
         return { configOptions: modelOptions(models, session.model) };
       })
       .onRequest("session/resume", async ({ params: { cwd, mcpServers, sessionId }, client }) => {
         const models = await listModels();
-        const session = begin(cwd, mcpServers ?? [], await load(sessionId));
+        const session = await begin(cwd, mcpServers ?? [], await load(sessionId));
         void tellCommands(session, client);
         return { configOptions: modelOptions(models, session.model) };
       })

@@ -11,7 +11,7 @@ export interface EditorServers extends ToolHub {
   close(): Promise<void>;
 }
 
-/** Checks the entries of MCP servers and throws if one is wrong. The servers are started on first use. */
+/** Checks the entries of MCP servers and throws if one is wrong. The servers are started when they are first opened. */
 export type OpenEditorServers = (servers: readonly McpServer[], folder: string) => EditorServers;
 
 /** Runs a tool of such a server, shown in the editor and with the user's permission. Failures are results. */
