@@ -19,8 +19,8 @@ export interface RunOptions {
   readonly isGroup?: boolean;
   /** Besides our own environment, from which every setting is taken out, and every login of the machine. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What it reads on stdin; without it there is none. */
-  readonly input?: string;
+  /** What it reads on stdin; without it there is none. Null leaves stdin open. */
+  readonly input?: string | null;
   /** Where it is run, if not here. */
   readonly folder?: string;
 }
@@ -41,7 +41,8 @@ export function excursor(
     env: { ...Object.fromEntries(inherited), EXCURSOR_KEYCHAIN: "off", HOME: NOWHERE, ...environment },
   });
   children.push(child);
-  child.stdin.on("error", () => {}).end(input ?? "");
+  child.stdin.on("error", () => {});
+  if (input !== null) child.stdin.end(input ?? "");
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk) => {
     output.stdout += chunk;

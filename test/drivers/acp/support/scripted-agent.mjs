@@ -19,6 +19,7 @@ if (has("--deaf")) {
 
 const sessions = new Map();
 let count = 0;
+let opened = 0;
 
 const note = (text) => {
   if (process.env.NOTES) appendFileSync(process.env.NOTES, `${text}\n`);
@@ -147,7 +148,7 @@ agent({ name: "scripted" })
     };
   })
   .onRequest("session/new", ({ params, client }) => {
-    const sessionId = `session-${process.pid}-${sessions.size + 1}`;
+    const sessionId = `session-${process.pid}-${++opened}`;
     sessions.set(sessionId, { cwd: params.cwd, model: "small" });
     note(`new ${sessionId}`);
     const availableCommands = [{ name: "review", description: "Look at it", input: null }];
@@ -194,8 +195,8 @@ agent({ name: "scripted" })
     const update = (given) => client.notify("session/update", { sessionId, update: given });
     const turn = { sessionId, session, prompt, client, update, reason: "end_turn" };
     for (const step of (prompt.at(-1).text ?? "say seen").split(";;")) {
-      const [, name, rest] = /^\s*(\S+)\s?(.*)$/s.exec(step);
-      await steps[name]?.(turn, rest.trimEnd());
+      const [, name, rest] = /^\s*(\S*)\s?(.*)$/s.exec(step);
+      if (Object.hasOwn(steps, name)) await steps[name](turn, rest.trimEnd());
       if (session.isCancelled) return { stopReason: "cancelled" };
     }
     return { stopReason: turn.reason };
