@@ -8,8 +8,9 @@ export interface FoundJson {
 export const findJson = (text: string): FoundJson | undefined =>
   parseFirst([text, insideFence(text), insideBrackets(text)]);
 
-/** Like {@link findJson}, but does not look inside of sentences. */
-export const findApartJson = (text: string): FoundJson | undefined => parseFirst([text, insideFence(text)]);
+/** Like {@link findJson}, but not in the middle of a sentence: at the end only after a colon or a line break. */
+export const findApartJson = (text: string): FoundJson | undefined =>
+  parseFirst([text, insideFence(text), afterLeadIn(text)]);
 
 function parseFirst(candidates: readonly string[]): FoundJson | undefined {
   for (const candidate of candidates) {
@@ -32,6 +33,16 @@ function insideFence(text: string): string {
   const lineEnd = text.indexOf("\n", opening);
   return lineEnd === -1 ? "" : text.slice(lineEnd, Math.max(lineEnd, text.lastIndexOf(FENCE)));
 }
+
+function afterLeadIn(text: string): string {
+  const opening = text.indexOf("{");
+  return opening !== -1 && /(?::|\n)\s*$/.test(text.slice(Math.max(0, opening - LEAD_IN_CHARS), opening))
+    ? text.slice(opening)
+    : "";
+}
+
+/** How far before the bracket the colon or the line break is looked for. */
+const LEAD_IN_CHARS = 16;
 
 function insideBrackets(text: string): string {
   const opening = text.search(/[[{]/);

@@ -12,8 +12,8 @@ export interface TextCall {
 }
 
 /**
- * Returns the tool call that a model has written as text instead of making it. The text must be a JSON object, alone or in a
- * code fence. It counts as a call
+ * Returns the tool call that a model has written as text instead of making it. The text must be a JSON object: alone, in a
+ * code fence, or at the end, after a colon or a line break. It counts as a call
  *
  * - if it names an offered tool, as `{"name": …, "arguments": …}`, and the arguments match the tool's schema,
  * - or if it matches the schema of exactly one of the offered tools. Members that a schema does not mention do not match,

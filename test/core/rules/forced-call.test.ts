@@ -104,6 +104,8 @@ describe("a forced call that the model writes as text", () => {
   it.each<[string, string, Turn["toolChoice"], ToolDefinition[], string, JsonObject]>([
     ["the arguments", '{"at":"a"}', LOOK, [look, jump], "look", { at: "a" }],
     ["in a code fence", 'Sure:\n```json\n{"at":"a"}\n```', LOOK, [look], "look", { at: "a" }],
+    ["after a lead-in", 'Here is the call: {"at":"a"}\n', LOOK, [look], "look", { at: "a" }],
+    ["on lines of its own", 'I will look there.\n\n{\n  "at": "a{b}"\n}', LOOK, [look], "look", { at: "a{b}" }],
     ["with its name", '{"name":"look","arguments":{"at":"a"}}', LOOK, [look], "look", { at: "a" }],
     [
       "with its name, arguments as text",
@@ -158,6 +160,9 @@ describe("a forced call that the model writes as text", () => {
     ["arguments that do not match", '{"at":1}', LOOK, [look]],
     ["members that the tool does not have", '{"at":"a","answer":1}', LOOK, [look]],
     ["arguments in the middle of a sentence", 'I would say {"at":"a"}.', LOOK, [look]],
+    ["arguments at the end of a sentence", 'I would say {"at":"a"}', LOOK, [look]],
+    ["arguments that are followed by words", 'For example: {"at":"a"}\nBut I do not know.', LOOK, [look]],
+    ["two objects", 'Either: {"at":"a"}\nOr: {"at":"b"}', LOOK, [look]],
     ["what is no object", '["a"]', { type: "required" }, [look, stop]],
     ["what two tools match", '{"at":"a"}', { type: "required" }, [look, open]],
     ["what no tool mentions", '{"answer":42}', { type: "required" }, [look, stop]],
