@@ -13,16 +13,20 @@ import { createEnvironmentSource } from "../credentials/sources/environment.ts";
 import { createMacosKeychainSource } from "../credentials/sources/macos-keychain.ts";
 import { createRequestSource } from "../credentials/sources/request.ts";
 import { createStoreSource } from "../credentials/sources/store.ts";
+import type { Log } from "../observe/log.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import type { LoadedConfig } from "./load-config.ts";
+import { observeAccounts } from "./observe-upstream.ts";
 
 export interface OpenAccountsOptions {
   /** Told of each secret of an account, by the name of it; the empty one is the gateway's own. */
   readonly onSecret: (secret: Secret, account: string) => void;
   readonly onNotice: (text: string) => void;
+  /** Gets calls to the backend, at the levels debug and trace of the settings. */
+  readonly log?: Log;
 }
 
 /** Everything about who is signed in, by the settings. */
@@ -39,7 +43,8 @@ export interface Accounts {
 
 export function openAccounts({ values: config, home }: LoadedConfig, options: OpenAccountsOptions): Accounts {
   const origin = backendOrigin(config.upstream);
-  const transport = createHttp1Transport({ findProxy: proxyFromEnvironment(process.env) });
+  const plain = createHttp1Transport({ findProxy: proxyFromEnvironment(process.env) });
+  const transport = options.log ? observeAccounts(plain, config.logLevel, options.log) : plain;
   const keychain = config.keychain === "off" ? undefined : createKeychain();
   const store = createAccountStore({ home, keychain, onNotice: options.onNotice });
   const auth = createAuthClient({ transport, origin });

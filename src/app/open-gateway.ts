@@ -67,6 +67,7 @@ export async function openEngine(
   const accounts = openAccounts(loaded, {
     onSecret: (secret, name) => onSecret(secret, { type: "account", name }),
     onNotice: (text) => log.warn({}, text),
+    log,
   });
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const closeBackend = async () => {

@@ -1,4 +1,7 @@
 import { expect, it } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { createAccountStore } from "../../src/credentials/account-store.ts";
+import { issueTokens } from "../../src/sim/accounts.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
 
 interface Line {
@@ -74,4 +77,17 @@ it("debug: calls and phases, no frames; info: none of them", async () => {
   ]);
   const info = await logAt("info", "h2");
   expect([...info.calls, ...info.frames, ...info.phases]).toEqual([]);
+});
+
+it("debug: renewing an account's token is a call, too, and no token is in the log", async () => {
+  const { start, home, simUrl } = await setUpGateway({}, { EXCURSOR_KEYCHAIN: "off" });
+  const { accessToken, refreshToken } = issueTokens("auth0|user_x", -10);
+  const store = createAccountStore({ home, keychain: undefined, onNotice: () => {} });
+  const login = { access: new Secret(accessToken), refresh: new Secret(refreshToken), apiKey: undefined };
+  await store.lock.run(() => store.write({ name: "default", origin: simUrl, login }));
+  const { client, log, stop } = await start("--log-level", "debug", "--account", "default");
+  await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "@sim say hello" }] });
+  await stop();
+  expect(log()).toMatch(/"id":"account-1",.*"path":"\/auth\/exchange_user_api_key",.*"status":200/);
+  expect(log()).not.toMatch(/eyJ|Bearer/);
 });

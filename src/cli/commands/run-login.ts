@@ -11,6 +11,8 @@ import { beginLogin, waitForLogin } from "../../credentials/browser-login.ts";
 import { loginByCookie } from "../../credentials/cookie-login.ts";
 import { canRenew, isFresh, type Login, parseSeed } from "../../credentials/login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
+import { createLog } from "../../observe/log.ts";
+import { createRedactor } from "../../observe/redactor.ts";
 import { openBrowser } from "../open-browser.ts";
 import { printable } from "../terminal/printable.ts";
 import { readSecret } from "../terminal/read-secret.ts";
@@ -38,7 +40,18 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   }
   const loaded = loadConfig({ flags: { upstream: flags.upstream }, environment: process.env });
   const notices: string[] = [];
-  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: (text) => notices.push(text) });
+  const redactor = createRedactor();
+  const log = createLog({
+    level: loaded.values.logLevel,
+    redactor,
+    write: (text) => process.stderr.write(text),
+    isPretty: process.stderr.isTTY,
+  });
+  const accounts = openAccounts(loaded, {
+    onSecret: (secret) => redactor.add(secret.reveal()),
+    onNotice: (text) => notices.push(text),
+    log,
+  });
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   const { origin, store, transport } = accounts;
@@ -65,6 +78,7 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
     throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
   } finally {
     accounts.close();
+    log.flush();
   }
 }
 

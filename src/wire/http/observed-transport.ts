@@ -39,12 +39,17 @@ export interface ObservedFrame {
   readonly bytes: number;
 }
 
-/** Wraps a transport, so that an observer hears of every exchange. It changes nothing of what passes. */
-export function observeTransport(transport: HttpTransport, name: "h1" | "h2", observer: CallObserver): HttpTransport {
+/** Wraps a transport, so that an observer hears of every exchange, with ids that begin with `prefix`. It changes nothing of what passes. */
+export function observeTransport(
+  transport: HttpTransport,
+  name: "h1" | "h2",
+  observer: CallObserver,
+  prefix: string = name,
+): HttpTransport {
   let count = 0;
   return {
     open: (request, handler) => {
-      const watch = new ExchangeWatch(`${name}-${++count}`, request, name, observer);
+      const watch = new ExchangeWatch(`${prefix}-${++count}`, request, name, observer);
       return watch.exchange(transport.open(request, watch.handler(handler)));
     },
     ...(transport.connect && { connect: (origin: string) => transport.connect?.(origin) }),

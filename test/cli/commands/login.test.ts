@@ -96,6 +96,15 @@ describe("excursor login", { timeout: 90_000 }, () => {
     expect(Object.keys(accounts())).toEqual(["work"]);
   });
 
+  it("logs its calls to the backend at level debug, and no secret of them", async () => {
+    const environment = { BROWSER: aBrowser(), EXCURSOR_LOG_LEVEL: "debug" };
+    const { code, stderr } = await run(["login"], { environment }).exited;
+    expect(code).toBe(0);
+    const calls = [...stderr.matchAll(/^\{.*"upstream call"\}$/gm)].map(([line]) => JSON.parse(line));
+    expect(calls).toContainEqual(expect.objectContaining({ level: "debug", path: "/auth/poll", status: 200 }));
+    expect(stderr).not.toMatch(/verifier|eyJ/);
+  });
+
   it.skipIf(spawnSync("which", ["script"]).status !== 0)("shows a QR code on a terminal", async () => {
     const terminal = spawn(
       "script",
