@@ -78,16 +78,40 @@ const HUB_START_MS = 3000;
 
 /** The one place where everything meets: faces, engine, driver, state. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
+  const opened: Closer[] = [];
+  /** Closes in reverse order. */
+  const close = async () => {
+    for (const closeOne of opened.splice(0).reverse()) await closeOne();
+  };
+  try {
+    return { ...(await compose(options, (closer) => opened.push(closer))), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Closer = () => unknown;
+
+async function compose(
+  options: ComposeOptions,
+  onClose: (closer: Closer) => void,
+): Promise<Omit<GatewayParts, "close">> {
   const { config, log } = options;
   const origin = backendOrigin(options.origin ?? config.upstream);
+  const state = await openState(options, origin);
+  onClose(() => state.close());
   const findProxy = proxyFromEnvironment(process.env);
   const transports = observeUpstream(
     { h2: createSessionPool({ findProxy }), h1: createHttp1Transport({ findProxy }) },
     config.logLevel,
     log,
   );
+  onClose(() => {
+    transports.h2.destroy();
+    transports.h1.destroy();
+  });
   const hopId = newHopId();
-  const state = await openState(options, origin);
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
     transports,
@@ -100,13 +124,16 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     checkpoints: createCheckpointStore(state),
     encodings: createKeyValueStore(state, "model-encoding"),
   });
+  onClose(() => drivers.close());
   const hub = await composeHub({
     ...options,
     keychain: config.keychain,
     searchAbove: config.limits.hubTools,
     startMs: config.tools === "hub" ? HUB_START_MS : undefined,
   });
+  onClose(() => hub.close());
   const schemas = createSchemaChecker();
+  onClose(() => schemas.close());
   const engine = createEngine({
     drivers: drivers.all,
     route: drivers.route,
@@ -118,6 +145,7 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     maxHubSteps: config.limits.hubSteps,
     schemas,
   });
+  onClose(() => engine.close());
   const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
@@ -136,15 +164,6 @@ export async function composeGateway(options: ComposeOptions): Promise<GatewayPa
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     prewarm: drivers.prewarm,
-    async close() {
-      engine.close();
-      await schemas.close();
-      await drivers.close();
-      await hub.close();
-      transports.h2.destroy();
-      transports.h1.destroy();
-      state.close();
-    },
   };
 }
 
