@@ -1,14 +1,19 @@
 import type { TokenLedger } from "../server/gate/key-allowance.ts";
 import type { KeyValueStore } from "../state/key-value-store.ts";
 
-/** One line for each key: the day, and what was used on it. */
+/** One line for each key: the day, and what was used on it. Lines of past days are deleted, those of revoked keys with them. */
 export function createKeyLedger(store: KeyValueStore): TokenLedger {
+  let latestDay = "";
   const spent = (keyId: string, day: string): number => {
     const [lastDay, tokens] = store.get(keyId)?.split(" ") ?? [];
     return lastDay === day ? Number(tokens) : 0;
   };
   return {
     spent,
-    spend: (keyId, day, tokens) => store.set(keyId, `${day} ${spent(keyId, day) + tokens}`),
+    spend: (keyId, day, tokens) => {
+      if (day > latestDay) store.deleteBefore(day);
+      latestDay = day;
+      store.set(keyId, `${day} ${spent(keyId, day) + tokens}`);
+    },
   };
 }

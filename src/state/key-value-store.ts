@@ -5,6 +5,8 @@ export interface KeyValueStore {
   get(key: string): string | undefined;
   set(key: string, value: string): void;
   delete(key: string): void;
+  /** Deletes every entry whose value sorts before this one. */
+  deleteBefore(value: string): void;
 }
 
 export function createKeyValueStore(database: StateDatabase, space: string): KeyValueStore {
@@ -14,9 +16,11 @@ export function createKeyValueStore(database: StateDatabase, space: string): Key
     "INSERT INTO kv VALUES (?, ?, ?) ON CONFLICT (space, key) DO UPDATE SET value = excluded.value",
   );
   const remove = connection.prepare("DELETE FROM kv WHERE space = ? AND key = ?");
+  const removeBefore = connection.prepare("DELETE FROM kv WHERE space = ? AND value < ?");
   return {
     get: (key) => database.read(() => get.get(space, key)?.["value"] as string | undefined, undefined),
     set: (key, value) => database.write(() => void set.run(space, key, value), undefined),
     delete: (key) => database.write(() => void remove.run(space, key), undefined),
+    deleteBefore: (value) => database.write(() => void removeBefore.run(space, value), undefined),
   };
 }
