@@ -1,5 +1,6 @@
 import { loadConfig } from "../app/load-config.ts";
 import { newKey } from "../config/key-file.ts";
+import { isBadPort } from "../core/bad-port.ts";
 import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
 
@@ -49,6 +50,13 @@ export function createClient({ url, key }: GatewayAddress): GatewayClient {
         ...(init && { body: JSON.stringify(init.body), signal: init.signal }),
       }).catch((error: unknown) => {
         if (init?.signal.aborted) throw error;
+        if (isBadPort(error)) {
+          throw new ExcursorError("config", `${url} has a port that fetch refuses, as browsers do.`, {
+            code: "bad_port",
+            hint: "Start the gateway at another port: excursor serve --port 8787",
+            cause: error,
+          });
+        }
         throw new ExcursorError("upstream-unavailable", `No gateway answers at ${url}.`, {
           code: "no_gateway",
           hint: "Start one with `excursor serve`, or let the simulator answer with --demo.",

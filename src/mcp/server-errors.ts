@@ -6,6 +6,7 @@ import {
   SdkHttpError,
   SseError,
 } from "@modelcontextprotocol/client";
+import { isBadPort } from "../core/bad-port.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { needsLogin, needsScope } from "./oauth/errors.ts";
 
@@ -40,6 +41,13 @@ export function serverError(
   }
   const status = statusOf(thrown);
   if (status !== undefined) return httpError(subject, thrown as Error, status, doing);
+  if (isBadPort(thrown)) {
+    return new ExcursorError("config", `${subject} is at a port that fetch refuses, as browsers do.`, {
+      ...details,
+      code: "bad_port",
+      hint: "Let it listen at another port, and put that into mcp.json.",
+    });
+  }
   const network = networkCode(thrown);
   if (network === "ECONNREFUSED") {
     return new ExcursorError(

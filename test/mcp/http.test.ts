@@ -98,6 +98,15 @@ describe("a server over HTTP", () => {
     expect(seen).toEqual([]);
   });
 
+  it("one at a port that fetch refuses is told as that", async () => {
+    const { connection } = connectionTo(remote("http://127.0.0.1:6000/mcp"));
+    await expect(connection.connect()).rejects.toMatchObject({
+      kind: "config",
+      code: "bad_port",
+      message: 'The MCP server "remote" is at a port that fetch refuses, as browsers do.',
+    });
+  });
+
   it("one that is not there is named", async () => {
     const { url, stop } = await startFakeServer();
     stop();

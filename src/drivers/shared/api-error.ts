@@ -31,7 +31,6 @@ const BY_WORD: ReadonlyMap<string, ErrorKind> = new Map(
     server_error: "upstream-failed",
     upstream_error: "upstream-failed",
     invalid_request_error: "invalid-request",
-    [GATEWAY_LOOP]: "config",
   }),
 );
 
@@ -59,6 +58,7 @@ const MAX_MESSAGE_LENGTH = 500;
 /** What an upstream says of a failure, in the body of a refusal or in the middle of a stream. */
 export function apiError(said: unknown, host: string, head?: ResponseHead): ExcursorError {
   const { type, code, message } = wordsIn(said);
+  if (code === GATEWAY_LOOP) return loopBehind(host);
   const kind = kindOf([code, type], message, head?.status);
   const retryAfterMs = parseRetryAfter(head?.headers["retry-after"]);
   return new ExcursorError(kind, describe(kind, host, message, head?.status), {
@@ -66,7 +66,6 @@ export function apiError(said: unknown, host: string, head?: ResponseHead): Excu
       code: "upstream_key_refused",
       hint: "Check the key of this upstream in the settings of the gateway: `excursor config` shows where it comes from.",
     }),
-    ...(code === GATEWAY_LOOP && { code }),
     ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed: check the base URL." }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     context: { host, ...(head && { status: head.status }), ...(type !== "" && { type: type.slice(0, 64) }) },
@@ -81,6 +80,15 @@ const loopError = (entry: string, host: string): ExcursorError =>
   new ExcursorError("config", `models → ${entry}: ${host} leads back to this gateway.`, {
     code: GATEWAY_LOOP,
     hint: "Give this entry the address of another server, or remove it from the setting `models`.",
+  });
+
+/** Another gateway has found the loop: the entry that leads back may be in the settings of either. */
+const loopBehind = (host: string): ExcursorError =>
+  new ExcursorError("upstream-failed", `${host} leads back to a gateway that this request has passed already.`, {
+    code: GATEWAY_LOOP,
+    retryable: false,
+    hint: "Correct the address of the entry in the setting `models`, here or at that gateway.",
+    context: { host },
   });
 
 /** The same for a body that may be anything. */

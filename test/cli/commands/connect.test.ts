@@ -141,7 +141,8 @@ describe("excursor connect and disconnect", () => {
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
     ["a client that nobody knows", ["connect", "emacs"], {}, 65, /claude-code, opencode/],
-    ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:1"], {}, 69, /No gateway answers/],
+    ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:2"], {}, 69, /No gateway answers/],
+    ["a bad port", ["connect", "aider", "--url", "http://127.0.0.1:6000"], {}, 78, /port that fetch refuses/],
     ["a wrong key", ["connect", "aider", "--url", "URL"], { EXCURSOR_KEY: "a-wrong-key" }, 77, /API key/],
     ["a model that is none", ["connect", "aider", "--url", "URL", "-m", "gpt-9"], {}, 65, /gpt-9/],
     ["a port that nobody knows", ["connect", "aider"], { EXCURSOR_PORT: "0" }, 78, /The port is 0/],
