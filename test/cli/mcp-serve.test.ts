@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { RawConnection } from "../server/support/raw.ts";
 import { excursor } from "./support/excursor.ts";
 
@@ -235,6 +235,22 @@ describe("the hub as one MCP server", () => {
     expect(await send("content-length: 40001\r\n\r\n").until("body_too_large")).toMatch(/^HTTP\/1\.1 413/);
     expect(await send("content-length: 3\r\n\r\n{a}").until("-32700")).toMatch(/^HTTP\/1\.1 400/);
     expect(await send("expect: 100-continue\r\ncontent-length: 10\r\n\r\n").until("\r\n")).toMatch(/^HTTP\/1\.1 100/);
+  });
+
+  it("over HTTP, a key has as many requests under way as at the gateway (SEC-36)", async () => {
+    const { firstLine, child } = excursor(["mcp", "serve", "--port", "0"], {
+      environment: { EXCURSOR_HOME: home, EXCURSOR_KEY: KEY, EXCURSOR_LIMITS_REQUESTS_PER_KEY: "2" },
+    });
+    onTestFinished(() => void child.kill("SIGTERM"));
+    const port = Number(new URL((await firstLine()).replace("ready ", "")).port);
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n`;
+    const begin = () => new RawConnection(port).send(`${head}expect: 100-continue\r\ncontent-length: 10\r\n\r\n`);
+    const held = [begin(), begin()];
+    for (const one of held) expect(await one.until("\r\n")).toMatch(/^HTTP\/1\.1 100/);
+    expect(await begin().until("too_many_concurrent")).toMatch(/^HTTP\/1\.1 429/);
+    held[0]?.socket.destroy();
+    const isLetIn = async () => expect(await begin().until("\r\n")).toMatch(/^HTTP\/1\.1 100/);
+    await vi.waitFor(isLetIn, 10_000);
   });
 
   it("tells of servers that are taken away", async () => {

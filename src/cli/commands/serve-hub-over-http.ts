@@ -17,6 +17,7 @@ import { BodyBudget } from "../../server/gate/body-budget.ts";
 import { createGate } from "../../server/gate/gate.ts";
 import type { KnownKeys } from "../../server/gate/known-keys.ts";
 import { checkBind } from "../../server/gate/public-bind.ts";
+import { Seats } from "../../server/gate/seats.ts";
 import { listen } from "../../server/listener.ts";
 import { readJson } from "../../server/read-json.ts";
 import { Refusal } from "../../server/refusal.ts";
@@ -63,6 +64,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     return { parsedBody: await readJson({ request, response, newcomer: undefined, bodies, sender, signal }, limits) };
   };
 
+  const requests = new Seats("requests", limits.requestsPerKey);
   const active = new Set<IncomingMessage>();
   const trusted = new WeakSet<Socket>();
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
@@ -73,6 +75,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
       trusted.add(request.socket);
       if (request.url !== PATH) throw new ExcursorError("not-found", `MCP is at ${PATH}.`, { code: "unknown_path" });
       const clientId = principal?.id ?? "";
+      response.on("close", requests.take(clientId));
       const authInfo = { token: "", clientId, scopes: [] };
       const body = await readBody(request, response, clientId);
       await answerByFetch(request, response, (asked) => answer(asked, { authInfo, ...body }));
