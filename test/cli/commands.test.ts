@@ -126,7 +126,7 @@ describe("excursor chat", () => {
   });
 
   it("says where there is no gateway, and nothing to ask", async () => {
-    const nowhere = await outcome(["chat", "--url", "http://127.0.0.1:1", "hello"]);
+    const nowhere = await outcome(["chat", "--url", "http://127.0.0.1:2", "hello"]);
     expect([nowhere.code, nowhere.stderr]).toEqual([69, expect.stringContaining("excursor serve")]);
     const nothing = await outcome(["chat", "--demo"]);
     expect([nothing.code, nothing.stderr]).toEqual([65, expect.stringContaining("nothing to ask")]);
