@@ -122,6 +122,7 @@ const usageOf = (outputTokens: number) => ({
   inputTokens: 0,
   outputTokens,
   cachedTokens: 0,
+  cacheWrittenTokens: 0,
   reasoningTokens: 0,
   isEstimate: true,
 });

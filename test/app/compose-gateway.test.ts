@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { composeGateway } from "../../src/app/compose-gateway.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
+import { loadConfig } from "../../src/app/load-config.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createGivenAccess } from "../../src/credentials/given-access.ts";
 import { createLog } from "../../src/observe/log.ts";

@@ -78,7 +78,6 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
     throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
   } finally {
     accounts.close();
-    log.flush();
   }
 }
 
