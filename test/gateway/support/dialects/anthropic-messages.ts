@@ -70,7 +70,7 @@ function readMessage({ content, stop_reason, usage }: Anthropic.Message): Answer
     ),
     finish: FINISH[stop_reason as keyof typeof FINISH],
     usage: {
-      input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0),
+      input: usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0),
       cached: usage.cache_read_input_tokens ?? 0,
       output: usage.output_tokens,
     },
