@@ -2,22 +2,22 @@ import type { Socket } from "node:net";
 
 const FULL = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
-/** What the number of connections is held down by. */
+/** Tells which connections may be closed to make room. */
 export interface ConnectionUse {
-  /** The connections whose requests are being answered. */
+  /** The connections with a request in progress. */
   busy(): ReadonlySet<Socket>;
-  /** Whether somebody with a key has used it. */
+  /** True if a request with an accepted key or token came over it. */
   isTrusted(socket: Socket): boolean;
 }
 
 /**
- * Holds the number of open connections. When there are too many, one that waits for nothing makes room: first the oldest
- * that nobody with a key has used, then the oldest between two requests. Strangers so push out each other (SEC-36).
+ * Limits the number of open connections. When the limit is reached, an idle connection is closed: the oldest that never
+ * sent a valid key, else the oldest idle one. So clients without a key displace only each other (SEC-36).
  */
 export class Connections {
   readonly #max: number;
   readonly #use: ConnectionUse;
-  /** In the order in which they came. */
+  /** Oldest first. */
   readonly #open = new Set<Socket>();
 
   constructor(max: number, use: ConnectionUse) {
@@ -25,7 +25,7 @@ export class Connections {
     this.#use = use;
   }
 
-  /** Takes a new connection in, or turns it away if every other one is busy. */
+  /** Registers a new connection, or answers 503 if every other one is busy. */
   add(socket: Socket): void {
     if (this.#open.size >= this.#max) {
       const idlest = this.#idlest();

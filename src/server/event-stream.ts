@@ -5,15 +5,14 @@ import type { Probe } from "./watch-client.ts";
 
 type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
 
-/** A line that clients of server-sent events pass over. */
 const COMMENT = ": keep-alive\n\n";
 
 /**
- * A streamed answer on its way out. Its headers go with the first text, or with the first comment after a silence:
- * until then nothing is committed and an error can still have a status.
+ * A streamed response. The headers go out with the first event or the first keep-alive; until then an error can still
+ * have its own status.
  */
 export class EventStream implements Probe {
-  /** Whether it is a stream of server-sent events, in which clients pass over comments. */
+  /** True for server-sent events, where clients ignore comments. */
   readonly hasComments: boolean;
   readonly #exchange: Exchange;
   readonly #limits: Limits;
@@ -25,7 +24,7 @@ export class EventStream implements Probe {
   constructor(
     exchange: Exchange,
     limits: Limits,
-    /** Asked for when they go out. */
+    /** Called when the headers are sent. */
     headers: () => Readonly<Record<string, string>>,
     { keepAlive, contentType }: StreamForm,
   ) {
@@ -43,14 +42,17 @@ export class EventStream implements Probe {
     return this.#exchange.response.headersSent;
   }
 
-  /** False when the reader is behind: wait for {@link drained} before there is more. */
+  /** Returns false if the client reads too slowly; await {@link drained} before the next write. */
   write(piece: string | Uint8Array): boolean {
     this.#silence.refresh();
     if (!this.hasBegun) this.#begin();
     return this.#exchange.response.write(piece);
   }
 
-  /** Resolves when the reader has caught up or is gone; one that takes nothing for too long is dropped. */
+  /**
+   * Resolves when the client has caught up or disconnected. A client that reads nothing for `stalledReaderMs` is
+   * disconnected.
+   */
   drained(): Promise<void> {
     const { response, request } = this.#exchange;
     const { socket } = request;
@@ -59,7 +61,7 @@ export class EventStream implements Probe {
         resolve();
         return;
       }
-      // A socket that times out is destroyed; bytes that leave it begin the time anew.
+      // The timeout destroys the socket; every byte that leaves it restarts the timeout.
       socket.setTimeout(this.#limits.stalledReaderMs);
       const goOn = () => {
         socket.setTimeout(0);
@@ -70,7 +72,7 @@ export class EventStream implements Probe {
     });
   }
 
-  /** Says nothing more by itself. */
+  /** Stops the keep-alives. */
   stop(): void {
     clearInterval(this.#silence);
   }
@@ -81,11 +83,11 @@ export class EventStream implements Probe {
     if (response.destroyed) return;
     if (!this.hasBegun) this.#begin();
     response.end(piece);
-    // What still waits for the reader must not wait for ever; the next request on this connection resets the time.
+    // Bounds how long unread data may wait. The next request on this connection resets the timeout.
     if (response.writableLength > 0) request.socket.setTimeout(this.#limits.stalledReaderMs);
   }
 
-  /** Writes something that means nothing, if the dialect has such a thing. */
+  /** Writes the keep-alive of the dialect, if it has one. */
   stayAlive(): void {
     const { response } = this.#exchange;
     if (this.#keepAlive === undefined || response.writableEnded || response.destroyed || response.writableNeedDrain)

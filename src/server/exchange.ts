@@ -9,7 +9,7 @@ import type { Newcomer } from "./gate/newcomers.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 
-/** What a request leaves behind for its log line. */
+/** What a request's log line needs. */
 export interface ExchangeNotes {
   route: string;
   model: string | undefined;
@@ -21,13 +21,13 @@ export interface ExchangeNotes {
 export interface ExchangeOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Takes secrets out of whatever is said about an error. */
+  /** Removes secrets from error messages. */
   readonly redact: (text: string) => string;
-  /** What all bodies may take that are being received. */
+  /** Limits the memory of all unfinished request bodies. */
   readonly bodies: BodyBudget;
 }
 
-/** One request and its answer, from the first header to the last byte. */
+/** One HTTP request and its response. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -40,11 +40,11 @@ export class Exchange {
     usage: undefined,
     error: undefined,
   };
-  /** Who asks; the gate sets it. */
+  /** Set by the gate. */
   principal: Principal | undefined;
-  /** There as long as nobody has accepted the token that came with the request; the gateway sets it. */
+  /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
   newcomer: Newcomer | undefined;
-  /** How to make a dead client notice itself once the answer has begun; a stream sets it. */
+  /** Finds out whether a client that closed its side still reads. Set once a stream has begun. */
   probe: Probe | undefined;
   readonly redact: (text: string) => string;
   readonly bodies: BodyBudget;
@@ -61,18 +61,18 @@ export class Exchange {
     watchClient(this);
   }
 
-  /** Aborted when nobody waits for the answer any more, with the reason. */
+  /** Aborted, with the reason, when the client is gone or the gateway cancels the request. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Who asks, where the gate lets nobody pass without a name. */
+  /** The principal. Throws on open routes, where the gate may let a request pass without one. */
   get asker(): Principal {
     if (!this.principal) throw new ExcursorError("internal", "A request came from nobody.");
     return this.principal;
   }
 
-  /** Who the bytes of the body count for; those of made-up tokens count together. */
+  /** Whose share of the body budget the request uses. All unverified tokens share one. */
   get sender(): string {
     return this.newcomer ? "newcomers" : this.asker.id;
   }
@@ -89,12 +89,12 @@ export class Exchange {
     this.#abort.abort(reason);
   }
 
-  /** The client cannot be answered any more. */
+  /** Cancels the request because the client is gone. */
   gone(): void {
     this.cancel(CLIENT_GONE);
   }
 
-  /** The error that really ended this exchange: a cancelled answer fails with what it was cancelled for. */
+  /** Returns the reason of the cancellation if there was one, else the thrown error. */
   errorFrom(thrown: unknown): ExcursorError {
     const { reason } = this.signal;
     return reason instanceof ExcursorError ? reason : ExcursorError.from(thrown);
@@ -104,7 +104,7 @@ export class Exchange {
     this.#send(status, JSON.stringify(body), headers);
   }
 
-  /** Answers with an error in the words of a dialect, if there is still somebody to answer and a status to give. */
+  /** Sends an error in the face's format. If the headers are out already, closes the connection instead. */
   fail(thrown: unknown, face: FaceModule): void {
     const error = this.errorFrom(thrown);
     this.notes.error = error;
@@ -128,12 +128,12 @@ export class Exchange {
   }
 
   commonHeaders(): Record<string, string> {
-    // OpenAI's clients look for the one, Anthropic's for the other.
+    // OpenAI's clients read `x-request-id`, Anthropic's read `request-id`.
     return { "x-request-id": this.id, "request-id": this.id, "x-content-type-options": "nosniff" };
   }
 }
 
-/** The client's own, if it can stand in a header and a log as it is. */
+/** Returns the client's own id if it is safe in a header and a log, else a new one. */
 function requestId({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();

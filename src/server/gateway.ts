@@ -32,27 +32,25 @@ import { createRouter, type Route } from "./routes/route.ts";
 
 export interface GatewayOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly key: Secret;
   readonly allowsTokens: boolean;
-  /** What comes through a tunnel must have this before its path. */
+  /** Requests through a tunnel must have this at the start of their path. */
   readonly pathSecret?: Secret | undefined;
-  /** What our own requests to other upstreams are known by: one that comes back is refused. */
+  /** Sent with our requests to other upstreams; a request that carries it is a loop and is refused. */
   readonly hopId?: string | undefined;
-  /** Keys that were given out beside the owner's, and what they may use. */
+  /** The keys issued beside the owner's, and their usage. */
   readonly issued?: IssuedKeys | undefined;
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** The listener is for one page, and for programs of the same user. */
+  /** Set if the listener serves one page and programs of the same user. */
   readonly page?: PageAccess | undefined;
   readonly limits: Limits;
   readonly engine: Answerer;
-  /** What this listener speaks. */
   readonly faces: FaceModules;
-  /** What each face is mounted with. */
   readonly faceContext: FaceContext;
-  /** Has the backend look at a Cursor token that came with a request; throws what it says. */
+  /** Verifies a request's Cursor token at the backend; throws the backend's error. */
   readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
@@ -66,22 +64,22 @@ interface IssuedKeys {
 export interface Gateway {
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, lets answers finish for so long, ends the others with an error, and closes. */
+  /** Refuses new requests, lets answers finish for `graceMs`, cancels the others and closes. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** What a client that was told of the end may still take to read it. */
+/** How long cancelled clients have to read the error. */
 const LAST_WORDS_MS = 1000;
 
 const REVOCATION_MS = 1000;
 
-/** Starts the gateway. A listener beyond loopback needs a key that cannot be guessed. */
+/** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
-  /** Connections that somebody with a key, or a token that was accepted, has used. */
+  /** Connections that carried a request with an accepted key or token. */
   const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
   const newcomers = new Newcomers({
@@ -91,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const bodies = BodyBudget.within(limits);
   const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
-  // The bridge has its own way to ask.
+  // The bridge asks its user in its own protocol.
   const questions = page ? undefined : new Questions();
   let isDraining = false;
   let onIdle = () => {};
@@ -111,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
 
   const findRoute = createRouter(routes);
-  /** Returns the face for a request that no route is for. */
+  /** Returns the face for a request without a route. */
   const faceFor = ({ headers }: IncomingMessage) => faces.find((face) => face.isSpokenBy?.(headers)) ?? faces[0];
   const redact = (text: string) => redactor.redact(text);
   const letIn = createPathGuard(options.pathSecret);
@@ -124,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const face = match.type === "found" ? match.route.face : match.type === "none" ? faceFor(request) : match.face;
     const keys = takeCredentials(request, face.credentials);
     active.add(exchange);
-    // What a write to a dead connection says is known from its close.
+    // Write errors are ignored: the close event follows.
     response.on("error", () => {});
     let leave = () => {};
     response.on("close", () => {
@@ -171,7 +169,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
   };
 
-  // It needs to know the port; nobody passes before it is there.
+  // The gate needs the port, so requests are refused until the listener has one.
   let gate: Gate = () => {
     throw new Refusal(503, "busy", "The gateway is starting.");
   };
@@ -208,7 +206,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** New requests of a revoked key are refused at once; those under way end with the next look. */
+/** Cancels the requests of revoked keys. New ones are refused by the gate. */
 function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
   for (const exchange of active) {
     const { principal } = exchange;
@@ -229,11 +227,11 @@ async function within(promise: Promise<void>, ms: number): Promise<boolean> {
 }
 
 /**
- * A client may go on sending what was refused, and would see a broken connection instead of the answer if nobody read
- * it. So it is read and thrown away, as much as would have been allowed.
+ * Reads and discards the rest of a refused body, up to the allowed size. Otherwise the client would see a broken
+ * connection instead of the error.
  */
 function discardBody(request: IncomingMessage, response: ServerResponse, { bodyBytes }: Limits): void {
-  // Whether one that asked for leave sends the body now is its own choice: the next bytes could mean anything.
+  // A client that sent `Expect` may or may not send the body now, so the connection cannot be reused.
   if (request.headers.expect !== undefined) response.shouldKeepAlive = false;
   let left = bodyBytes;
   request.on("data", (chunk: Buffer) => {

@@ -6,7 +6,7 @@ import { Connections, type ConnectionUse } from "./connections.ts";
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening and drops every connection. */
+  /** Stops listening and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -18,33 +18,33 @@ export interface ListenOptions {
   readonly use: ConnectionUse;
 }
 
-/** What a connection may send ahead of its turn. No client of ours does; each costs memory until it is answered. */
+/** Requests that a connection may pipeline. No known client pipelines, and each one costs memory until its turn. */
 const MAX_PIPELINED = 128;
 
-/** How long the parser's own clock may lag behind the limits it watches over. */
+/** How late the header and request timeouts may fire. */
 const MAX_CHECK_MS = 5000;
 
-/** Listens for HTTP/1.1, strictly parsed, with every limit that Node can hold by itself. */
+/** Listens for HTTP/1.1 with strict parsing and all limits that Node enforces. */
 export async function listen({ host, port, limits, onRequest, use }: ListenOptions): Promise<Listener> {
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(MAX_CHECK_MS, limits.headersTimeoutMs),
-    // Longer than clients keep theirs, so that they close first and never send into a closing connection.
+    // Longer than clients keep idle connections, so that they close first and never send into a closing one.
     keepAliveTimeout: limits.idleConnectionMs,
     highWaterMark: limits.writeBufferBytes,
     insecureHTTPParser: false,
-    // The gate says it in the caller's dialect.
+    // The gate checks it, and answers in the caller's dialect.
     requireHostHeader: false,
   });
-  // All are read, so that the gate can refuse what is too many instead of losing some.
+  // Node must not drop headers: the gate refuses requests with too many.
   server.maxHeadersCount = 0;
   const connections = new Connections(limits.connections, use);
   server.on("connection", (socket: Socket) => connections.add(socket));
   // A client that has closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // With `Expect: 100-continue` the gate comes first, and the leave to send a body after it.
+  // With `Expect: 100-continue` the gate decides before the client sends the body.
   const inTurn = answerInTurn(onRequest);
   server.on("request", inTurn).on("checkContinue", inTurn);
   await bind(server, host, port);
@@ -59,13 +59,13 @@ export async function listen({ host, port, limits, onRequest, use }: ListenOptio
 }
 
 /**
- * Requests that a client has sent ahead of the answer to an earlier one wait for it here: otherwise all of them would be
- * worked on for a client that may be gone. Those of a connection that is closed are dropped.
+ * Delays pipelined requests until the answer before them is sent, so that none are processed for a client that is gone.
+ * Those of a closed connection are dropped.
  */
 function answerInTurn(onRequest: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
-    // Node gives a response its socket when its turn has come.
+    // Node assigns the socket when it is the response's turn.
     if (response.socket) {
       onRequest(request, response);
       return;

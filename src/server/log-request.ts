@@ -3,7 +3,7 @@ import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** The one line of a request, when it is over. */
+/** Logs a request when it is over. */
 export function logRequest(log: Log, exchange: Exchange): void {
   const { id, principal, request, response, notes, startedAt, signal } = exchange;
   const { error, usage } = notes;
@@ -23,7 +23,7 @@ export function logRequest(log: Log, exchange: Exchange): void {
     outputTokens: usage?.outputTokens,
     error: isGone ? "client_gone" : error && publicCode(error),
   };
-  // Our own bugs need more than a code to be found.
+  // Internal errors are bugs, and need their stack.
   if (error?.kind === "internal") log.error({ ...fields, cause: causeOf(error) }, "request");
   else if (error && httpStatus(error.kind) >= 500) log.warn({ ...fields, ...error.context }, "request");
   else log.info(fields, "request");

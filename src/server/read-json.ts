@@ -5,10 +5,9 @@ import { isDeeperThan } from "../core/json/json-depth.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What reading a body needs of an exchange. */
 export type BodySource = Pick<Exchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;
 
-/** The body of a request as JSON. Its size and depth are checked before they can cost anything. */
+/** Reads the body as JSON. Checks size and depth before it allocates or parses. */
 export async function readJson(exchange: BodySource, limits: Limits): Promise<unknown> {
   const { request, response, newcomer, bodies, sender } = exchange;
   const length = request.headers["content-length"];
@@ -20,7 +19,7 @@ export async function readJson(exchange: BodySource, limits: Limits): Promise<un
     if (announced > maxBytes) throw tooLarge(maxBytes);
   }
   bodies.check(sender, announced);
-  // The client has waited for our leave, and gets it only now that the gate let it pass.
+  // The client waits for this, and the gate has let it pass.
   if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
   let held = 0;
   const take = (bytes: number) => {
@@ -45,14 +44,14 @@ function parse(body: Buffer, { jsonDepth }: Limits): unknown {
     return JSON.parse(body.toString("utf8"));
   } catch (error) {
     const position = /position \d+/.exec((error as Error).message)?.[0];
-    // The parser's own message quotes the body, which is the user's and not for logs.
+    // The parser's own message quotes the user's body, which must not be logged.
     throw new ExcursorError("invalid-request", `The body is not valid JSON${position ? ` (at ${position})` : ""}.`, {
       code: "invalid_json",
     });
   }
 }
 
-/** `take` is told of every piece before it is kept, and throws if there is no room for it. */
+/** Calls `take` with the size of every chunk before keeping it; `take` throws if there is no room. */
 function readBody(
   request: IncomingMessage,
   { maxBytes, idleMs }: { readonly maxBytes: number; readonly idleMs: number },

@@ -1,8 +1,8 @@
 import { type ErrorDetails, type ErrorKind, ExcursorError } from "../core/errors.ts";
 
-/** A request that is turned away for what it is as HTTP, before any face has seen it. */
+/** A request refused at the HTTP level, before its face parses it. */
 export class Refusal extends ExcursorError {
-  /** HTTP has statuses for these that no other outlet needs. */
+  /** Overrides the status of the error's kind. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 

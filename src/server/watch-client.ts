@@ -1,41 +1,39 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** When to look, after the client has said its last word, whether it still listens. */
+/** When to probe a client that has closed its side. */
 const PROBE_DELAYS_MS = [0, 2, 20, 40, 100, 400, 1000, 4000];
 
 /**
- * Makes a dead client notice itself. An object, since V8 makes a function that is assigned to a property where it is
- * written down (`a.b = () => …`) in the old generation, and with it keeps all that the function sees until the next full
- * collection (bench/README.md).
+ * Provokes a reset from a dead client. An object, not a function: V8 allocates a function assigned to a property
+ * (`a.b = () => …`) in the old generation, and its closure lives until the next full collection (bench/README.md).
  */
 export interface Probe {
-  /** Writes something that means nothing. */
+  /** Writes a keep-alive. */
   stayAlive(): void;
 }
 
-/** Somebody who waits for an answer. */
+/** A request in progress. */
 export interface Waiting {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** There once the answer has begun. */
+  /** Set once a stream has begun. */
   readonly probe: Probe | undefined;
   gone(): void;
 }
 
 /**
- * Calls `gone` as soon as the client cannot be answered any more.
+ * Calls `gone` as soon as the client can no longer be answered.
  *
- * A client that closes its side may only have finished asking, and must be answered. It may also be gone: the kernel
- * tells these apart no sooner than something is sent. So something is: an interim response (102), which commits nothing,
- * or whatever `probe` writes once the answer has begun. The first one makes a dead peer object, the second meets the
- * objection.
+ * A client that closes its side may still read the answer, or may be gone. The kernel tells these apart only after a
+ * write. So we write an interim response (102), which commits nothing, or a keep-alive once the stream has begun. The
+ * first write makes a dead peer reset the connection; the second one fails.
  */
 export function watchClient(waiting: Waiting): void {
   let timer: NodeJS.Timeout | undefined;
   const { request, response } = waiting;
   const { socket } = request;
   const onFinishedAsking = () => {
-    // Older clients know no interim responses.
+    // HTTP/1.0 has no interim responses.
     if (request.httpVersion !== "1.1") return;
     let turn = 0;
     const look = () => {
@@ -47,7 +45,7 @@ export function watchClient(waiting: Waiting): void {
     look();
   };
   socket.on("end", onFinishedAsking);
-  // The last one that it had sent ahead.
+  // It closed its side while this pipelined request waited for its turn.
   if (socket.readableEnded) onFinishedAsking();
   response.on("close", () => {
     socket.off("end", onFinishedAsking);

@@ -2,22 +2,22 @@ import type { Limits } from "../../config/settings.ts";
 import { Refusal } from "../refusal.ts";
 
 export interface BodyBudgetOptions {
-  /** Of all bodies that are being received. */
+  /** For all bodies that are being received. */
   readonly maxBytes: number;
-  /** Of one sender's; never less than the largest body. */
+  /** For one sender. At least the largest allowed body. */
   readonly maxShareBytes: number;
 }
 
 /**
- * Holds down what all unfinished request bodies take together, and what one sender has of it. Bytes count when they are
- * there: whoever announces much and sends nothing takes nothing from others.
+ * Limits the memory of unfinished request bodies, in all and per sender. Bytes count when they arrive, so announcing a
+ * large body reserves nothing.
  */
 export class BodyBudget {
   readonly #options: BodyBudgetOptions;
   readonly #shares = new Map<string, number>();
   #bytes = 0;
 
-  /** A budget as the settings have it: one sender may hold half of it. */
+  /** Creates the budget of the settings. One sender may use half of it. */
   static within({ bodiesBytes, bodyBytes }: Pick<Limits, "bodiesBytes" | "bodyBytes">): BodyBudget {
     return new BodyBudget({ maxBytes: bodiesBytes, maxShareBytes: Math.max(bodiesBytes / 2, bodyBytes) });
   }
@@ -26,12 +26,11 @@ export class BodyBudget {
     this.#options = options;
   }
 
-  /** What is held at this moment. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Throws if a body of this size has no room now. */
+  /** Throws if a body of this size does not fit now. */
   check(sender: string, bytes: number): void {
     const { maxBytes, maxShareBytes } = this.#options;
     if (this.#bytes + bytes <= maxBytes && (this.#shares.get(sender) ?? 0) + bytes <= maxShareBytes) return;
@@ -43,7 +42,7 @@ export class BodyBudget {
     });
   }
 
-  /** Counts bytes that have arrived; a negative number gives them back. */
+  /** Counts bytes that have arrived. A negative number releases them. */
   add(sender: string, bytes: number): void {
     this.#bytes += bytes;
     const share = (this.#shares.get(sender) ?? 0) + bytes;

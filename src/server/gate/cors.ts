@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { valuesOf } from "./header-values.ts";
 
-/** What a page may read of an answer beside its body. */
+/** Response headers that a page may read. */
 const EXPOSED = [
   "retry-after",
   "retry-after-ms",
@@ -14,13 +14,13 @@ const EXPOSED = [
   "x-excursor-trimmed",
 ].join(", ");
 
-/** A list of header names, and nothing that could be more than that. */
+/** Rejects everything that is not a list of header names, since it is echoed. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 const MAX_AGE_S = 600;
 
 /**
- * Lets pages of the configured origins read answers (CORS): exactly these, without cookies. They need the key like
- * everybody else. Whether they may send anything, the gate says.
+ * CORS for the configured origins: exact matches, without cookies. Pages need the key like any client; the gate decides
+ * whether they may send a request.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Puts the headers on an answer, refusals included: a page shall see what went wrong. */
+  /** Sets the CORS headers. Refusals get them too, so that a page can read the error. */
   allowReading(request: IncomingMessage, response: ServerResponse): void {
     if (this.#origins.size === 0) return;
     response.setHeader("vary", "Origin");
@@ -39,7 +39,7 @@ export class Cors {
     response.setHeader("access-control-expose-headers", EXPOSED);
   }
 
-  /** Whether a browser asks if one of these pages may send something. */
+  /** True for a preflight request from a configured origin. */
   isPreflight(request: IncomingMessage): boolean {
     const { method, headers } = request;
     const isAsked = method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
@@ -51,7 +51,7 @@ export class Cors {
     const asksForNetwork = headers["access-control-request-private-network"] === "true";
     response.writeHead(204, {
       "access-control-allow-methods": "GET, POST, DELETE",
-      // Clients send headers of their own (`x-stainless-…`), and a wildcard would not cover `authorization`.
+      // Clients add headers of their own (`x-stainless-…`), and a wildcard does not cover `authorization`.
       ...(HEADER_NAMES.test(asked) && { "access-control-allow-headers": asked }),
       "access-control-max-age": String(MAX_AGE_S),
       ...(asksForNetwork && { "access-control-allow-private-network": "true" }),

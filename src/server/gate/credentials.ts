@@ -9,20 +9,20 @@ import type { KnownKeys } from "./known-keys.ts";
 
 export interface CredentialOptions {
   readonly key: Secret;
-  /** Whether a Cursor token may come in place of the key. */
+  /** Whether a Cursor token is accepted in place of the key. */
   readonly allowsTokens: boolean;
-  /** The keys that were given out beside it. */
+  /** The keys issued beside the owner's key. */
   readonly keys?: KnownKeys | undefined;
 }
 
-/** Who a request says it comes from. */
+/** Who sent a request, by its credentials. */
 export type Identity =
   | { readonly type: "known"; readonly principal: Principal }
   | { readonly type: "missing" }
-  /** The digest tells one wrong key from another; it is kept nowhere else. */
+  /** The digest is only used to tell repeated wrong keys from different ones. */
   | { readonly type: "wrong"; readonly digest: string };
 
-/** Whoever has the gateway's key: the same one through every change of the key. */
+/** The holder of the gateway's own key. The id stays the same when the key changes. */
 export const OWNER: Principal = { id: "owner", token: undefined };
 
 export const isOwner = ({ id }: Principal): boolean => id === OWNER.id;
@@ -37,11 +37,11 @@ export function createIdentify({
     let wrong: Buffer | undefined;
     for (const given of [...presented(request), ...more]) {
       const bytes = Buffer.from(given);
-      // How long it is may be known; a digest of every key that comes would cost more than the rest of the gate.
+      // Revealing the length is acceptable: a digest of every key would cost more than the rest of the gate.
       if (bytes.length === right.length && timingSafeEqual(bytes, right)) return { type: "known", principal: OWNER };
       const digest = digestOf(given);
       const issued = keys?.withDigest(digest.toString("latin1"));
-      // Once more in constant time: the map compares as it likes.
+      // The map lookup is not constant-time, so the digest is compared again.
       if (issued && timingSafeEqual(digest, Buffer.from(issued.digest, "latin1"))) {
         return { type: "known", principal: { id: issued.id, token: undefined, account: issued.account } };
       }
@@ -53,7 +53,7 @@ export function createIdentify({
   };
 }
 
-/** Clients put the key here or there, and some put it in both places. */
+/** Returns the keys from both headers; some clients send both. */
 function presented({ headers }: IncomingMessage): string[] {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
   const header = headers["x-api-key"];
@@ -62,7 +62,7 @@ function presented({ headers }: IncomingMessage): string[] {
   );
 }
 
-/** The whole token decides, not what it claims: nobody has checked its signature yet. */
+/** The id is a digest of the whole token, not of its claims: the signature is unverified. */
 const guest = (token: string): Principal => ({
   id: guestId(hash("sha256", token, "base64url")),
   token: new Secret(token),

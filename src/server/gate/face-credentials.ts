@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { CredentialPlace } from "../../faces/shared/face-module.ts";
 
 /**
- * Returns what stands in the places that a face has for keys, and takes it out of the request: nothing that comes later
- * can log it, echo it or pass it on. Of a parameter that is repeated only the first value counts, so that one request
- * cannot try many keys (SEC-09).
+ * Returns the keys from the places where the face expects them, and removes them from the request, so that they are not
+ * logged, echoed or forwarded. Only the first value of a repeated parameter counts: one request cannot try many keys
+ * (SEC-09).
  */
 export function takeCredentials(request: IncomingMessage, places: readonly CredentialPlace[] = []): readonly string[] {
   return places.flatMap((place) => {

@@ -11,29 +11,29 @@ import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
 import { missingKey, WrongKeys } from "./wrong-keys.ts";
 
 export interface GateOptions {
-  /** The address and port of the listener. */
+  /** The address of the listener. */
   readonly host: string;
   readonly port: number;
   readonly key: Secret;
   readonly allowsTokens: boolean;
   readonly keys?: KnownKeys | undefined;
-  /** Further names and web origins. */
+  /** Additional host names and web origins. */
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** The listener is for one page, and for programs of the same user. */
+  /** Set if the listener serves one page and programs of the same user. */
   readonly page?: PageAccess | undefined;
   readonly limits: Limits;
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * What every request passes first, whatever its path and before a byte of its body is read: headers, Host, Origin,
- * key, content type. Throws a {@link Refusal}; else says who asks, undefined being anybody on a route open to all.
+ * Checks every request before its body is read: headers, Host, Origin, key, content type. Throws a {@link Refusal},
+ * else returns the principal. Returns undefined on an open route if no key was sent.
  */
 export type Gate = (
   request: IncomingMessage,
   isOpen: boolean,
-  /** Keys that stood where only the request's face looks for them. */
+  /** Keys from places that only the request's face knows. */
   keys?: readonly string[],
 ) => Principal | undefined;
 
@@ -59,11 +59,11 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-/** A key that is given must be right all the same. */
+/** Accepts a request without a key where none is needed. A key that is sent must still be right. */
 const withoutKey = (identity: Identity, isEnough: boolean): Identity =>
   isEnough && identity.type === "missing" ? { type: "known", principal: OWNER } : identity;
 
-/** Where a page is meant, who has no key is no guest that may try another one: all who are turned away get 403 (SEC-45). */
+/** Turns 401 into 403 for the bridge: there is no other key to try (SEC-45). */
 function withoutInvitation(refusal: Refusal): Refusal {
   if (refusal.status !== 401) return refusal;
   const { message, code } = refusal;
@@ -74,13 +74,16 @@ function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: L
   if (rawHeaders.length / 2 > headerCount) {
     throw new Refusal(431, "too-large", `A request may have ${headerCount} headers.`, { code: "too_many_headers" });
   }
-  // The absolute form is for proxies; here it could only smuggle in another host.
+  // The absolute form is for proxies; here it could smuggle in another host.
   if (!url.startsWith("/")) {
     throw new Refusal(400, "invalid-request", "The request target must be a path.", { code: "bad_target" });
   }
 }
 
-/** What a page can send without asking the browser's leave is not of this type (SEC-07). No other method has a route that changes anything. */
+/**
+ * Requires JSON: a page cannot send that type without a preflight (SEC-07). No other method has a route that changes
+ * anything.
+ */
 function checkContent({ method = "", headers }: IncomingMessage): void {
   if (method !== "POST") return;
   const type = headers["content-type"] ?? "";

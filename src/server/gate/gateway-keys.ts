@@ -17,11 +17,11 @@ const KeyLimitsSchema = z.object({
 
 const GatewayKeySchema = z.object({
   name: z.string(),
-  /** Who it makes of a caller: never given to a second key, not even one of the same name. */
+  /** The principal id. Never reused, not even for a later key of the same name. */
   id: z.string(),
-  /** SHA-256 of the key, in hex. The key itself is kept nowhere. */
+  /** SHA-256 of the key, in hex. The key itself is not stored. */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The one account it uses; unset is the gateway's own. */
+  /** The account that the key uses. Unset: the gateway's own. */
   account: z.string().optional(),
   limits: KeyLimitsSchema,
   createdAt: z.string(),
@@ -30,7 +30,7 @@ const GatewayKeySchema = z.object({
 const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
 
 export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
-/** A key that somebody was given, beside the owner's own. */
+/** A key issued beside the owner's own. */
 export type GatewayKey = z.infer<typeof GatewayKeySchema>;
 
 export const keysPath = (home: string): string => join(home, "keys.json");
@@ -39,7 +39,7 @@ const digestOfKey = (key: string): string => hash("sha256", key, "hex");
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Throws if the file is damaged or others may read it. */
+/** Throws if the file is damaged or readable by other users. */
 export function readKeys(path: string): readonly GatewayKey[] {
   checkPrivate(path);
   const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
@@ -59,7 +59,7 @@ export interface NewKeyOptions {
   readonly limits: KeyLimits;
 }
 
-/** Makes a key; this is the only time that anybody sees it. */
+/** Creates a key and returns it. It cannot be shown again. */
 export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
   return changeKeys(home, (keys) => {
     if (keys.some((key) => key.name === name)) {

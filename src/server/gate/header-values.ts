@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Every value that a header came with. Node would join or drop some, or take all headers apart to tell. */
+/** Returns every value of a header. Node's own `headers` joins or drops repeated ones. */
 export function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -3,20 +3,23 @@ import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
 
 /**
- * The names by which this gateway may be reached, exact. A page that points its own name at our address sends that
- * name as Host, and is turned away by it (DNS rebinding).
+ * The host names of this gateway, compared exactly. Protects against DNS rebinding: a page that points its own name at
+ * our address sends that name as Host, and is refused.
  */
 export interface HostList {
-  /** With their ports, if they have any. */
+  /** With a port, or without one. */
   readonly exact: ReadonlySet<string>;
-  /** Names that may come with any port: another one may be mapped to ours. */
+  /** Names that are accepted with any port, since another port may be mapped to ours. */
   readonly withAnyPort: ReadonlySet<string>;
 }
 
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 const PORT = /(?<=[^:]):\d{1,5}$/;
 
-/** Loopback and the address we listen on, alone and with our port; what is configured, with its own port or any. */
+/**
+ * Accepts loopback and the listening address, alone or with our port. Configured names count with their own port, or
+ * with any.
+ */
 export function createHostList(host: string, port: number, configured: readonly string[]): HostList {
   const names = [...LOOPBACK_NAMES, host.includes(":") ? `[${host}]` : host, ...configured].map((name) =>
     name.toLowerCase(),

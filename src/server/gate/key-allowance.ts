@@ -2,9 +2,9 @@ import type { OnSpent } from "../../core/driver.ts";
 import { Refusal } from "../refusal.ts";
 import type { KnownKeys } from "./known-keys.ts";
 
-/** What keys have used, day by day; it outlives the process. */
+/** The persistent token counts of keys, per day. */
 export interface TokenLedger {
-  /** Tokens of a key on a day such as `2026-11-15`. */
+  /** Returns the tokens of a key on a day such as `2026-11-15`. */
   spent(keyId: string, day: string): number;
   spend(keyId: string, day: string, tokens: number): void;
 }
@@ -12,7 +12,7 @@ export interface TokenLedger {
 export interface AllowanceOptions {
   readonly keys: KnownKeys;
   readonly ledger: TokenLedger;
-  /** Milliseconds that only grow, for the requests of a minute. */
+  /** A monotonic clock in milliseconds, for the requests per minute. */
   readonly now?: () => number;
   /** Milliseconds since the epoch, for the day. */
   readonly wallClock?: () => number;
@@ -21,28 +21,28 @@ export interface AllowanceOptions {
 /** Counts the tokens of one request. */
 export interface Meter {
   readonly onSpent: OnSpent;
-  /** Gives back what was set aside for the request and not used; it may still spend after that. */
+  /** Releases the unused part of the reservation. `onSpent` may still be called afterwards. */
   end(): void;
 }
 
-/** What one key has under way. */
+/** The requests of one key in progress. */
 interface UnderWay {
-  /** Tokens that are set aside for requests and not spent yet. */
+  /** Tokens reserved for requests in progress and not spent yet. */
   reserved: number;
-  /** What a request has cost lately; later ones count more. */
+  /** Moving average of the tokens per request. */
   usual: number;
 }
 
-/** How much the latest request changes what is usual. */
+/** Weight of the latest request in the moving average. */
 const LATEST = 0.2;
 
-/** When to try again after requests under way have left no room; most are over by then. */
+/** `retry-after` when requests in progress have reserved the rest. Most have ended by then. */
 const UNDER_WAY_MS = 10_000;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Holds each key to the requests of a minute and the tokens of a day that it was given. */
+/** Enforces the requests per minute and tokens per day of each issued key. */
 export class KeyAllowance {
   readonly #keys: KnownKeys;
   readonly #ledger: TokenLedger;
@@ -59,7 +59,7 @@ export class KeyAllowance {
     this.#wallClock = wallClock;
   }
 
-  /** Counts a request, or refuses it. Who has no key of these is not held to anything. */
+  /** Counts a request, or refuses it. Principals without an issued key have no limits. */
   admit(principalId: string): void {
     const limits = this.#keys.withId(principalId)?.limits;
     if (limits?.requestsPerMinute !== undefined) this.#countRequest(principalId, limits.requestsPerMinute);
@@ -67,8 +67,8 @@ export class KeyAllowance {
   }
 
   /**
-   * Begins to count the tokens of a request; undefined if the key may use as many as it likes. Sets aside what the
-   * request will cost, by its input or by what is usual for the key, and refuses it if other requests have left nothing.
+   * Starts to count the tokens of a request. Returns undefined if the key has no daily limit. Reserves the larger of
+   * the input and the key's average, and refuses the request if nothing is left to reserve.
    */
   meterOf(principalId: string, inputTokens: () => number): Meter | undefined {
     const perDay = this.#keys.withId(principalId)?.limits.tokensPerDay;
@@ -100,7 +100,7 @@ export class KeyAllowance {
     };
   }
 
-  /** How many streamed answers at once, if that was said. */
+  /** Returns the key's own limit of concurrent streams, if it has one. */
   streamsOf(principalId: string): number | undefined {
     return this.#keys.withId(principalId)?.limits.streams;
   }
@@ -133,8 +133,8 @@ export class KeyAllowance {
   }
 
   /**
-   * A moment of the day that counts. A clock that is set back by less than a day does not bring back a day that is
-   * over, and perhaps used up. One that is set back further was wrong before.
+   * Returns the current time, held back by a clock that moves backwards by less than a day: a day that is over does not
+   * return with its used-up tokens. A larger step back corrects a wrong clock.
    */
   #today(): number {
     const now = this.#wallClock();

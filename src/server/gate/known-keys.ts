@@ -2,10 +2,10 @@ import { fileStamp } from "../../config/file-stamp.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type GatewayKey, readKeys } from "./gateway-keys.ts";
 
-/** Whether a principal is one of these, or was. */
+/** True for the principal of an issued key, revoked or not. */
 export const isIssued = (principalId: string): boolean => principalId.startsWith("key_");
 
-/** The keys as they are now: whoever was revoked a moment ago is unknown, without a restart. */
+/** The issued keys, reread when their file changes: a revoked key stops working without a restart. */
 export class KnownKeys {
   readonly #path: string;
   readonly #onProblem: (text: string) => void;
@@ -29,7 +29,7 @@ export class KnownKeys {
     return this.#byId.get(id);
   }
 
-  /** A look at the file's stamp for every request: a few microseconds. */
+  /** Checks the file's stamp on every request, which takes a few microseconds. */
   #refresh(): void {
     const stamp = fileStamp(this.#path);
     if (stamp === this.#stamp) return;
@@ -39,7 +39,7 @@ export class KnownKeys {
     this.#byId = new Map(keys.map((key) => [key.id, key]));
   }
 
-  /** What cannot be read opens no door. */
+  /** Accepts no key if the file cannot be read. */
   #read(): readonly GatewayKey[] {
     try {
       return readKeys(this.#path);

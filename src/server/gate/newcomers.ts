@@ -2,39 +2,39 @@ import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
 
 export interface NewcomersOptions {
-  /** Requests under way of all tokens that nobody has accepted yet. */
+  /** Concurrent requests of all unverified tokens together. */
   readonly maxRequests: number;
   /** Largest body of such a request. */
   readonly maxBodyBytes: number;
-  /** Has the backend look at a token; throws what it says. */
+  /** Verifies a token at the backend; throws the backend's error. */
   readonly verify?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** How long a token counts as accepted after the backend has last answered for it. */
+/** How long a token counts as accepted after the backend last accepted it. */
 const ACCEPTED_MS = 3_600_000;
 const MAX_ACCEPTED = 4096;
 
-/** A request whose token nobody has accepted yet. */
+/** A request whose Cursor token the backend has not accepted yet. */
 export interface Newcomer {
   readonly maxBodyBytes: number;
-  /** The backend has answered for the token: it is a caller like others from now on. */
+  /** Records that the backend accepted the token. The limits no longer apply to it. */
   accept(): void;
-  /** Asks the backend about the token and throws what it says; false if there is nobody to ask. */
+  /** Verifies the token at the backend and throws its error. Returns false if there is no way to verify. */
   verify(signal: AbortSignal): Promise<boolean>;
-  /** The request is over. */
+  /** Called when the request is over. */
   leave(): void;
 }
 
 /**
- * Callers with a Cursor token that has the right form and may be made up. Until the backend has answered for one, all of
- * them together have a few requests under way with small bodies, so that a flood of made-up tokens costs little.
+ * Limits callers whose Cursor token is well-formed but unverified. Until the backend accepts a token, all of them share
+ * a few concurrent requests with small bodies, so that a flood of made-up tokens costs little.
  */
 export class Newcomers {
   readonly #options: NewcomersOptions;
   readonly #now: () => number;
-  /** Until when, by principal: its id is a digest of the token. */
+  /** Expiry by principal id, which is a digest of the token. */
   readonly #accepted = new Map<string, number>();
   #underWay = 0;
 
@@ -43,7 +43,7 @@ export class Newcomers {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Undefined for a caller that has been accepted; throws if too many are under way that have not. */
+  /** Returns undefined for an accepted token. Throws if too many unverified requests are in progress. */
   admit(principal: Principal): Newcomer | undefined {
     if ((this.#accepted.get(principal.id) ?? Number.NEGATIVE_INFINITY) > this.#now()) return undefined;
     const { maxRequests, maxBodyBytes, verify } = this.#options;
@@ -78,7 +78,7 @@ export class Newcomers {
     if (this.#accepted.size > MAX_ACCEPTED && oldest !== undefined) this.#accepted.delete(oldest);
   }
 
-  /** The backend does not accept it, or not any more. */
+  /** Called when the backend rejects the token. */
   refuse({ id }: Principal): void {
     this.#accepted.delete(id);
   }

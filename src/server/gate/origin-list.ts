@@ -3,19 +3,22 @@ import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
 import type { HostList } from "./host-list.ts";
 
-/** The web origins whose pages may send requests: our own, and what is configured. Exact; `null` is never one. */
+/**
+ * The web origins whose pages may send requests: our own and the configured ones. Compared exactly; `null` is never
+ * accepted.
+ */
 export type OriginList = ReadonlySet<string>;
 
 export function createOriginList(hosts: HostList, port: number, configured: readonly string[]): OriginList {
-  // Without its port the same name is another server's.
+  // The same name without our port is another server.
   const ours = [...hosts.exact].filter((host) => host.endsWith(`:${port}`));
   return new Set([...ours.map((host) => `http://${host}`), ...configured]);
 }
 
 /**
- * Refuses what a page of another site sends through the user's browser. Programs send neither header.
+ * Refuses requests of other sites' pages. Programs send neither `Origin` nor `Sec-Fetch-Site`.
  *
- * @param isConfigurable Whether the setting `origins` holds for this listener, so that the refusal may advise it.
+ * @param isConfigurable Whether the setting `origins` applies to this listener, so that the refusal may mention it.
  */
 export function checkOrigin(request: IncomingMessage, origins: OriginList, isConfigurable: boolean): void {
   const given = valuesOf(request, "origin");

@@ -3,13 +3,13 @@ import type { IncomingMessage } from "node:http";
 import type { Secret } from "../../core/secret.ts";
 import { digestOf } from "./digest.ts";
 
-/** Headers that say that somebody else has passed the request on. */
+/** Headers of a request that was forwarded. */
 const PASSED_ON = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip"];
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
 
 /**
- * Whether a request may come in. Whatever comes through a tunnel must have the secret as the first part of its path,
- * which is taken off; for everybody else there is nothing here. Without a secret everything may.
+ * Returns a check for requests through a tunnel. Their path must begin with the secret, which is then removed. Without
+ * a secret every request passes.
  */
 export function createPathGuard(secret: Secret | undefined): (request: IncomingMessage) => boolean {
   if (!secret) return () => true;

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../refusal.ts";
 
-/** Whether the system says whom the other end of a connection belongs to. */
+/** Whether the system tells which user owns the other end of a connection. */
 export const knowsPeers = (): boolean => process.platform === "linux" && process.getuid !== undefined;
 
 /**
- * Turns away other users of this machine, by whom the kernel says the other end of the connection belongs to (SEC-45).
- * Only Linux tells; elsewhere the token has to do.
+ * Refuses other users of this machine, by the owner of the connection's other end (SEC-45). Only Linux tells it;
+ * elsewhere the key has to suffice.
  */
 export function checkPeer({ socket }: IncomingMessage, read: (path: string) => string = readTable): void {
   if (!knowsPeers()) return;
@@ -19,7 +19,7 @@ export function checkPeer({ socket }: IncomingMessage, read: (path: string) => s
   });
 }
 
-/** One row a socket: `sl local remote state queues timer retransmits uid …`. */
+/** Returns the uid of a socket. Row format: `sl local remote state queues timer retransmits uid …`. */
 function ownerOf(local: string, remote: string, read: (path: string) => string): number | undefined {
   for (const [path, prefix] of TABLES) {
     for (const row of read(path).split("\n")) {
@@ -30,13 +30,13 @@ function ownerOf(local: string, remote: string, read: (path: string) => string):
   return undefined;
 }
 
-/** A program may reach an IPv4 address through a socket that could do both; then it stands in the other table. */
+/** A dual-stack socket to an IPv4 address is listed in the IPv6 table. */
 const TABLES = [
   ["/proc/net/tcp", ""],
   ["/proc/net/tcp6", "0000000000000000FFFF0000"],
 ] as const;
 
-/** As the kernel prints them: the address byte by byte backwards. */
+/** Formats an address as the kernel does: its bytes reversed. */
 function endpoint(address: string, port: number): string {
   const bytes = address
     .replace(/^::ffff:/, "")

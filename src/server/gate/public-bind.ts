@@ -7,7 +7,7 @@ export const isLoopback = (host: string): boolean => (isIPv4(host) && host.start
 const MIN_LENGTH = 32;
 const MIN_DIFFERENT = 10;
 
-/** Beyond loopback anybody can knock: a key that could be guessed is no key (SEC-04). */
+/** Throws if the listener is not on loopback and the key could be guessed (SEC-04). */
 export function checkBind(host: string, key: Secret): void {
   if (isLoopback(host)) return;
   if (host === "localhost") {

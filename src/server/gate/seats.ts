@@ -1,13 +1,13 @@
 import { Refusal } from "../refusal.ts";
 
-/** How much of one kind of thing each principal has under way, and no more than so many. */
+/** Limits how many of one kind of thing each principal has in progress. */
 export class Seats {
   readonly #what: string;
   readonly #perPrincipal: number;
   readonly #limitOf: (principalId: string) => number | undefined;
   readonly #taken = new Map<string, number>();
 
-  /** `limitOf` tells the limit of a principal that has one of its own. */
+  /** `limitOf` returns the principal's own limit, if it has one. */
   constructor(
     what: string,
     perPrincipal: number,
@@ -18,7 +18,7 @@ export class Seats {
     this.#limitOf = limitOf;
   }
 
-  /** Takes a seat; the function given back leaves it. */
+  /** Takes a seat, and returns the function that frees it. Throws if none is free. */
   take(principalId: string): () => void {
     const taken = this.#taken.get(principalId) ?? 0;
     if (taken >= (this.#limitOf(principalId) ?? this.#perPrincipal)) {

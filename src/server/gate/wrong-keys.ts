@@ -3,12 +3,12 @@ import { Refusal } from "../refusal.ts";
 const MINUTE_MS = 60_000;
 const MAX_SOURCES = 10_000;
 
-/** A client that tries its one wrong key again and again is misconfigured, not guessing: that weighs a tenth. */
+/** A client that repeats one wrong key is misconfigured, not guessing. */
 const REPEAT_WEIGHT = 0.1;
 
 /**
- * Counts wrong keys by the address they come from. Beyond the limit they get 429 for the rest of the minute; the right
- * key is never kept waiting, since on loopback everybody has the same address.
+ * Counts wrong keys by source address. Above the limit they get 429 for the rest of the minute. The right key is never
+ * delayed, since on loopback all clients share one address.
  */
 export class WrongKeys {
   readonly #perMinute: number;
@@ -20,7 +20,7 @@ export class WrongKeys {
     this.#now = now;
   }
 
-  /** The answer to one more wrong key. */
+  /** Returns the refusal of a wrong key. */
   refuse(address: string, digest: string): Refusal {
     const now = this.#now();
     let source = this.#sources.get(address);
@@ -34,7 +34,7 @@ export class WrongKeys {
       source.digests.add(digest);
       return wrongKey();
     }
-    // Not all at the same moment, and never to the millisecond.
+    // The random part spreads the retries, and hides the exact end of the minute.
     return tooMany(source.until - now + Math.random() * 5000);
   }
 }

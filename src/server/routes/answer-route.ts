@@ -22,7 +22,7 @@ import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { requestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 
-/** What answers turns: the engine. */
+/** The part of the engine that runs turns. */
 export interface Answerer {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
 }
@@ -30,21 +30,20 @@ export interface Answerer {
 export interface AnswerRouteOptions {
   readonly path: string;
   readonly face: Face<StreamRenderer>;
-  /** The module of the face. */
   readonly module: FaceModule;
   readonly engine: Answerer;
   readonly images: ImageLoader;
   readonly limits: Limits;
-  /** For streamed answers, of whichever dialect. */
+  /** Limits concurrent streams, over all faces. */
   readonly streams: Seats;
-  /** Absent where questions have another way, or none. */
+  /** Absent if the listener does not ask users this way. */
   readonly questions?: Questions | undefined;
-  /** Who counts the tokens of a principal, if anybody does. */
+  /** Returns the counter of a request's tokens, if the principal has a daily limit. */
   readonly meterOf?: ((principalId: string, inputTokens: () => number) => Meter | undefined) | undefined;
   readonly log: Log;
 }
 
-/** A route that takes a turn in the words of a face and gives back the answer, streamed or whole. */
+/** Creates the route that runs a turn and sends the answer, streamed or whole. */
 export function answerRoute(options: AnswerRouteOptions): Route {
   const { path, face, module, engine, images, limits, streams, questions, meterOf, log } = options;
   return {
@@ -91,14 +90,14 @@ export function answerRoute(options: AnswerRouteOptions): Route {
 
 const TOOLS_HEADER = "x-excursor-tools";
 
-/** Whose tools the request wants the model to have. */
+/** Returns whose tools the request wants the model to have. */
 function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
   const given = headers[TOOLS_HEADER];
   if (given === undefined || given === "hub" || given === "client") return given;
   throw new ExcursorError("invalid-request", `${TOOLS_HEADER}: expected hub or client.`, { field: TOOLS_HEADER });
 }
 
-/** Writes into a stream what is no part of the answer, as long as there is one. */
+/** Writes comments into the stream while there is one. */
 class Voice {
   stream: EventStream | undefined;
 
@@ -118,7 +117,7 @@ async function answerStream(
   const stream = new EventStream(exchange, limits, batches.headers, renderer);
   if (stream.hasComments) voice.stream = stream;
   try {
-    // The last words go out with the end of the response.
+    // The last piece goes out with the end of the response.
     let last: string | Uint8Array = "";
     for await (const events of batches.source) {
       batches.see(events);
@@ -142,7 +141,7 @@ async function answerStream(
   }
 }
 
-/** Returns the last piece of a stream that fails, without secrets: bytes cannot be searched for them afterwards. */
+/** Returns the last piece of a failed stream. Redacts before rendering, since bytes cannot be redacted afterwards. */
 function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
   const { kind, message, code, field, hint, hasOwnHint, retryable, retryAfterMs } = error;
   const shown = new ExcursorError(kind, redact(message), {
@@ -156,7 +155,7 @@ function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }:
   return typeof piece === "string" ? redact(piece) : piece;
 }
 
-/** What tools of the hub do, for whoever looks: clients of every dialect pass over comments. */
+/** Returns the hub's notices as comments, which clients of every dialect ignore. */
 function commentOf(events: readonly TurnEvent[]): string {
   let comments = "";
   for (const event of events) {
@@ -166,7 +165,7 @@ function commentOf(events: readonly TurnEvent[]): string {
   return comments;
 }
 
-/** Whether there is a user who can be asked, and a client that knows how. */
+/** True if the client can ask its user questions. */
 function asksUser({ headers }: IncomingMessage): boolean {
   return headers[ASKS_HEADER] !== undefined;
 }
@@ -185,11 +184,11 @@ async function answerWhole(exchange: Exchange, parsed: ParsedRequest<StreamRende
 
 interface Batches {
   readonly source: AsyncIterable<readonly TurnEvent[]>;
-  /** Notes of a batch what the log wants to know. */
+  /** Records what the log line and the headers need. */
   see(events: readonly TurnEvent[]): void;
-  /** What the response says beside the answer, as far as it is known by now. */
+  /** Returns the response headers, as far as they are known. */
   headers(): Readonly<Record<string, string>>;
-  /** An answer that just stops has not come to its end, whatever the engine thinks. */
+  /** Throws if the answer ended without `done`. */
   checkEnd(): void;
 }
 
@@ -207,10 +206,10 @@ function observe(
   return {
     source,
     see(events) {
-      // What is ignored is known before anybody has been asked.
+      // Notices come before the upstream has answered.
       if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {
         notes.firstEventMs = performance.now() - exchange.startedAt;
-        // Nobody is answered before the backend has accepted the token.
+        // An event of the upstream means that it accepted the token.
         exchange.newcomer?.accept();
       }
       for (const event of events) {
@@ -236,12 +235,12 @@ function observe(
   };
 }
 
-/** What the request asked for and could not get. */
+/** Names the parts of the request that had no effect. */
 function ignoredHeader(ignored: readonly string[]): Readonly<Record<string, string>> {
   if (ignored.length === 0) return {};
   return { "x-excursor-ignored": ignored.map((name) => name.replace(/[^\w.[\]-]/g, "_")).join(", ") };
 }
 
-/** Which model answers in place of the one that was asked for. */
+/** Names the model that answers in place of the requested one. */
 const answeredByHeader = (model: string | undefined): Readonly<Record<string, string>> =>
   model === undefined ? {} : { "x-excursor-model": model.replace(/[^\x21-\x7e]/g, "_") };

@@ -7,7 +7,7 @@ import type { PathParameters, Route } from "./route.ts";
 
 type Service = Omit<AnswerRouteOptions, "path" | "face" | "module" | "images">;
 
-/** Returns the routes of a face as the router has them. */
+/** Returns the routes of a face for the router. */
 export const faceRoutes = (module: FaceModule, context: FaceContext, service: Service): readonly Route[] =>
   module
     .routes(context)

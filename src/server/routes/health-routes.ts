@@ -1,10 +1,7 @@
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Route } from "./route.ts";
 
-/**
- * For those who watch over the process, who have no key: whether it lives, and whether it takes requests. Neither
- * says anything else about it.
- */
+/** Returns the routes for monitoring, which need no key and reveal nothing else. */
 export function healthRoutes(face: FaceModule, isReady: () => boolean): readonly Route[] {
   return [
     {

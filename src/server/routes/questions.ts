@@ -7,20 +7,20 @@ import type { FaceModule } from "../../faces/shared/face-module.ts";
 import { readJson } from "../read-json.ts";
 import type { Route } from "./route.ts";
 
-/** Sent with a request by a client that can ask its user what a tool of the hub's wants to know. */
+/** Sent by a client that can show its user the questions of hub tools. */
 export const ASKS_HEADER = "x-excursor-asks";
 
-/** A comment in the stream that begins with this is a question, as JSON. */
+/** The prefix of an SSE comment that holds a question as JSON. */
 const QUESTION = "excursor-question";
 
 /**
- * Questions of tools that we run, to users of clients that can show them: as a comment in the stream of the answer, which
- * every other client passes over. The answer is a request of its own, by the same principal.
+ * Questions of hub tools to the user. A question is an SSE comment in the stream, which other clients ignore. The
+ * answer is a separate request by the same principal.
  */
 export class Questions {
   readonly #waiting = new Map<string, { readonly principalId: string; answer(given: ElicitationAnswer): void }>();
 
-  /** Asks by a comment; where none can be written any more, nobody is there and it is declined. */
+  /** Returns a function that asks by a comment. Declines if the stream is over. */
   elicit(principal: Principal, write: (comment: string) => boolean): Elicit {
     return async (question, signal) => {
       const id = randomUUID();
@@ -38,7 +38,7 @@ export class Questions {
     };
   }
 
-  /** False if nobody asked that, or not any more, or somebody else. */
+  /** Returns false if the question is unknown, over, or another principal's. */
   answer({ id: principalId }: Principal, id: string, given: ElicitationAnswer): boolean {
     const waiting = this.#waiting.get(id);
     if (waiting?.principalId !== principalId) return false;

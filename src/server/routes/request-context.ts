@@ -2,10 +2,10 @@ import type { ImageLoader, ParseContext } from "../../faces/shared/face.ts";
 import type { Exchange } from "../exchange.ts";
 import type { PathParameters } from "./route.ts";
 
-/** Headers that hold secrets. Those that a face declares are taken out by the gateway. */
+/** Headers that hold secrets. The ones a face declares are removed by the gateway. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 
-/** Returns what a face may know of a request beside its body and who sends it. */
+/** Returns what a face may see of a request beside its body and principal. */
 export const requestContext = (
   { id: requestId, query, request }: Exchange,
   path: PathParameters,

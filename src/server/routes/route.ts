@@ -3,18 +3,17 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule, RoutePath } from "../../faces/shared/face-module.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** One thing that can be asked for. Whatever is in no route does not exist. */
+/** One method and path. A request that matches no route gets 404. */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: RoutePath;
-  /** Whether anybody may ask. Everything else needs a key. */
+  /** True if no key is needed. */
   readonly isOpen?: boolean;
-  /** Whose it is: writes its errors, and recognises its requests where another face has the same path. */
+  /** Formats the route's errors. Also tells its requests from those of another face with the same path. */
   readonly face: FaceModule;
   handle(exchange: Exchange, parameters: PathParameters): Promise<void> | void;
 }
 
-/** The values of `{name}` in a path. */
 export type PathParameters = Readonly<Record<string, string>>;
 
 export type RouteMatch =
@@ -22,7 +21,7 @@ export type RouteMatch =
   | { readonly type: "wrong-method"; readonly allow: string; readonly face: FaceModule }
   | { readonly type: "none" };
 
-/** The routes of a path with a parameter, and the path cut at it. */
+/** The routes of a path with a parameter, and the path split around it. */
 interface Pattern {
   readonly routes: readonly Route[];
   readonly before: string;
@@ -31,8 +30,8 @@ interface Pattern {
 }
 
 /**
- * Returns the function that finds the route of a request. Literal text is compared as it came, never decoded or
- * normalised: a path that is spelt differently is another path.
+ * Returns the function that finds the route of a request. Literal text is compared as received, neither decoded nor
+ * normalised.
  */
 export function createRouter(routes: readonly Route[]): (request: IncomingMessage) => RouteMatch {
   const isPattern = ({ path }: Route) => path.includes("{");
@@ -56,7 +55,6 @@ export function createRouter(routes: readonly Route[]): (request: IncomingMessag
   };
 }
 
-/** Returns the part of a request target before its query. */
 function pathOf(url: string): string {
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);
@@ -72,7 +70,7 @@ function readPattern([path, routes]: readonly [RoutePath, readonly Route[]]): Pa
 
 const literalLength = ({ before, after }: Pattern): number => before.length + after.length;
 
-/** Returns the decoded value of the parameter, undefined if the path does not fit. */
+/** Returns the decoded parameter, or undefined if the path does not match. */
 function match({ before, after }: Pattern, path: string): string | undefined {
   if (path.length <= before.length + after.length || !path.startsWith(before) || !path.endsWith(after))
     return undefined;
@@ -100,6 +98,6 @@ function choose(
   return { type: "wrong-method", allow: [...methods].join(", "), face: other.face };
 }
 
-/** Returns the route of the face that recognises the request, else of one that recognises none, else the first. */
+/** Prefers the face that recognises the request, then one that recognises none, then the first. */
 const preferred = (routes: readonly Route[], headers: IncomingHttpHeaders): Route | undefined =>
   routes.find(({ face }) => face.isSpokenBy?.(headers)) ?? routes.find(({ face }) => !face.isSpokenBy) ?? routes[0];
