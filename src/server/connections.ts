@@ -14,7 +14,7 @@ export interface ConnectionUse {
  * Limits the number of open connections. When the limit is reached, an idle connection is closed: the oldest that never
  * sent a valid key, else the oldest idle one. So clients without a key displace only each other (SEC-36).
  */
-export class Connections {
+export class ConnectionLimit {
   readonly #max: number;
   readonly #use: ConnectionUse;
   /** Oldest first. */

@@ -1,6 +1,6 @@
 import type { Limits } from "../config/settings.ts";
 import type { StreamRenderer } from "../faces/shared/face.ts";
-import type { Exchange } from "./exchange.ts";
+import type { GatewayExchange } from "./exchange.ts";
 import type { Probe } from "./watch-client.ts";
 
 type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
@@ -14,7 +14,7 @@ const COMMENT = ": keep-alive\n\n";
 export class EventStream implements Probe {
   /** True for server-sent events, where clients ignore comments. */
   readonly hasComments: boolean;
-  readonly #exchange: Exchange;
+  readonly #exchange: GatewayExchange;
   readonly #limits: Limits;
   readonly #headers: () => Readonly<Record<string, string>>;
   readonly #contentType: string;
@@ -22,7 +22,7 @@ export class EventStream implements Probe {
   readonly #silence: NodeJS.Timeout;
 
   constructor(
-    exchange: Exchange,
+    exchange: GatewayExchange,
     limits: Limits,
     /** Called when the headers are sent. */
     headers: () => Readonly<Record<string, string>>,

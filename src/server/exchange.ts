@@ -28,7 +28,7 @@ export interface ExchangeOptions {
 }
 
 /** One HTTP request and its response. */
-export class Exchange {
+export class GatewayExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;

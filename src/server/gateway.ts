@@ -8,7 +8,7 @@ import type { Principal } from "../core/turn.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
-import { Exchange } from "./exchange.ts";
+import { GatewayExchange } from "./exchange.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
@@ -24,11 +24,11 @@ import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
-import type { Answerer } from "./routes/answer-route.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
+import type { TurnRunner } from "./routes/turn-route.ts";
 
 export interface GatewayOptions {
   readonly host: string;
@@ -47,7 +47,7 @@ export interface GatewayOptions {
   /** Set if the listener serves one page and programs of the same user. */
   readonly page?: PageAccess | undefined;
   readonly limits: Limits;
-  readonly engine: Answerer;
+  readonly engine: TurnRunner;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;
   /** Verifies a request's Cursor token at the backend; throws the backend's error. */
@@ -78,7 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
-  const active = new Set<Exchange>();
+  const active = new Set<GatewayExchange>();
   /** Connections that carried a request with an accepted key or token. */
   const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
@@ -116,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const cors = new Cors(options.origins);
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new Exchange({ request, response, redact, bodies });
+    const exchange = new GatewayExchange({ request, response, redact, bodies });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     const face = match.type === "found" ? match.route.face : match.type === "none" ? faceFor(request) : match.face;
@@ -207,7 +207,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Cancels the requests of revoked keys. New ones are refused by the gate. */
-function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
+function cancelRevoked(active: Iterable<GatewayExchange>, keys: KnownKeys): void {
   for (const exchange of active) {
     const { principal } = exchange;
     if (principal && isIssued(principal.id) && !keys.withId(principal.id)) exchange.cancel(revoked());

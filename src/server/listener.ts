@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { Connections, type ConnectionUse } from "./connections.ts";
+import { ConnectionLimit, type ConnectionUse } from "./connections.ts";
 
 export interface Listener {
   readonly port: number;
@@ -40,7 +40,7 @@ export async function listen({ host, port, limits, onRequest, use }: ListenOptio
   });
   // Node must not drop headers: the gate refuses requests with too many.
   server.maxHeadersCount = 0;
-  const connections = new Connections(limits.connections, use);
+  const connections = new ConnectionLimit(limits.connections, use);
   server.on("connection", (socket: Socket) => connections.add(socket));
   // A client that has closed its side still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true });

@@ -1,10 +1,10 @@
 import { ExcursorError } from "../core/errors.ts";
 import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
-import type { Exchange } from "./exchange.ts";
+import type { GatewayExchange } from "./exchange.ts";
 
 /** Logs a request when it is over. */
-export function logRequest(log: Log, exchange: Exchange): void {
+export function logRequest(log: Log, exchange: GatewayExchange): void {
   const { id, principal, request, response, notes, startedAt, signal } = exchange;
   const { error, usage } = notes;
   const isGone = signal.aborted && !response.writableFinished;

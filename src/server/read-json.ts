@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isDeeperThan } from "../core/json/json-depth.ts";
-import type { Exchange } from "./exchange.ts";
+import type { GatewayExchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 
-export type BodySource = Pick<Exchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;
+export type BodySource = Pick<GatewayExchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;
 
 /** Reads the body as JSON. Checks size and depth before it allocates or parses. */
 export async function readJson(exchange: BodySource, limits: Limits): Promise<unknown> {

@@ -1,11 +1,11 @@
 import type { CallRoute, FaceContext, FaceModule, FaceRequest } from "../../faces/shared/face-module.ts";
-import type { Exchange } from "../exchange.ts";
+import type { GatewayExchange } from "../exchange.ts";
 import { readJson } from "../read-json.ts";
-import { type AnswerRouteOptions, answerRoute } from "./answer-route.ts";
 import { requestContext } from "./request-context.ts";
 import type { PathParameters, Route } from "./route.ts";
+import { type TurnRouteOptions, turnRoute } from "./turn-route.ts";
 
-type Service = Omit<AnswerRouteOptions, "path" | "face" | "module" | "images">;
+type Service = Omit<TurnRouteOptions, "path" | "face" | "module" | "images">;
 
 /** Returns the routes of a face for the router. */
 export const faceRoutes = (module: FaceModule, context: FaceContext, service: Service): readonly Route[] =>
@@ -13,13 +13,13 @@ export const faceRoutes = (module: FaceModule, context: FaceContext, service: Se
     .routes(context)
     .map((route) =>
       route.type === "turn"
-        ? answerRoute({ ...service, images: context.images, module, path: route.path, face: route.face })
+        ? turnRoute({ ...service, images: context.images, module, path: route.path, face: route.face })
         : callRoute(module, route, context, service),
     );
 
 function callRoute(module: FaceModule, route: CallRoute, { images }: FaceContext, { limits }: Service): Route {
   const { method, path, isOpen = false } = route;
-  const readRequest = async (exchange: Exchange, parameters: PathParameters): Promise<FaceRequest> => ({
+  const readRequest = async (exchange: GatewayExchange, parameters: PathParameters): Promise<FaceRequest> => ({
     ...requestContext(exchange, parameters, images),
     body: method === "POST" ? await readJson(exchange, limits) : undefined,
     signal: exchange.signal,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule, RoutePath } from "../../faces/shared/face-module.ts";
-import type { Exchange } from "../exchange.ts";
+import type { GatewayExchange } from "../exchange.ts";
 
 /** One method and path. A request that matches no route gets 404. */
 export interface Route {
@@ -11,7 +11,7 @@ export interface Route {
   readonly isOpen?: boolean;
   /** Formats the route's errors. Also tells its requests from those of another face with the same path. */
   readonly face: FaceModule;
-  handle(exchange: Exchange, parameters: PathParameters): Promise<void> | void;
+  handle(exchange: GatewayExchange, parameters: PathParameters): Promise<void> | void;
 }
 
 export type PathParameters = Readonly<Record<string, string>>;

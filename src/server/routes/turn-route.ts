@@ -13,7 +13,7 @@ import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../fac
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream } from "../event-stream.ts";
-import type { Exchange } from "../exchange.ts";
+import type { GatewayExchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
 import type { Meter } from "../gate/key-allowance.ts";
 import type { Seats } from "../gate/seats.ts";
@@ -23,15 +23,15 @@ import { requestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 
 /** The part of the engine that runs turns. */
-export interface Answerer {
+export interface TurnRunner {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
 }
 
-export interface AnswerRouteOptions {
+export interface TurnRouteOptions {
   readonly path: string;
   readonly face: Face<StreamRenderer>;
   readonly module: FaceModule;
-  readonly engine: Answerer;
+  readonly engine: TurnRunner;
   readonly images: ImageLoader;
   readonly limits: Limits;
   /** Limits concurrent streams, over all faces. */
@@ -44,7 +44,7 @@ export interface AnswerRouteOptions {
 }
 
 /** Creates the route that runs a turn and sends the answer, streamed or whole. */
-export function answerRoute(options: AnswerRouteOptions): Route {
+export function turnRoute(options: TurnRouteOptions): Route {
   const { path, face, module, engine, images, limits, streams, questions, meterOf, log } = options;
   return {
     method: "POST",
@@ -108,7 +108,7 @@ class Voice {
 }
 
 async function answerStream(
-  exchange: Exchange,
+  exchange: GatewayExchange,
   parsed: ParsedRequest<StreamRenderer>,
   batches: Batches,
   { limits, voice }: { readonly limits: Limits; readonly voice: Voice },
@@ -142,7 +142,7 @@ async function answerStream(
 }
 
 /** Returns the last piece of a failed stream. Redacts before rendering, since bytes cannot be redacted afterwards. */
-function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
+function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: GatewayExchange): string | Uint8Array {
   const { kind, message, code, field, hint, hasOwnHint, retryable, retryAfterMs } = error;
   const shown = new ExcursorError(kind, redact(message), {
     code,
@@ -170,7 +170,11 @@ function asksUser({ headers }: IncomingMessage): boolean {
   return headers[ASKS_HEADER] !== undefined;
 }
 
-async function answerWhole(exchange: Exchange, parsed: ParsedRequest<StreamRenderer>, batches: Batches): Promise<void> {
+async function answerWhole(
+  exchange: GatewayExchange,
+  parsed: ParsedRequest<StreamRenderer>,
+  batches: Batches,
+): Promise<void> {
   const collector = parsed.collect();
   for await (const events of batches.source) {
     batches.see(events);
@@ -195,7 +199,7 @@ interface Batches {
 function observe(
   source: AsyncIterable<readonly TurnEvent[]>,
   parsed: ParsedRequest<StreamRenderer>,
-  exchange: Exchange,
+  exchange: GatewayExchange,
   log: Log,
 ): Batches {
   const ignored = new Set(parsed.ignored);
