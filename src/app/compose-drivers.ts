@@ -5,16 +5,16 @@ import { createDriver } from "./create-driver.ts";
 import type { Config } from "./load-config.ts";
 import { type ModelRouting, routeModels } from "./route-models.ts";
 
-/** Every driver of a gateway, and which of them answers for a model. */
+/** The drivers of a gateway, and the choice between them. */
 export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   /** By the names that {@link route} returns. */
   readonly all: ReadonlyMap<string, Driver>;
   /** The driver of Cursor's backend. */
   readonly cursor: Driver;
   route(model: string): string;
-  /** Returns whether a model is Cursor's, by its name. */
+  /** True if the model is routed to Cursor. */
   isCursors(model: string): boolean;
-  /** Warms up every driver that can; nothing waits for it. */
+  /** Prewarms the drivers, without waiting. */
   prewarm(): void;
   close(): Promise<void>;
 }

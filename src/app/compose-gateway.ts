@@ -38,19 +38,19 @@ import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 
-/** What a gateway is made of. */
+/** The parts of a gateway. */
 export interface GatewayParts {
   readonly engine: Engine;
   readonly faceContext: FaceContext;
-  /** Has the backend look at the token of a caller. */
+  /** Verifies a caller's Cursor token at the backend. */
   readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
-  /** Names this gateway in requests to other upstreams. */
+  /** Identifies this gateway in requests to other upstreams. */
   readonly hopId: string;
-  /** What keys have used. */
+  /** The tokens that each key has used. */
   readonly ledger: TokenLedger;
-  /** The conversations of editors. */
+  /** The stored conversations of editors. */
   readonly sessions: KeptSessions;
-  /** Warms up every driver that can; nothing waits for it. */
+  /** Prewarms the drivers, without waiting. */
   prewarm(): void;
   close(): Promise<void>;
 }
@@ -59,24 +59,24 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly home: string;
   readonly log: Log;
-  /** The accounts of callers that bring none. */
+  /** The accounts for callers without a token of their own. */
   readonly access: AccessTokens;
-  /** Told of every secret that the settings lead to. */
+  /** Called with every secret found through the settings. */
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
-  /** The name of the key that a principal came with. */
+  /** Returns the name of the principal's key. */
   readonly keyName: (principalId: string) => string | undefined;
-  /** Instead of the settings' backend. */
+  /** Replaces the backend of the settings. */
   readonly origin?: string;
-  /** Nothing of the simulator's is kept. */
+  /** Keeps the state in memory only. */
   readonly isDemo: boolean;
-  /** Instead of the registry's. */
+  /** Replaces the registry's drivers. */
   readonly drivers?: readonly DriverModule[] | undefined;
 }
 
-/** How long a gateway whose turns all have the hub's tools waits for its MCP servers before it is ready. */
+/** How long the start waits for MCP servers if every turn offers the hub's tools. */
 const HUB_START_MS = 3000;
 
-/** The one place where everything meets: faces, engine, driver, state. */
+/** Creates faces, engine, drivers and state, and connects them. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
   const opened: Closer[] = [];
   /** Closes in reverse order. */
@@ -175,11 +175,11 @@ const parkingLimits = (limits: Limits): ParkingLimits => ({
   bytesPerPrincipal: limits.parkedBytesPerKey,
 });
 
-/** On a shared server, what others ask to be fetched is fetched from inside its network: only if somebody says so. */
+/** `auto` does not fetch images on a shared server, since the fetch comes from inside its network. */
 const imageMode = ({ images, host }: Config): "data" | "fetch" =>
   images === "auto" ? (isLoopback(host) ? "fetch" : "data") : images;
 
-/** One file for each backend: what one of them gave us means nothing to another. */
+/** Opens one database per backend: ids and checkpoints of one mean nothing to another. */
 async function openState({ config, home, isDemo, log }: ComposeOptions, origin: string): Promise<StateDatabase> {
   const onNotice = ({ code, text }: { readonly code: string; readonly text: string }) => log.warn({ code }, text);
   if (isDemo || config.state === "off") return openStateDatabase(":memory:", { onNotice });

@@ -17,26 +17,26 @@ export interface ComposeHubOptions {
   readonly home: string;
   readonly log: Log;
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
-  /** The name of the key that a principal came with. */
+  /** Returns the name of the principal's key. */
   readonly keyName: (principalId: string) => string | undefined;
-  /** With more tools than this, a search stands for them. */
+  /** Above this number of tools, the model gets a search tool instead. */
   readonly searchAbove?: number;
   /** See `HubOptions`. */
   readonly patienceMs?: number;
-  /** Starts the servers now, and waits so long for them. Without it, they are started when somebody wants their tools. */
+  /** Starts the servers now, and waits this long for them. Absent: they start when their tools are needed. */
   readonly startMs?: number | undefined;
-  /** Where sign-ins at servers are. */
+  /** Where sign-ins at MCP servers are stored. */
   readonly keychain: Config["keychain"];
 }
 
-/** The hub as the files have it, now and after every change of theirs. */
+/** A hub that follows the configuration files. */
 export interface ComposedHub extends ToolHub {
-  /** Undefined while no server is set up. */
+  /** Undefined while no server is configured. */
   readonly current: Hub | undefined;
   close(): Promise<void>;
 }
 
-/** What is wrong with a server is told, and costs only that one; a file that cannot be read changes nothing. */
+/** Opens the hub. A broken server is logged and skipped; an unreadable file leaves the servers unchanged. */
 export async function composeHub(options: ComposeHubOptions): Promise<ComposedHub> {
   const { home, log, startMs } = options;
   const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
@@ -63,7 +63,7 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     }
   };
   let following: Promise<void> = Promise.resolve();
-  // From before they are read: what changes while the servers are opened is not missed.
+  // Starts before the first read, so that no change is missed.
   const stop = followFiles([...serverFiles(places), logins.path, pinsFile(home)], (path) => {
     if (path === logins.path) current?.retry();
     else if (path === pinsFile(home)) current?.review();
@@ -108,7 +108,7 @@ async function openHub(
   { home, log, onSecret, keyName, searchAbove, patienceMs }: ComposeHubOptions,
   logins: ReturnType<typeof openServerLogins>,
 ): Promise<Hub> {
-  // Only loaded where it is wanted: the SDK behind it is large.
+  // Loaded on demand: the SDK behind it is large.
   const { createHub } = await import("../mcp/hub.ts");
   const { createAuthorization } = await import("../mcp/oauth/authorization.ts");
   const hub = createHub({

@@ -9,5 +9,5 @@ const cursorLegacy = createCursorLegacy(async (context) => {
   return openLegacyModels(context);
 });
 
-/** Every driver there is. The first of Cursor's is the default of the setting `driver`. */
+/** All drivers. The first of Cursor's is the default of the setting `driver`. */
 export const DRIVERS = [cursor, cursorLegacy, anthropic, openai, acp] as const;

@@ -12,7 +12,6 @@ export interface FaceContextOptions extends Pick<FaceContext, "engine" | "images
   readonly thinking?: Config["thinking"];
 }
 
-/** Returns what every face is given. */
 export function createFaceContext({ state, limits, thinking, ...rest }: FaceContextOptions): FaceContext {
   return {
     ...rest,

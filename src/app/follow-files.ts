@@ -3,8 +3,8 @@ import { fileStamp } from "../config/file-stamp.ts";
 const EVERY_MS = 1000;
 
 /**
- * Tells when one of the files has changed, come or gone. By looking, not by being told: what the systems tell of files that
- * are replaced, or of folders that are mounted, is not worth much.
+ * Calls back when one of the files is changed, created or deleted. Polls, because file events are unreliable for
+ * replaced files and mounted folders.
  */
 export function followFiles(paths: readonly string[], onChange: (path: string) => void): () => void {
   const stamps = new Map(paths.map((path) => [path, stampOf(path)]));

@@ -3,7 +3,7 @@ import { proxySecrets } from "../wire/http/proxy.ts";
 const SECRET_FLAG = /^--(?:key|token|api-key|cookie|seed)(?:=(.*))?$/s;
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|COOKIE|PASSWORD/;
 
-/** Whatever was given to this process as a secret, used or not: it must not be in anybody's words, not even a bug's. */
+/** Returns every secret in the flags and the environment, used or not, for the redactor. */
 export function givenSecrets(): readonly string[] {
   const { argv, env } = process;
   const flags = argv.flatMap((argument, index) => {

@@ -1,7 +1,9 @@
 import type { TokenLedger } from "../server/gate/key-allowance.ts";
 import type { KeyValueStore } from "../state/key-value-store.ts";
 
-/** One line for each key: the day, and what was used on it. Lines of past days are deleted, those of revoked keys with them. */
+/**
+ * Stores one entry for each key: the day and its tokens. Deletes entries of past days, which also removes revoked keys.
+ */
 export function createKeyLedger(store: KeyValueStore): TokenLedger {
   let latestDay = "";
   const spent = (keyId: string, day: string): number => {

@@ -5,7 +5,6 @@ import { ExcursorError } from "../core/errors.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import { DRIVERS } from "./drivers.ts";
 
-/** All settings with their values. */
 export type Config = ValuesOf<ReturnType<typeof gatewaySettings<Merged<(typeof DRIVERS)[number]["settings"]>>>>;
 
 export type LoadedConfig = LoadedSettings<Config>;
@@ -17,7 +16,6 @@ type Merged<Union> = (Union extends unknown ? (one: Union) => void : never) exte
   ? All
   : never;
 
-/** The settings of the gateway and of these drivers. */
 export function settingsWith(drivers: readonly DriverModule[]) {
   const ofCursor = drivers.filter((driver) => !driver.takesEntries && !driver.claims).map(({ name }) => name);
   const ofEntries = drivers.filter(({ takesEntries }) => takesEntries).map(({ name }) => name);

@@ -4,7 +4,9 @@ import type { HttpTransport } from "../wire/http/http.ts";
 import { type CallObserver, observeTransport } from "../wire/http/observed-transport.ts";
 import type { Config } from "./load-config.ts";
 
-/** Logs each upstream call at level debug, and each frame at level trace. At any other level nothing is in the way. */
+/**
+ * Logs each upstream call at level debug, and each frame at level trace. Other levels leave the transports unwrapped.
+ */
 export function observeUpstream({ h1, h2 }: Transports, level: Config["logLevel"], log: Log): Transports {
   const observer = observerAt(level, log);
   return observer ? { h1: observeTransport(h1, "h1", observer), h2: observeTransport(h2, "h2", observer) } : { h1, h2 };

@@ -22,20 +22,20 @@ import type { LoadedConfig } from "./load-config.ts";
 import { observeAccounts } from "./observe-upstream.ts";
 
 export interface OpenAccountsOptions {
-  /** Told of each secret of an account, by the name of it; the empty one is the gateway's own. */
+  /** Called with each secret of an account and the account's name, which is empty for the gateway's own. */
   readonly onSecret: (secret: Secret, account: string) => void;
   readonly onNotice: (text: string) => void;
-  /** Gets calls to the backend, at the levels debug and trace of the settings. */
+  /** Logs the calls to the backend, at the levels debug and trace. */
   readonly log?: Log;
 }
 
-/** Everything about who is signed in, by the settings. */
+/** The signed-in accounts, and the services behind them. */
 export interface Accounts {
   readonly origin: string;
   readonly store: AccountStore;
   readonly auth: AuthClient;
   readonly transport: HttpTransport;
-  /** In the order in which they are tried for the gateway's own account. */
+  /** In order of precedence for the gateway's own account. */
   readonly sources: readonly CredentialSource[];
   readonly access: AccessTokens;
   close(): void;
@@ -52,7 +52,7 @@ export function openAccounts({ values: config, home }: LoadedConfig, options: Op
   const own = createStoreSource({ store, origin, account });
   const environment = createEnvironmentSource({ token: config.token, environment: process.env });
   const request = createRequestSource(config.allowTokens ?? isLoopback(config.host));
-  // Who names an account means that one. Other programs' logins are Cursor's, and go to no other backend (SEC-13).
+  // A named account is the only source. Logins of Cursor's own programs are sent to no other backend (SEC-13).
   const sources =
     account !== undefined
       ? [own]
@@ -68,7 +68,7 @@ export function openAccounts({ values: config, home }: LoadedConfig, options: Op
   };
 }
 
-/** Where other programs of Cursor's keep their logins. */
+/** Returns the logins of Cursor's own programs. */
 export function foreignSources(home: string): readonly CredentialSource[] {
   const machine = { platform: process.platform, environment: process.env, homeFolder: homedir() };
   return [

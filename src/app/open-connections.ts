@@ -3,7 +3,7 @@ import { Connections } from "../client-config/connections.ts";
 import { openHome } from "../config/home.ts";
 import { loadConfig } from "./load-config.ts";
 
-/** Which clients are connected: known in the home folder. */
+/** Opens the list of connected clients in the home folder. */
 export function openConnections(): Connections {
   const { home } = loadConfig({ flags: {}, environment: process.env });
   openHome(home);

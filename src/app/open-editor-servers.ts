@@ -9,12 +9,12 @@ import { secretsIn } from "./server-secrets.ts";
 
 const MAX_SERVERS = 50;
 
-/** How long the beginning of a conversation waits for its servers; its turns do not. */
+/** How long the start of a session waits for its MCP servers. Its turns do not wait. */
 const START_MS = 10_000;
 
 /**
- * The MCP servers of one conversation, as the editor that started us names them: it is the same user's program, and could start
- * them itself. Only here are servers taken from somebody who talks to us (SEC-40): no HTTP route leads here.
+ * Opens the MCP servers that the editor names for a conversation. The editor runs as the same user and could start them
+ * itself. No HTTP route leads here: callers over HTTP cannot name servers (SEC-40).
  */
 export function createEditorServers(
   log: Log,
@@ -28,7 +28,7 @@ export function createEditorServers(
     open(named, folder) {
       const servers = readEditorServers(named, folder);
       for (const secret of servers.flatMap(secretsIn)) onSecret(secret);
-      // Only loaded where it is wanted: the SDK behind it is large.
+      // Loaded on demand: the SDK behind it is large.
       let hub: Promise<Hub> | undefined;
       const load = async () => {
         const { createHub } = await import("../mcp/hub.ts");
@@ -36,7 +36,7 @@ export function createEditorServers(
           servers,
           environment: process.env,
           patienceMs: START_MS,
-          // The editor has chosen them: all are offered.
+          // The editor chose these servers, so all their tools are offered.
           searchAbove: Number.POSITIVE_INFINITY,
           onTrouble: (server, error) => log.warn({ server, code: error.code }, error.message),
         });
@@ -64,10 +64,10 @@ function readEditorServers(named: readonly McpServer[], folder: string): readonl
   if (named.length > MAX_SERVERS) throw invalid(`mcpServers: at most ${MAX_SERVERS}`);
   const entries = new Map(named.map((server) => [server.name, entryOf(server, folder)]));
   if (entries.size < named.length) throw invalid("mcpServers: two of them have the same name");
-  // What the editor says is meant as it is: nothing is filled in.
+  // Variables in the editor's values are not expanded.
   const { servers, problems } = readServers(Object.fromEntries(entries), "session", undefined);
   if (problems.length > 0) throw invalid(problems.map(({ text }) => text).join(" "));
-  // Nobody signs in for an editor: it has to bring what lets us in.
+  // No OAuth: there is nobody to sign in, so the editor has to send the credentials.
   return servers.map((server) => (server.type === "stdio" ? server : { ...server, oauth: undefined }));
 }
 

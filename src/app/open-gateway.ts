@@ -21,29 +21,29 @@ import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
 
 export interface OpenOptions {
-  /** Puts the embedded simulator behind it. */
+  /** Uses the embedded simulator as the backend. */
   readonly isDemo: boolean;
   readonly writeLog: (text: string) => void;
-  /** Instead of the registry's; the settings must have been loaded for the same ones. */
+  /** Replaces the registry's drivers. The settings must have been loaded for the same ones. */
   readonly drivers?: readonly DriverModule[];
 }
 
 export interface RunningGateway {
   readonly url: string;
-  /** Of the bridge for the IDE, if it listens. */
+  /** The bridge for the IDE, if it listens. */
   readonly bridgeUrl: string | undefined;
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
-  /** False: only callers that bring a token are answered, until somebody signs in. */
+  /** False: only callers with a token of their own are answered, until somebody signs in. */
   readonly isSignedIn: boolean;
-  /** Connects to the backend ahead of the first request, if an account is signed in. Nothing waits for it. */
+  /** Connects to the backend ahead of the first request, if an account is signed in. Does not wait. */
   prewarm(): void;
-  /** Lets answers finish, for as long as the settings or the caller say. */
+  /** Lets answers finish for `graceMs`, or as long as the settings allow. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** What answers, without anything that listens. */
+/** A gateway without its listeners. */
 export interface OpenEngine {
   readonly parts: GatewayParts;
   readonly keys: KnownKeys;
@@ -53,7 +53,7 @@ export interface OpenEngine {
   close(): Promise<void>;
 }
 
-/** Puts together what answers, by the settings. */
+/** Opens everything but the listeners. */
 export async function openEngine(
   loaded: LoadedConfig,
   { isDemo, writeLog, drivers }: OpenOptions,
@@ -76,7 +76,7 @@ export async function openEngine(
   };
   try {
     const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
-    // Whoever may bring a token needs no account of ours, nor do other upstreams; and one can be signed in later.
+    // No account is needed if callers may send tokens or other upstreams answer. One can be signed in later.
     const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));
     const isSignedIn = sim !== undefined || (await checkAccount(accounts, isNeeded));
     const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
@@ -95,18 +95,18 @@ export async function openEngine(
       },
     };
   } catch (error) {
-    // What listens would keep a process alive that has said why it cannot serve.
+    // The simulator's listener would keep the failed process alive.
     await closeBackend();
     throw error;
   }
 }
 
-/** Taken on loopback, for scripts; beyond it much longer ones are refused. */
+/** Shorter keys are accepted on loopback, for scripts. Beyond it `checkBind` requires much longer ones. */
 const SHORT_KEY = 8;
 
 const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);
 
-/** Starts a gateway in this process, by the settings. */
+/** Starts a gateway in this process. */
 export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
   const key = config.key ?? keyOf(home);
@@ -146,7 +146,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   }
 }
 
-/** One that is there already, of another gateway or of none of ours, leaves this gateway without. */
+/** Starts the bridge. If it cannot listen, for example since another gateway does, logs that and returns undefined. */
 async function openBridge(
   { bridge, bridgePort: port, limits }: Config,
   home: string,
@@ -168,21 +168,21 @@ async function openBridge(
   }
 }
 
-/** Whether another upstream than Cursor answers for some models. */
+/** True if a model is routed to another upstream than Cursor. */
 export const hasOtherUpstreams = ({ models }: Config, drivers: readonly DriverModule[] = DRIVERS): boolean =>
   Object.values(models).some((value) => {
     const upstream = typeof value === "object" ? value.driver : value;
     return drivers.some(({ name, takesEntries }) => takesEntries && name === upstream);
   });
 
-/** Whether the gateway has an account of its own. Where that was said, or nobody could be answered without, it must. */
+/** Returns whether the gateway has an account. Throws if an account is required and none is signed in. */
 async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<boolean> {
   try {
     await findLogin(sources, Date.now(), () => {});
     return true;
   } catch (thrown) {
     const error = ExcursorError.from(thrown);
-    // Nothing runs yet, and no token may come with a request.
+    // Replaces the hint: the gateway does not run yet, and takes no tokens from requests.
     if (isNeeded && error.code === "not_signed_in") throw error.with({ hint: SIGN_IN });
     if (isNeeded || error.kind === "config") throw error;
     return false;
@@ -192,7 +192,7 @@ async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<b
 const SIGN_IN =
   "Run `excursor login`, then start again; or set `allowTokens` to true, and every request brings a Cursor token of its own.";
 
-/** Only loaded where it is wanted. */
+/** Loaded on demand. */
 async function startSimulator(): Promise<Simulator> {
   const { startSim } = await import("../sim/server.ts");
   return startSim();

@@ -9,21 +9,20 @@ import { createDriver } from "./create-driver.ts";
 import type { Config } from "./load-config.ts";
 import { aliasMeaning } from "./models/with-aliases.ts";
 
-/** What the setting `models` comes to. */
+/** The setting `models`, resolved. */
 export interface ModelRouting {
-  /** Names that stand for other names. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** The model for names that Cursor does not know, if the user named one. */
+  /** The user's model for names that Cursor does not know. */
   readonly fallback: string | undefined;
-  /** The drivers of upstreams other than Cursor, each under the name that leads to it. */
+  /** The drivers of other upstreams, by the name of their entry. */
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** The same without what the gateway adds to them. */
+  /** The same drivers without the gateway's wrappers. */
   readonly upstreams: ReadonlyMap<string, Driver>;
-  /** Which of them answers for a model; undefined leaves it to Cursor. */
+  /** Returns the entry for a model, or undefined if Cursor answers. */
   route(model: string): string | undefined;
 }
 
-/** Creates a driver for each entry of `models`. Throws if one of them cannot work. */
+/** Creates a driver for each entry of `models`. Throws if an entry is invalid. */
 export async function routeModels(
   modules: readonly DriverModule[],
   config: Config,
@@ -60,13 +59,13 @@ export async function routeModels(
   };
 }
 
-/** The one name that a route is for, where it is for one. */
+/** Returns the single model name of an entry, or undefined if the entry is a pattern for many. */
 function givenName(pattern: string, model: string | undefined): string | undefined {
   if (!pattern.endsWith("*")) return pattern;
   return model === undefined ? undefined : `${pattern.slice(0, -1)}${model}`;
 }
 
-/** `local/*` is a shelf of its own: what is on it has another name at the upstream. */
+/** Maps names between client and upstream. `local/*` is a prefix: the upstream knows its models without `local/`. */
 function namesOf(pattern: string, model: string | undefined): ModelNames {
   const shelf = pattern.endsWith("/*") ? pattern.slice(0, -1) : "";
   if (model !== undefined) {

@@ -2,10 +2,10 @@ import { secretsAmong } from "../core/environment-secrets.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ServerConfig } from "../mcp/server-config.ts";
 
-/** Short ones are words, and would be struck out of every line. */
+/** Shorter values are ordinary words; redacting them would garble the logs. */
 const MIN_SECRET_CHARS = 8;
 
-/** What of a server's entry must not show in any text. */
+/** Returns the secrets in a server's configuration. */
 export const secretsIn = (server: ServerConfig): readonly Secret[] =>
   (server.type === "stdio"
     ? secretsAmong(server.env)

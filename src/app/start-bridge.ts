@@ -5,14 +5,14 @@ export type BridgeOptions = Pick<
   GatewayOptions,
   "port" | "key" | "limits" | "engine" | "faceContext" | "log" | "redactor"
 > & {
-  /** Lets the editor's own pages in without a key: extensions of other people's send none. */
+  /** Lets the editor's own pages in without a key, for third-party extensions that send none. */
   readonly isCompatible?: boolean | undefined;
 };
 
-/** Where the pages of the IDE come from. */
+/** The origin of the IDE's pages. */
 const IDE_ORIGIN = "vscode-file://vscode-app";
 
-/** Starts the listener for the Cursor IDE: the gateway's own, on loopback, with another key and nothing but agents. */
+/** Starts the listener for the Cursor IDE: on loopback, with its own key and only the bridge's face. */
 export const startBridge = (options: BridgeOptions): Promise<Gateway> =>
   startGateway({
     ...options,

@@ -19,7 +19,7 @@ export interface StandInOptions {
 export function withStandIns(engine: Engine, { isCursors, fallback }: StandInOptions): Engine {
   const mayNeedOne = (name: string): boolean => isCursors(name) && (fallback !== undefined || isPublicName(name));
 
-  /** Returns undefined if the model is known or nothing can take its place. Other failures are left to the run itself. */
+  /** Returns undefined if the model is known or has no stand-in. Other failures surface in the run itself. */
   const standInFor = async (name: string, principal: Principal, signal: AbortSignal): Promise<string | undefined> => {
     try {
       await engine.findModel(name, principal, signal);
@@ -61,7 +61,6 @@ interface ChosenRun {
   readonly rest: AsyncIterable<readonly TurnEvent[]>;
 }
 
-/** An answer whose run is chosen asynchronously. */
 async function* answerOf(choose: () => Promise<ChosenRun>): AsyncGenerator<readonly TurnEvent[]> {
   const { first, rest } = await choose();
   if (first.length > 0) yield first;
