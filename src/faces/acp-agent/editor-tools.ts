@@ -47,7 +47,7 @@ const object = (properties: JsonObject, ...required: string[]): JsonObject => ({
 
 const PATH: JsonObject = { type: "string", description: "Absolute path of the file" };
 
-/** Named so that native requests of Cursor's models find them. */
+/** The names are ones that the driver maps Cursor's native requests to. */
 const TOOLS: readonly EditorTool[] = [
   {
     definition: {
@@ -121,7 +121,7 @@ const TOOLS: readonly EditorTool[] = [
       return [{ type: "diff", path: inFolder(site.folder, args["path"]), oldText, newText }];
     },
     run: async (args, site) => {
-      // Read again: the user may have changed it before they allowed this.
+      // Reads again: the user may have changed the file before allowing the edit.
       const changed = edited(await readText(args["path"], site), args);
       site.signal.throwIfAborted();
       await writeText(site, args["path"], changed);

@@ -1,13 +1,13 @@
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** What the beginning of an answer says about it. */
+/** The fields that open an answer. */
 export interface AnswerHead {
   readonly id: string;
   readonly model: string;
-  /** Clients want to know what was read before anything is written: until the upstream tells, it is an estimate. */
+  /** An estimate for `message_start`, which is sent before the upstream reports usage. */
   readonly inputTokens: () => number;
-  /** What was thought is signed, and not shown. */
+  /** True if thinking is signed but its text is not sent. */
   readonly omitsThinking: boolean;
 }
 
@@ -18,7 +18,7 @@ const STOP_REASONS = {
   "content-filter": "refusal",
 } as const satisfies Record<DoneReason, string>;
 
-/** Why and at what text the answer ended. */
+/** Returns why the answer ended, and at which stop sequence. */
 export const stopFields = ({ reason, stopSequence }: Extract<TurnEvent, { type: "done" }>): JsonObject => ({
   stop_reason: stopSequence === undefined ? STOP_REASONS[reason] : "stop_sequence",
   stop_sequence: stopSequence ?? null,

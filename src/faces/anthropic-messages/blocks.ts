@@ -4,14 +4,14 @@ import { readFile } from "../shared/file-part.ts";
 import { loadImage } from "../shared/load-image.ts";
 import type { ResultBlock, ToolResultBlock, UserBlock } from "./schema.ts";
 
-/** What a user may show; results of tools are messages of their own. */
+/** A block of a user message that is not a tool result. */
 export type ShownBlock = Exclude<UserBlock, ToolResultBlock>;
 
 type ImageBlock = Extract<ShownBlock, { type: "image" }>;
 type DocumentBlock = Extract<ShownBlock, { type: "document" }>;
 type SearchResultBlock = Extract<ShownBlock, { type: "search_result" }>;
 
-/** Undefined for a text that says nothing. */
+/** Returns undefined for an empty text. */
 export async function loadShown(
   block: ShownBlock,
   field: string,
@@ -31,7 +31,7 @@ export async function loadShown(
   }
 }
 
-/** Part of a result, which holds text and images and nothing else. */
+/** Loads a block of a tool result, which can hold only text and images: files become text. */
 export async function loadResult(
   block: ResultBlock,
   field: string,

@@ -2,7 +2,7 @@ import type { JsonObject, ToolDefinition } from "../../core/turn.ts";
 
 const text: JsonObject = { type: "string" };
 
-/** Tools of Anthropic's that the client runs. Its own models know them without a schema; others have to be told. */
+/** Anthropic's client-side tools. Its own models know them by their type; other models need the schema. */
 const BUILT_IN: readonly { readonly prefix: string; readonly definition: ToolDefinition }[] = [
   {
     prefix: "bash_",

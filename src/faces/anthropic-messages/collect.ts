@@ -12,7 +12,6 @@ type Block =
   | { readonly type: "thinking"; text: string; signature: string | undefined; isWhole: boolean }
   | { readonly type: "call"; readonly id: string; readonly name: string; input: JsonObject };
 
-/** The whole answer as one `message`. */
 export class MessageCollector implements AnswerCollector {
   readonly #head: AnswerHead;
   readonly #blocks: Block[] = [];

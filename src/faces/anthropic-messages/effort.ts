@@ -1,10 +1,10 @@
 import type { CountRequest } from "./schema.ts";
 
-/** Below these budgets, in tokens of thinking. */
+/** Upper bounds of thinking budgets, in tokens. */
 const LOW_BUDGET = 4096;
 const MEDIUM_BUDGET = 16_384;
 
-/** How hard to think: in words where the client used them, else by what it lets the model spend. */
+/** Returns the effort: the client's own word, else one derived from its thinking budget. */
 export function readEffort({ thinking, output_config }: CountRequest): string | undefined {
   if (thinking?.type === "disabled") return "none";
   const effort = output_config?.effort;

@@ -31,7 +31,7 @@ const TYPES = {
   io: "api_error",
 } as const satisfies Record<ErrorKind, string>;
 
-/** The object that Anthropic's clients look for, in a body and in a stream alike. */
+/** Returns Anthropic's error object, which is the same in a body and in a stream. */
 export function errorObject(error: ExcursorError, requestId: string): JsonObject {
   return {
     type: "error",
@@ -52,7 +52,7 @@ export function errorBody(error: ExcursorError, requestId: string): ErrorBody {
   return { status: httpStatus(error.kind), headers: retryHeaders(error), body: errorObject(error, requestId) };
 }
 
-/** Claude Code shortens a conversation when it reads these words, and by no other sign. */
+/** Claude Code compacts a conversation only if the message begins with these words. */
 function words(error: ExcursorError, requestId: string): string {
   const message = errorMessage(error, requestId);
   return error.kind === "context-overflow" ? `prompt is too long: ${message}` : message;

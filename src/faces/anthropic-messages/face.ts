@@ -13,9 +13,8 @@ export interface AnthropicMessagesOptions {
   readonly limits?: Partial<RequestLimits>;
 }
 
-/** Anthropic's Messages. */
 export interface AnthropicMessagesFace extends Face {
-  /** The body of `count_tokens` as the answer to it: about how much the model would read. */
+  /** Handles `count_tokens`: returns an estimate of the input tokens. */
   countTokens(body: unknown, context: ParseContext): Promise<JsonObject>;
 }
 

@@ -1,6 +1,6 @@
 type Body = Readonly<Record<string, unknown>>;
 
-/** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
+/** Fields that would change the answer but have no effect here. They are accepted and reported as ignored. */
 const IGNORED = ["container", "context_management", "mcp_servers", "speed"] as const;
 
 export const ignoredFields = (body: Body): readonly string[] =>

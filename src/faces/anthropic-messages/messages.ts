@@ -10,7 +10,7 @@ import type { AnswerBlock, RequestMessage, ToolResultBlock, UserBlock } from "./
 import { readSignature } from "./signature.ts";
 import { lastInstructionAsQuestion } from "./system.ts";
 
-/** The conversation; instructions among it are for {@link readSystem}. */
+/** Returns the conversation without instructions; {@link readSystem} reads those. */
 export async function readMessages(
   messages: readonly RequestMessage[],
   images: ImageLoader,
@@ -25,7 +25,7 @@ export async function readMessages(
   return (await Promise.all(read)).flat();
 }
 
-/** Somebody asks: the last word is not an answer. */
+/** Throws if the conversation ends with an answer. */
 export function checkAsked(messages: readonly RequestMessage[]): void {
   const asked = lastInstructionAsQuestion(messages);
   const last = asked.findLastIndex(({ role }) => role !== "system");
@@ -33,7 +33,7 @@ export function checkAsked(messages: readonly RequestMessage[]): void {
   throw invalid(`messages[${last}].role`, 'the conversation must end with a "user" message');
 }
 
-/** A user's message may bring results of tools and words beside them: results come first, each on its own. */
+/** Splits a user message into its tool results and the rest. Results come first. */
 async function readUser(
   content: string | readonly UserBlock[],
   field: string,
@@ -67,8 +67,8 @@ async function readResult(block: ToolResultBlock, field: string, images: ImageLo
 }
 
 /**
- * Claude Code puts reminders of its own beside results. As words of the user they would end the wait for results and
- * start anew, for a text that nobody asks an answer to: so they are part of the last result.
+ * Claude Code puts reminders beside tool results. As a user message they would end the parked run and start a new one.
+ * So they are appended to the last result.
  */
 function withReminders(results: readonly ToolMessage[], reminders: readonly TextPart[]): readonly ToolMessage[] {
   const last = results.at(-1);
@@ -108,7 +108,7 @@ function readAnswerBlock(block: AnswerBlock): AssistantPart | undefined {
   }
 }
 
-/** What a model wrote is not refused, whatever it is. */
+/** Accepts any input, since a model wrote it. */
 function readInput(input: unknown): JsonObject {
   if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as JsonObject;
   return readArguments(typeof input === "string" ? input : JSON.stringify(input ?? {}));

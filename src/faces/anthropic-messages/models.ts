@@ -1,7 +1,7 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** `GET /v1/models`, always in one page. `createdAt` is the same for all: no upstream tells when a model was made. */
+/** Returns `GET /v1/models`, always in one page. `createdAt` is the same for all: no upstream reports it. */
 export const modelPage = (models: readonly ModelInfo[], createdAt: string): JsonObject => ({
   data: models.map((model) => modelObject(model, createdAt)),
   has_more: false,
@@ -9,7 +9,7 @@ export const modelPage = (models: readonly ModelInfo[], createdAt: string): Json
   last_id: models.at(-1)?.id ?? null,
 });
 
-/** `GET /v1/models/{id}`. */
+/** Returns `GET /v1/models/{id}`. */
 export const modelObject = (model: ModelInfo, createdAt: string): JsonObject => ({
   type: "model",
   id: model.id,

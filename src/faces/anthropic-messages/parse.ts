@@ -13,7 +13,7 @@ import type { CountRequest, MessagesRequest } from "./schema.ts";
 import { lastInstructionAsQuestion, readSystem } from "./system.ts";
 import { readTools } from "./tools.ts";
 
-/** A body as a request, or the first thing that is wrong with it. */
+/** Parses a body. Throws the first problem. */
 export function readRequest<T extends CountRequest>(schema: z.ZodType<T>, body: unknown, limits: RequestLimits): T {
   if (typeof body === "object" && body !== null) {
     const fields = body as Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export interface ReadTurn {
   readonly ignored: readonly string[];
 }
 
-/** `body` is what the request was read from: it has the fields that are of no use to us. */
+/** `body` is the unparsed request; its other fields are reported as ignored. */
 export async function toTurn(
   request: CountRequest & Partial<Omit<MessagesRequest, keyof CountRequest>>,
   body: unknown,

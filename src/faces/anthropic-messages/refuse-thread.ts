@@ -3,8 +3,8 @@ import { ExcursorError } from "../../core/errors.ts";
 export const THREAD_UNSUPPORTED = "thread_unsupported_request";
 
 /**
- * Anthropic's SDK asks the server to hold a conversation, and then sends only what is new. Nothing is held here; told so
- * in these codes, it sends the whole conversation instead and goes on. `false` asks for no thread.
+ * Refuses server-side threads. Anthropic's SDK asks the server to store a conversation and then sends only new
+ * messages. On these error codes it falls back to the whole conversation.
  */
 export function refuseThread(thread: unknown): void {
   if (thread === undefined || thread === null || thread === false) return;

@@ -18,12 +18,11 @@ type Done = Extract<TurnEvent, { type: "done" }>;
 
 const PING = serverEvent("ping", {});
 
-/** What follows the text of a delta. */
 const AFTER_DELTA = "}}\n\n";
 
 /**
- * Events as Anthropic streams them: a message of numbered blocks, one open at a time. All that goes around the text of a
- * block is written out once for it: a token costs one `JSON.stringify` of its text and one concatenation.
+ * Renders events as Anthropic streams them: numbered blocks, one open at a time. The text around a block's deltas is
+ * built once, so a token costs one `JSON.stringify` and one concatenation.
  */
 export class MessageRenderer implements TextRenderer {
   readonly keepAlive = PING;
@@ -31,7 +30,7 @@ export class MessageRenderer implements TextRenderer {
   #open: OpenBlock | undefined;
   #blocks = 0;
   #beforeDelta = "";
-  /** What came while a call was not whole yet: it has to wait, since blocks do not overlap. */
+  /** Events that arrived during an unfinished call. Blocks do not overlap, so they wait. */
   readonly #waiting: TurnEvent[] = [];
   #usage: Usage | undefined;
 
@@ -46,7 +45,7 @@ export class MessageRenderer implements TextRenderer {
   }
 
   fail(error: ExcursorError, requestId: string): string {
-    // Text and calls just break off; what was thought is ended, since some clients show it as under way until then.
+    // Closes a thinking block, because some clients show it as running until it ends. Text and calls just break off.
     const ended = this.#open?.type === "thinking" ? this.#close() : "";
     return `${ended}event: error\ndata: ${JSON.stringify(errorObject(error, requestId))}\n\n`;
   }
@@ -102,7 +101,7 @@ export class MessageRenderer implements TextRenderer {
   #thinkingDone(signature: string | undefined): string {
     if (this.#open?.type === "thinking") return this.#close(signature);
     if (signature === undefined) return "";
-    // There was no text: all that can come back is what it is signed with, or the sealed whole, which has no deltas.
+    // Thinking without text has only a signature, or is sealed (`redacted_thinking`), which has no deltas.
     const data = redactedData(signature);
     if (data !== undefined) return this.#start({ type: "text" }, { type: "redacted_thinking", data }) + this.#close();
     return this.#startThinking() + this.#close(signature);
@@ -117,7 +116,7 @@ export class MessageRenderer implements TextRenderer {
     return this.#start({ type: "call", id, hasStreamed: false }, { type: "tool_use", id, name, input: {} });
   }
 
-  /** Without its start there is nowhere to put it: the whole call will bring it. */
+  /** Drops deltas of a call that has not started; the whole call follows. */
   #continueCall(id: string, json: string): string {
     if (this.#open?.type !== "call" || this.#open.id !== id || json === "") return "";
     this.#open.hasStreamed = true;
@@ -144,7 +143,7 @@ export class MessageRenderer implements TextRenderer {
     return this.#beforeDelta + JSON.stringify(text) + AFTER_DELTA;
   }
 
-  /** Ends the open block, if there is one. */
+  /** Closes the open block, if there is one. */
   #close(signature?: string): string {
     const open = this.#open;
     if (!open) return "";
@@ -173,7 +172,7 @@ export class MessageRenderer implements TextRenderer {
   }
 
   #end(done: Done): string {
-    // A call that never became whole is no call; what waited for it was said all the same.
+    // A call that never finished is closed. The events that waited for it are rendered.
     let out = "";
     while (this.#open?.type === "call") out += this.#close() + this.step(this.#waiting.splice(0));
     out += this.#blocks === 0 ? this.#begin() : this.#close();

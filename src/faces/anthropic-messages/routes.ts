@@ -5,7 +5,7 @@ import { modelObject, modelPage } from "./models.ts";
 
 const PATH = "/v1/messages";
 
-/** Messages, their token counts, models, and the paths where clients look for a server. */
+/** Returns the routes for messages, token counts, models and the paths that clients probe. */
 export function routes({ engine, limits, startedAt }: FaceContext): readonly FaceRoute[] {
   const face = createAnthropicMessagesFace({ limits });
   const createdAt = startedAt.toISOString();
@@ -26,7 +26,7 @@ export function routes({ engine, limits, startedAt }: FaceContext): readonly Fac
   ];
 }
 
-/** Claude Code asks these without a key before its first request. */
+/** Claude Code requests these without a key before its first message. */
 const hello = (path: string): CallRoute => ({
   type: "call",
   method: "GET",

@@ -39,7 +39,7 @@ const searchResultBlock = z.object({
   content: z.array(textBlock),
 });
 
-/** What a client's own search for tools found: from here on the model has them. */
+/** A tool that the client's own tool search found. The model may use it from then on. */
 const toolReferenceBlock = z.object({ type: z.literal("tool_reference"), tool_name: z.string() });
 
 const toolResultBlock = z.object({
@@ -56,7 +56,7 @@ const toolResultBlock = z.object({
   is_error: z.boolean().nullish(),
 });
 
-/** Of tools that ran elsewhere, in answers of another backend: a conversation may have begun there. */
+/** Blocks of server-side tools. A conversation may have begun at Anthropic. */
 const FOREIGN_BLOCKS = [
   "server_tool_use",
   "advisor_tool_result",
@@ -82,7 +82,7 @@ const answerBlock = z.discriminatedUnion("type", [
   z.object({ type: z.enum(FOREIGN_BLOCKS) }),
 ]);
 
-/** Tools of Anthropic's own have a type with a date, and no schema. */
+/** Anthropic's own tools have a type with a date, and no schema. */
 const tool = z.object({
   type: z.string().nullish(),
   name: toolName.nullish(),
@@ -119,7 +119,7 @@ const message = z.discriminatedUnion("role", [
 
 const outputFormat = z.object({ type: z.literal("json_schema"), schema: jsonObject });
 
-/** What may be asked without asking for an answer: the body of `count_tokens`. */
+/** The body of `count_tokens`. */
 export const countRequest = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(message).min(1),
@@ -136,7 +136,7 @@ export const countRequest = z.object({
     .object({
       type: z.enum(["enabled", "adaptive", "between_tools", "disabled"]),
       budget_tokens: z.number().nullish(),
-      /** Clients may ask for more than is known here. */
+      /** Unknown values are accepted. */
       display: z.string().nullish().catch(undefined),
     })
     .nullish(),
@@ -146,13 +146,13 @@ export const countRequest = z.object({
       format: outputFormat.nullish(),
     })
     .nullish(),
-  /** Where `output_config.format` was before. */
+  /** The former place of `output_config.format`. */
   output_format: outputFormat.nullish(),
 });
 
 /**
- * What a request may say. Fields that are not here are dropped, since clients send many that mean nothing to us; what is
- * here and wrong is refused.
+ * The body of a request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
+ * refused.
  */
 export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),

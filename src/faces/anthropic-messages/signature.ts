@@ -1,18 +1,18 @@
 import { createHash, type Hash, hash } from "node:crypto";
 
-/** "excursor/v1:" in base64: signatures are base64, and nobody else's begins like this. */
+/** "excursor/v1:" in base64, which no other signature begins with. */
 const MARK = "ZXhjdXJzb3IvdjE6";
 
 /**
- * Clients keep a thinking block with its signature and send both back, unread. Where the upstream signs nothing, the
- * signature is ours: it says which text it belongs to, and proves nothing beyond that.
+ * Returns our signature of a thinking block, for upstreams that do not sign. Clients send it back with the block. It
+ * identifies the text and proves nothing else.
  */
 export const mintSignature = (thinking: string): string => MARK + hash("sha256", thinking, "base64");
 
-/** As many characters are gathered before they are digested: a call of its own for each token would cost more. */
+/** Characters to buffer before hashing: a hash call per token would cost more. */
 const GATHERED = 16 * 1024;
 
-/** Mints the signature of a text that comes in pieces, and keeps next to nothing of it. */
+/** Computes the signature of a streamed text without keeping the text. */
 export class SignatureMint {
   #digest: Hash | undefined;
   #text = "";
@@ -20,7 +20,7 @@ export class SignatureMint {
   add(text: string): void {
     this.#text += text;
     if (this.#text.length < GATHERED) return;
-    // Half a character is digested with its other half.
+    // Keeps a split surrogate pair together.
     const end = this.#text.length - (isHighSurrogate(this.#text) ? 1 : 0);
     this.#digest = (this.#digest ?? createHash("sha256")).update(this.#text.slice(0, end));
     this.#text = this.#text.slice(end);
@@ -33,13 +33,13 @@ export class SignatureMint {
 
 const isHighSurrogate = (text: string): boolean => /[\ud800-\udbff]$/.test(text);
 
-/** What a signature that came back is to the upstream. */
+/** The origin of a signature that a client sent back. */
 export type ReturnedSignature =
-  /** Its own: it goes back as it came. */
+  /** The upstream's own, sent back unchanged. */
   | { readonly type: "foreign"; readonly signature: string | undefined }
-  /** Ours, for this text: the upstream has never seen it. */
+  /** Ours, and it matches the text. The upstream has never seen it. */
   | { readonly type: "ours" }
-  /** Ours, for another text: this one is not what the model thought. */
+  /** Ours, but for another text: the client changed the thinking. */
   | { readonly type: "broken" };
 
 export function readSignature(thinking: string, signature: string | null | undefined): ReturnedSignature {

@@ -1,10 +1,10 @@
 import { joinTexts } from "./blocks.ts";
 import type { CountRequest, RequestMessage } from "./schema.ts";
 
-/** A line by which Claude Code is known at home. It changes from call to call and says nothing to a model. */
+/** A line that Claude Code sends for Anthropic's billing. It changes with each call and means nothing to a model. */
 const BILLING = "x-anthropic-billing-header:";
 
-/** All instructions in order: those before the conversation, and those within it that still count. */
+/** Returns all instructions in order: `system`, then those within the conversation that still apply. */
 export function readSystem({ system, messages }: CountRequest): string {
   const before = typeof system === "string" ? [system] : (system ?? []).map(({ text }) => text);
   const lastAsked = messages.findLastIndex(({ role }) => role === "user");
@@ -20,7 +20,7 @@ function instruction({ content }: Extract<RequestMessage, { role: "system" }>): 
   return joinTexts((content ?? []).flatMap((block) => (block.type === "text" ? [block] : [])));
 }
 
-/** Where nobody else asks, alone or after an answer, the last instruction is the question. */
+/** Turns a trailing instruction into a user message, if nothing else asks: it is alone or follows an answer. */
 export function lastInstructionAsQuestion(messages: readonly RequestMessage[]): readonly RequestMessage[] {
   const last = messages.at(-1);
   if (last?.role !== "system") return messages;

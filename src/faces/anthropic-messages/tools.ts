@@ -4,18 +4,18 @@ import { builtInTool } from "./built-in-tools.ts";
 import type { CountRequest, RequestMessage, RequestTool } from "./schema.ts";
 
 interface OfferedTools extends Pick<Turn, "tools" | "toolChoice" | "allowsParallelCalls"> {
-  /** Those that only Anthropic could run, as places in the request. */
+  /** Server-side tools that only Anthropic can run, by their place in the request. */
   readonly ignored: readonly string[];
 }
 
-/** The tools that the model is offered, and whether it must use one. */
+/** Returns the tools to offer, and whether the model must use one. */
 export function readTools({ tools: listed, tool_choice: choice, messages }: CountRequest): OfferedTools {
   const changes = toolChanges(messages);
   const all = [...(listed ?? []), ...changes.defined];
   const names = new Set<string>();
   const ignored: string[] = [];
   const tools: ToolDefinition[] = [];
-  // Without their search, tools that wait to be found would never be: then all are offered.
+  // A tool search on Anthropic's side does not run here, so its deferred tools are all offered.
   const canSearch = !all.some(({ type }) => type?.startsWith("tool_search_tool"));
   all.forEach((tool, index) => {
     const place = `tools[${index}]`;
@@ -38,7 +38,7 @@ export function readTools({ tools: listed, tool_choice: choice, messages }: Coun
   };
 }
 
-/** Undefined for what runs at Anthropic. */
+/** Returns undefined for a tool that runs at Anthropic. */
 function defineTool({ type, name, description, input_schema }: RequestTool, place: string): ToolDefinition | undefined {
   if (type && type !== "custom") return builtInTool(type, name);
   if (!name) throw invalid(`${place}.name`, "expected a string, got nothing");
@@ -66,12 +66,12 @@ function readChoice(choice: CountRequest["tool_choice"], names: ReadonlySet<stri
 
 interface ToolChanges {
   readonly defined: readonly RequestTool[];
-  /** By a search of the client's own, or by an instruction. */
+  /** By the client's own tool search, or by an instruction. */
   readonly added: ReadonlySet<string>;
   readonly removed: ReadonlySet<string>;
 }
 
-/** What became of the tools in the course of the conversation. */
+/** Returns the changes of the tools within the conversation. */
 function toolChanges(messages: readonly RequestMessage[]): ToolChanges {
   const defined: RequestTool[] = [];
   const added = new Set<string>();

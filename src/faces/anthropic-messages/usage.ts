@@ -2,8 +2,8 @@ import type { Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
 /**
- * Usage as Anthropic reports it: input that was read from or written to the cache is not part of `input_tokens`. Upstreams
- * other than Anthropic may count more cached tokens than input. An estimate of ours is marked.
+ * Returns usage as Anthropic reports it: `input_tokens` excludes cached input. Other upstreams may report more cached
+ * tokens than input. An estimate is marked.
  */
 export const usageObject = (usage: Usage): JsonObject => ({
   input_tokens: Math.max(0, usage.inputTokens - usage.cachedTokens - usage.cacheWrittenTokens),
@@ -14,7 +14,7 @@ export const usageObject = (usage: Usage): JsonObject => ({
   ...(usage.isEstimate && { is_estimate: true }),
 });
 
-/** Before the upstream has told anything. */
+/** Returns the usage before the upstream reports any. */
 export const openingUsage = (inputTokens: number): JsonObject =>
   usageObject({
     inputTokens,

@@ -4,7 +4,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { AssistantMessage, Message, Principal, UserMessage } from "../../core/turn.ts";
 import type { KeyValues } from "../shared/face-module.ts";
 
-/** A conversation of the IDE. Its client sends the newest message only: what went before is kept here. */
+/** A conversation of the IDE. Its client sends only the newest message, so the history is kept here. */
 interface Composer {
   readonly sessionId: string;
   readonly messages: Message[];
@@ -14,25 +14,25 @@ interface Composer {
 
 type KeptComposer = Pick<Composer, "sessionId" | "messages">;
 
-/** One turn that is under way in a composer. */
+/** A turn in progress. */
 export interface ComposerTurn {
-  /** With the newest message. */
+  /** The conversation with the newest message. */
   readonly messages: readonly Message[];
-  /** Aborted when it is taken back by another request. */
+  /** Aborted when a request cancels the turn. */
   readonly signal: AbortSignal;
-  /** A question was shown to the user. */
+  /** Registers a question that was shown to the user. */
   ask(question: Question): void;
-  /** What the agent says. */
+  /** Adds text of the agent. */
   say(text: string): void;
-  /** It is over, whole or not: what was said becomes history. */
+  /** Ends the turn. Its text becomes history, complete or not. */
   end(): void;
 }
 
-/** How many conversations are remembered, and how much of them. */
+/** Limits on the stored conversations. */
 const COMPOSERS = 256;
 const MESSAGES = 2000;
 
-/** Images of all conversations together, while the process lives. Beyond that, those of the longest unused go first. */
+/** Limit on the images in memory. Above it, the images of the least recently used conversations are dropped. */
 const IMAGE_BYTES = 64 * 1024 * 1024;
 
 export class Composers {
@@ -48,7 +48,7 @@ export class Composers {
     }
   }
 
-  /** The conversation's own id; it begins with the first call. */
+  /** Returns the conversation's id. The first call creates the conversation. */
   sessionOf(principal: Principal, composerId: string): string {
     return this.#get(principal, composerId).sessionId;
   }
@@ -94,7 +94,7 @@ export class Composers {
     return turn;
   }
 
-  /** False if there is nothing to cancel. */
+  /** Returns false if there is nothing to cancel. */
   cancel(principal: Principal, composerId: string): boolean {
     const current = this.#composers.get(keyOf(principal, composerId))?.current;
     current?.abort.abort(new ExcursorError("canceled", "The answer was cancelled."));
@@ -102,7 +102,7 @@ export class Composers {
     return current !== undefined;
   }
 
-  /** False if nobody asked that, or not any more. */
+  /** Returns false if the question is unknown or over. */
   answer(principal: Principal, questionId: string, optionId: string | undefined): boolean {
     const key = keyOf(principal, questionId);
     const question = this.#questions.get(key);
@@ -126,7 +126,7 @@ export class Composers {
       imageBytes: 0,
       current: undefined,
     };
-    // The one that was used last comes last.
+    // Moves it to the end: the map is in order of use.
     this.#composers.delete(key);
     this.#composers.set(key, composer);
     for (const [oldest, { current }] of this.#composers) {
@@ -154,13 +154,13 @@ export class Composers {
   }
 }
 
-/** The names of those that are kept, in the order in which they were used. */
+/** The key of the list of stored conversations, in order of use. */
 const INDEX = "index";
 
 const imageBytesOf = ({ content }: UserMessage): number =>
   content.reduce((sum, part) => sum + (part.type === "image" ? part.data.length : 0), 0);
 
-/** The bytes are not kept; that there was an image is. */
+/** Replaces images by a placeholder text. */
 function withoutImages(message: Message): Message {
   if (message.role !== "user" || imageBytesOf(message) === 0) return message;
   const content = message.content.map((part) =>
@@ -169,7 +169,7 @@ function withoutImages(message: Message): Message {
   return { ...message, content };
 }
 
-/** What cannot be read is forgotten. */
+/** Returns undefined for damaged JSON. */
 function readJson<T>(text: string | undefined): T | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T);

@@ -5,7 +5,7 @@ import type { ErrorBody } from "../shared/face.ts";
 import { httpStatus, publicCode } from "../shared/http-errors.ts";
 import { retryHeaders } from "../shared/retry-headers.ts";
 
-/** What the IDE's client looks for, in a body and in a stream alike. */
+/** The fields of an error, in a body and in a stream. */
 export const errorFields = (error: ExcursorError, requestId: string): JsonObject => ({
   code: publicCode(error),
   message: errorMessage(error, requestId),

@@ -6,7 +6,7 @@ import { readContent, toTurn } from "./parse.ts";
 import { LineRenderer } from "./render.ts";
 import { readBody, sendMessageSchema } from "./schema.ts";
 
-/** The bridge's `sendMessage`: agents inside the Cursor IDE. */
+/** The face of the bridge's `sendMessage`: agents inside the Cursor IDE. */
 export function createIdeBridgeFace(composers: Composers, maxImages: number): Face {
   return {
     async parse(body, { principal, images }) {

@@ -4,7 +4,7 @@ import { invalid } from "../shared/invalid.ts";
 import { loadImage } from "../shared/load-image.ts";
 import { type Block, dataUrl, type Reference, type SendMessage } from "./schema.ts";
 
-/** What the user wrote and attached, as the parts of a message. Files are named, not read: the agent can do that. */
+/** Returns the parts of the user's message. Files are referred to by name; the agent reads them. */
 export async function readContent(
   { message, images, references }: Pick<SendMessage, "message" | "images" | "references">,
   loader: ImageLoader,

@@ -13,7 +13,7 @@ const STOP_REASONS: Readonly<Record<DoneReason, string>> = {
   "content-filter": "refusal",
 };
 
-/** The answer as lines of JSON. What a client does not know of them it passes over. */
+/** Renders the answer as lines of JSON. Clients ignore lines of unknown types. */
 export class LineRenderer implements TextRenderer {
   readonly contentType = "application/x-ndjson; charset=utf-8";
   readonly keepAlive = '{"type":"heartbeat"}\n';
@@ -71,7 +71,7 @@ export class LineRenderer implements TextRenderer {
   #show(activity: Activity): JsonObject {
     switch (activity.type) {
       case "tool": {
-        // The extension makes a new bubble for a `tool_call` only.
+        // The extension creates a new bubble only for `tool_call`.
         const sessionUpdate = this.#tools.has(activity.id) ? "tool_call_update" : "tool_call";
         this.#tools.add(activity.id);
         return { ...activity.detail, sessionUpdate, type: "tool" };

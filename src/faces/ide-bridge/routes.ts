@@ -13,7 +13,7 @@ import {
   readBody,
 } from "./schema.ts";
 
-/** What the IDE's page may be logged to say. */
+/** Longest message of the IDE's page that is logged. */
 const LOGGED_CHARS = 2000;
 
 export function routes({ engine, limits, stores, log }: FaceContext): readonly FaceRoute[] {

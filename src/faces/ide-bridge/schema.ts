@@ -3,7 +3,7 @@ import { invalidRequest } from "../shared/schema-issue.ts";
 
 const id = z.string().min(1).max(256);
 
-/** The IDE sends a whole description of its provider, command and all: only the name of it counts, and only here. */
+/** The IDE sends the provider's whole configuration, including its command. Only the name is used. */
 const provider = z.union([id, z.object({ id }).transform((given) => given.id)]).transform(agentModel);
 
 const MESSAGE_CHARS = 10_000_000;
@@ -13,7 +13,7 @@ const MAX_PARTS = 1000;
 const words = z.string().max(MESSAGE_CHARS);
 const uri = z.string().min(1).max(URI_CHARS);
 
-/** As ACP has them in prompts. */
+/** The blocks of ACP prompts. */
 const block = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: words }),
   z.object({ type: z.literal("image"), mimeType: z.string().max(128), data: z.string() }),
@@ -23,7 +23,7 @@ const block = z.discriminatedUnion("type", [
 
 export type Block = z.output<typeof block>;
 
-/** The editor's own `Uri`, which becomes an object in JSON. */
+/** The editor's `Uri`, serialised as JSON. */
 const editorUri = z
   .object({ scheme: z.string().min(1).max(64), path: z.string().min(1).max(URI_CHARS) })
   .transform(({ scheme, path }) => `${scheme}://${encodeURI(path)}`);
@@ -31,7 +31,7 @@ const editorUri = z
 const place = z.union([uri, editorUri]);
 const line = z.int().min(0);
 
-/** Lines as the editor counts them, from 0, or as people do, from 1. */
+/** Lines in the editor's form (from 0) or in the display form (from 1). */
 const range = z.union([
   z
     .object({ start: z.object({ line }), end: z.object({ line }) })
@@ -41,7 +41,7 @@ const range = z.union([
     .transform(({ startLineNumber, endLineNumber }) => [startLineNumber, endLineNumber] as const),
 ]);
 
-/** A file that the user attached, or a part of one; with its text, or without, since agents can read it themselves. */
+/** An attached file or a part of one. The text is optional, since agents can read files. */
 const reference = z.union([
   place.transform((given) => ({ uri: given, name: undefined, text: undefined, range: undefined })),
   z.object({ uri: place, name: uri.optional(), text: words.optional(), range: range.optional().catch(undefined) }),
@@ -49,7 +49,7 @@ const reference = z.union([
 
 export type Reference = z.output<typeof reference>;
 
-/** A data URL, or what it would be made of. */
+/** A data URL, or its parts. */
 const image = z.union([
   z.string().regex(/^data:/i, { error: "expected a data URL" }),
   z
@@ -87,7 +87,10 @@ export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
   return data as T;
 }
 
-/** As the IDE spells them: `acp:claude-code`, `Claude Code (ACP)`, `claude-code`. */
+/**
+ * Returns the model of an agent, from any spelling that the IDE uses: `acp:claude-code`, `Claude Code (ACP)`,
+ * `claude-code`.
+ */
 export function agentModel(given: string): string {
   const name = given.replace(/^acp:/, "").replace(/ \(ACP\)$/, "");
   return `acp:${name.toLowerCase().replaceAll(" ", "-")}`;

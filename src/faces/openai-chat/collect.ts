@@ -7,7 +7,6 @@ import type { AnswerCollector } from "../shared/face.ts";
 import { freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 
-/** The whole answer as one `chat.completion`. */
 export class CompletionCollector implements AnswerCollector {
   readonly #head: CompletionHead;
   readonly #thinker: ThinkingWriter;

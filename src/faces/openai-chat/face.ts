@@ -11,15 +11,14 @@ import { ThoughtKeeper } from "./thought-keeper.ts";
 
 export interface OpenAiChatOptions {
   readonly limits?: Partial<RequestLimits>;
-  /** How thinking is written; unset: as the client seems to know it. */
+  /** How thinking is shown. Unset: chosen by the client. */
   readonly thinking?: ThinkingStyle | undefined;
-  /** Where thinking is kept that clients bring back changed, or by its id. */
+  /** Stores thinking that clients send back changed, or by its id. */
   readonly thoughts?: Thoughts;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** OpenAI's Chat Completions. */
 export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
   const limits = { ...REQUEST_LIMITS, ...options.limits };
   const { thoughts = NO_THOUGHTS, now = Date.now } = options;
@@ -29,7 +28,7 @@ export function createOpenAiChatFace(options: OpenAiChatOptions = {}): Face {
       const principalId = context.principal.id;
       const style = options.thinking ?? styleFor(body, context.header("user-agent"));
       const turn = await toTurn(request, context, { style, thoughts, principalId });
-      // Who wants JSON gets nothing but JSON as the text.
+      // A client that asks for JSON gets only JSON as text.
       const written = turn.output.type === "text" || style === "none" ? style : "fields";
       const thinking = () => ({ style: written, keeper: new ThoughtKeeper(thoughts, principalId) });
       const created = Math.floor(now() / 1000);

@@ -13,7 +13,7 @@ export interface Conversation {
   readonly messages: readonly Message[];
 }
 
-/** The messages of a request, instructions apart from the conversation. */
+/** Splits the messages of a request into instructions and conversation. */
 export async function readMessages(
   messages: readonly ChatMessage[],
   images: ImageLoader,
@@ -123,7 +123,7 @@ type Instruction = Extract<ChatMessage, { role: "system" | "developer" }>;
 const isInstruction = (message: ChatMessage): message is Instruction =>
   message.role === "system" || message.role === "developer";
 
-/** Where nobody else asks, alone or after an answer, the last instruction is the question. */
+/** Turns a trailing instruction into a user message, if nothing else asks: it is alone or follows an answer. */
 function lastInstructionAsQuestion(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.at(-1);
   if (!last || !isInstruction(last)) return messages;

@@ -1,13 +1,16 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** `GET /v1/models`. `created` is in seconds, and the same for all: no upstream tells when a model was made. */
+/** Returns `GET /v1/models`. `created`, in seconds, is the same for all: no upstream reports it. */
 export const modelList = (models: readonly ModelInfo[], created: number): JsonObject => ({
   object: "list",
   data: models.map((model) => modelEntry(model, created)),
 });
 
-/** `GET /v1/models/{id}`. Beyond OpenAI's four fields, the names under which clients look for a window and abilities. */
+/**
+ * Returns `GET /v1/models/{id}`: OpenAI's four fields, and the ones that clients read for the context window and
+ * abilities.
+ */
 export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({
   id: model.id,
   object: "model",

@@ -13,11 +13,11 @@ import { readTools } from "./tools.ts";
 
 export interface ReadRequest {
   readonly request: ChatRequest;
-  /** Tools that take free text, and whose calls bring free text. */
+  /** The names of tools that take free text instead of JSON. */
   readonly customTools: ReadonlySet<string>;
 }
 
-/** A body as a request, or the first thing that is wrong with it. */
+/** Parses a body. Throws the first problem. */
 export function readRequest(given: unknown, limits: RequestLimits): ReadRequest {
   checkCounts(given, limits);
   const { body, customTools } = straighten(given);
@@ -79,7 +79,7 @@ function readFormat(format: ChatRequest["response_format"]): OutputFormat {
   }
 }
 
-/** A schema that stands beside `type`. */
+/** Returns the format for a schema beside `type`. */
 const unwrapped = (schema: JsonObject, name?: string | null): OutputFormat => ({
   type: "json-schema",
   name: name ?? "answer",

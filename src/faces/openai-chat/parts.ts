@@ -7,8 +7,8 @@ import type { ChatPart } from "./schema.ts";
 export type Content = string | readonly ChatPart[];
 
 /**
- * The parts of a message with the bytes they stand for, at once where there are none to wait for: histories are long, and
- * nearly all text. What is wrong with a part is told with its place.
+ * Loads the parts of a message. Synchronous if all are text, since histories are long and mostly text. Errors name the
+ * part's place.
  */
 export function loadParts<T extends ChatPart>(
   content: string | readonly T[],
@@ -26,7 +26,7 @@ export function loadParts<T extends ChatPart>(
 
 const isText = (part: ChatPart): part is Extract<ChatPart, { type: "text" }> => part.type === "text";
 
-/** A message that may not hold files gives none. */
+/** Excludes files where the message cannot hold any. */
 type Loaded<T extends ChatPart> = TextPart | ImagePart | (T extends { type: "file" } ? FilePart : never);
 
 async function loadPart(part: ChatPart, field: string, images: ImageLoader): Promise<TextPart | ImagePart | FilePart> {
@@ -48,7 +48,7 @@ async function loadPart(part: ChatPart, field: string, images: ImageLoader): Pro
   }
 }
 
-/** Whether it is one for the model's eyes, whatever it is sent as. */
+/** True for an image, also if it is sent as a file. */
 export const isImage = (part: ChatPart | { readonly type: "refusal" }): boolean =>
   part.type === "image_url" || (part.type === "file" && isImageFile(part));
 

@@ -1,6 +1,9 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** Fields that ask for something no upstream of ours can do: answering as if they were not there would be a lie. */
+/**
+ * Fields that no upstream supports, with the values that change nothing. Other values are refused: ignoring them would
+ * mislead the client.
+ */
 const REFUSED = Object.entries<{ isHarmless: (value: unknown) => boolean; because: string }>({
   n: { isHarmless: (value) => value === 1, because: "expected 1: there is one answer to a request" },
   logprobs: { isHarmless: (value) => value === false, because: "expected false: log probabilities are not known" },
@@ -17,7 +20,7 @@ const REFUSED = Object.entries<{ isHarmless: (value: unknown) => boolean; becaus
   },
 });
 
-/** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
+/** Fields that would change the answer but have no effect here. They are accepted and reported as ignored. */
 const IGNORED = ["logit_bias", "prediction", "verbosity", "web_search_options"] as const;
 
 type Body = Readonly<Record<string, unknown>>;

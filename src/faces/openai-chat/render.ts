@@ -12,19 +12,19 @@ import { ThinkingWriter } from "./thinking-writer.ts";
 export interface RenderOptions {
   readonly includesUsage: boolean;
   readonly thinking: ThinkingOptions;
-  /** Tools whose calls bring free text. */
+  /** The names of tools that take free text instead of JSON. */
   readonly customTools: ReadonlySet<string>;
 }
 
 interface StartedCall {
   readonly index: number;
-  /** Some of its arguments have gone out; the rest comes the same way. */
+  /** True if part of the arguments was sent as a delta; the rest follows as deltas. */
   hasStreamed: boolean;
 }
 
 /**
- * Events as `chat.completion.chunk`s. All that is the same in every chunk is written out once per stream: a token
- * costs one `JSON.stringify` of its text and one concatenation.
+ * Renders events as `chat.completion.chunk`s. The constant text of a chunk is built once per stream, so a token costs
+ * one `JSON.stringify` and one concatenation.
  */
 export class ChunkRenderer implements TextRenderer {
   readonly #head: CompletionHead;
@@ -100,7 +100,7 @@ export class ChunkRenderer implements TextRenderer {
     if (this.#thinker.place === "nowhere") return "";
     const json = JSON.stringify(text);
     if (this.#thinker.place === "text") return this.#beforeText + json + this.#afterText;
-    // Some clients know the one field, some the other, and those that know both take one.
+    // Clients know one field or the other; those that know both read only one.
     return `${this.#beforeDelta}{"reasoning_content":${json},"reasoning":${json}${this.#afterText}`;
   }
 
@@ -113,7 +113,7 @@ export class ChunkRenderer implements TextRenderer {
     return this.#delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: json } }] });
   }
 
-  /** Gives its place among the calls of the answer. */
+  /** Returns the index of the call within the answer. */
   #begin(id: string, hasStreamed: boolean): number {
     this.#calls ??= new Map();
     const index = this.#calls.size;
@@ -121,7 +121,7 @@ export class ChunkRenderer implements TextRenderer {
     return index;
   }
 
-  /** Without its start there is nowhere to put it: the whole call will bring it. */
+  /** Drops deltas of a call that has not started; the whole call follows. */
   #continueCall(id: string, json: string): string {
     const call = this.#calls?.get(id);
     if (!call || json === "") return "";
@@ -135,7 +135,7 @@ export class ChunkRenderer implements TextRenderer {
     return call.hasStreamed ? "" : this.#continueCall(id, json);
   }
 
-  /** Its text is inside of JSON, which is only whole at its end. */
+  /** Free text is not streamed: it is inside JSON, which is complete only at the end. */
   #customCall({ id, name, args }: Extract<TurnEvent, { type: "tool-call" }>): string {
     const index = this.#begin(id, true);
     return this.#delta({ tool_calls: [{ index, id, type: "custom", custom: { name, input: freeText(args) } }] });

@@ -2,14 +2,14 @@ import { ThinkSplitter } from "../../core/thinking/think-splitter.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { AssistantPart } from "../../core/turn.ts";
 
-/** What is known about whoever brings an answer back. */
+/** What is needed to read an answer that a client sends back. */
 export interface ReturnContext {
   readonly style: ThinkingStyle;
   readonly thoughts: Thoughts;
   readonly principalId: string;
 }
 
-/** Signs of blocks that we have written, whatever the style is now. */
+/** Matches blocks that we wrote, in any style. */
 const OURS = /```plaintext:thinkId:|<!--thinkId:|<!--thinking-start:/;
 const MARKER = /(?:```plaintext:thinkId:([\w.]{1,128})```|<!--thinkId:([\w.]{1,128})-->)\n*/g;
 const OPENER = /<think(?:ing)?>|<!--thinking-start:[0-9a-f]{8}-->/;
@@ -17,8 +17,8 @@ const CLOSERS = ["</think>", "</thinking>"];
 const NONCE_CLOSER = /<!--thinking-end:[0-9a-f]{8}-->$/;
 
 /**
- * The text of an answer as a client has brought it back: blocks of thinking are cut out, also damaged ones, and those
- * that we know are put in their place as they were thought. The others are dropped: nobody could sign them.
+ * Reads the text of an answer that a client sends back. Thinking blocks are cut out, damaged ones too. Known ones are
+ * replaced by the original; unknown ones are dropped, since they have no signature.
  */
 export function readReturnedText(text: string, context: ReturnContext): readonly AssistantPart[] {
   if (!mayHoldThinking(text, context.style)) return textParts(text);
@@ -54,13 +54,13 @@ export function readReturnedText(text: string, context: ReturnContext): readonly
         part satisfies never;
     }
   }
-  // Whether the last block was closed is seen by who ended it.
+  // The splitter closes an open block only at its end, so `rest` tells whether the last block was closed.
   if (block !== undefined && rest.length > 0) parts.push(...unclosed(block, context));
   else endBlock();
   return parts;
 }
 
-/** A block that has lost its closer, and may still have its mark: what stands behind that was said. */
+/** Reads a block without its closing tag. If it still has its marker, the text after the marker is the answer. */
 function unclosed(block: string, context: ReturnContext): readonly AssistantPart[] {
   const [marker, plainId, commentId] = block.match(new RegExp(MARKER.source)) ?? [];
   if (marker === undefined) return thoughtByText(block, context);
@@ -68,18 +68,18 @@ function unclosed(block: string, context: ReturnContext): readonly AssistantPart
   return [...thoughtById(plainId ?? commentId ?? "", context), ...withoutMarkers(behind, context)];
 }
 
-/** Thinking that came back in a field of its own: as it was if we know it, else without a signature. */
+/** Reads thinking from its own field: the original if it is known, else without a signature. */
 export function readReturnedField(text: string, { thoughts, principalId }: ReturnContext): AssistantPart {
   return { type: "thinking", ...(thoughts.findByText(principalId, text) ?? { text, signature: undefined }) };
 }
 
-/** A style without tags has none to cut out, unless the conversation began in another one. */
+/** A style without tags has nothing to cut out, unless the conversation began in another style. */
 const mayHoldThinking = (text: string, style: ThinkingStyle): boolean =>
   style === "tags" || style === "tags-nonce" ? /[<`]/.test(text) : OURS.test(text);
 
 /**
- * Marks that stand alone: their block has lost its head, stands within a line, or was ended by what the model itself
- * had said. One that means nothing to us is text.
+ * Replaces markers outside of blocks: the block lost its opening tag, stands within a line, or was closed by the
+ * model's own text. An unknown marker stays text.
  */
 function withoutMarkers(text: string, context: ReturnContext): readonly AssistantPart[] {
   const parts: AssistantPart[] = [];
@@ -96,7 +96,7 @@ function withoutMarkers(text: string, context: ReturnContext): readonly Assistan
   return parts;
 }
 
-/** What was said before a block began; nothing, if its head is lost. */
+/** Returns the text before a block. Empty if the opening tag is lost. */
 const beforeOpener = (text: string): string => text.slice(0, Math.max(0, text.search(OPENER)));
 
 const isTail = (text: string): boolean => CLOSERS.some((closer) => text.endsWith(closer)) || NONCE_CLOSER.test(text);

@@ -5,8 +5,8 @@ import { createOpenAiChatFace } from "./face.ts";
 import { modelEntry, modelList } from "./models.ts";
 
 /**
- * Chat Completions and models, at `/v1` and at `/STYLE/v1` for each style of thinking: by its base URL a client chooses
- * how thinking is written (`/tags/v1`).
+ * Returns the routes for chat completions and models, at `/v1` and at `/STYLE/v1` for each thinking style. A client
+ * chooses the style by its base URL (`/tags/v1`).
  */
 export function routes({ engine, limits, stores, settings, startedAt }: FaceContext): readonly FaceRoute[] {
   const { thoughts } = stores;

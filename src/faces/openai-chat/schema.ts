@@ -52,7 +52,7 @@ const message = z.discriminatedUnion("role", [
   z.object({
     role: z.literal("tool"),
     tool_call_id: z.string().min(1),
-    /** No field of this dialect: what came as a block of Anthropic's may have it. */
+    /** Not a field of this dialect; converted from Anthropic's blocks. */
     is_error: z.boolean().nullish().catch(undefined),
     content: z.union([z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart]))]).nullish(),
   }),
@@ -95,8 +95,8 @@ const responseFormat = z.discriminatedUnion("type", [
 const stopText = z.string().max(1024);
 
 /**
- * What a chat request may say. Fields that are not here are dropped, since clients send many that mean nothing to
- * us; what is here and wrong is refused.
+ * The body of a chat request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
+ * refused.
  */
 export const chatRequest = z.object({
   model: z.string().min(1).max(256),

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 
-/** What stands before and after one block of thinking in the text. */
+/** The tags around one block of thinking in the text. */
 export interface ThinkingTags {
   readonly opener: string;
   closer(thoughtId: string): string;
 }
 
-/** The form that the IDE knows since ever; what the model says may end it. */
+/** The form that the IDE knows. Text of the model can close it. */
 const plain: ThinkingTags = {
   opener: "<think>\n",
   closer: (id) => `\n</think>\n\`\`\`plaintext:thinkId:${id}\`\`\`\n`,
 };
 
-/** With a number in both that the model has not seen: nothing it says can end the block. */
+/** Tags with a nonce that the model has not seen, so that its text cannot close the block. */
 function withNonce(): ThinkingTags {
   const nonce = randomBytes(4).toString("hex");
   return {
@@ -21,5 +21,4 @@ function withNonce(): ThinkingTags {
   };
 }
 
-/** The tags of the next block. */
 export const nextTags = (style: "tags" | "tags-nonce"): ThinkingTags => (style === "tags" ? plain : withNonce());

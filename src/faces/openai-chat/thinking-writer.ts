@@ -2,18 +2,17 @@ import type { TurnEvent } from "../../core/events.ts";
 import type { ThinkingOptions } from "./answer.ts";
 import { nextTags, type ThinkingTags } from "./thinking-tags.ts";
 
-/** Where a style puts what was thought. */
 const PLACES = { fields: "fields", tags: "text", "tags-nonce": "text", none: "nowhere" } as const;
 
 /**
- * The thinking of one answer: where it goes, and the tags around it where it is part of the text. A block is closed by
- * its end, by anything else that the model does, and by a failure.
+ * Decides where the thinking of one answer goes, and writes the tags if it goes into the text. A block is closed by its
+ * end, by any other output of the model, and by a failure.
  */
 export class ThinkingWriter {
   readonly place: "fields" | "text" | "nowhere";
   readonly #options: ThinkingOptions;
   #open: ThinkingTags | undefined;
-  /** Tags are known by standing at the start of a line; what was said before may not have ended its own. */
+  /** Tags count only at the start of a line, so an unfinished line before them needs a break. */
   #isMidLine = false;
 
   constructor(options: ThinkingOptions) {
@@ -21,7 +20,7 @@ export class ThinkingWriter {
     this.#options = options;
   }
 
-  /** What the text says before this event, which for most is nothing. */
+  /** Returns the text to insert before this event, in most cases none. */
   textBefore(event: TurnEvent): string {
     switch (event.type) {
       case "text":
@@ -40,7 +39,7 @@ export class ThinkingWriter {
     }
   }
 
-  /** Ends a block that is open. */
+  /** Closes the open block, if there is one. */
   close(signature?: string): string {
     const tags = this.#open;
     if (!tags) return "";
@@ -59,11 +58,11 @@ export class ThinkingWriter {
 
   #end(signature: string | undefined): string {
     if (this.place === "text") {
-      // Thinking without a text is sealed: all that can be brought back is what it is signed with.
+      // Thinking without text is sealed: only its signature can be sent back.
       if (!this.#open && signature === undefined) return "";
       return this.#begin() + this.close(signature);
     }
-    // Without a signature there is nothing that a client could lose.
+    // Without a signature a client can lose nothing.
     if (signature === undefined || this.place === "nowhere") this.#options.keeper.forget();
     else this.#options.keeper.end(signature);
     return "";

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { GatheredText } from "../../core/engine/gathered-text.ts";
 import { MAX_THOUGHT_LENGTH, type Thoughts } from "../../core/thinking/thoughts.ts";
 
-/** Keeps the thinking of one answer, block by block, for when the client brings it back. */
+/** Stores the thinking of one answer, block by block, for when the client sends it back. */
 export class ThoughtKeeper {
   readonly #thoughts: Thoughts;
   readonly #principalId: string;
-  /** Not there before the first: most answers are not thought about, or not seen to be. */
+  /** Created on demand: most answers have no visible thinking. */
   #text: GatheredText | undefined;
   #length = 0;
 
@@ -22,13 +22,13 @@ export class ThoughtKeeper {
     else this.#text.take();
   }
 
-  /** The block is over, and nobody needs it. */
+  /** Drops the current block. */
   forget(): void {
     this.#text = undefined;
     this.#length = 0;
   }
 
-  /** The block is over. Gives the id under which it is found again, if it could be kept. */
+  /** Ends the block. Returns the id it is stored under, if it was not too long to store. */
   end(signature: string | undefined): string {
     const id = randomBytes(12).toString("hex");
     if (this.#length <= MAX_THOUGHT_LENGTH) {

@@ -4,7 +4,7 @@ import type { ChatRequest } from "./schema.ts";
 
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
-/** The tools that the model is offered, and whether it must use one. */
+/** Returns the tools to offer, and whether the model must use one. */
 export function readTools(request: ChatRequest): Pick<Turn, "tools" | "toolChoice"> {
   const tools = (request.tools ?? []).map(
     ({ function: offered }, index): ToolDefinition => ({

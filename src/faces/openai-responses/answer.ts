@@ -4,16 +4,16 @@ import type { Body } from "./refusals.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { usageObject } from "./usage.ts";
 
-/** What is known of an answer from the beginning. */
+/** The fields that are known when an answer begins. */
 export interface AnswerHead {
   readonly id: string;
   /** In seconds. */
   readonly createdAt: number;
-  /** What the request said and the answer says again. */
+  /** The fields of the request that the answer repeats. */
   readonly echo: JsonObject;
 }
 
-/** How an answer came to its end, or that it has not. */
+/** The progress of an answer. */
 export interface AnswerState {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   readonly output: readonly JsonValue[];
@@ -34,7 +34,7 @@ export const responseObject = (head: AnswerHead, state: AnswerState): JsonObject
   ...head.echo,
 });
 
-/** Why an answer ended before its end; undefined if it did not. */
+/** Why an answer is incomplete. Undefined: it is complete. */
 const INCOMPLETE_REASONS = {
   stop: undefined,
   "tool-calls": undefined,
@@ -44,7 +44,10 @@ const INCOMPLETE_REASONS = {
 
 export const incompleteReason = (reason: DoneReason) => INCOMPLETE_REASONS[reason];
 
-/** Tools and formats go back as they came, with all that we did not read of them. */
+/**
+ * Returns the request's fields for the answer. Tools and formats are repeated as received, including what we did not
+ * parse.
+ */
 export function echoOf(request: ResponsesRequest, body: Body): JsonObject {
   const as = <T extends JsonValue>(value: unknown, fallback: T) => (value ?? fallback) as JsonValue;
   return {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/turn.ts";
 import type { ResponseStore, StoredItem, StoredResponse } from "../shared/response-store.ts";
 import { textPart } from "./output-item.ts";
 
-/** Answers that were kept, as a client asks for them again. Each throws `not-found` for what is not there. */
+/** Access to stored answers. Each method throws `not-found` for an unknown id. */
 export interface ResponseArchive {
   get(principalId: string, id: string, includesSealed: boolean): JsonObject;
   inputItems(principalId: string, id: string, order: "asc" | "desc"): JsonObject;
@@ -42,7 +42,7 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
 
 const parseItem = ({ json }: StoredItem): JsonObject => JSON.parse(json) as JsonObject;
 
-/** A message may be sent with its text as it is, and without its type; it is listed with both. */
+/** Normalises a message: it may be sent as a bare string and without its type, but is listed with both. */
 function inParts(item: JsonObject): JsonObject {
   const { type = "message", role, content: text } = item;
   if (type !== "message" || typeof text !== "string") return item;

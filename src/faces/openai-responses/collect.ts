@@ -4,7 +4,7 @@ import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
 import type { ResponseRenderer } from "./render.ts";
 
-/** The whole answer: what a stream of it would have ended with. */
+/** Collects the whole answer: the `response` that a stream would end with. */
 export class ResponseCollector implements AnswerCollector {
   readonly #renderer: ResponseRenderer;
 

@@ -9,7 +9,7 @@ import type { InputItem } from "./item-schema.ts";
 import { loadParts, loadResult, partsOf, textsOf } from "./parts.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
 
-/** An item with its place in the request, for complaints. */
+/** An item with its place in the request, for error messages. */
 export interface PlacedItem {
   readonly item: InputItem;
   readonly field: string;
@@ -18,13 +18,13 @@ export interface PlacedItem {
 export interface ReadContext {
   readonly toolbox: Toolbox;
   readonly images: ImageLoader;
-  /** The thought of a reasoning item as it was thought; undefined if it is not known. */
+  /** Returns the original thinking of a reasoning item, or undefined if it is unknown. */
   readonly recall: (item: ReasoningItem, summary: string) => Thought | undefined;
 }
 
 type ReasoningItem = Extract<InputItem, { type: "reasoning" }>;
 
-/** Items as a conversation, instructions apart from it. What the model said in a row is one message. */
+/** Converts items to a conversation and its instructions. Consecutive items of the model become one message. */
 export async function readConversation(
   items: readonly PlacedItem[],
   context: ReadContext,
@@ -32,10 +32,10 @@ export async function readConversation(
   const asked = lastInstructionAsQuestion(joinOutputs(items));
   const results = new CallResults();
   const system: string[] = [];
-  // Images are loaded when all else is known to be right.
+  // Images are loaded last, when everything else is known to be valid.
   const messages: (() => Message | Promise<Message>)[] = [];
   let said: AssistantPart[] | undefined;
-  // Of one answer.
+  // The ids within one answer.
   const calls = new Set<string>();
   for (const { item, field } of asked) {
     if (item.type === "message" && isInstruction(item)) {
@@ -75,7 +75,7 @@ export async function readConversation(
   };
 }
 
-/** What the model said; undefined if it was somebody else. */
+/** Returns the parts of an item that the model wrote, or undefined for any other item. */
 function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): AssistantPart[] | undefined {
   switch (item.type) {
     case "message":
@@ -91,7 +91,7 @@ function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): Assi
       return [call(item.call_id, toolbox.nameFor(item.name, item.namespace), { input: item.input })];
     case "tool_search_call": {
       const { call_id, arguments: args } = item;
-      // Without an id it was no client that searched.
+      // Without an id the search ran at OpenAI, not at the client.
       if (!call_id) return [];
       const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
       return [call(call_id, TOOL_SEARCH, isObject ? (args as JsonObject) : {})];
@@ -134,7 +134,7 @@ function otherMessage(
   }
 }
 
-/** A custom tool may report more than once; all that it says is one result, where it first spoke. */
+/** Merges repeated outputs of a custom tool into one result, in the place of the first. */
 function joinOutputs(items: readonly PlacedItem[]): readonly PlacedItem[] {
   const places = new Map<string, number>();
   const joined: PlacedItem[] = [];
@@ -147,7 +147,7 @@ function joinOutputs(items: readonly PlacedItem[]): readonly PlacedItem[] {
       joined[at] = { ...first, item: { ...first.item, output } };
       continue;
     }
-    // Some clients use an id again in a later answer.
+    // Some clients reuse an id in a later answer.
     if (item.type === "custom_tool_call") places.delete(item.call_id);
     if (item.type === "custom_tool_call_output") places.set(item.call_id, joined.length);
     joined.push(placed);
@@ -168,7 +168,7 @@ type MessageItem = Extract<InputItem, { type: "message" }>;
 
 const isInstruction = ({ role }: MessageItem): boolean => role === "system" || role === "developer";
 
-/** Where nobody else asks, alone or after an answer, the last instruction is the question. */
+/** Turns a trailing instruction into a user message, if nothing else asks: it is alone or follows an answer. */
 function lastInstructionAsQuestion(items: readonly PlacedItem[]): readonly PlacedItem[] {
   const last = items.at(-1);
   if (last?.item.type !== "message" || !isInstruction(last.item)) return items;

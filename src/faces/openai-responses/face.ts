@@ -17,19 +17,18 @@ import { resolveItems } from "./resolve.ts";
 import type { ResponsesRequest } from "./schema.ts";
 
 export interface OpenAiResponsesOptions {
-  /** Where answers are kept, unless the client does not want it. */
+  /** Stores answers, unless the client sends `store: false`. */
   readonly store: ResponseStore;
   readonly seal: ReasoningSeal;
-  /** Where thinking is kept for clients that bring a reasoning item back without its encrypted content. */
+  /** Stores thinking for clients that send a reasoning item back without its encrypted content. */
   readonly thoughts?: Thoughts;
   readonly limits?: Partial<RequestLimits>;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-/** OpenAI's Responses. */
 export interface OpenAiResponsesFace extends Face {
-  /** The body of `input_tokens` as the answer to it: about how much the model would read. */
+  /** Handles `input_tokens`: returns an estimate of the input tokens. */
   countTokens(body: unknown, context: ParseContext): Promise<JsonObject>;
 }
 
@@ -77,7 +76,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       };
     },
     countTokens: async (body, context) => {
-      // Which model it is for may be left out.
+      // The model is optional here.
       const asked = typeof body === "object" && !Array.isArray(body) ? { model: "any", ...body } : body;
       const { turn } = await face.parse(asked, context);
       return { object: "response.input_tokens", input_tokens: estimateInputTokens(turn) };
@@ -109,7 +108,7 @@ function keep(
     input: asked.flatMap((item, index) => {
       const parsed = typeof input === "string" ? undefined : input?.[index];
       if (parsed?.type !== "item_reference") return [toStored(item, `msg_${id.slice("resp_".length)}_in${index}`)];
-      // What was referred to may be gone before this answer is.
+      // Resolves the reference now, since its item may be deleted before this answer.
       const json = store.findItem(principal.id, parsed.id);
       return json === undefined ? [] : [{ id: parsed.id, json }];
     }),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { tool } from "./tool-schema.ts";
 
-/** A text, with words of its own for when there is none. */
+/** A string with its own error message. */
 const textBut = (error: string) => z.custom<string>((value) => typeof value === "string", { error });
 
-/** Any part of any message: clients mix them, and the role says what they mean. */
+/** A part of any message. Clients mix them, and the role decides what they mean. */
 const part = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["input_text", "output_text", "text", "summary_text"]), text: z.string() }),
   z.object({ type: z.literal("refusal"), refusal: z.string() }),
@@ -24,7 +24,7 @@ const content = z.union([z.string(), z.array(part)]);
 const callId = z.string().min(1).max(256);
 const toolName = z.string().min(1).max(256);
 
-/** What tools of OpenAI's own servers left behind, and the like: nothing of it can be told to the model. */
+/** Items of OpenAI's server-side tools and the like. They are not shown to the model. */
 const PASSED_OVER = [
   "agent_message",
   "apply_patch_call",
@@ -92,7 +92,7 @@ const item = z.discriminatedUnion("type", [
   z.object({ type: z.enum(PASSED_OVER) }),
 ]);
 
-/** The type may be left out where it shows. */
+/** Adds the type where it can be inferred. */
 export const inputItem = z.preprocess((value) => {
   if (typeof value !== "object" || value === null || ("type" in value && value.type !== null)) return value;
   if ("role" in value) return { ...value, type: "message" };

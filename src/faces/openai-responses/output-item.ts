@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../core/turn.ts";
 import type { ClientTool } from "./toolbox.ts";
 
-/** Whether an item is being written, is whole, or was cut off. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export const textPart = (text: string): JsonObject => ({ type: "output_text", text, annotations: [], logprobs: [] });
@@ -16,7 +15,7 @@ export const messageItem = (id: string, status: ItemStatus, text?: string): Json
   content: text === undefined ? [] : [textPart(text)],
 });
 
-/** Its status is told where it was cut off. */
+/** The status is only sent if the item was cut off. */
 export const reasoningItem = (id: string, text?: string, sealed?: string, status?: ItemStatus): JsonObject => ({
   id,
   type: "reasoning",
@@ -25,14 +24,14 @@ export const reasoningItem = (id: string, text?: string, sealed?: string, status
   ...(sealed !== undefined && { encrypted_content: sealed }),
 });
 
-/** A call that the model made, in the words of the tool's kind. */
+/** A tool call of the model. */
 export interface CallDraft {
   readonly itemId: string;
   readonly callId: string;
   readonly tool: ClientTool;
 }
 
-/** `written` is what the client takes as the arguments: JSON, or the free text of a custom tool. */
+/** `written` is the arguments for the client: JSON, or the free text of a custom tool. */
 export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus, written: string): JsonObject {
   const { kind, name, namespace } = tool;
   const common = { id: itemId, call_id: callId, status };
@@ -49,7 +48,7 @@ export function callItem({ itemId, callId, tool }: CallDraft, status: ItemStatus
 
 const parsed = (json: string): JsonObject => (json === "" ? {} : (JSON.parse(json) as JsonObject));
 
-/** The free text of a custom tool. A model that gave it any other form still said something. */
+/** Returns the free text of a custom tool. Falls back to another single argument, then to the JSON. */
 export function inputOf(args: JsonObject): string {
   const { input } = args;
   if (typeof input === "string") return input;
@@ -57,7 +56,7 @@ export function inputOf(args: JsonObject): string {
   return typeof only === "string" && others.length === 0 ? only : JSON.stringify(args);
 }
 
-/** The events that carry a call's arguments; a tool search has none. */
+/** The events that carry a call's arguments. A tool search has none. */
 export const CALL_EVENTS = {
   function: { name: "response.function_call_arguments", field: "arguments" },
   custom: { name: "response.custom_tool_call_input", field: "input" },

@@ -10,7 +10,7 @@ import { type ResponsesRequest, responsesRequest } from "./schema.ts";
 import { chooseTools } from "./tool-choice.ts";
 import { Toolbox } from "./toolbox.ts";
 
-/** A body as a request, or the first thing that is wrong with it. */
+/** Parses a body. Throws the first problem. */
 export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequest {
   if (typeof body === "object" && body !== null) {
     const fields = body as Body;
@@ -23,7 +23,7 @@ export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequ
   return result.data;
 }
 
-/** Every tool that the request or its conversation brings. */
+/** Returns all tools of the request and its conversation. */
 export function readTools(request: ResponsesRequest, items: readonly PlacedItem[], limits: RequestLimits): Toolbox {
   const toolbox = new Toolbox();
   toolbox.add(request.tools ?? []);

@@ -4,7 +4,7 @@ import { readFile } from "../shared/file-part.ts";
 import { loadImage } from "../shared/load-image.ts";
 import type { Content, ContentPart } from "./item-schema.ts";
 
-/** The parts of a message with the bytes they stand for. What is wrong with one is told with its place. */
+/** Loads the parts of a message. Errors name the part's place. */
 export async function loadParts(
   content: Content,
   field: string,
@@ -33,7 +33,7 @@ async function loadPart(
   }
 }
 
-/** What a tool gave back. It has no files, only what is in them. */
+/** Loads a tool's output, in which files become text. */
 export async function loadResult(
   content: Content,
   field: string,
@@ -46,7 +46,7 @@ export async function loadResult(
 export const partsOf = (content: Content): readonly ContentPart[] =>
   typeof content === "string" ? [{ type: "input_text", text: content }] : content;
 
-/** The texts of a message that can hold nothing else. */
+/** Returns the texts of a message that can hold only text. */
 export const textsOf = (content: Content): readonly string[] =>
   (typeof content === "string" ? [content] : content.map(textOfPart)).filter((text) => text !== "");
 

@@ -2,10 +2,10 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import type { Secret } from "../../core/secret.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 
-/** What a client gets as `encrypted_content` and brings back: the thought as it was, which nobody else can read or make. */
+/** Encrypts thinking for `encrypted_content`. Clients send it back; they can neither read nor forge it. */
 export interface ReasoningSeal {
   seal(thought: Thought, principalId: string): string;
-  /** Undefined for what is not ours, was not this principal's, or was changed: then there is just no thought. */
+  /** Returns undefined if the text is not ours, is another principal's, or was changed. */
   open(sealed: string, principalId: string): Thought | undefined;
 }
 

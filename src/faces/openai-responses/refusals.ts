@@ -1,6 +1,9 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** Fields that ask for something no upstream of ours can do: answering as if they were not there would be a lie. */
+/**
+ * Fields that no upstream supports, with the values that change nothing. Other values are refused: ignoring them would
+ * mislead the client.
+ */
 const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean; because: string }>> = {
   background: { isHarmless: (value) => value === false, because: "expected false: answers are given at once" },
   conversation: { isHarmless: () => false, because: "not supported: use `previous_response_id`" },
@@ -8,10 +11,10 @@ const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean
   top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
 };
 
-/** Fields that would change the answer and cannot: they are taken and told to the client as ignored. */
+/** Fields that would change the answer but have no effect here. They are accepted and reported as ignored. */
 const IGNORED = ["max_tool_calls", "moderation", "context_management"] as const;
 
-/** Wishes that a model may be told of and cannot be held to, or that nothing here can grant. */
+/** Fields that are ignored unless they have their default value. */
 const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {
   truncation: (value) => value !== "disabled" && value !== undefined,
 };
@@ -29,7 +32,7 @@ export function refuseUnsupported(body: Body): void {
 }
 
 export interface LeftOut {
-  /** Types of tools, and of items. */
+  /** Types of tools and items. */
   readonly tools: readonly string[];
   readonly items: readonly string[];
 }

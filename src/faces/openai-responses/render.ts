@@ -25,27 +25,27 @@ import type { Toolbox } from "./toolbox.ts";
 export interface RenderOptions {
   readonly toolbox: Toolbox;
   readonly seal: (thought: Thought) => string;
-  /** Called once for each reasoning item that is whole. */
+  /** Called once for each complete reasoning item. */
   readonly onThought: (itemId: string, thought: Thought) => void;
-  /** Whether the client gets the sealed thoughts as well. */
+  /** Whether the client also gets the encrypted thinking. */
   readonly includesSealed: boolean;
-  /** The answer is whole. Its output as it is kept: with what was thought, sealed. */
+  /** Called when the answer is complete. `output` is what to store: it includes the encrypted thinking. */
   readonly onEnd: (response: JsonObject, output: readonly JsonObject[]) => void;
 }
 
-/** The item that is being written, token by token. */
+/** The item that is being streamed. */
 interface OpenText {
   readonly type: "message" | "reasoning";
   readonly id: string;
   readonly index: number;
   readonly text: GatheredText;
-  /** All of a delta that comes before its text. */
+  /** The constant text before a delta's own text. */
   readonly before: string;
 }
 
 interface OpenCall extends CallDraft {
   readonly index: number;
-  /** Arguments that have gone out. */
+  /** The arguments sent so far. */
   streamed: string;
   freeText: FreeText;
 }
@@ -53,8 +53,8 @@ interface OpenCall extends CallDraft {
 const AFTER_TEXT = ',"sequence_number":';
 
 /**
- * Events as those of the Responses API: every item is added, written and done before the next one, and every event has
- * its number. What is the same in every delta of an item is written out once.
+ * Renders events of the Responses API: each item is added, streamed and done before the next one, and each event is
+ * numbered. The constant text of an item's deltas is built once.
  */
 export class ResponseRenderer implements TextRenderer {
   readonly #head: AnswerHead;
@@ -63,7 +63,7 @@ export class ResponseRenderer implements TextRenderer {
   readonly #kept: JsonObject[] = [];
   #open: OpenText | undefined;
   #call: OpenCall | undefined;
-  /** What came while a call was not whole yet: it has to wait, since items do not overlap. */
+  /** Events that arrived during an unfinished call. Items do not overlap, so they wait. */
   readonly #waiting: TurnEvent[] = [];
   #items = 0;
   #sequence = 0;
@@ -76,7 +76,7 @@ export class ResponseRenderer implements TextRenderer {
     this.#options = options;
   }
 
-  /** The whole answer, once it is. */
+  /** The whole answer. Undefined until it is complete. */
   get response(): JsonObject | undefined {
     return this.#response;
   }
@@ -90,7 +90,7 @@ export class ResponseRenderer implements TextRenderer {
   fail(error: ExcursorError, requestId: string): string {
     const told = errorObject(error, requestId)["error"] as JsonObject;
     const { message = "", code = null, param = null } = told;
-    // Text and calls just break off; what was thought is ended, since some clients show it as under way until then.
+    // Closes a reasoning item, because some clients show it as running until it ends. Text and calls just break off.
     const ended = this.#open?.type === "reasoning" ? this.#close("incomplete") : "";
     const response = this.#state({ status: "failed", output: this.#shown.filter(Boolean), error: { code, message } });
     return (
@@ -98,7 +98,7 @@ export class ResponseRenderer implements TextRenderer {
     );
   }
 
-  /** Nothing is said before there is something to say: until then, an error can have a status. */
+  /** Returns nothing before the first real event, so that an error can still have a status. */
   #begin(events: readonly TurnEvent[]): string {
     if (!events.some(isSomething)) return "";
     this.#hasBegun = true;
@@ -194,7 +194,7 @@ export class ResponseRenderer implements TextRenderer {
     );
   }
 
-  /** Thinking without a text: all there is of it is sealed. */
+  /** Renders thinking without text, which consists only of its encrypted content. */
   #sealedThought(signature: string): string {
     const closing = this.#close("completed");
     const [id, index] = this.#newItem("rs");
@@ -207,7 +207,7 @@ export class ResponseRenderer implements TextRenderer {
     );
   }
 
-  /** Returns the sealed thought. */
+  /** Stores the thinking, and returns it encrypted. */
   #keep(itemId: string, thought: Thought): string {
     this.#options.onThought(itemId, thought);
     return this.#options.seal(thought);
@@ -223,7 +223,7 @@ export class ResponseRenderer implements TextRenderer {
     return closing + this.#event("response.output_item.added", { output_index: index, item });
   }
 
-  /** Without its start there is nowhere to put it: the whole call will bring it. */
+  /** Drops deltas of a call that has not started; the whole call follows. */
   #continueCall(callId: string, json: string): string {
     const call = this.#call;
     if (call?.callId !== callId || call.tool.kind === "tool-search") return "";
@@ -299,12 +299,15 @@ function mustWait(event: TurnEvent, callId: string): boolean {
   return !("id" in event && event.id === callId);
 }
 
-/** What has not gone out. The model's own spelling of JSON may be another one; what it said stands. */
+/**
+ * Returns the unsent rest of the arguments. Streamed JSON is never corrected, even if the model formatted it
+ * differently.
+ */
 function restOf({ streamed, tool }: OpenCall, written: string): string {
   if (tool.kind !== "custom") return streamed === "" ? written : "";
   return written.startsWith(streamed) ? written.slice(streamed.length) : "";
 }
 
-/** Thinking that ends without a signature ends nothing that was not seen. */
+/** The end of thinking without a signature has no effect if no thinking came before. */
 const isSomething = (event: TurnEvent): boolean =>
   event.type === "thinking-done" ? event.signature !== undefined : event.type !== "usage" && event.type !== "notice";

@@ -4,7 +4,7 @@ import type { PlacedItem } from "./conversation.ts";
 import { type InputItem, inputItem } from "./item-schema.ts";
 import type { ResponsesRequest } from "./schema.ts";
 
-/** All items that a request stands for: those it goes on from, then its own, with what they refer to. */
+/** Returns all items of a request: the previous conversation, then its own, with references resolved. */
 export function resolveItems(request: ResponsesRequest, store: ResponseStore, principalId: string): PlacedItem[] {
   const { input, previous_response_id: previousId } = request;
   const own: readonly InputItem[] =
@@ -33,7 +33,7 @@ function conversation(id: string, store: ResponseStore, principalId: string): re
 function referred(id: string, field: string, store: ResponseStore, principalId: string): readonly PlacedItem[] {
   const json = store.findItem(principalId, id);
   if (json !== undefined) return [{ item: readItem(json), field }];
-  // What was only thought need not be told again.
+  // Missing reasoning items are left out.
   if (id.startsWith("rs_")) return [];
   throw new ExcursorError("not-found", `Item with id ${JSON.stringify(id)} not found.`, {
     code: "item_not_found",
@@ -42,5 +42,5 @@ function referred(id: string, field: string, store: ResponseStore, principalId: 
   });
 }
 
-/** Items were read once before they were kept. */
+/** The items were valid when they were stored. */
 const readItem = (json: string): InputItem => inputItem.parse(JSON.parse(json));

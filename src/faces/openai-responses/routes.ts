@@ -8,7 +8,7 @@ import { createReasoningSeal } from "./reasoning-seal.ts";
 
 const PATH = "/v1/responses";
 
-/** Responses, their token counts, and answers that were kept. */
+/** Returns the routes for responses, token counts and stored answers. */
 export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   const { responses, thoughts } = stores;
   const seal = createReasoningSeal(sealSecret(stores.keyValues("reasoning-seal")));
@@ -50,7 +50,7 @@ export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   ];
 }
 
-/** Returns the stored secret, or makes one: what was sealed can be opened after a restart. */
+/** Returns the stored secret, or creates one. It persists, so that content can be decrypted after a restart. */
 function sealSecret(kept: KeyValues): Secret {
   const secret = kept.get("secret") ?? randomBytes(32).toString("base64url");
   kept.set("secret", secret);

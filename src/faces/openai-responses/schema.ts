@@ -9,7 +9,7 @@ const namedTool = z.object({
   namespace: z.string().nullish(),
 });
 
-/** Of tools that OpenAI's servers run there is only the type. */
+/** Tools that run at OpenAI have only a type. */
 const anyTool = z.object({ type: z.string(), name: z.string().nullish(), namespace: z.string().nullish() });
 
 const toolChoice = z.union([
@@ -26,8 +26,8 @@ const format = z.discriminatedUnion("type", [
 ]);
 
 /**
- * What a request may say. Fields that are not here are dropped, since clients send many that mean nothing to us; what
- * is here and wrong is refused.
+ * The body of a request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
+ * refused.
  */
 export const responsesRequest = z.object({
   model: z.string().min(1).max(256),

@@ -5,7 +5,7 @@ import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
 
 type Choice = NonNullable<ResponsesRequest["tool_choice"]>;
 
-/** The tools that the model is offered, and whether it must use one. */
+/** Returns the tools to offer, and whether the model must use one. */
 export function chooseTools(choice: Choice, toolbox: Toolbox): Pick<Turn, "tools" | "toolChoice"> {
   const tools = toolbox.definitions();
   if (typeof choice === "string") {
@@ -14,7 +14,7 @@ export function chooseTools(choice: Choice, toolbox: Toolbox): Pick<Turn, "tools
   }
   if (choice.type === "allowed_tools" && "mode" in choice) {
     const allowed = new Set(
-      // One that cannot be used here is none that it may use, and no reason to refuse the others.
+      // A tool that cannot run here is skipped; the others stay allowed.
       choice.tools.flatMap((tool, index) =>
         isHosted(tool) ? [] : [find(tool, `tool_choice.tools[${index}]`, toolbox)],
       ),

@@ -16,7 +16,7 @@ const customTool = z.object({
   format: z.object({ type: z.string(), syntax: z.string().nullish(), definition: z.string().nullish() }).nullish(),
 });
 
-/** A tool that finds other tools, which the client looks for itself. */
+/** A tool that finds other tools. The client runs the search. */
 const toolSearch = z.object({
   type: z.literal("tool_search"),
   execution: z.string().nullish(),
@@ -24,10 +24,10 @@ const toolSearch = z.object({
   parameters: jsonObject.nullish(),
 });
 
-/** One that OpenAI's servers would run, of whichever type. */
+/** A tool that only OpenAI's servers can run, of any type. */
 const hostedTool = z.object({ type: z.literal("hosted"), hostedType: z.string() });
 
-/** Types come and go, and a tool that nobody here can run must not cost the request. */
+/** Unknown types count as hosted: a tool that cannot run here must not fail the request. */
 const orHosted = (known: ReadonlySet<string>) => (value: unknown) =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
     ? known.has(value.type)

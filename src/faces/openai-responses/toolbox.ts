@@ -2,25 +2,25 @@ import type { JsonObject, ToolDefinition } from "../../core/turn.ts";
 import { invalid } from "../shared/invalid.ts";
 import type { RequestTool } from "./tool-schema.ts";
 
-/** A tool of the client's, by the names that the client knows. */
+/** A tool under the names that the client uses. */
 export interface ClientTool {
-  /** Which kind of item a call of it is. */
+  /** The kind of item that a call becomes. */
   readonly kind: "function" | "custom" | "tool-search";
   readonly name: string;
   readonly namespace: string | undefined;
 }
 
-/** Who calls something that was never offered calls a function of that name. */
+/** A call of a tool that was not offered counts as a function call. */
 const unknownTool = (name: string): ClientTool => ({ kind: "function", name, namespace: undefined });
 
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };
 
-/** What a call of a tool search is named, which has no name of its own. */
+/** The name of a tool search, which has none of its own. */
 export const TOOL_SEARCH = "tool_search";
 
 /**
- * All tools of a request, and what the model knows them as. A model has one flat list of functions with JSON arguments:
- * a tool in a namespace gets its bare name there if nobody else has it, and one that takes free text gets it as `input`.
+ * The tools of a request, and the names the model sees. A model has one flat list of functions with JSON arguments. A
+ * tool in a namespace keeps its bare name if that is unique; free text becomes the argument `input`.
  */
 export class Toolbox {
   readonly #tools = new Map<string, ClientTool & Omit<ToolDefinition, "name">>();
@@ -28,7 +28,7 @@ export class Toolbox {
   #offered: ReadonlyMap<string, ClientTool> | undefined;
   #names: ReadonlyMap<string, string> | undefined;
 
-  /** Those of the field `tools`, none of them twice. */
+  /** Adds the tools of the field `tools`. Throws if one is repeated. */
   add(tools: readonly RequestTool[]): void {
     tools.forEach((tool, index) => {
       const before = this.#tools.size;
@@ -37,7 +37,7 @@ export class Toolbox {
     });
   }
 
-  /** Those that items of the conversation bring along, some of them again and again: the last one counts. */
+  /** Adds tools from items of the conversation. Items may repeat a tool; the last one counts. */
   bring(tools: readonly RequestTool[], field: string): void {
     for (const [index, tool] of tools.entries()) this.#put(tool, `${field}.tools[${index}]`);
   }
@@ -46,12 +46,12 @@ export class Toolbox {
     return this.#tools.size;
   }
 
-  /** Types of tools that only OpenAI's servers have. */
+  /** Types of tools that only OpenAI's servers can run. */
   get hostedTypes(): readonly string[] {
     return [...this.#hosted];
   }
 
-  /** What the model is offered. */
+  /** Returns the tools to offer. */
   definitions(): readonly ToolDefinition[] {
     return [...this.#tools].map(([key, { description, schema, field }]) => ({
       name: this.#nameOf(key),
@@ -61,13 +61,13 @@ export class Toolbox {
     }));
   }
 
-  /** The tool behind a name that the model has used. */
+  /** Returns the tool that the model called. */
   find(name: string): ClientTool {
     this.#offered ??= new Map([...this.#tools].map(([key, tool]) => [this.#nameOf(key), tool]));
     return this.#offered.get(name) ?? unknownTool(name);
   }
 
-  /** What the model knows a tool as, whether or not it is among these. */
+  /** Returns the model's name for a tool, known or not. */
   nameFor(name: string, namespace: string | null | undefined): string {
     return this.#nameOf(keyOf(name, namespace ?? undefined));
   }
@@ -76,7 +76,7 @@ export class Toolbox {
     return this.#tools.has(keyOf(name, namespace ?? undefined));
   }
 
-  /** How many tools it held. `place`: where it is in the request. */
+  /** Returns how many tools were added. `place` is the tool's place in the request. */
   #put(tool: RequestTool, place: string, namespace?: string): number {
     const field = `${place}.parameters`;
     switch (tool.type) {
@@ -97,7 +97,7 @@ export class Toolbox {
         return this.#set({ kind: "custom", name, namespace }, { description, schema: inputSchema(format), field });
       }
       case "tool_search": {
-        // One that is not the client's to run would find nothing that is not offered already.
+        // A search on OpenAI's side has nothing to find: all its tools are offered already.
         if (tool.execution !== "client") return 0;
         const { description, parameters: schema } = tool;
         return this.#set({ kind: "tool-search", name: TOOL_SEARCH, namespace }, { description, schema, field });
@@ -121,14 +121,13 @@ export class Toolbox {
   }
 }
 
-/** What a request says of a tool besides its name. */
 interface Given {
   readonly description: string | null | undefined;
   readonly schema: JsonObject | null | undefined;
   readonly field: string;
 }
 
-/** Also the name under which it is offered where its bare name is taken. */
+/** Also the name that the model sees if the bare name is not unique. */
 const keyOf = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
@@ -140,7 +139,9 @@ function namesOf(tools: ReadonlyMap<string, ClientTool>): ReadonlyMap<string, st
 
 type Format = Extract<RequestTool, { type: "custom" }>["format"];
 
-/** Free text, in the only argument. No model here can be held to a grammar, but it can be told of it. */
+/**
+ * Returns a schema with the free text as its only argument. The model is told of the grammar, but nothing enforces it.
+ */
 function inputSchema(format: Format): JsonObject {
   const grammar = format?.definition ? ` It must match this ${format.syntax ?? ""} grammar:\n${format.definition}` : "";
   const description = `The whole input of the tool, as free text.${grammar}`;

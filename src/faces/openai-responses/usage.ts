@@ -1,7 +1,7 @@
 import type { Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** Usage in the words of the Responses API; a figure of our own says so. */
+/** Returns usage as the Responses API reports it. An estimate is marked. */
 export const usageObject = (usage: Usage): JsonObject => ({
   input_tokens: usage.inputTokens,
   input_tokens_details: { cached_tokens: usage.cachedTokens },

@@ -1,8 +1,8 @@
 import { invalid } from "./invalid.ts";
 
 /**
- * Holds a conversation to its one rule about tools: every result answers one call made before it, once. Some clients
- * use an id again in a later answer: that is another call.
+ * Checks that every tool result has one call before it, and every call at most one result. A client may reuse an id in
+ * a later answer: that is another call.
  */
 export class CallResults {
   readonly #calls = new Map<string, "open" | "answered">();
@@ -11,14 +11,14 @@ export class CallResults {
     this.#calls.set(id, "open");
   }
 
-  /** The calls of one answer, no two of one id. Throws `invalid-request` at the field of the second. */
+  /** Records the calls of one answer. Throws `invalid-request` for a repeated id. */
   calls(ids: readonly string[], fieldOf: (index: number) => string): void {
     const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
     if (twice !== -1) throw invalid(fieldOf(twice), "there is a tool call with this id before it in the same message");
     for (const id of ids) this.call(id);
   }
 
-  /** Throws `invalid-request` at this field. */
+  /** Records a result. Throws `invalid-request` if no call waits for it. */
   result(id: string, field: string): void {
     const call = this.#calls.get(id);
     if (call === undefined) throw invalid(field, "there is no tool call with this id before it");

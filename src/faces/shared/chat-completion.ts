@@ -2,7 +2,7 @@ import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { usageObject } from "./openai-usage.ts";
 
-/** What every part of one answer repeats. */
+/** The fields that every chunk of an answer repeats. */
 export interface CompletionHead {
   readonly id: string;
   /** In seconds since the epoch. */

@@ -1,13 +1,13 @@
 import type { ExcursorError } from "../../core/errors.ts";
 
-/** What a client is told, in any dialect. A bug of ours says where to look for it. */
+/** Returns the message for clients of any dialect. An internal error refers to the request's log line. */
 export function errorMessage(error: ExcursorError, requestId: string): string {
   const reference = error.kind === "internal" ? `(Request ${requestId}.)` : undefined;
-  // Programs read this as well: advice that fits every error of a kind would only be in their way.
+  // Generic hints of a kind are left out, since programs read this too.
   const hint = error.hasOwnHint ? error.hint : undefined;
   const more = [hint, reference].filter((text) => text !== undefined);
   return more.length === 0 ? error.message : [asSentence(error.message), ...more].join(" ");
 }
 
-/** Messages of upstreams often lack their full stop. */
+/** Upstream messages often lack a full stop. */
 const asSentence = (text: string): string => (/[.!?…:]$/.test(text) ? text : `${text}.`);

@@ -3,11 +3,11 @@ import type { TurnEvent } from "../../core/events.ts";
 import type { ImagePart, JsonObject, Principal, Turn } from "../../core/turn.ts";
 
 /**
- * How one dialect asks models. It turns a request into a {@link Turn} and events into the dialect's answer, and knows
- * neither HTTP nor any driver. It does no I/O but for the images that it asks for.
+ * The turns of one dialect: converts a request to a {@link Turn}, and events to the dialect's answer. It knows neither
+ * HTTP nor drivers, and does no I/O except loading images.
  */
 export interface Face<Stream extends StreamRenderer = TextRenderer> {
-  /** Reads a JSON body as a turn. Throws `invalid-request` naming the field and what was expected. */
+  /** Parses a JSON body. Throws `invalid-request` with the field and what was expected. */
   parse(body: unknown, context: ParseContext): Promise<ParsedRequest<Stream>>;
 }
 
@@ -22,7 +22,7 @@ export interface ParseContext {
   header(name: string): string | undefined;
 }
 
-/** Where the bytes behind an image's URL come from: a data URL, or a guarded fetch. Checked and bounded. */
+/** Loads images from data URLs, or by a guarded fetch. Checks type and size. */
 export interface ImageLoader {
   load(url: string): Promise<ImagePart>;
 }
@@ -30,20 +30,20 @@ export interface ImageLoader {
 export interface ParsedRequest<Stream extends StreamRenderer = TextRenderer> {
   readonly turn: Turn;
   readonly isStream: boolean;
-  /** Fields that were understood and cannot be honoured; listed to the client in a response header. */
+  /** Fields that were accepted but have no effect. Listed to the client in a response header. */
   readonly ignored: readonly string[];
-  /** What this dialect calls what turns have another name for, such as `effort`: for that list. */
+  /** The dialect's names for fields that a turn names differently, such as `effort`. Used in that header. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Aborted when the client takes the request back by another one. */
+  /** Aborted when another request cancels this one. */
   readonly signal?: AbortSignal;
-  /** Called once when the answer is over, however it came to that. */
+  /** Called once when the answer is over, for whatever reason. */
   readonly end?: () => void;
-  /** How to write the answer, one of the two. */
+  /** The server calls one of the two. */
   stream(): Stream;
   collect(): AnswerCollector;
 }
 
-/** Writes a streamed answer piece by piece: as text, or as bytes in a binary dialect. */
+/** Renders a streamed answer, as text or as bytes. */
 export type StreamRenderer = TextRenderer | ByteRenderer;
 
 export interface TextRenderer extends Renderer<string> {
@@ -56,18 +56,18 @@ export interface ByteRenderer extends Renderer<Uint8Array> {
 }
 
 interface Renderer<Piece> {
-  /** What is sent after a silence. Absent: a comment in server-sent events, nothing in other streams. */
+  /** Sent after a silence. Absent: a comment in server-sent events, nothing in other streams. */
   readonly keepAlive?: Piece;
-  /** Returns the piece for these events; may be empty. After `done` it holds all that ends the stream properly. */
+  /** Returns the output for these events, possibly empty. After `done` it includes the end of the stream. */
   step(events: readonly TurnEvent[]): Piece;
-  /** Returns the dialect's error, after which the stream just ends: no sign of success follows it. */
+  /** Returns the dialect's error. The stream ends after it, without any sign of success. */
   fail(error: ExcursorError, requestId: string): Piece;
 }
 
-/** Gathers an answer that is sent whole. */
+/** Collects an answer that is sent whole. */
 export interface AnswerCollector {
   step(events: readonly TurnEvent[]): void;
-  /** The body, once `done` was seen. */
+  /** Returns the body. Called after `done`. */
   body(): JsonObject;
 }
 

@@ -6,8 +6,8 @@ const TEXT_TYPE =
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * A text file as clients attach it: a data URL, bare base64 as OpenAI's own documentation has it, or simply its text.
- * What is not text is refused.
+ * Reads an attached text file: a data URL, bare base64 (as in OpenAI's documentation), or plain text. Rejects
+ * everything that is not text.
  */
 export function readFile(name: string, data: string, field: string): FilePart {
   return { type: "file", name, text: data.startsWith("data:") ? fromDataUrl(data, field) : fromBare(data, field) };
@@ -24,7 +24,7 @@ function fromDataUrl(url: string, field: string): string {
   return parameters.includes("base64") ? fromBase64(data, field) : fromPercent(data, field);
 }
 
-/** A word or two may look like base64 by chance, a whole file does not. */
+/** A short text may look like base64 by chance, a whole file does not. */
 const fromBare = (data: string, field: string): string =>
   data.length >= 16 && data.length % 4 === 0 && BASE64.test(data) ? fromBase64(data, field) : data;
 

@@ -1,11 +1,11 @@
 /**
- * How far the arguments of a tool that takes free text have been read. They are JSON, `{"input": "…"}`, and come in
- * pieces that are cut anywhere; the client gets what stands between the quotes, as it comes.
+ * The parsing state of a free-text tool's arguments. They are JSON, `{"input": "…"}`, in chunks that are cut anywhere.
+ * The client gets the text between the quotes as it arrives.
  */
 export interface FreeText {
-  /** `over`: nothing of what follows is the text, or it has another form and is only known whole. */
+  /** `over`: the text has ended, or the JSON has another form and must be read whole. */
   readonly at: "head" | "text" | "over";
-  /** What has come and cannot be told yet: the head, the beginning of an escape, half a character. */
+  /** Input that cannot be decoded yet: the head, a partial escape, half a surrogate pair. */
   readonly held: string;
 }
 
@@ -15,7 +15,7 @@ const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
 const BARE_HEAD = '{"input":"';
 const MAX_HEAD_LENGTH = 256;
 
-/** Never gives out half a character, whatever the cut; only a text that ends with one does. */
+/** Parses a chunk. Never returns half a surrogate pair, unless the text ends with one. */
 export function stepFreeText(
   { at, held }: FreeText,
   json: string,
@@ -32,7 +32,7 @@ export function stepFreeText(
 function readText(seen: string): ReturnType<typeof stepFreeText> {
   let text = "";
   let from = 0;
-  /** Where the last character is, as it is spelled, if it may be the first half of one. */
+  /** The position of the last character if it is a high surrogate. */
   let half: number | undefined;
   const stop = (state: FreeText["at"], end: number) => {
     if (state === "over") return { state: { at: state, held: "" }, text };
@@ -66,7 +66,7 @@ function nextSpecial(text: string, from: number): number {
 
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-/** Undefined for what is none. */
+/** Returns undefined for an invalid escape. */
 function characterOf(spelling: string): string | undefined {
   const letter = spelling[1] ?? "";
   if (letter !== "u") return '"\\/'.includes(letter) ? letter : ESCAPES[letter];

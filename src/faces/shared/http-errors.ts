@@ -1,6 +1,6 @@
 import { codeOfKind, type ErrorKind, type ExcursorError } from "../../core/errors.ts";
 
-/** The status and code of a kind, in the dialects that we know. Never 409: the official SDKs retry that. */
+/** The status and code of each kind, for all dialects. Never 409: the official SDKs retry it. */
 const HTTP_ERRORS = {
   "invalid-request": [400, "invalid_request"],
   "context-overflow": [400, "context_length_exceeded"],
@@ -26,9 +26,11 @@ const HTTP_ERRORS = {
   io: [500, "io_error"],
 } as const satisfies Record<ErrorKind, readonly [status: number, code: string]>;
 
-/** Returns the HTTP status of a kind, unless a dialect has another one for it. */
+/** Returns the default HTTP status of a kind; a dialect may use another. */
 export const httpStatus = (kind: ErrorKind): number => HTTP_ERRORS[kind][0];
 
-/** Returns the code that clients see: the error's own, else that of its kind, which is OpenAI's where it has one. */
+/**
+ * Returns the code that clients see: the error's own, else that of its kind. The latter are OpenAI's where it has one.
+ */
 export const publicCode = ({ kind, code }: ExcursorError): string =>
   code === codeOfKind(kind) ? HTTP_ERRORS[kind][1] : code;

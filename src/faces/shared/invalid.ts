@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** What a client got wrong, by field and what was expected. */
+/** Returns the error for a wrong field of a request. */
 export const invalid = (field: string, expected: string): ExcursorError =>
   new ExcursorError("invalid-request", `${field}: ${expected}.`, { field });

@@ -2,7 +2,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { ImagePart } from "../../core/turn.ts";
 import type { ImageLoader } from "./face.ts";
 
-/** An image; what is wrong with it is told with its place in the request. */
+/** Loads an image. Errors name its place in the request. */
 export async function loadImage(url: string, field: string, images: ImageLoader): Promise<ImagePart> {
   try {
     return await images.load(url);

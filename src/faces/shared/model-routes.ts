@@ -2,13 +2,13 @@ import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { CallRoute, FaceEngine, FaceRequest } from "./face-module.ts";
 
-/** How a dialect writes models. */
+/** How a dialect renders models. */
 export interface ModelRenderer {
   list(models: readonly ModelInfo[]): JsonObject;
   one(model: ModelInfo): JsonObject;
 }
 
-/** `GET path` and `GET path/{id}`; an id may be any name that a request may have. */
+/** Returns the routes `GET path` and `GET path/{id}`. The id may be any name that a request may use. */
 export function modelRoutes(path: string, engine: FaceEngine, render: ModelRenderer): readonly CallRoute[] {
   const list = ({ principal, signal }: FaceRequest) => engine.listModels(principal, signal);
   return [

@@ -30,7 +30,7 @@ const TYPES = {
   io: "api_error",
 } as const satisfies Record<ErrorKind, string>;
 
-/** The object that OpenAI's clients look for, in a body and in a stream alike. */
+/** Returns OpenAI's error object, which is the same in a body and in a stream. */
 export function errorObject(error: ExcursorError, requestId: string): JsonObject {
   const message = errorMessage(error, requestId);
   return { error: { message, type: TYPES[error.kind], param: error.field ?? null, code: publicCode(error) } };

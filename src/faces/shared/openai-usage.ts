@@ -1,7 +1,7 @@
 import type { Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** Usage in OpenAI's words; a figure of our own says so. */
+/** Returns usage as OpenAI reports it. An estimate is marked. */
 export const usageObject = (usage: Usage): JsonObject => ({
   prompt_tokens: usage.inputTokens,
   completion_tokens: usage.outputTokens,

@@ -1,6 +1,6 @@
 import { invalid } from "./invalid.ts";
 
-/** What one request may hold, in any dialect. */
+/** Limits of one request, in any dialect. */
 export interface RequestLimits {
   readonly maxMessages: number;
   readonly maxTools: number;
@@ -10,7 +10,7 @@ export interface RequestLimits {
 
 export const REQUEST_LIMITS: RequestLimits = { maxMessages: 10_000, maxTools: 512, maxImages: 20 };
 
-/** Lists are counted before they are looked at: each entry costs. What is no list is for somebody else to refuse. */
+/** Checks a list's length before its entries are parsed. The schema rejects what is not a list. */
 export function checkCount(field: string, value: unknown, max: number): void {
   if (Array.isArray(value) && value.length > max) throw invalid(field, `expected at most ${max}, got ${value.length}`);
 }

@@ -1,24 +1,24 @@
 /**
- * Answers that are kept, so that a client can refer to them instead of sending them again. Each belongs to whom it was
- * given; for anybody else it does not exist. JSON is text here: whoever keeps it need not understand it.
+ * Stored answers, to which a client may refer instead of sending them again. An answer exists only for its own
+ * principal. The JSON is stored as text.
  */
 export interface ResponseStore {
   put(principalId: string, response: StoredResponse): void;
   find(principalId: string, id: string): StoredResponse | undefined;
-  /** All items up to and with this answer, from the first one of its conversation on; undefined if one is not there. */
+  /** Returns all items of the conversation up to and including this answer, or undefined if one is missing. */
   conversation(principalId: string, id: string): readonly string[] | undefined;
   findItem(principalId: string, itemId: string): string | undefined;
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   delete(principalId: string, id: string): boolean;
 }
 
 export interface StoredResponse {
   readonly id: string;
-  /** The answer that its request went on from. */
+  /** The answer that this one continues. */
   readonly previousId: string | undefined;
   /** The answer without its output. */
   readonly body: string;
-  /** What was asked, and what was answered. */
+  /** The items of the request and of the answer. */
   readonly input: readonly StoredItem[];
   readonly output: readonly StoredItem[];
 }

@@ -1,6 +1,6 @@
 import type { ExcursorError } from "../../core/errors.ts";
 
-/** The official SDKs try again on 429 and 5xx by themselves unless they are told not to, and obey a waiting time. */
+/** The official SDKs retry 429 and 5xx unless `x-should-retry` is false, and respect `retry-after`. */
 export function retryHeaders({ retryable, retryAfterMs }: ExcursorError): Record<string, string> {
   return {
     ...(!retryable && { "x-should-retry": "false" }),

@@ -2,7 +2,7 @@ import { SAMPLING_NAMES, type Sampling } from "../../core/sampling.ts";
 
 type Given = { readonly [Name in keyof Sampling]?: number | null | undefined };
 
-/** What a request says of it; nothing if it says nothing. */
+/** Returns the sampling options of a request, if there are any. */
 export function readSampling(request: Given): { readonly sampling?: Sampling } {
   const given = SAMPLING_NAMES.flatMap((name) => {
     const value = request[name];

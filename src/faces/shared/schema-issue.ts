@@ -4,7 +4,7 @@ import { describeValue, kindOf } from "../../core/json/describe-value.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** The first thing that is wrong with a request, by field and what was expected, in words of ours. */
+/** Returns the first problem of a request: the field and what was expected. */
 export function invalidRequest(error: z.core.$ZodError, body: unknown): ExcursorError {
   const issue = error.issues[0];
   if (!issue) return new ExcursorError("invalid-request", "The request is not valid.");
@@ -14,7 +14,7 @@ export function invalidRequest(error: z.core.$ZodError, body: unknown): Excursor
   return new ExcursorError("invalid-request", `${where}: ${expected}.`, field === "" ? {} : { field });
 }
 
-/** A path as people write it: `messages[2].content[0].text`. */
+/** Formats a path such as `messages[2].content[0].text`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === "number") return `${name}[${key}]`;
@@ -46,7 +46,7 @@ function explain(issue: Issue, value: unknown): Explanation {
   }
 }
 
-/** Of several shapes that do not fit, the one that fits furthest is what the client meant. */
+/** Reports the alternative that matched deepest: it is probably the one the client meant. */
 function explainUnion(issue: Extract<Issue, { code: "invalid_union" }>, found: unknown): Explanation {
   const { path } = issue;
   if (issue.errors.length === 0) {

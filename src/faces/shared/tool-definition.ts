@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { JsonObject } from "../../core/turn.ts";
 
-/** A tool's name, in any dialect. What a backend cannot spell is its driver's to spell anew; what nobody can is refused. */
+/** A tool's name, in any dialect. Drivers replace characters that their upstream does not accept. */
 export const toolName = z
   .string()
   .min(1)
   .max(256)
   .regex(/^\P{Cc}+$/u, { error: "expected a name without control characters" });
 
-/** The JSON schema of a tool's arguments. It passes by reference; checks only that it describes an object. */
+/** The JSON schema of a tool's arguments, passed on as it is. Checks only that it describes an object. */
 export const toolParameters = z.custom<JsonObject>().superRefine((value: unknown, context) => {
   const issue = problemOf(value);
   if (issue) context.addIssue({ code: "custom", path: issue.path, message: issue.message });

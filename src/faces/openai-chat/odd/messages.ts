@@ -1,13 +1,13 @@
 import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
 
 /**
- * Messages that hold blocks of Anthropic's dialect or items of Responses, in this dialect's own words: calls and results
- * stand beside the content, and images behind a URL. What is none of these stays as it is.
+ * Converts Anthropic's blocks and Responses items inside messages to this dialect: calls and results stand beside the
+ * content, images behind a URL. Everything else stays unchanged.
  */
 export const straightMessages = (messages: unknown): unknown =>
   Array.isArray(messages) && !messages.every(isPlain) ? messages.flatMap(straightMessage) : messages;
 
-/** Text alone, as nearly all are. */
+/** True for plain text, the common case. */
 const isPlain = (message: unknown): boolean =>
   isFields(message) && typeof message["content"] === "string" && message["tool_calls"] === undefined;
 
@@ -35,7 +35,7 @@ function straightAnswer(message: Fields, content: readonly unknown[]): Fields {
   };
 }
 
-/** Calls of tools that take free text. */
+/** Converts calls of tools that take free text. */
 function straightCalls({ tool_calls: calls }: Fields): Fields {
   if (!Array.isArray(calls)) return {};
   return {

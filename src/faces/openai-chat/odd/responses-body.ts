@@ -1,6 +1,6 @@
 import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
 
-/** A body of the Responses dialect that was sent here, as one of this dialect. */
+/** Converts a body of the Responses dialect. */
 export function fromResponsesBody(body: Fields): Fields {
   const { input, instructions, max_output_tokens, reasoning, ...rest } = body;
   const items = Array.isArray(input) ? input : [{ role: "user", content: input }];
@@ -29,7 +29,7 @@ function messageOf(item: unknown): unknown[] {
   return [item];
 }
 
-/** Calls are items of their own there, and here part of the answer that makes them. */
+/** Merges calls into the preceding answer: Responses has them as separate items. */
 function joinCalls(messages: readonly unknown[]): unknown[] {
   const joined: unknown[] = [];
   for (const message of messages) {

@@ -5,16 +5,16 @@ import { customNames, straightChoice, straightTools } from "./tools.ts";
 
 export interface StraightBody {
   readonly body: unknown;
-  /** Tools that take free text, and whose calls bring free text. */
+  /** The names of tools that take free text instead of JSON. */
   readonly customTools: ReadonlySet<string>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * A body in this dialect's own shapes. Cursor, as a client, mixes in those of others: tools without their frame or with
- * Anthropic's, its instructions beside the messages, blocks of calls and results inside them, the items of Responses. What is wrong stays wrong, to be
- * refused by the schema.
+ * Normalises a body that mixes in shapes of other dialects, as Cursor sends as a client: tools without their wrapper or
+ * with Anthropic's, `system` beside the messages, blocks of calls and results, Responses items. Invalid values stay,
+ * and the schema rejects them.
  */
 export function straighten(body: unknown): StraightBody {
   if (!isFields(body)) return { body, customTools: NONE };

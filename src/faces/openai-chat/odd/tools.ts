@@ -1,9 +1,9 @@
 import { type Fields, isFields, listOf } from "./fields.ts";
 
-/** Tools in any of the frames that clients of this dialect use, in its own frame. What is none stays as it is. */
+/** Converts tools from any wrapper that clients use to this dialect's own. Everything else stays unchanged. */
 export const straightTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(straightTool) : tools);
 
-/** The names of tools that take free text instead of JSON. */
+/** Returns the names of tools that take free text instead of JSON. */
 export const customNames = (tools: unknown): ReadonlySet<string> =>
   new Set(listOf(tools).flatMap((tool) => (isCustom(tool) ? [customOf(tool)["name"]].filter(isText) : [])));
 
@@ -22,13 +22,15 @@ function straightTool(tool: unknown): unknown {
 
 const frame = (called: Fields): Fields => ({ type: "function", function: called });
 
-/** Anthropic's clients say `custom` as well, of tools with a schema. */
+/** Anthropic's clients use `custom` too, for tools with a schema. */
 const isCustom = (tool: unknown): tool is Fields =>
   isFields(tool) && tool["type"] === "custom" && tool["input_schema"] === undefined;
 
 const customOf = (tool: Fields): Fields => (isFields(tool["custom"]) ? tool["custom"] : tool);
 
-/** Free text, in the only argument. No model here can be held to a grammar, but it can be told of it. */
+/**
+ * Returns a schema with the free text as its only argument. The model is told of the grammar, but nothing enforces it.
+ */
 function freeText(format: unknown): Fields {
   const given = isFields(format) ? format : {};
   const { definition, syntax } = isFields(given["grammar"]) ? given["grammar"] : given;
@@ -38,7 +40,7 @@ function freeText(format: unknown): Fields {
   return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
 }
 
-/** `{type: "any"}`, `{type: "tool", name}` and `{type: "function", name}` in this dialect's words. */
+/** Converts `{type: "any"}`, `{type: "tool", name}` and `{type: "function", name}` to this dialect. */
 export function straightChoice(choice: unknown): unknown {
   if (!isFields(choice) || isFields(choice["function"])) return choice;
   const { type, name } = choice;
