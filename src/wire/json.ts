@@ -1,4 +1,4 @@
-/** A parsed JSON object seen as the fields that we look for, none of which needs to be there; undefined for anything else. */
+/** Returns the value as an object of unchecked fields, or undefined if it is none. */
 export function jsonObject<Field extends string>(
   value: unknown,
 ): Readonly<Partial<Record<Field, unknown>>> | undefined {

@@ -1,17 +1,14 @@
-/**
- * Every bound this layer puts on the other side, in bytes and milliseconds. A peer that passes one is an error of
- * the peer's, never a reason to wait longer or to hold more.
- */
+/** All limits on the peer, in bytes and milliseconds. Exceeding one is an error of the peer. */
 export interface WireLimits {
-  /** One message of a stream, as it is on the wire. */
+  /** One message of a stream on the wire. */
   readonly maxFrameBytes: number;
   /** One message or body after decompression. */
   readonly maxInflatedBytes: number;
   /** The JSON that ends a stream, on the wire and inflated. */
   readonly maxEndBytes: number;
-  /** What is read of the body of a failed request; the rest is dropped. */
+  /** The body of a failed request; the rest is dropped. */
   readonly maxErrorBodyBytes: number;
-  /** The body of a unary answer, as it is on the wire. */
+  /** The body of a unary answer on the wire. */
   readonly maxBodyBytes: number;
   /** Response headers, as HTTP counts them. */
   readonly maxHeaderBytes: number;
@@ -20,28 +17,31 @@ export interface WireLimits {
   readonly connectTimeoutMs: number;
   /** From opening an exchange to its response headers. */
   readonly headersTimeoutMs: number;
-  /** Between two messages of a stream. Does not run while the reader has paused the stream. */
+  /** Between two messages of a stream. Not counted while the stream is paused. */
   readonly idleTimeoutMs: number;
   /** A whole unary call. */
   readonly unaryTimeoutMs: number;
-  /** How long a peer may take to close a stream that it has already ended. */
+  /** How long a peer may take to close a stream that it has ended. */
   readonly lingerMs: number;
 
-  /** Liveness probe of an HTTP/2 connection with open streams. A peer that asks for calm doubles it. */
+  /** Interval of PINGs on a connection with open streams. Doubled by ENHANCE_YOUR_CALM. */
   readonly pingIntervalMs: number;
   readonly pingTimeoutMs: number;
-  /** After this age a connection takes no new streams. */
+  /** Older connections get no new streams. */
   readonly sessionMaxAgeMs: number;
   /** A connection without streams is closed after this long. */
   readonly sessionIdleMs: number;
   /**
-   * Streams that we reset on one connection. Peers cut a connection, and every stream on it, after some number of
-   * resets: from about a hundred on, many of them without counting time. After these it takes no new streams.
+   * Streams that we reset on one connection before it gets no new ones. Peers close a connection with all its streams
+   * after a number of resets, many of them from about a hundred on, regardless of time.
    */
   readonly maxSessionResets: number;
   /** HTTP/2 connections to one origin. */
   readonly maxSessions: number;
-  /** HTTP/2 receive window of one stream: what an unread stream can hold, in memory many times that (see bench). */
+  /**
+   * HTTP/2 receive window of one stream. An unread stream holds as much data, and many times that in memory (see
+   * bench).
+   */
   readonly streamWindowBytes: number;
   /** HTTP/2 receive window of one connection. */
   readonly sessionWindowBytes: number;
@@ -81,7 +81,7 @@ const DEFAULT_LIMITS: WireLimits = {
   maxLongSockets: 1024,
 };
 
-/** The defaults, with what the user wants otherwise. */
+/** Returns the defaults with these overrides. */
 export function wireLimits(overrides?: Partial<WireLimits>): WireLimits {
   return overrides ? { ...DEFAULT_LIMITS, ...overrides } : DEFAULT_LIMITS;
 }

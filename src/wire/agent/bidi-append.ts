@@ -9,7 +9,7 @@ export interface Append {
   readonly payload: Uint8Array;
 }
 
-/** Every server reads hex text; bytes are half as long, and newer. */
+/** Every backend reads `hex`. `binary` is half as long, but newer. */
 export type AppendEncoding = "hex" | "binary";
 
 export function encodeAppend({ requestId, seqno, payload }: Append, encoding: AppendEncoding): Uint8Array {
@@ -27,7 +27,7 @@ export const readAppend = ({ requestId, appendSeqno, data, dataBinary }: BidiApp
   payload: dataBinary.length > 0 ? dataBinary : Buffer.from(data, "hex"),
 });
 
-/** Says what is wrong with an append; undefined if nothing is. */
+/** Returns the problem of an append, or undefined. */
 export function findAppendProblem({ requestId, data }: BidiAppendRequest): string | undefined {
   if (!requestId?.requestId) return "BidiAppendRequest.request_id: there is none.";
   return /^(?:[0-9a-f]{2})*$/i.test(data) ? undefined : "BidiAppendRequest.data: this is not hex.";

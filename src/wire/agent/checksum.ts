@@ -1,6 +1,6 @@
 /**
- * `x-cursor-checksum`: eight base64 characters of a scrambled coarse clock, then what identifies the device. The
- * vendor's SDK sends none and the backend does not insist, so this is sent only where asked for.
+ * Options of `x-cursor-checksum`: eight base64 characters of a scrambled coarse clock, then the device. The vendor's
+ * SDK sends none and the backend does not require it, so it is sent only if configured.
  */
 export interface ChecksumOptions {
   /** `machineId`, or `machineId/macMachineId`. Keep it stable: the backend counts devices by it. */
@@ -8,19 +8,19 @@ export interface ChecksumOptions {
   /** Default: now. */
   readonly epochMs?: number;
   /**
-   * How the clock becomes six bytes. `wrapped` is what the vendor's JavaScript really emits, since `>>` counts modulo
-   * 32; `big-endian` is what ports of it to other languages emit.
+   * How the clock becomes six bytes. `wrapped` is what the vendor's JavaScript emits, since `>>` counts modulo 32.
+   * `big-endian` is what ports to other languages emit.
    */
   readonly bytes?: "wrapped" | "big-endian";
   readonly alphabet?: "base64url" | "base64";
-  /** Milliseconds since the epoch to those that count. Default: as they are. */
+  /** Maps the time to the one to encode. Default: unchanged. */
   readonly clock?: (epochMs: number) => number;
 }
 
 const TICK_MS = 1_000_000;
 const HALF_HOUR_MS = 30 * 60_000;
 
-/** Some clients floor their clock to half hours, of local time; here of UTC, which differs only in odd zones. */
+/** Rounds down to half hours of UTC. Some clients use local time, which differs only in odd zones. */
 export const floorToHalfHour = (epochMs: number): number => epochMs - (epochMs % HALF_HOUR_MS);
 
 export function checksum(options: ChecksumOptions): string {

@@ -26,7 +26,7 @@ import type { ServerMessage } from "./messages.ts";
 import { Pending } from "./pending.ts";
 import { hexId, isContentOf } from "./state/blobs.ts";
 
-/** A breach of the protocol by the client. */
+/** A protocol error of the client. */
 export interface Violation {
   readonly code: Extract<ConnectCode, "invalid_argument" | "internal">;
   readonly message: string;
@@ -34,9 +34,9 @@ export interface Violation {
 
 export interface ClientRequestsOptions {
   readonly send: (message: AgentServerMessage) => void;
-  /** Throws to fail what the client was asked for, or returns to let the violation pass. */
+  /** Throws to fail the request to the client, or returns to tolerate the violation. */
   readonly onViolation: (violation: Violation) => void;
-  /** Called with what `onViolation` threw where nothing awaits the reply. */
+  /** Called with what `onViolation` threw if nothing awaits the reply. */
   readonly onUnawaited: (error: unknown) => void;
   /** How long blobs, the request context and queries may stay unanswered. */
   readonly answerTimeoutMs: number;
@@ -51,8 +51,8 @@ interface OpenExec {
 }
 
 /**
- * What the server of a run asks its client, and the replies: blobs, execs, queries. Each of the three has ids of its
- * own. A reply has to belong to an open request and to have the right member; anything else is a {@link Violation}.
+ * Requests of the server to its client, and their replies: blobs, execs, queries. Each of the three has its own ids. A
+ * reply must belong to an open request and have the right member; anything else is a {@link Violation}.
  */
 export class ClientRequests {
   readonly #options: ClientRequestsOptions;
@@ -60,9 +60,9 @@ export class ClientRequests {
   readonly #execs = new Pending<ExecReply>();
   readonly #queries = new Pending<InteractionResponse | undefined>();
   readonly #openExecs = new Map<number, OpenExec>();
-  /** Real clients let more follow the last event of a shell stream: an `exit`, a `shell_result`. */
+  /** Shell streams. Real clients may send more after their last event: an `exit`, a `shell_result`. */
   readonly #shellStreams = new Set<number>();
-  /** Requests that were sent twice on purpose and may be answered twice. */
+  /** Requests that were deliberately sent twice, and may be answered twice. */
   readonly #askedTwice = new Set<string>();
   #abandonedFor: Error | undefined;
   /** Whether the client acknowledges blobs. */
@@ -74,7 +74,7 @@ export class ClientRequests {
     this.#options = options;
   }
 
-  /** Gets a blob from the client; undefined if it does not have it. */
+  /** Gets a blob from the client. Returns undefined if the client does not have it. */
   async getBlob(blobId: Uint8Array): Promise<Uint8Array | undefined> {
     const reply = await this.#askKv({ case: "getBlobArgs", value: { blobId } });
     this.#checkKv(reply, "getBlobResult", "get_blob_result");
@@ -84,8 +84,8 @@ export class ClientRequests {
   }
 
   /**
-   * Stores a blob at the client and waits for the acknowledgement, for a short time. After one that did not come it waits
-   * for no other: some clients send none, and the real backend goes on without.
+   * Stores a blob at the client and waits briefly for the acknowledgement. After a missing one it stops waiting: some
+   * clients send none, and the real backend goes on without.
    */
   async setBlob(blobId: Uint8Array, blobData: Uint8Array): Promise<void> {
     const stored = this.#askKv({ case: "setBlobArgs", value: { blobId, blobData } }).then((reply) =>
@@ -113,7 +113,7 @@ export class ClientRequests {
     this.violate(field, `the sha256 of these ${data.length} bytes is not the blob id ${hexId(blobId)}`);
   }
 
-  /** Sends an exec request. Tools may take any time; with `isTimed` the reply has to come within the limit. */
+  /** Sends an exec request. Tools may take any time; with `isTimed` the reply must come within the limit. */
   exec(request: ExecServerMessage, isTimed = false): Promise<ExecReply> {
     const member = memberOf(ExecServerMessageSchema, request);
     const name = memberName(ExecServerMessageSchema, member);
@@ -146,7 +146,7 @@ export class ClientRequests {
     return response;
   }
 
-  /** Takes a message of the client if it is a reply, and ignores it otherwise. */
+  /** Handles a message if it is a reply, and ignores it otherwise. */
   receive(message: AgentClientMessage["message"]): void {
     switch (message.case) {
       case "kvClientMessage":
@@ -164,7 +164,7 @@ export class ClientRequests {
     }
   }
 
-  /** Rejects all open requests. Replies that still come are ignored. */
+  /** Rejects all open requests. Later replies are ignored. */
   abandon(reason: Error): void {
     this.#abandonedFor = reason;
     this.#kv.rejectAll(reason);
@@ -234,7 +234,7 @@ export class ClientRequests {
     const { id } = control.value;
     const exec = this.#openExecs.get(id);
     if (!exec) {
-      // A close after the result is the rule.
+      // A close usually follows the result.
       if (this.#execs.stateOf(id) !== "never asked") return;
       this.violate(`exec_client_control_message.${control.case}.id`, `${id} was never asked`);
       return;
@@ -254,7 +254,7 @@ export class ClientRequests {
   }
 }
 
-/** Result and request share their number, but for two families of other harnesses. */
+/** A result has the number of its request, except in two families of other harnesses. */
 function resultMember(request: number): number {
   if (request === 52) return 55;
   return request >= 45 && request <= 51 ? request + 1 : request;

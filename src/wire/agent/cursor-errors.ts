@@ -2,14 +2,14 @@ import type { ErrorKind } from "../../core/errors.ts";
 import type { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
 
 /**
- * What the backend's own errors mean to us: pure tables. {@link CURSOR_ERRORS} for a failure that names its
- * `aiserver.v1.ErrorDetails.Error`, {@link CONNECT_CODES} for one that has only a Connect code.
+ * How we classify an error of the backend. {@link CURSOR_ERRORS} is for errors that name an
+ * `aiserver.v1.ErrorDetails.Error`, {@link CONNECT_CODES} for those with only a Connect code.
  */
 export interface Meaning {
   readonly kind: ErrorKind;
-  /** Where it is finer than the kind's own. */
+  /** If more specific than the kind's own. */
   readonly code?: string;
-  /** Where it differs from the kind's own; it outranks what the backend says of this one failure. */
+  /** If different from the kind's default. Overrides what the backend says about this failure. */
   readonly retryable?: boolean;
   readonly hint?: string;
 }
@@ -36,16 +36,16 @@ const noSuchModel: Meaning = { kind: "model-not-found", hint: OTHER_MODEL };
 const failed: Meaning = { kind: "upstream-failed" };
 const github: Meaning = { kind: "invalid-request", hint: GITHUB };
 
-/** An old client version; the backend has more than one way to say so. */
+/** An old client version. The backend reports it in more than one way. */
 export const OUTDATED: Meaning = { kind: "outdated-client", hint: NEW_VERSION };
 
-/** What the backend says to an old client version, too, when it says nothing but its code. */
+/** A refusal that the backend also uses for an old client version. */
 export const MAYBE_OUTDATED: Meaning = {
   kind: "forbidden",
   hint: "Check what the account and its plan allow. An outdated client is refused in the same way: set a newer clientVersion.",
 };
 
-/** `byCode`: the name says nothing of the cause, the Connect code does. */
+/** `byCode`: the name does not tell the cause; the Connect code does. */
 export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">> = {
   UNSPECIFIED: "byCode",
   BAD_API_KEY: { kind: "unauthenticated", hint: OWN_KEY },
@@ -109,8 +109,8 @@ export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">
 };
 
 /**
- * Values of the metadata `x-cursor-inference-request-error-type` whose request fails again however often it is sent.
- * Each is the name above, bar two.
+ * Values of the metadata `x-cursor-inference-request-error-type` that a retry cannot fix. All but two are names of the
+ * table above.
  */
 export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromEntries(
   Object.entries({
@@ -126,7 +126,10 @@ export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromE
   }).flatMap(([name, meaning]) => (meaning === "byCode" ? [] : [[name, { ...meaning, retryable: false }]])),
 );
 
-/** Connect's codes. Two of them are HTTP 409 by the book, which clients would repeat: ours are 400 and 503. */
+/**
+ * The meaning of Connect's codes. Two of them are HTTP 409 by the standard, which clients would retry; here they are
+ * 400 and 503.
+ */
 export const CONNECT_CODES = {
   canceled: { kind: "canceled" },
   unknown: { kind: "upstream-failed" },

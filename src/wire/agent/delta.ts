@@ -3,12 +3,12 @@
  *
  *     AgentServerMessage { 1 interaction_update { 1 text_delta | 4 thinking_delta { 1 text } } }
  *
- * Three nested fields, each of which must fill its parent to the last byte: then a length needs only to be compared
- * with what is left. Every other shape is left to the generated codec, which is several times slower.
+ * Each of the three nested fields must end exactly where its parent ends. Any other shape is left to the generated
+ * codec, which is several times slower.
  */
 export interface Delta {
   readonly kind: "text" | "thinking";
-  /** Invalid UTF-8 is U+FFFD. */
+  /** Invalid UTF-8 becomes U+FFFD. */
   readonly text: string;
 }
 
@@ -17,7 +17,7 @@ const TAG_1 = 0x0a;
 const TAG_THINKING_DELTA = 0x22;
 const CUT = -1;
 
-/** Decodes a delta; undefined if the message is anything else. */
+/** Decodes a delta. Returns undefined for any other message. */
 export function decodeDelta(payload: Uint8Array): Delta | undefined {
   if (payload[0] !== TAG_1) return undefined;
   const update = contentOf(payload, 1);
@@ -61,10 +61,10 @@ function writeField(bytes: Buffer, start: number, tag: number, length: number): 
 
 const varintBytes = (n: number): number => (n < 1 << 7 ? 1 : n < 1 << 14 ? 2 : n < 1 << 21 ? 3 : n < 1 << 28 ? 4 : 5);
 
-/** Where the content of a field starts whose length is at `at`, if it ends where the payload does. */
+/** Returns where the content of a field starts, if it ends where the payload ends. `at` is the offset of its length. */
 function contentOf(payload: Uint8Array, at: number): number {
   let length = 0;
-  // Four bytes of varint count to 256 MiB, which no frame reaches.
+  // Four bytes of varint reach 256 MiB, more than any frame.
   for (let index = 0; index < 4; index++) {
     const byte = payload[at + index];
     if (byte === undefined) return CUT;
@@ -74,7 +74,7 @@ function contentOf(payload: Uint8Array, at: number): number {
   return CUT;
 }
 
-/** What `buffer.toString("utf8")` calls; it takes any Uint8Array, and the types do not know it. */
+/** The function behind `buffer.toString("utf8")`. It takes any Uint8Array, but is missing in the types. */
 const { utf8Slice } = Buffer.prototype as unknown as {
   utf8Slice(this: Uint8Array, start: number, end: number): string;
 };

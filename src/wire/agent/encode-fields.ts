@@ -1,9 +1,9 @@
 import type { DescField } from "@bufbuild/protobuf";
 
 /**
- * One field of a protobuf message, with its nested fields. {@link encodeFields} sizes the whole message first, allocates
- * it once and writes every value into it. The generated codec would build an object tree and copy each nested message once
- * per level, and cannot take parts that are already serialized. bench/README.md says what that would cost.
+ * One field of a protobuf message, with its nested fields. {@link encodeFields} sizes the whole message first,
+ * allocates it once and writes every value into it. The generated codec copies each nested message once per level, and
+ * cannot take serialized parts. bench/README.md has the cost.
  */
 export interface Field {
   /** Field number and wire type. 0: the value is a run of serialized fields, written as it is. */

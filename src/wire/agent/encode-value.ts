@@ -7,20 +7,19 @@ const ENTRIES = 1;
 const [KEY, VALUE] = [1, 2] as const;
 
 /**
- * How many levels of lists and objects a value may have. Decoders of protobuf give up after 100 nested messages, by default;
- * an object takes up to three for each level, and the messages around the value take some, too.
+ * How deeply lists and objects may nest. Protobuf decoders stop after 100 nested messages by default. An object takes
+ * up to three per level, and the surrounding messages take some.
  */
 export const MAX_VALUE_LEVELS = 30;
 
 /**
- * JSON as a serialized `google.protobuf.Value`, written in one pass: schemas of tools and arguments of calls are most of
- * what a request holds, and the generic way makes three trees of them first. What is nested deeper than
- * {@link MAX_VALUE_LEVELS} is written as text.
+ * Encodes JSON as a `google.protobuf.Value` in one pass. Tool schemas and call arguments are most of a request, and the
+ * generic codec builds three trees of them first. Values nested deeper than {@link MAX_VALUE_LEVELS} become text.
  */
 export const encodeValue = (value: JsonValue): Uint8Array =>
   writeValue(new BinaryWriter(), value, MAX_VALUE_LEVELS).finish();
 
-/** The entries of an object as a `map<string, google.protobuf.Value>` in this field. */
+/** Encodes an object as a `map<string, google.protobuf.Value>` in this field. */
 export function encodeValueMap(field: number, object: JsonObject): Uint8Array {
   const writer = new BinaryWriter();
   writeEntries(writer, field, object, MAX_VALUE_LEVELS - 1);
@@ -32,7 +31,7 @@ function writeValue(writer: BinaryWriter, value: JsonValue, levels: number): Bin
     case "string":
       return writer.tag(TEXT, WireType.LengthDelimited).string(value);
     case "number":
-      // JSON can hold 1e400. Readers refuse infinity; JSON.stringify writes it as null, too.
+      // JSON can hold 1e400, but readers refuse infinity. JSON.stringify writes null, too.
       return Number.isFinite(value) ? writer.tag(NUMBER, WireType.Bit64).double(value) : writeNull(writer);
     case "boolean":
       return writer.tag(BOOL, WireType.Varint).bool(value);
@@ -44,7 +43,7 @@ function writeValue(writer: BinaryWriter, value: JsonValue, levels: number): Bin
 
 const writeNull = (writer: BinaryWriter): BinaryWriter => writer.tag(NULL, WireType.Varint).int32(0);
 
-/** `levels`: of what is inside. */
+/** `levels` counts the levels that are left inside the value. */
 function writeTree(writer: BinaryWriter, value: JsonObject | readonly JsonValue[], levels: number): BinaryWriter {
   if (Array.isArray(value)) {
     writer.tag(LIST, WireType.LengthDelimited).fork();

@@ -7,14 +7,14 @@ import { BidiAppendRequestSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { ChatService } from "../../gen/aiserver/v1/unified_chat_pb.ts";
 import { readAppend } from "./bidi-append.ts";
 
-/** The streaming method that a path names, if it is one of the backend's. */
+/** Returns the streaming method of a path, if the backend has one there. */
 export const methodOf = (path: string): DescMethod | undefined =>
   [AgentService, ChatService, AiService]
     .flatMap<DescMethod>(({ methods }) => methods)
     .find(({ parent, name }) => path === `/${parent.typeName}/${name}`);
 
 /**
- * Names what a message is, and nothing of what it says: the member of its oneof, and that of the message in it, such as
+ * Returns the kind of a message without its content: the member of its oneof and that of the nested message, such as
  * `interaction_update.text_delta`.
  */
 export function messageKind(schema: DescMessage, payload: Uint8Array): string {
@@ -25,7 +25,7 @@ export function messageKind(schema: DescMessage, payload: Uint8Array): string {
   }
 }
 
-/** The kind of the message that a `BidiAppend` carries. */
+/** Returns the kind of the message in a `BidiAppend`. */
 export function appendedKind(body: Uint8Array): string {
   try {
     return messageKind(AgentClientMessageSchema, readAppend(fromBinary(BidiAppendRequestSchema, body)).payload);

@@ -1,27 +1,29 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** Who calls, as the backend wants to know it. */
+/** The caller of the backend. */
 export interface Caller {
-  /** The account's access token. A plain string that must not reach any message, context or log. */
+  /** The account's access token. Must not reach any message, context or log. */
   readonly token: string;
-  /** Too old a value is refused, in several disguises. Default: {@link DEFAULT_CLIENT_VERSION}. */
+  /** The backend refuses old versions, with various errors. Default: {@link DEFAULT_CLIENT_VERSION}. */
   readonly clientVersion?: string;
   readonly clientType?: "cli" | "ide" | "sdk";
-  /** Privacy mode of the account; true unless it is known to be off. */
+  /** Privacy mode of the account. True unless it is known to be off. */
   readonly ghostMode?: boolean;
-  /** UUID v4, new for each attempt. On the HTTP/1.1 pair it is also what joins the two halves. */
+  /** UUID v4, new for each attempt. Over HTTP/1.1 it also joins the two halves of a run. */
   readonly requestId?: string;
   /** On a retry, the first attempt's request id. */
   readonly originalRequestId?: string;
   /** IANA name. */
   readonly timezone?: string;
-  /** See {@link file://./checksum.ts}. Default: none. */
+  /** See `checksum.ts`. Default: none. */
   readonly checksum?: string;
-  /** Lets the backend compress messages one by one. It costs more than a token does: only for slow links. */
+  /**
+   * Lets the backend compress single messages. Decompressing costs more than a token, so this is only for slow links.
+   */
   readonly acceptGzip?: boolean;
 }
 
-/** What the settings say about the client; unset values are left out. */
+/** The part of the headers that comes from the settings. */
 export type ClientHeaders = Pick<Caller, "clientVersion" | "checksum">;
 
 const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
@@ -60,7 +62,7 @@ export function callHeaders(kind: CallKind, caller: Caller): Readonly<Record<str
   return headers;
 }
 
-/** Node would refuse such a header too, but with the value, which may be the token, in its message. */
+/** Node rejects such a header too, but its message contains the value, which may be the token. */
 function visible(name: string, value: string): string {
   if (/^[\x20-\x7e]+$/.test(value)) return value;
   throw new ExcursorError("config", `The value for the header ${name} has characters that no header can carry.`, {

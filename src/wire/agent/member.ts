@@ -1,11 +1,11 @@
 import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 
-/** Returns the number of the oneof member that our schema does not know; undefined if there is none. */
+/** Returns the number of a oneof member that our schema does not know, or undefined. */
 export const unknownMember = ({ $unknown }: Message): number | undefined =>
   $unknown?.find((field) => field.wireType === WireType.LengthDelimited)?.no;
 
-/** Returns the number of the member that the only oneof of a message holds, known or not; 0 if it holds none. */
+/** Returns the number of the member in a message's only oneof, known or not. 0 if it is empty. */
 export function memberOf<D extends DescMessage>(schema: D, message: MessageShape<D>): number {
   const [oneof] = schema.oneofs;
   const held = oneof && (message as unknown as Record<string, { case?: string } | undefined>)[oneof.localName];
@@ -13,7 +13,7 @@ export function memberOf<D extends DescMessage>(schema: D, message: MessageShape
   return known ?? unknownMember(message) ?? 0;
 }
 
-/** Makes a message whose oneof holds an empty member of this number, which the schema need not know. */
+/** Creates a message whose oneof holds an empty member of this number, known or not. */
 export function withMember<D extends DescMessage>(schema: D, number: number): MessageShape<D> {
   const message = create(schema);
   // Length-delimited, of length 0.

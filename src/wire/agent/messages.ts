@@ -2,10 +2,10 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { InteractionUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
 import { AgentClientMessageSchema, type AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 
-/** The member of an `AgentClientMessage`: what a client sends on a run. */
+/** A message of the client on a run: the member of an `AgentClientMessage`. */
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
 
-/** The member of an `AgentServerMessage`: what the backend sends on a run. */
+/** A message of the backend on a run: the member of an `AgentServerMessage`. */
 export type ServerMessage = MessageInitShape<typeof AgentServerMessageSchema>["message"] & object;
 
 /** The member of an `InteractionUpdate`. */

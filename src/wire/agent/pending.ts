@@ -1,4 +1,4 @@
-/** Requests of one kind that wait for their reply. Ids count from 0 and are never used again. */
+/** Open requests of one kind. Ids count from 0 and are not reused. */
 export class Pending<A> {
   #next = 0;
   readonly #open = new Map<
@@ -6,7 +6,7 @@ export class Pending<A> {
     { resolve: (answer: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
   >();
 
-  /** Opens a request. When the time is up, `onTimeout` returns the reply to assume, or throws. */
+  /** Opens a request. On timeout, `onTimeout` returns the assumed reply, or throws. */
   ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly answer: Promise<A> } {
     const id = this.#next++;
     const answer = new Promise<A>((resolve, reject) => {
@@ -24,7 +24,7 @@ export class Pending<A> {
       }, timeoutMs);
       this.#open.set(id, { resolve, reject, timer });
     });
-    // When a run is torn down, nothing may await this any more.
+    // Nothing may await this any more when a run is torn down.
     answer.catch(() => {});
     return { id, answer };
   }

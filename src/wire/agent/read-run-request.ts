@@ -7,7 +7,7 @@ import { type UserMessage, UserMessageSchema } from "../../gen/agent/v1/user_mes
 import type { ClientRequests } from "./client-requests.ts";
 import { type BlobSource, hexId } from "./state/blobs.ts";
 
-/** Reads blobs that came with the request, and asks the client for all others. */
+/** Reads blobs from the request itself, and asks the client for all others. */
 export function blobSource(request: AgentRunRequest, client: ClientRequests): BlobSource {
   const pushed = new Map<string, Uint8Array>();
   for (const { id, value } of request.preFetchedBlobs) {
@@ -16,12 +16,12 @@ export function blobSource(request: AgentRunRequest, client: ClientRequests): Bl
   }
   return {
     get: async (id) => pushed.get(hexId(id)) ?? (await client.getBlob(id)),
-    // The real backend reports it as a missing blob, with this code.
+    // The real backend reports a missing blob, with this code.
     onBadId: (field, problem) => client.violate(field, problem, "internal"),
   };
 }
 
-/** Asks the client for its request context. Returns that, then the one that came with the action. */
+/** Asks the client for its request context. Returns it, followed by the one in the action. */
 export async function requestContexts(
   { action }: ConversationAction,
   client: ClientRequests,
@@ -38,7 +38,7 @@ export async function requestContexts(
   return [replied, sent].filter((context) => context !== undefined);
 }
 
-/** Returns the messages that open a run; none if it resumes an earlier one. */
+/** Returns the messages that open a run. Empty if the run resumes an earlier one. */
 export function userMessagesOf({ action }: ConversationAction): readonly UserMessage[] {
   switch (action.case) {
     case "userMessageAction":
@@ -59,7 +59,7 @@ export function userMessagesOf({ action }: ConversationAction): readonly UserMes
   }
 }
 
-/** Joins the instructions from the places that the real backend honours. The first context that has any wins. */
+/** Joins the instructions from the places that the real backend reads. The first context with any wins. */
 export function instructionsOf(request: AgentRunRequest, contexts: readonly RequestContext[]): string {
   const cloudRule = contexts.map((context) => context.cloudRule).find((rule) => rule);
   const rules = contexts

@@ -3,7 +3,7 @@ import type { Append } from "./bidi-append.ts";
 /** Receives the uploads of one run, in order. */
 export interface Uplink<Failure> {
   receive(payload: Uint8Array): void;
-  /** An upload was invalid: the run is over. */
+  /** Ends the run because of an invalid upload. */
   stop(failure: Failure): void;
 }
 
@@ -23,17 +23,17 @@ interface Room<Failure> {
 
 /**
  * Joins the two halves of a run over HTTP/1.1 by their request id: the download (`RunSSE`) and the uploads
- * (`BidiAppend`). They come on different sockets in any order; uploads are put in order by their number.
+ * (`BidiAppend`). They arrive on different sockets in any order. Uploads are sorted by their number.
  */
 export class Rendezvous<Failure> {
   readonly #rooms = new Map<string, Room<Failure>>();
   readonly #over = new Set<string>();
 
-  /** Takes one upload. Returns false if it is refused because too many bytes wait. */
+  /** Takes one upload. Returns false if too many bytes are waiting. */
   append({ requestId, seqno, payload }: Append): boolean {
     if (this.#over.has(requestId)) return true;
     const room = this.#room(requestId);
-    // The client has sent it again; it was taken.
+    // A retry of an upload that was taken.
     if (seqno < room.nextSeqno || room.early.has(seqno)) return true;
     if (room.bufferedBytes + payload.length > MAX_BUFFERED_BYTES) return false;
     room.early.set(seqno, payload);
@@ -66,8 +66,8 @@ export class Rendezvous<Failure> {
   }
 
   /**
-   * Waits for the first upload, so that the run can still fail with a status of its own. Not for long: some clients
-   * upload only after they have got the headers of the download.
+   * Waits for the first upload, so that the run can still fail with its own status. The wait is short: some clients
+   * upload only after the headers of the download.
    */
   async waitForFirst(requestId: string, patienceMs: number): Promise<void> {
     this.#over.delete(requestId);
@@ -94,7 +94,7 @@ export class Rendezvous<Failure> {
     if (room.failure) uplink.stop(room.failure);
   }
 
-  /** The run is over. Uploads that still come are accepted and dropped. */
+  /** Ends the run. Later uploads are accepted and dropped. */
   leave(requestId: string): void {
     this.#rooms.delete(requestId);
     this.#over.add(requestId);

@@ -10,7 +10,7 @@ export interface AppendOptions {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Other headers after a 401, with a token that may be better; undefined if there are none. */
+  /** Returns new headers after a 401, with a renewed token; undefined if there are none. */
   readonly renewHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
   readonly requestId: string;
   readonly limits: WireLimits;
@@ -19,13 +19,13 @@ export interface AppendOptions {
   readonly timeoutMs: number;
   readonly bytesPerSecond: number;
   readonly onDrain: () => void;
-  /** Once, for the first append that fails. Those under way are abandoned. */
+  /** Called once, for the first append that fails. The others are aborted. */
   readonly onFail: (error: ExcursorError) => void;
 }
 
 /**
- * The sending half of a run over HTTP/1.1: each message is a call of its own, numbered from zero. Several are under
- * way at once, begun in order; the backend puts them in order again by their numbers.
+ * The sending half of a run over HTTP/1.1: each message is a call of its own, numbered from zero. Several run at once,
+ * started in order. The backend sorts them by their number.
  */
 export class AppendQueue {
   readonly #options: AppendOptions;
@@ -42,7 +42,7 @@ export class AppendQueue {
     this.#headers = options.headers;
   }
 
-  /** False when as many appends are under way as may be, and this one has to wait. */
+  /** Returns false if the maximum number of appends is in progress, so that this one waits. */
   push(payload: Uint8Array): boolean {
     if (this.#stopping.signal.aborted) return true;
     const { requestId, encoding } = this.#options;
@@ -52,7 +52,7 @@ export class AppendQueue {
     return !this.#needsDrain;
   }
 
-  /** Abandons everything; nobody is told. */
+  /** Aborts everything without a callback. */
   stop(): void {
     this.#waiting.length = 0;
     this.#stopping.abort();
@@ -70,7 +70,7 @@ export class AppendQueue {
     }
   }
 
-  /** A run may outlive its token. Whoever was refused for that was not heard, and may say it once more. */
+  /** Retries once after a 401: a run may outlive its token, and a refused append was not processed. */
   async #append(body: Uint8Array): Promise<void> {
     const refused = this.#headers;
     let answer = await this.#call(body);
@@ -78,7 +78,7 @@ export class AppendQueue {
     if (answer.head.status !== 200) throw fromFailedResponse(answer.head, answer.body);
   }
 
-  /** Whether there are other headers than those that were refused. Appends that are refused together renew once. */
+  /** Returns whether there are new headers. Appends that are refused together renew once. */
   async #renew(refused: Readonly<Record<string, string>>): Promise<boolean> {
     if (this.#headers === refused) {
       this.#renewing ??= this.#options.renewHeaders?.().finally(() => {

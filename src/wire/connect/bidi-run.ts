@@ -12,7 +12,7 @@ export interface BidiRunOptions {
   readonly origin: string;
   /** Default: the agent's `Run`. */
   readonly path?: string;
-  /** As {@link file://./headers.ts} makes them for `run`, with the request id. */
+  /** The headers of `callHeaders("run")`, with the request id. */
   readonly headers: Readonly<Record<string, string>>;
   readonly listener: RunListener;
   readonly limits?: Partial<WireLimits>;

@@ -1,4 +1,4 @@
-/** A body of bounded length, gathered from its chunks. */
+/** Collects a body up to a maximum length. */
 export class BodyCollector {
   readonly #maxBytes: number;
   readonly #chunks: Uint8Array[] = [];
@@ -8,7 +8,7 @@ export class BodyCollector {
     this.#maxBytes = maxBytes;
   }
 
-  /** False if the body is longer than allowed; what fits is kept. */
+  /** Returns false if the body is too long; the excess is dropped. */
   push(chunk: Uint8Array): boolean {
     const room = this.#maxBytes - this.#length;
     const kept = chunk.length > room ? chunk.subarray(0, room) : chunk;

@@ -18,17 +18,17 @@ export type Metadata = Readonly<Record<string, readonly string[]>>;
 
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** What is known about a failed call besides the error itself. */
+/** What is known about a failed call beside the error itself. */
 export interface FailureContext {
   readonly metadata: Metadata;
-  /** What the failure means where the error has no code that we know. */
+  /** The meaning if the error has no known code. */
   readonly fallback: Meaning;
   readonly context?: Readonly<Record<string, string | number | boolean>>;
 }
 
 /**
- * A Connect error, `{code, message, details}`, as ours. Total: whatever of it is missing, unknown or broken, the
- * rest still counts, down to a value that is no error at all.
+ * Converts a Connect error, `{code, message, details}`. Never throws: missing, unknown or broken parts are skipped,
+ * even if the value is no error at all.
  */
 export function fromConnectError(value: unknown, { metadata, fallback, context }: FailureContext): ExcursorError {
   const error = jsonObject<"code" | "message" | "details">(value);
@@ -55,7 +55,7 @@ export function fromConnectError(value: unknown, { metadata, fallback, context }
   return new ExcursorError(meaning.kind, wording(message, details, code), facts);
 }
 
-/** The most telling source first. */
+/** Returns the meaning from the most specific source. */
 function judge(
   code: ConnectCode | undefined,
   message: string,
@@ -63,7 +63,7 @@ function judge(
   errorType: string | undefined,
   fallback: Meaning,
 ): Meaning {
-  // Seen as `resource_exhausted` with a rate limit's number: only the title tells the truth.
+  // Seen as `resource_exhausted` with a rate limit's number: only the title tells the real cause.
   if (/\bupdate required\b/i.test(details?.title || message)) return OUTDATED;
   const named = details?.error === undefined ? "byCode" : CURSOR_ERRORS[details.error];
   const final = errorType !== undefined && Object.hasOwn(FINAL_ERROR_TYPES, errorType) && FINAL_ERROR_TYPES[errorType];
@@ -72,7 +72,7 @@ function judge(
   return final || (code ? CONNECT_CODES[code] : fallback);
 }
 
-/** The backend's `message` is often the bare word "Error"; its title and detail are what its own users see. */
+/** Returns the message. The backend's `message` is often just "Error", so its title and detail are preferred. */
 function wording(message: string, details: CursorDetails | undefined, code: ConnectCode | undefined): string {
   const parts = [details?.title, details?.detail].map((part) => part?.trim()).filter((part) => part);
   const distinct = parts[0] === parts[1] ? parts.slice(0, 1) : parts;

@@ -3,8 +3,8 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ExcursorError } from "../../core/errors.ts";
 
 /**
- * Decodes a message of the backend's. As the generated codec does, with one exception: that throws on text which is
- * not UTF-8, as proto3 demands, and one half of an emoji would cost the whole stream. Here such text has U+FFFD in it.
+ * Decodes a message of the backend. Unlike the generated codec, it accepts invalid UTF-8 and replaces it by U+FFFD:
+ * half an emoji must not cost the whole stream.
  */
 export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
   try {
@@ -19,7 +19,6 @@ export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uin
   }
 }
 
-/** As the TextDecoder in the codec reports it. */
 function isUtf8Error(error: unknown): boolean {
   return error instanceof TypeError && (error as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA";
 }
@@ -34,7 +33,7 @@ function invalidMessage(schema: DescMessage, cause: unknown): ExcursorError {
 
 const MAX_DEPTH = 100;
 
-/** What a field is as far as text goes: text, a message with a map of its own, or neither. */
+/** The content of a field: text, a message with its own fields, or neither. */
 type Texts = (fieldNumber: number) => "text" | Texts | undefined;
 
 function textsOf(schema: DescMessage): Texts {
@@ -54,7 +53,7 @@ function textsOfField(field: DescField): ReturnType<Texts> {
   return field.scalar === ScalarType.STRING ? "text" : undefined;
 }
 
-/** The same message with every text valid. Lengths change with it, so each message around one is written anew. */
+/** Rewrites a message with valid text. Lengths change, so each surrounding message is rewritten, too. */
 function repairText(bytes: Uint8Array, texts: Texts, depth = 0): Uint8Array {
   if (depth > MAX_DEPTH) throw new RangeError("message nested too deeply");
   const reader = new BinaryReader(bytes);

@@ -3,15 +3,15 @@ import { CONNECT_CODES } from "../agent/cursor-errors.ts";
 import { jsonObject } from "../json.ts";
 import { fromConnectError, type Metadata } from "./connect-error.ts";
 
-/** How the backend says that a stream went. */
+/** How a stream ended, according to the backend. */
 export interface EndOfStream {
   readonly error: ExcursorError | undefined;
   readonly metadata: Metadata;
 }
 
 /**
- * Reads the payload of an end frame: `{}`, or `{"error":{…},"metadata":{"name":["value"]}}`. Never throws: an end
- * that cannot be read is an error of the stream.
+ * Parses an end frame: `{}`, or `{"error":{…},"metadata":{"name":["value"]}}`. Never throws: an invalid end is an error
+ * of the stream.
  */
 export function parseEndOfStream(payload: Uint8Array): EndOfStream {
   if (isEmptyObject(payload)) return ENDED;
@@ -30,7 +30,7 @@ export function parseEndOfStream(payload: Uint8Array): EndOfStream {
 
 const ENDED: EndOfStream = { error: undefined, metadata: Object.freeze(Object.create(null)) };
 
-/** `{}`, which is what nearly all of them say. */
+/** True for `{}`, the usual end. */
 const isEmptyObject = (payload: Uint8Array): boolean =>
   payload.length === 2 && payload[0] === 0x7b && payload[1] === 0x7d;
 

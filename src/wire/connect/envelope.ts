@@ -1,16 +1,16 @@
 import { ExcursorError } from "../../core/errors.ts";
 
 /**
- * The envelope that Connect puts around every message of a stream: one byte of flags, the payload's length as four
- * bytes big-endian, the payload.
+ * Connect's envelope of a message in a stream: one byte of flags, the payload's length (four bytes, big-endian), the
+ * payload.
  */
 
-/** The payload is compressed, with the stream's `connect-content-encoding`. */
+/** The payload is compressed by the stream's `connect-content-encoding`. */
 export const FLAG_COMPRESSED = 1;
 /** The payload is the JSON that ends the stream. */
 export const FLAG_END = 2;
 
-/** What the reader of an error can do: no message that the backend sends is near a limit, but histories grow. */
+/** The hint for oversized messages. The backend's messages are far below the limits, but histories grow. */
 export const OVERSIZED = "Start a new conversation; if it happens there too, check the upstream address.";
 
 const KNOWN_FLAGS = FLAG_COMPRESSED | FLAG_END;
@@ -26,26 +26,26 @@ export function encodeFrame(payload: Uint8Array, flags = 0): Buffer {
 }
 
 export interface FrameLimits {
-  /** The longest payload of a message, as it is on the wire. */
+  /** The longest payload of a message on the wire. */
   readonly maxFrameBytes: number;
-  /** The longest payload of the end frame. Default: as any other. */
+  /** The longest payload of the end frame. Default: `maxFrameBytes`. */
   readonly maxEndBytes?: number;
 }
 
-/** The decoder never touches a payload again after it handed it out; a view keeps the chunk it came with alive. */
+/** The payload may be a view, which keeps its whole chunk alive. The decoder does not reuse its memory. */
 export type OnFrame = (flags: number, payload: Uint8Array) => void;
 
 /**
- * Cuts a byte stream into frames, however it arrives. Linear in the bytes received whatever the chunking, and it
- * holds what was received, never what was announced: a length is checked before anything is allocated for it, and
- * only a frame that a chunk boundary cuts is copied. All others are views into their chunk.
+ * Splits a byte stream into frames. Linear in the bytes received, whatever the chunking. A length is checked before
+ * anything is allocated, and memory grows with the bytes received, not with those announced. Only a frame that a chunk
+ * boundary splits is copied; all others are views.
  *
  * An error is final: the rest of the stream cannot be read.
  */
 export class FrameDecoder {
   readonly #maxFrameBytes: number;
   readonly #maxEndBytes: number;
-  /** The beginning of a cut frame is `#held[0, #size)`. */
+  /** `#held[0, #size)` is the beginning of a split frame. */
   #held: Uint8Array = NOTHING;
   #size = 0;
 
@@ -54,7 +54,7 @@ export class FrameDecoder {
     this.#maxEndBytes = maxEndBytes;
   }
 
-  /** What this decoder keeps in memory now. */
+  /** The memory held at the moment. */
   get heldBytes(): number {
     return this.#held.length;
   }
@@ -87,7 +87,7 @@ export class FrameDecoder {
     }
   }
 
-  /** The stream is over. Throws where that leaves a frame unfinished. */
+  /** Ends the stream. Throws if a frame is unfinished. */
   finish(): void {
     if (this.#size === 0) return;
     throw new ExcursorError("upstream-unavailable", "The stream stopped in the middle of a message.", {
@@ -96,7 +96,7 @@ export class FrameDecoder {
     });
   }
 
-  /** Where the frame whose header is at `start` ends, once the header is found acceptable. */
+  /** Checks the header at `start`, and returns where its frame ends. */
   #frameEnd(bytes: Uint8Array, start: number): number {
     const flags = bytes[start] ?? 0;
     const high = ((bytes[start + 1] ?? 0) << 8) | (bytes[start + 2] ?? 0);
@@ -119,13 +119,13 @@ export class FrameDecoder {
     return start + HEADER_BYTES + length;
   }
 
-  /** Moves bytes of the chunk to those held, until these are `target` many; gives the offset of what is left. */
+  /** Copies bytes of the chunk until `target` bytes are held. Returns the offset of the rest. */
   #hold(chunk: Uint8Array, offset: number, target: number): number {
     const end = Math.min(chunk.length, offset + target - this.#size);
     if (end <= offset) return offset;
     const size = this.#size + end - offset;
     if (size > this.#held.length) {
-      // Doubling keeps the copying linear; the target keeps old and new together below twice the frame.
+      // Doubling keeps the copying linear; the target bounds old and new buffer by twice the frame.
       const grown = Buffer.allocUnsafe(Math.min(target, Math.max(size, 2 * this.#held.length)));
       grown.set(this.#size === this.#held.length ? this.#held : this.#held.subarray(0, this.#size));
       this.#held = grown;

@@ -8,9 +8,9 @@ import {
 import type { CursorErrorName } from "../agent/cursor-errors.ts";
 import { jsonObject } from "../json.ts";
 
-/** What we use of `aiserver.v1.ErrorDetails`, from whichever of its two spellings can be read. */
+/** The used part of `aiserver.v1.ErrorDetails`, from either of its two encodings. */
 export interface CursorDetails {
-  /** Undefined for a number or name newer than our schema. */
+  /** Undefined for a number or name that our schema does not know. */
   readonly error: CursorErrorName | undefined;
   readonly title: string;
   readonly detail: string;
@@ -20,9 +20,8 @@ export interface CursorDetails {
 const PREFIX = "ERROR_";
 
 /**
- * Finds the backend's details among those of a Connect error. Each detail has the message twice: as JSON in `debug`,
- * which is preferred, and as protobuf in `value`. Anything broken is skipped: a failure whose details cannot be read
- * is still a failure.
+ * Finds the backend's details in a Connect error. Each detail holds the message twice: as JSON in `debug`, which is
+ * preferred, and as protobuf in `value`. Broken details are skipped.
  */
 export function findCursorDetails(details: unknown): CursorDetails | undefined {
   if (!Array.isArray(details)) return undefined;

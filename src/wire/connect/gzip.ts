@@ -2,14 +2,12 @@ import { gunzip as gunzipLater, gunzipSync } from "node:zlib";
 import { ExcursorError } from "../../core/errors.ts";
 import { OVERSIZED } from "./envelope.ts";
 
-/**
- * Decompression, bounded by what comes out. One layer: a payload that inflates to gzip is a payload of gzip.
- */
+/** Decompression with a bounded output. Nested gzip is not unpacked. */
 
-/** Up to this size the event loop inflates itself: it takes microseconds, and a thread's round trip ten times that. */
+/** Up to this size payloads are inflated on the event loop: it takes microseconds, a thread ten times as long. */
 export const MAX_SYNC_BYTES = 4096;
 
-/** Takes 64 KiB at a time from the thread pool; zlib's default of 16 KiB means a thousand trips for a large message. */
+/** Output chunk of the thread pool. Zlib's default of 16 KiB means a thousand round trips for a large message. */
 const CHUNK_BYTES = 64 * 1024;
 
 export function gunzipNow(payload: Uint8Array, maxBytes: number): Buffer {
@@ -29,7 +27,7 @@ export function gunzip(payload: Uint8Array, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** Names an encoding we did not offer and cannot undo. */
+/** Returns the error for an encoding that we did not offer. */
 export function encodingError(encoding: string): ExcursorError {
   return new ExcursorError("upstream-protocol", "The backend compressed its answer in a way we did not offer.", {
     code: "unknown_encoding",

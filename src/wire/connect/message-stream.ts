@@ -6,24 +6,24 @@ import { encodingError, gunzip, gunzipNow, MAX_SYNC_BYTES } from "./gzip.ts";
 
 export interface MessageSink {
   message(payload: Uint8Array): void;
-  /** The end frame came. Either this or {@link broken} is the last that a sink hears. */
+  /** The end frame arrived. This or {@link broken} is the last call. */
   ended(end: EndOfStream): void;
   /** The stream cannot be read any further. */
   broken(error: ExcursorError): void;
 }
 
-/** Where the bytes come from. */
+/** The source of the bytes. */
 export interface MessageSource {
   pause(): void;
   resume(): void;
 }
 
 /**
- * Bytes to messages: frames, decompression, order, the end. The same for everything that carries a stream.
+ * Converts bytes to messages: frames, decompression, order, end. Used for every stream.
  *
- * It is *blocked* while the reader has paused it or a large message is being inflated on another thread. Blocked, it
- * stops its source and keeps the frames that the last chunk still held: no message comes between `pause()` and
- * `resume()`, and none overtakes another. Whatever follows the end frame is dropped: the backend has said how it went.
+ * It is *blocked* while it is paused or a large message is inflated on another thread. It then pauses its source and
+ * keeps the remaining frames of the last chunk. So no message arrives between `pause()` and `resume()`, and the order
+ * is kept. Everything after the end frame is dropped.
  */
 export class MessageStream {
   readonly #sink: MessageSink;
@@ -33,7 +33,7 @@ export class MessageStream {
   readonly #decoder: FrameDecoder;
   #frames = 0;
   #waiting: Array<readonly [flags: number, payload: Uint8Array]> = [];
-  /** What ends the stream once the frames before it are through. */
+  /** Ends the stream after the frames that arrived before it. */
   #failure: ExcursorError | undefined;
   #isPaused = false;
   #isInflating = false;
@@ -49,7 +49,7 @@ export class MessageStream {
     this.#decoder = new FrameDecoder(limits);
   }
 
-  /** How many frames have come so far. */
+  /** The number of frames received. */
   get frames(): number {
     return this.#frames;
   }
@@ -63,7 +63,7 @@ export class MessageStream {
     }
   }
 
-  /** The source has no more bytes: without an end frame before, that is an error. */
+  /** Called when the source has no more bytes. Without an end frame that is an error. */
   finish(): void {
     let failure = new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
       code: "stream_truncated",
@@ -76,7 +76,7 @@ export class MessageStream {
     this.fail(failure);
   }
 
-  /** The source has failed. What came before that is delivered first, and an end frame among it counts. */
+  /** Called when the source fails. Earlier messages are delivered first, and an end frame among them counts. */
   fail(error: ExcursorError): void {
     this.#failure ??= error;
     this.#drain();
@@ -87,13 +87,13 @@ export class MessageStream {
     this.#source.pause();
   }
 
-  /** Messages that were held back come before it returns. */
+  /** Delivers the messages that were held back before it returns. */
   resume(): void {
     this.#isPaused = false;
     this.#drain();
   }
 
-  /** The sink hears nothing more. */
+  /** Calls the sink no more. */
   stop(): void {
     this.#isOver = true;
     this.#waiting = [];

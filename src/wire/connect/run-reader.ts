@@ -12,15 +12,15 @@ export interface ReaderOptions {
   readonly request: HttpRequest;
   readonly listener: RunListener;
   readonly limits: WireLimits;
-  /** The exchange takes more of the request's body again. */
+  /** Called when the exchange accepts more of the request's body. */
   readonly onDrain?: () => void;
-  /** The run is over; its listener hears that next. */
+  /** Called when the run is over, before its listener. */
   readonly onOver?: () => void;
 }
 
 /**
- * The receiving half of a run, on whatever transport: the response and its time limits, until the listener has heard
- * `done`. It opens the exchange, and it alone decides that the run is over.
+ * The receiving half of a run, on any transport: the response and its time limits, until the listener's `done`. It
+ * opens the exchange, and it alone decides when the run is over.
  *
  *     waiting ──200──▶ reading ──end frame──▶ over ──▶ closed (the exchange lingers until the peer closes it)
  *        │                │ anything else
@@ -67,12 +67,12 @@ export class RunReader implements HttpHandler, MessageSink {
   }
 
   cancel(): void {
-    // Most runs are cancelled when they are over, and an error costs a stack.
+    // Most runs are over when they are cancelled, and creating an error costs a stack trace.
     if (this.isOver) return;
     this.close(CANCELED);
   }
 
-  /** Ends the run with an error of this side's making. */
+  /** Ends the run with an error of this side. */
   close(error: ExcursorError, reached = true): void {
     if (this.isOver) return;
     this.exchange.abort();
@@ -107,7 +107,7 @@ export class RunReader implements HttpHandler, MessageSink {
     if (state.at !== "reading") return;
     const { frames } = state.messages;
     state.messages.push(chunk);
-    // Bytes that never make a message do not count as life.
+    // Bytes that complete no message do not reset the idle timeout.
     if (state.messages.frames > frames && !this.#isPaused && !this.isOver) this.#timer.refresh();
   }
 
@@ -142,13 +142,13 @@ export class RunReader implements HttpHandler, MessageSink {
     this.#options.listener.message(payload);
   }
 
-  /** The backend said how it went. What is left is to let it close the stream, but not for ever. */
+  /** Ends the run. The peer then gets a limited time to close the stream. */
   ended({ error, metadata }: EndOfStream): void {
     const { exchange } = this;
     exchange.end();
     exchange.resume();
     this.#finish(error, { metadata, reached: true });
-    // Most close it with the same words, and need no timer.
+    // Most peers close it in the same packet, and need no timer.
     setImmediate(() => {
       if (this.#state.at === "closed") return;
       this.#timer = this.#after(this.#options.limits.lingerMs, () => exchange.abort());
@@ -175,7 +175,7 @@ export class RunReader implements HttpHandler, MessageSink {
     );
   }
 
-  /** The exchange's socket keeps the process alive, its timers need not. */
+  /** Timers are unreferenced: the exchange's socket keeps the process alive. */
   #after(delayMs: number, act: () => void): NodeJS.Timeout {
     return setTimeout(act, delayMs).unref();
   }

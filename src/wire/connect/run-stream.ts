@@ -1,59 +1,57 @@
 import type { ExcursorError } from "../../core/errors.ts";
 
 /**
- * One live exchange of framed messages with the backend, whatever carries it: a bidirectional HTTP/2 stream, or
- * the HTTP/1.1 pair of a download (`RunSSE`) and numbered uploads (`BidiAppend`).
+ * A live stream of messages to and from the backend, on either carrier: a bidirectional HTTP/2 stream, or the HTTP/1.1
+ * pair of a download (`RunSSE`) and numbered uploads (`BidiAppend`).
  *
- * Payloads are serialized protobuf messages; this layer neither knows nor cares which. Callbacks instead of an
- * async iterable, since a promise per token costs more than everything else on the token path.
+ * Payloads are serialized protobuf messages of any type. Callbacks instead of an async iterable, since a promise per
+ * token would cost more than everything else on the token path.
  */
 export interface RunStream {
-  /** The `x-request-id` this attempt carries. */
+  /** The `x-request-id` of this attempt. */
   readonly requestId: string;
   /**
-   * Queues one message. False means "enough for now": wait for {@link RunListener.drain} before the next, as with
-   * a Node stream. Sending after the end is a no-op that returns true: the answer to a question asked in the last
-   * frame is nobody's business any more.
+   * Queues one message. False: wait for {@link RunListener.drain} before the next, as with a Node stream. After the end
+   * it does nothing and returns true, since a reply to the last frame has no effect any more.
    */
   send(payload: Uint8Array): boolean;
   /**
-   * Stops reading, so that flow control stops the backend. Neither a message nor the end comes until {@link resume},
-   * not even that of a connection that broke meanwhile; cancelling works.
+   * Stops reading, so that flow control stops the backend. Neither a message nor the end arrives until {@link resume},
+   * even if the connection breaks. Cancelling still works.
    */
   pause(): void;
-  /** Messages that were held back come before it returns. */
+  /** Delivers the messages that were held back before it returns. */
   resume(): void;
-  /** Half-closes: nothing more will be sent; the answer is still read to its end. */
+  /** Half-closes: sends nothing more, but reads the answer to its end. */
   closeSend(): void;
-  /** Drops the exchange now, in both directions. The listener is told with a `canceled` error, unless it was done. */
+  /** Aborts the stream in both directions. The listener gets a `canceled` error, unless it was done. */
   cancel(): void;
 }
 
 export interface RunListener {
-  /** The backend accepted the exchange (HTTP 200 with the right content type). At most once, before any message. */
+  /** The backend accepted the call (HTTP 200 with the right content type). At most once, before any message. */
   open?(headers: Readonly<Record<string, string>>): void;
   /**
-   * One message, in order. The bytes are a view, mostly into a read buffer: nobody will write to it again, but keeping
-   * it keeps all of that buffer. Throwing fails the run, with what was thrown if that is an ExcursorError.
+   * One message, in order. The bytes are a view that keeps its read buffer alive; nothing overwrites them. Throwing
+   * fails the run, with the thrown error if it is an ExcursorError.
    */
   message(payload: Uint8Array): void;
-  /** {@link RunStream.send} may be used again after it returned false. */
+  /** {@link RunStream.send} accepts messages again after it returned false. */
   drain?(): void;
   /**
-   * Exactly once, last. Without an error the backend ended the stream properly, with an end frame that says so;
-   * a stream that merely stops is an `upstream-unavailable` error with code `stream_truncated`. Told as soon as the
-   * end frame is there, whatever the transport does next; what follows that frame is dropped.
+   * Called exactly once, last. No error means that an end frame reported success. A stream that merely stops is an
+   * `upstream-unavailable` error with code `stream_truncated`. Called as soon as the end frame arrives; everything
+   * after it is dropped.
    */
   done(error: ExcursorError | undefined, end: RunEnd): void;
 }
 
 export interface RunEnd {
-  /** Metadata of the end frame, lower-case names, e.g. `retry-after`. */
+  /** Metadata of the end frame, with lower-case names such as `retry-after`. */
   readonly metadata: Readonly<Record<string, readonly string[]>>;
   /**
-   * Whether the backend can have begun to act on what was sent. False only where it proved that it has not: the
-   * connection was never made, the stream was refused, or GOAWAY named a lower stream. Such an attempt may be
-   * repeated without asking anybody.
+   * Whether the backend may have processed the request. False only with proof that it has not: no connection was made,
+   * the stream was refused, or GOAWAY named a lower stream. Such an attempt can safely be repeated.
    */
   readonly reached: boolean;
 }

@@ -11,16 +11,16 @@ export const RUN_SSE_PATH = "/agent.v1.AgentService/RunSSE";
 export const APPEND_PATH = "/aiserver.v1.BidiService/BidiAppend";
 
 export interface SseRunOptions {
-  /** HTTP/1.1 is what this is for; HTTP/2 works as well. */
+  /** Meant for HTTP/1.1; HTTP/2 works, too. */
   readonly transport: HttpTransport;
   readonly origin: string;
-  /** Joins the download and the uploads; both sets of headers must carry it as `x-request-id`. */
+  /** Joins the download and the uploads. Both sets of headers must have it as `x-request-id`. */
   readonly requestId: string;
-  /** As {@link file://./headers.ts} makes them for `run-sse`. */
+  /** The headers of `callHeaders("run-sse")`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As {@link file://./headers.ts} makes them for `append`. */
+  /** The headers of `callHeaders("append")`. */
   readonly appendHeaders: Readonly<Record<string, string>>;
-  /** Others, once an append was refused with 401; undefined if there are none. */
+  /** Returns new headers after an append got 401; undefined if there are none. */
   readonly renewAppendHeaders?: (() => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
   readonly listener: RunListener;
   readonly limits?: Partial<WireLimits>;
@@ -28,16 +28,15 @@ export interface SseRunOptions {
   readonly maxAppendsInFlight?: number;
   /** Default: hex. */
   readonly appendEncoding?: "hex" | "binary";
-  /** An append may take this long, default 60 s, and a second more for every 128 KiB. */
+  /** Timeout of an append, default 60 s, plus a second for every 128 KiB. */
   readonly appendTimeoutMs?: number;
 }
 
 /**
- * A run as the HTTP/1.1 pair: one long download of frames, `RunSSE`, which is no event stream despite its name, and a
- * `BidiAppend` for every message sent. The first append does not wait for the download to be answered.
+ * Opens a run as the HTTP/1.1 pair: one long download of frames, `RunSSE`, which is no event stream despite its name,
+ * and a `BidiAppend` for every message. The first append does not wait for the download's response.
  *
- * There is no way to half-close, so `closeSend` only stops sending. An append that fails fails the run; one that
- * fails after the run's end is nobody's business.
+ * There is no half-close, so `closeSend` only stops sending. A failed append fails the run, unless the run is over.
  */
 export function openSseRun(options: SseRunOptions): RunStream {
   const { transport, origin, requestId, listener } = options;

@@ -27,13 +27,13 @@ interface CallOptions {
 export interface UnaryOptions<Input extends DescMessage, Output extends DescMessage> extends CallOptions {
   readonly method: DescMethodUnary<Input, Output>;
   readonly input: MessageInitShape<Input>;
-  /** Default: what the headers' content type says. */
+  /** Default: by the headers' content type. */
   readonly codec?: "proto" | "json";
 }
 
 /**
- * Calls a unary method: a bare message as the body, without an envelope, and an empty message as an empty body. The
- * headers are those {@link file://./headers.ts} makes for `unary-proto` or `unary-json`.
+ * Calls a unary method: a bare message as the body, without an envelope; an empty message is an empty body. Takes the
+ * headers of `callHeaders("unary-proto")` or `callHeaders("unary-json")`.
  */
 export async function callUnary<Input extends DescMessage, Output extends DescMessage>(
   options: UnaryOptions<Input, Output>,
@@ -56,11 +56,11 @@ export interface JsonOptions extends CallOptions {
   readonly path: string;
   /** Default: POST with a body, GET without. */
   readonly method?: "GET" | "POST";
-  /** Anything that JSON can carry. */
+  /** Any JSON value. */
   readonly body?: unknown;
 }
 
-/** Calls a plain JSON endpoint. The answer is whatever it is: look before you use it. */
+/** Calls a plain JSON endpoint. The result is unchecked. */
 export async function requestJson(options: JsonOptions): Promise<unknown> {
   const type = "application/json";
   const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));

@@ -7,7 +7,7 @@ import { connectionClosed, connectTimeout, fromNodeError } from "./network-error
 
 export type Agents = Readonly<Record<"http:" | "https:", Agent>>;
 
-/** One HTTP/1.1 request. Its socket belongs to the agent; giving up before the end costs the socket. */
+/** One HTTP/1.1 request on a socket of the agent. Aborting it closes the socket. */
 export class H1Exchange implements HttpExchange {
   readonly #url: URL;
   readonly #request: HttpRequest;
@@ -52,7 +52,7 @@ export class H1Exchange implements HttpExchange {
       if (!this.#isOver) this.#handler.drain?.();
     });
     outgoing.on("response", (response) => this.#opened(response));
-    // Once there is a response, 'close' says nothing: it comes as well while a complete one still waits for its reader.
+    // After a response, 'close' means nothing: it also comes while a complete response waits for its reader.
     outgoing.on("close", () => {
       if (!this.#response) this.fail(connectionClosed(origin), this.#isConnected);
     });
@@ -60,7 +60,7 @@ export class H1Exchange implements HttpExchange {
 
   #watchConnecting(outgoing: ClientRequest, connected: "connect" | "secureConnect"): void {
     outgoing.once("socket", (socket) => {
-      // `reusedSocket` does not tell: it stays false where a freed socket goes to a request that waited for one.
+      // `reusedSocket` does not help: it stays false if a freed socket goes to a queued request.
       if (!socket.connecting && !(socket as { readonly secureConnecting?: boolean }).secureConnecting) {
         this.#isConnected = true;
         return;
@@ -120,7 +120,7 @@ export class H1Exchange implements HttpExchange {
     response.on("end", () => {
       if (this.#isOver) return;
       this.#settle();
-      // An answer before the end of the question leaves a socket that nobody else can use.
+      // A socket whose response ended before its request cannot be reused.
       if (!this.#outgoing?.writableEnded) this.#outgoing?.destroy();
       this.#handler.end();
     });

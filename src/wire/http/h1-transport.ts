@@ -15,10 +15,10 @@ export interface Http1Options {
   readonly findProxy?: FindProxy;
 }
 
-/** Shorter than any server waits, so that a socket is rarely closed by the peer just when it is used again. */
+/** Shorter than any server's timeout, so that a reused socket is rarely closed by the peer at that moment. */
 const MAX_FREE_SOCKET_MS = 15_000;
 
-/** HTTP/1.1 over kept-alive sockets, of which long-lived exchanges have their own. */
+/** Creates an HTTP/1.1 transport with kept-alive sockets. Long-lived exchanges have sockets of their own. */
 export function createHttp1Transport(options: Http1Options = {}): HttpTransport {
   const limits = wireLimits(options.limits);
   const short = agents(limits.maxShortSockets, options);
@@ -71,7 +71,7 @@ function agents(maxSockets: number, { ca, findProxy }: Http1Options): Agents {
       if (!findProxy?.(url)) return connectDirectly(target, onCreated);
       return connectSecurely({ url, protocol: "http/1.1", ca, findProxy });
     } catch (error) {
-      // Node does not expect it to throw for a request that has waited for a socket.
+      // Node does not expect an exception for a request that waited for a socket.
       return new Socket().destroy(error as Error);
     }
   };

@@ -5,13 +5,13 @@ import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } f
 import { connectionClosed, fromNodeError, fromReset, headersTooLarge } from "./network-errors.ts";
 import type { OriginSessions, SessionWaiter } from "./origin-sessions.ts";
 
-/** Beyond this an exchange that has no connection yet asks its writer to wait; as much as a Node stream. */
+/** Without a connection, an exchange asks its writer to wait above this size. The default of Node streams. */
 const MAX_UNSENT_BYTES = 64 * 1024;
 
 /**
- * One HTTP/2 stream. Until the response begins it remembers what it has sent, so that it can move, once, to another
- * connection if the peer proves that it never looked: a GOAWAY that names a lower stream, a refused stream, a
- * connection that closed before our first frame. Everything else that goes wrong is the handler's to hear.
+ * One HTTP/2 stream. It keeps the sent body until the response begins, so that it can move once to another connection.
+ * It moves only if the peer provably ignored it: GOAWAY with a lower stream, a refused stream, or a connection closed
+ * before our first frame. All other failures go to the handler.
  */
 export class H2Exchange implements HttpExchange, SessionWaiter {
   readonly #sessions: OriginSessions;
@@ -19,7 +19,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #handler: HttpHandler;
   #stream: ClientHttp2Stream | undefined;
   #session: H2Session | undefined;
-  /** The body so far; undefined once the response has begun. */
+  /** The body so far. Undefined once the response has begun. */
   #sent: Uint8Array[] | undefined = [];
   #unsentBytes = 0;
   #isEnded = false;
@@ -86,13 +86,13 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     let failure: unknown;
     stream.on("response", (headers) => {
       this.#opened(headers);
-      // Not before: on a connection through a proxy Node would emit data first.
+      // Not earlier: on a connection through a proxy Node would emit data before the response.
       stream.on("data", (chunk: Buffer) => {
         if (!this.#isOver) this.#handler.data(chunk);
       });
     });
     stream.on("end", () => {
-      // A reset ends the readable side as well; 'close' tells them apart.
+      // A reset also ends the readable side; 'close' tells them apart.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();
     });
     stream.on("error", (error) => {
@@ -100,15 +100,15 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     });
     stream.on("close", () => {
       this.#closed(session, stream, failure);
-      // A stream of Node's outlives its end until the next full collection (bench/README.md): what was said on this one
-      // shall not hang on it.
+      // Node's stream lives until the next full collection (bench/README.md). Dropping the handler frees what it refers
+      // to.
       if (this.#stream === stream) this.#handler = NOBODY;
     });
     if (this.#isPaused) stream.pause();
     this.#flush(stream);
   }
 
-  /** Older Node throws for a session that has just closed; anything else thrown is a request that cannot be sent. */
+  /** Older Node versions throw for a session that has just closed. Any other error means an invalid request. */
   #notTaken(error: unknown): void {
     const isSessionGone = /^ERR_HTTP2_\w+_SESSION$/.test((error as NodeJS.ErrnoException).code ?? "");
     if (isSessionGone) this.#move(fromNodeError(error, this.#request.origin));
@@ -151,13 +151,13 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
     if (this.#isOver) return;
     const error = this.#explain(session, stream, failure);
-    // What a paused reader has not taken yet: Node emits no more of it, but it is still there.
+    // Delivers what a paused reader has not read: Node does not emit it any more.
     for (let chunk = stream.read(); chunk !== null && !this.#isOver; chunk = stream.read()) this.#handler.data(chunk);
     if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
     else this.#fail(error, true);
   }
 
-  /** What the session died of explains more than what its streams report. */
+  /** Returns the cause. The session's error says more than those of its streams. */
   #explain(session: H2Session, stream: ClientHttp2Stream, failure: unknown): ExcursorError {
     if (failure instanceof ExcursorError) return failure;
     const code = (failure as NodeJS.ErrnoException | undefined)?.code;
@@ -165,7 +165,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     if (session.error) return session.error;
     if (code === "ERR_HTTP2_SESSION_ERROR") return fromReset(stream.rstCode ?? 0, failure);
     if (code !== undefined) return fromNodeError(failure, this.#request.origin);
-    // A connection that merely ends looks, on its streams, as if each had been cancelled.
+    // When a connection just ends, its streams look cancelled.
     return session.isDestroyed ? connectionClosed(this.#request.origin) : fromReset(stream.rstCode ?? 0);
   }
 
@@ -183,7 +183,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // The response is complete: what is left of the request is of no interest, and must not keep the stream open.
+    // The response is complete, so the rest of the request must not keep the stream open.
     const stream = this.#stream;
     if (!this.#isEnded) stream?.end();
     if (stream && stream.writableLength > 0) {
@@ -199,10 +199,9 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   }
 }
 
-/** Listens when there is nothing more to hear. */
 const NOBODY: HttpHandler = { head() {}, data() {}, end() {}, fail() {} };
 
-/** As HTTP/2 counts them. Node lets through 64 KiB, whatever we tell the peer. */
+/** Returns the size as HTTP/2 counts it. Node accepts 64 KiB, whatever limit we announce. */
 function headerBytes(headers: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const name in headers) bytes += name.length + (headers[name]?.length ?? 0) + 32;

@@ -22,9 +22,9 @@ export interface SessionOptions {
   readonly ca?: string | Buffer | undefined;
   readonly findProxy?: FindProxy | undefined;
   readonly pingIntervalMs: number;
-  /** The session opened, closed, or may have room again. */
+  /** Called when the session has opened or closed, or may have room again. */
   readonly onChange: () => void;
-  /** The peer finds us too lively. */
+  /** Called when the peer sends ENHANCE_YOUR_CALM. */
   readonly onCalm: () => void;
 }
 
@@ -33,11 +33,11 @@ export interface SessionOptions {
  *
  *     connecting ──settings──▶ open ──GOAWAY, old age──▶ draining ──last stream──▶ closed
  *
- * It counts as open with the peer's first SETTINGS, not before: only these say how many streams it takes, and Node
- * queues what is too much without a word. An error closes it from any state. Node itself ends a session, streams and
- * all, on a GOAWAY that carries an error code; after one without, streams up to the last it names go on.
+ * It is open after the peer's first SETTINGS, which announce how many streams it accepts; Node silently queues the
+ * excess. An error closes it from any state. On a GOAWAY with an error code, Node ends the session with all streams.
+ * After one without, the streams up to the last one named continue.
  *
- * Error listeners on the session, its socket and its streams stay until the end, for some errors come after it.
+ * Error listeners on the session, its socket and its streams are never removed, since some errors come after the end.
  */
 export class H2Session {
   readonly #options: SessionOptions;
@@ -48,10 +48,10 @@ export class H2Session {
   #error: ExcursorError | undefined;
   #streams = 0;
   #resets = 0;
-  /** Open streams that were given up, but not reset. */
+  /** Open streams that were abandoned without a reset. */
   #abandoned = 0;
   #lastStreamId = Number.POSITIVE_INFINITY;
-  /** What runs out next: connecting, the wait for a PING, or the time without streams. */
+  /** The next timeout: connecting, PING, or idle. */
   #timer: NodeJS.Timeout;
 
   constructor(options: SessionOptions) {
@@ -62,7 +62,7 @@ export class H2Session {
     this.#session = connect(origin, {
       createConnection: () => this.#socket,
       settings: { enablePush: false, initialWindowSize: limits.streamWindowBytes },
-      // In MB. Node's 10 would be passed by a few dozen unread streams; our windows are the bound.
+      // In MB. A few dozen unread streams would exceed Node's default of 10; our windows are the real bound.
       maxSessionMemory: 1024,
     });
     this.#session.on("error", (error) => this.destroy(fromNodeError(error, origin)));
@@ -81,22 +81,22 @@ export class H2Session {
     return this.#state === "closed";
   }
 
-  /** Node has given it up; its 'close', and with that our state, may still be to come. */
+  /** Node has destroyed the session. Its 'close' event may come later. */
   get isDestroyed(): boolean {
     return this.#session.destroyed;
   }
 
-  /** Takes no new streams, now or ever. */
+  /** True if it accepts no new streams any more. */
   get isSpent(): boolean {
     return this.#state === "draining" || this.#state === "closed" || this.#session.closed || this.#session.destroyed;
   }
 
-  /** Why it closed, where that was not its natural end. */
+  /** The error that closed it, if any. */
   get error(): ExcursorError | undefined {
     return this.#error;
   }
 
-  /** Why there never was a connection. */
+  /** The error that prevented the connection, if any. */
   get connectError(): ExcursorError | undefined {
     return this.#openedAt === undefined ? this.#error : undefined;
   }
@@ -105,12 +105,12 @@ export class H2Session {
     return this.#streams;
   }
 
-  /** As the peer says; may change at any time. */
+  /** The peer's limit, which may change at any time. */
   get maxStreams(): number {
     return this.#session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Whether another stream may be opened now. An old session finds out here that it is. */
+  /** Returns whether another stream may be opened. A session that is too old starts to drain here. */
   hasRoom(): boolean {
     if (this.#state !== "open" || this.isSpent) return false;
     if (performance.now() - (this.#openedAt ?? 0) > this.#options.limits.sessionMaxAgeMs) this.drain();
@@ -118,8 +118,8 @@ export class H2Session {
   }
 
   /**
-   * Call only with {@link hasRoom}, and listen for errors. Throws where Node does, older versions also for a session that
-   * has just closed.
+   * Opens a stream. Call it only if {@link hasRoom}, and listen for errors. Throws where Node does; older versions also
+   * for a session that has just closed.
    */
   request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: false });
@@ -132,8 +132,8 @@ export class H2Session {
   }
 
   /**
-   * Gives up a stream: resets it, as long as the peer can be expected to put up with it. Beyond that the stream is left
-   * to the peer to end, unread; a connection with no others left is closed.
+   * Abandons a stream: resets it, up to a number of resets that peers tolerate. Beyond that the stream is left open and
+   * unread until the peer ends it. A connection that has only such streams is closed.
    */
   giveUp(stream: ClientHttp2Stream): void {
     if (stream.closed || stream.destroyed) return;
@@ -143,29 +143,29 @@ export class H2Session {
       if (++this.#resets === maxSessionResets) this.drain();
     } else {
       this.#abandoned++;
-      // Before the listener that counts the streams that are left.
+      // Runs before the listener that counts the remaining streams.
       stream.prependListener("close", () => this.#abandoned--);
       stream.end();
     }
-    // Node would otherwise keep what was received for a reader that has gone.
+    // Otherwise Node would keep the received data for a reader that is gone.
     stream.resume();
     this.#closeIfAbandoned();
   }
 
   #closeIfAbandoned(): void {
     if (this.#abandoned === 0 || this.#abandoned < this.#streams) return;
-    // Not the session: Node would reset each of its streams first.
+    // Destroying the session would reset each of its streams first.
     this.#socket.destroy();
     this.#closed();
   }
 
-  /** Whether the peer has proved that it did not and will not look at this stream, which is closed. */
+  /** Returns whether the peer provably did not process this closed stream. */
   provedUnprocessed(stream: ClientHttp2Stream): boolean {
     if (stream.id === undefined || stream.id > this.#lastStreamId) return true;
     return stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
   }
 
-  /** Takes no new streams; closes with the last open one. */
+  /** Accepts no new streams, and closes after the last open one. */
   drain(): void {
     if (this.#state === "connecting") this.destroy();
     if (this.#state !== "open") return;
@@ -213,7 +213,7 @@ export class H2Session {
     this.#options.onChange();
   };
 
-  /** Without streams nothing keeps the process alive, and nothing is probed. */
+  /** Without streams the session neither keeps the process alive nor sends PINGs. */
   #rest(): void {
     clearTimeout(this.#timer);
     if (this.#state === "closed") return;
@@ -232,7 +232,7 @@ export class H2Session {
     const timer = setTimeout(() => this.destroy(halfOpen(origin)), limits.pingTimeoutMs).unref();
     this.#timer = timer;
     this.#session.ping(() => {
-      // If the timer is another one by now, the session has come to rest or is at its next probe.
+      // A different timer means that the session is idle or already at its next PING.
       if (this.#timer === timer && this.#state !== "closed") this.#schedulePing();
     });
   }

@@ -16,11 +16,11 @@ export interface HttpCallOptions {
 
 export interface HttpAnswer {
   readonly head: ResponseHead;
-  /** Decompressed. Of a status other than 200 perhaps only the beginning. */
+  /** Decompressed. May be cut off for a status other than 200. */
   readonly body: Buffer;
 }
 
-/** One request with its whole body, one answer with its whole body. Rejects with an ExcursorError only. */
+/** Sends one request and reads the whole response. Rejects only with ExcursorErrors. */
 export async function callHttp(options: HttpCallOptions): Promise<HttpAnswer> {
   const { head, body } = await exchange(options);
   const encoding = head.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";

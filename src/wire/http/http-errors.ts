@@ -3,7 +3,7 @@ import { CONNECT_CODES, type Meaning, OUTDATED } from "../agent/cursor-errors.ts
 import { fromConnectError, type Metadata } from "../connect/connect-error.ts";
 import type { ResponseHead } from "./http.ts";
 
-/** Answers that are not the answer: statuses other than 200, and 200s that do not speak our protocol. */
+/** The meaning of responses with a status other than 200. */
 
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
   400: { kind: "invalid-request" },
@@ -47,10 +47,7 @@ function byStatus(status: number): Meaning {
   return status >= 500 ? { kind: "upstream-failed" } : { kind: "upstream-protocol", code: "unexpected_status" };
 }
 
-/**
- * A response whose status is not 200, with what was read of its body. A Connect error in the body decides; without
- * one the status does.
- */
+/** Converts a response with a status other than 200. A Connect error in the body takes precedence over the status. */
 export function fromFailedResponse({ status, headers }: ResponseHead, body: Uint8Array): ExcursorError {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   const contentType = mediaType(headers["content-type"]);
@@ -63,7 +60,7 @@ export function fromFailedResponse({ status, headers }: ResponseHead, body: Uint
   });
 }
 
-/** A 200 of another type than asked for: a proxy's page, another service, a wrong path. */
+/** Returns the error for a 200 of an unexpected type: a proxy's page, another service, a wrong path. */
 export function wrongContentType({ status, headers }: ResponseHead): ExcursorError {
   const contentType = mediaType(headers["content-type"]) || "nothing";
   return new ExcursorError("upstream-protocol", `The backend answered with ${contentType} instead of its protocol.`, {
@@ -73,7 +70,7 @@ export function wrongContentType({ status, headers }: ResponseHead): ExcursorErr
   });
 }
 
-/** `application/json; charset=utf-8` without its parameters. */
+/** Returns the media type without its parameters. */
 export function mediaType(contentType: string | undefined): string {
   return (contentType?.split(";", 1)[0] ?? "").trim().toLowerCase().slice(0, 80);
 }

@@ -1,41 +1,41 @@
 import { ExcursorError } from "../../core/errors.ts";
 
 /**
- * HTTP as the rest of this folder sees it: one request and its response as two streams of bytes, the same for both
- * versions of HTTP. Callbacks, as in {@link file://./run-stream.ts}, for the same reason.
+ * HTTP for the rest of this folder: a request and its response as two byte streams, the same for HTTP/1.1 and HTTP/2.
+ * Callbacks, for the reason given in `connect/run-stream.ts`.
  */
 export interface HttpTransport {
-  /** Starts an exchange. Its handler hears nothing before this returns. */
+  /** Starts an exchange. The handler is not called before this returns. */
   open(request: HttpRequest, handler: HttpHandler): HttpExchange;
-  /** Opens a connection ahead of the next exchange, where the transport can. A failure is left to that exchange. */
+  /** Opens a connection ahead of the next exchange, if the transport can. A failure surfaces in that exchange. */
   connect?(origin: string): void;
-  /** Takes no new exchanges and resolves when the open ones are over. */
+  /** Refuses new exchanges, and resolves when the open ones are over. */
   close(): Promise<void>;
-  /** Cuts everything now. */
+  /** Aborts everything. */
   destroy(): void;
 }
 
 export interface HttpRequest {
-  /** `https://host[:port]`, or `http://…` for plain text (HTTP/2 then by prior knowledge). */
+  /** `https://host[:port]`, or `http://…` for plain text (HTTP/2 by prior knowledge). */
   readonly origin: string;
   readonly path: string;
   /** Default: POST. */
   readonly method?: "GET" | "POST";
-  /** Lower-case names, valid in both versions: no pseudo and no hop-by-hop headers. */
+  /** Lower-case names, valid in both versions: no pseudo-headers and no hop-by-hop headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The response may go on for minutes. HTTP/1.1 keeps such exchanges from using up the sockets of short ones. */
+  /** True if the response may take minutes. HTTP/1.1 then uses a separate set of sockets. */
   readonly isLongLived?: boolean;
 }
 
 export interface HttpExchange {
-  /** Queues a piece of the request's body. False means "enough for now": wait for {@link HttpHandler.drain}. */
+  /** Queues a piece of the request's body. False: wait for {@link HttpHandler.drain}. */
   write(chunk: Uint8Array): boolean;
-  /** The request's body is complete. */
+  /** Ends the request's body. */
   end(): void;
-  /** Stops reading, so that the peer has to stop as well. */
+  /** Stops reading, so that flow control stops the peer. */
   pause(): void;
   resume(): void;
-  /** Drops the exchange now. The handler hears nothing more. */
+  /** Aborts the exchange. The handler is not called any more. */
   abort(): void;
 }
 
@@ -45,19 +45,22 @@ export interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `head`, then `data`s, then `end`; or `fail` instead of whatever would come next. `end` and `fail` are the last. */
+/**
+ * The calls come in this order: `head`, `data` any number of times, `end`. `fail` may replace any of them, and is the
+ * last.
+ */
 export interface HttpHandler {
   head(head: ResponseHead): void;
-  /** The bytes stay as they are; keeping them keeps the read buffer that they are part of. */
+  /** The bytes are not overwritten, but keep their read buffer alive. */
   data(chunk: Uint8Array): void;
   drain?(): void;
   /** The response is complete as far as HTTP can tell. */
   end(): void;
-  /** `reached` as in {@link file://./run-stream.ts RunEnd}: false only if the peer cannot have seen the request. */
+  /** `reached` as in `RunEnd`: false only if the peer cannot have seen the request. */
   fail(error: ExcursorError, reached: boolean): void;
 }
 
-/** Node's headers, of either version, as ours. */
+/** Converts Node's headers, of either version. */
 export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): Readonly<Record<string, string>> {
   const plain: Record<string, string> = Object.create(null);
   for (const name in headers) {

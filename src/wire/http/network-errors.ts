@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { Meaning } from "../agent/cursor-errors.ts";
 
-/** What Node reports of the network, as ours. Messages may name the host and nothing else of the request. */
+/** The meaning of Node's network errors. Messages may name the host, and nothing else of the request. */
 
 interface NetworkMeaning extends Meaning {
   readonly message: string;
@@ -15,7 +15,7 @@ const unavailable = (code: string, message: string, hint?: string): NetworkMeani
   ...(hint !== undefined && { hint }),
 });
 
-/** Trying again does not change a certificate. */
+/** Not retryable: a retry does not change a certificate. */
 const untrusted = (code: string, message: string): NetworkMeaning => ({
   ...unavailable(code, message, "Check the clock of this machine, and whether a proxy opens TLS connections."),
   retryable: false,
@@ -71,7 +71,7 @@ const BY_NODE_CODE: Readonly<Record<string, NetworkMeaning>> = {
   },
 };
 
-/** An error of a socket, a TLS handshake, a DNS query or an HTTP parser. */
+/** Converts an error of a socket, a TLS handshake, a DNS query or an HTTP parser. */
 export function fromNodeError(cause: unknown, origin: string): ExcursorError {
   if (cause instanceof ExcursorError) return cause;
   const nodeCode = String((cause as NodeJS.ErrnoException | null)?.code ?? "");
@@ -100,7 +100,7 @@ function byFamily(nodeCode: string): NetworkMeaning {
   return unavailable("connection_failed", "cannot be talked to");
 }
 
-/** The connection ended without a word of why. */
+/** Returns the error for a connection that ended without a reason. */
 export function connectionClosed(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("connection closed"), { code: "ECONNRESET" }), origin);
 }
@@ -113,13 +113,13 @@ export function headersTooLarge(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("headers too large"), { code: "HPE_HEADER_OVERFLOW" }), origin);
 }
 
-/** ALPN left us with something else than HTTP/2. */
+/** Returns the error if ALPN selected another protocol. */
 export function http2Unavailable(origin: string): ExcursorError {
   const code = "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
   return fromNodeError(Object.assign(new Error("ALPN did not select h2"), { code }), origin);
 }
 
-/** A PING stayed without answer: the connection is half open, and every stream on it is lost. */
+/** Returns the error for an unanswered PING: the connection is half open, and its streams are lost. */
 export function halfOpen(origin: string): ExcursorError {
   return new ExcursorError("upstream-unavailable", `${hostOf(origin)} has stopped answering.`, {
     code: "half_open",
@@ -158,7 +158,7 @@ const RESETS: ReadonlyArray<readonly [name: string, meaning: Meaning]> = [
   ],
 ];
 
-/** The peer closed an HTTP/2 stream, or the connection below it, with this code before the response was complete. */
+/** Converts the code with which the peer closed a stream or its connection before the response was complete. */
 export function fromReset(http2Code: number, cause?: unknown): ExcursorError {
   const [name, meaning] = RESETS[http2Code] ?? [`${http2Code}`, { kind: "upstream-unavailable" } satisfies Meaning];
   return new ExcursorError(meaning.kind, `The backend cut the stream (${name}).`, {

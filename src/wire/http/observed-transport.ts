@@ -6,11 +6,11 @@ import { createSseParser } from "../sse/sse-parser.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport, ResponseHead } from "./http.ts";
 import { mediaType } from "./http-errors.ts";
 
-/** Told of what passes a transport: names, sizes and times, never content. */
+/** Observes a transport: names, sizes and times, never content. */
 export interface CallObserver {
   /** Called once for each exchange, when it is over. */
   call(call: ObservedCall): void;
-  /** Called for each frame or event. Without it nobody looks for them. */
+  /** Called for each frame or event. Absent: they are not parsed. */
   frame?: ((frame: ObservedFrame) => void) | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface ObservedCall {
   readonly ms: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** `aborted`: by this side, before the response was complete; otherwise the code of the failure. */
+  /** `ok`, `aborted` (by this side, before the response was complete), or the code of the failure. */
   readonly end: string;
 }
 
@@ -35,11 +35,11 @@ export interface ObservedFrame {
   readonly id: string;
   readonly dir: "in" | "out";
   readonly kind: string;
-  /** Of the payload, as it is on the wire. */
+  /** Of the payload on the wire. */
   readonly bytes: number;
 }
 
-/** Wraps a transport, so that an observer hears of every exchange, with ids that begin with `prefix`. It changes nothing of what passes. */
+/** Wraps a transport, so that an observer sees every exchange. Ids begin with `prefix`. The traffic is unchanged. */
 export function observeTransport(
   transport: HttpTransport,
   name: "h1" | "h2",
@@ -176,10 +176,10 @@ class ExchangeWatch {
   }
 }
 
-/** An event's name is the upstream's to choose: what is no plain name could be anything. */
+/** Other names are not logged, since the upstream chooses them. */
 const EVENT_NAME = /^[\w.]{1,64}$/;
 
-/** Reads until it cannot: the stream's own reader says what is wrong with it. */
+/** Stops reading at the first error; the stream's own reader reports it. */
 function untilFailed(read: (chunk: Uint8Array) => void): (chunk: Uint8Array) => void {
   let hasFailed = false;
   return (chunk) => {

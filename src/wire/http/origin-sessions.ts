@@ -3,20 +3,20 @@ import type { WireLimits } from "../limits.ts";
 import { H2Session, type SessionOptions } from "./h2-session.ts";
 import { transportClosed } from "./network-errors.ts";
 
-/** Something that needs a session, and gets one or an error. */
+/** An exchange that waits for a session. */
 export interface SessionWaiter {
   placed(session: H2Session): void;
   refused(error: ExcursorError): void;
 }
 
-/** The connections to one origin, and who waits for them. */
+/** The connections to one origin, and the exchanges that wait for one. */
 export class OriginSessions {
   readonly origin: string;
   readonly limits: WireLimits;
   readonly sessions = new Set<H2Session>();
   readonly #connection: Pick<SessionOptions, "ca" | "findProxy">;
   readonly #waiters = new Set<SessionWaiter>();
-  /** The peer's stream limit as we last saw it. Until the first connection is up, one is assumed to be enough. */
+  /** The peer's last known stream limit. Until the first connection is up, one is assumed to be enough. */
   #maxStreams = Number.POSITIVE_INFINITY;
   #pingIntervalMs: number;
   #isClosed = false;
@@ -33,7 +33,7 @@ export class OriginSessions {
     return this.#waiters.size;
   }
 
-  /** Places the waiter now if a connection has room, else as soon as one has. */
+  /** Assigns a session now if one has room, else as soon as one has. */
   join(waiter: SessionWaiter): void {
     if (this.#isClosed) {
       process.nextTick(() => waiter.refused(transportClosed()));
@@ -73,7 +73,7 @@ export class OriginSessions {
       if (session.isSpent) continue;
       live++;
       if (session.isConnecting) expected += this.#maxStreams;
-      // A peer that takes no streams at all has paused: more connections would not change that.
+      // A peer with a limit of 0 has paused; more connections would not help.
       else if (session.maxStreams === 0) expected = Number.POSITIVE_INFINITY;
     }
     for (; this.#waiters.size > expected && live < this.limits.maxSessions; live++) {
@@ -82,7 +82,7 @@ export class OriginSessions {
     }
   }
 
-  /** The oldest first, so that surplus ones fall idle. */
+  /** Prefers the oldest, so that surplus sessions become idle. */
   #withRoom(): H2Session | undefined {
     for (const session of this.sessions) if (session.hasRoom()) return session;
     return undefined;

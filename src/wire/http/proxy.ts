@@ -2,15 +2,15 @@ import { isIPv6 } from "node:net";
 import { ExcursorError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 
-/** An HTTP proxy that makes tunnels (CONNECT). */
+/** An HTTP proxy for tunnels (CONNECT). */
 export interface HttpProxy {
-  /** `http://host:port`, or `https://…` where the proxy itself is spoken to over TLS. Without credentials. */
+  /** `http://host:port`, or `https://…` for a proxy that is reached over TLS. Without credentials. */
   readonly origin: string;
   /** The value of `proxy-authorization`. */
   readonly authorization: Secret | undefined;
 }
 
-/** The proxy that leads to an origin; undefined: none. Throws where the settings of the proxy cannot be used. */
+/** Returns the proxy for an origin, or undefined. Throws if the proxy settings are invalid. */
 export type FindProxy = (origin: URL) => HttpProxy | undefined;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
@@ -21,9 +21,8 @@ const readVariable = (environment: Environment, name: string): string =>
   (environment[name.toLowerCase()] || environment[name.toUpperCase()] || "").trim();
 
 /**
- * What `HTTPS_PROXY` and `NO_PROXY` say, in capitals or not, as most programs read them. `NO_PROXY` is a list of hosts,
- * which stand for their subdomains, too, with or without a port; `*` means all. This machine is never behind the proxy,
- * nor is plain HTTP.
+ * Reads `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. `NO_PROXY` is a list of hosts with or without a port,
+ * which include their subdomains; `*` means all. Loopback and plain HTTP never use the proxy.
  */
 export function proxyFromEnvironment(environment: Environment): FindProxy {
   const value = readVariable(environment, "HTTPS_PROXY");
@@ -38,7 +37,7 @@ export function proxyFromEnvironment(environment: Environment): FindProxy {
   };
 }
 
-/** The secret parts of the proxy's address, as they stand there and as they are meant. */
+/** Returns the secret parts of the proxy's address, encoded and decoded. */
 export function proxySecrets(environment: Environment): readonly string[] {
   const url = parse(readVariable(environment, "HTTPS_PROXY"));
   if (!url || url.password === "") return [];
@@ -58,7 +57,7 @@ function readProxy(value: string): HttpProxy {
   return { origin: url.origin, authorization: hasCredentials ? new Secret(authorization) : undefined };
 }
 
-/** A bare `host:port` is an http proxy. */
+/** A bare `host:port` is an HTTP proxy. */
 function parse(value: string): URL | undefined {
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   return URL.canParse(address) ? new URL(address) : undefined;

@@ -11,7 +11,7 @@ export interface SecureOptions {
   readonly findProxy?: FindProxy | undefined;
 }
 
-/** A TLS connection to an https origin, through a proxy where there is one. Throws where its settings cannot be used. */
+/** Opens a TLS connection, through a proxy if there is one. Throws if the proxy settings are invalid. */
 export function connectSecurely({ url, protocol, ca, findProxy }: SecureOptions): TLSSocket {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port) || 443;
@@ -26,7 +26,7 @@ export function connectSecurely({ url, protocol, ca, findProxy }: SecureOptions)
     ...(tunnel && { socket: tunnel }),
   });
   if (!tunnel) return socket.setNoDelay();
-  // Each would outlive the other.
+  // Neither closes the other by itself.
   tunnel.on("error", (error) => socket.destroy(error));
   tunnel.on("close", () => socket.destroy());
   return socket.on("close", () => tunnel.destroy());

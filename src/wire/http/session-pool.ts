@@ -11,7 +11,9 @@ export interface SessionPoolOptions {
   readonly findProxy?: FindProxy;
 }
 
-/** HTTP/2, with one shared connection per origin and more only where the peer's stream limit asks for them. */
+/**
+ * An HTTP/2 transport with one shared connection per origin, and more only if the peer's stream limit requires them.
+ */
 export interface SessionPool extends HttpTransport {
   stats(): PoolStats;
 }

@@ -5,13 +5,13 @@ import { ExcursorError } from "../../core/errors.ts";
 import { connectionClosed, fromNodeError } from "./network-errors.ts";
 import type { HttpProxy } from "./proxy.ts";
 
-/** The head of the proxy's answer, at most. */
+/** Limit on the head of the proxy's response. */
 const MAX_HEAD_BYTES = 16 * 1024;
 const HEAD_END = "\r\n\r\n";
 
 /**
- * A connection to `host:port` through a proxy. It can be used at once: what is written waits until the proxy has made the
- * tunnel. What goes wrong before that is its error.
+ * Opens a connection to `host:port` through a proxy. It can be written to at once: data waits until the tunnel is up. A
+ * failure before that is the stream's error.
  */
 export function openTunnel(proxy: HttpProxy, host: string, port: number): Duplex {
   const socket = connectTo(new URL(proxy.origin));

@@ -11,7 +11,7 @@ export interface SseCallOptions {
   readonly request: HttpRequest;
   readonly body: Uint8Array;
   readonly limits: WireLimits;
-  /** What a status other than 200 means, with what was read of its body. */
+  /** Converts a status other than 200 and the body, as far as it was read. */
   readonly refusal: (head: ResponseHead, body: Buffer) => ExcursorError;
   readonly listener: SseListener;
 }
@@ -19,7 +19,7 @@ export interface SseCallOptions {
 interface SseListener {
   event(name: string, data: string): void;
   /**
-   * The last thing heard: the response is complete, or failed. `reached` is false only if the peer cannot have seen the
+   * The last call: the response is complete, or failed. `reached` is false only if the peer cannot have seen the
    * request.
    */
   done(error: ExcursorError | undefined, reached: boolean): void;
@@ -66,7 +66,7 @@ export class SseCall implements HttpHandler {
     this.#exchange.resume();
   }
 
-  /** Drops it; the listener hears nothing more. */
+  /** Aborts the call. The listener is not called any more. */
   cancel(): void {
     if (this.#isOver) return;
     this.#settle();
@@ -79,7 +79,7 @@ export class SseCall implements HttpHandler {
     } else if (mediaType(head.headers["content-type"]) !== "text/event-stream") {
       this.#close(wrongContentType(head));
     } else if (!/^(?:identity)?$/i.test(head.headers["content-encoding"]?.trim() ?? "")) {
-      // None was asked for.
+      // We asked for no compression.
       this.#close(encodingError(head.headers["content-encoding"] ?? ""));
     }
   }

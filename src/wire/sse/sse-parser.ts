@@ -2,16 +2,16 @@ import { createParser } from "eventsource-parser";
 import { ExcursorError } from "../../core/errors.ts";
 
 export interface SseParserOptions {
-  /** The most that may wait for the end of a line or of an event, in characters. */
+  /** The longest unfinished line or event, in characters. */
   readonly maxLength: number;
-  /** Called for each event; the name is empty where the stream gave none. */
+  /** Called for each event. The name is empty if the stream gave none. */
   readonly onEvent: (name: string, data: string) => void;
   readonly onComment?: (text: string) => void;
 }
 
 /**
- * Returns a function that takes the bytes of a stream of server-sent events, in any pieces. It throws when more than the
- * limit waits for its end. Bytes that are not UTF-8 become U+FFFD; ids and retry times are passed over.
+ * Returns a function that takes the bytes of a stream of server-sent events, in chunks of any size. It throws if an
+ * event exceeds the limit. Invalid UTF-8 becomes U+FFFD; ids and retry times are ignored.
  */
 export function createSseParser({ maxLength, onEvent, onComment }: SseParserOptions): (chunk: Uint8Array) => void {
   const decoder = new TextDecoder();

@@ -23,7 +23,6 @@ export function readExecReply({ messages, error }: ExecReply): McpOutcome {
 const fine = (text: string): McpOutcome => ({ content: [{ type: "text", text }], isError: false });
 const failed = (text: string): McpOutcome => ({ content: [{ type: "text", text }], isError: true });
 
-/** Reads a result that is not a success. */
 const problem = (result: Parameters<typeof problemText>[0]): McpOutcome => failed(problemText(result));
 
 function readResult({ message }: ExecClientMessage): McpOutcome {

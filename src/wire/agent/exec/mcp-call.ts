@@ -5,7 +5,7 @@ import { type McpArgs, McpArgsSchema, type McpResult } from "../../../gen/agent/
 import type { McpToolDefinition } from "../../../gen/agent/v1/mcp_pb.ts";
 import { McpToolResultSchema, type ToolCall, ToolCallSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 
-/** Reads the arguments of a call. The wire has only doubles; whole ones are printed as integers. */
+/** Reads the arguments of a call. The wire has only doubles; whole ones become integers. */
 export function argsOf({ args }: McpArgs): JsonObject {
   return Object.fromEntries(
     Object.entries(args).map(([key, value]) => [key, toJson(ValueSchema, value)]),
@@ -23,7 +23,7 @@ export function mcpArgs(tool: McpToolDefinition, args: WireJson, callId: string)
   });
 }
 
-/** Makes the call as updates and the state show it, with its result once there is one. */
+/** Returns the call for updates and the state, with its result if there is one. */
 export function mcpDisplay(args: McpArgs, result?: McpResult["result"], error?: string): ToolCall {
   return create(ToolCallSchema, {
     toolCallId: args.toolCallId,

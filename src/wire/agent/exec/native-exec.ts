@@ -2,7 +2,7 @@ import { fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type ExecServerMessage, ExecServerMessageSchema } from "../../../gen/agent/v1/exec_pb.ts";
 import { type ToolCall, ToolCallSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 
-/** The members under which native tools are requested, and displayed. */
+/** The members of native tools in requests, and in updates and states. */
 const NATIVE_EXECS = {
   shell: { request: "shell_args", display: "shell_tool_call" },
   shell_stream: { request: "shell_stream_args", display: "shell_tool_call" },
@@ -23,7 +23,7 @@ const LOOSE = { ignoreUnknownFields: true };
 export const nativeRequest = (exec: NativeExec, args: JsonObject): ExecServerMessage =>
   fromJson(ExecServerMessageSchema, { [NATIVE_EXECS[exec].request]: args }, LOOSE);
 
-/** Makes the same call as updates and the state show it. */
+/** Returns the same call for updates and the state. */
 export function nativeDisplay(exec: NativeExec, args: JsonObject, callId: string): ToolCall {
   const shown: JsonValue = exec === "diagnostics" ? { paths: [args["path"] ?? ""] } : args;
   return fromJson(ToolCallSchema, { [NATIVE_EXECS[exec].display]: { args: shown }, toolCallId: callId }, LOOSE);

@@ -1,6 +1,6 @@
 import type { McpToolDefinition } from "../../../gen/agent/v1/mcp_pb.ts";
 
-/** The MCP tools that a client offers on a run, merged from all the places where it may list them. */
+/** The MCP tools that a client offers on a run, merged from all places where it may list them. */
 export class OfferedTools {
   readonly #byName = new Map<string, McpToolDefinition>();
   readonly names: readonly string[];
@@ -13,7 +13,7 @@ export class OfferedTools {
       names.add(name);
       this.#byName.set(name, definition);
     }
-    // By their qualified name, unless that is the plain name of another tool.
+    // Also by the qualified name, unless that is another tool's plain name.
     for (const definition of definitions) {
       if (!this.#byName.has(definition.name)) this.#byName.set(definition.name, definition);
     }
@@ -24,10 +24,10 @@ export class OfferedTools {
     return this.#byName.get(name);
   }
 
-  /** Whether two names mean the same tool. */
+  /** Returns whether two names mean the same tool. */
   isSame(a: string, b: string): boolean {
     const tool = this.find(a);
-    // Histories also hold names as the model saw them, with a prefix such as `mcp_provider_`.
+    // Histories also hold the model's names, with a prefix such as `mcp_provider_`.
     return a === b || (tool !== undefined && (tool === this.find(b) || /^.+[_-]$/.test(prefixOf(b, a) ?? "")));
   }
 }

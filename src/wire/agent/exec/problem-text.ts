@@ -1,4 +1,4 @@
-/** Words a result that is not a success. Its members say what happened in one of a few fields. */
+/** Returns the text of a result that is not a success. */
 export function problemText(result: {
   readonly case: string | undefined;
   readonly value?: object | undefined;

@@ -1,7 +1,6 @@
 import { spellToolName } from "../../../core/spell-tool-name.ts";
 
-/** The label under which the client's tools are offered. */
+/** The provider of the client's tools. */
 export const PROVIDER = "excursor";
 
-/** The unique name, which says whose tool it is. */
 export const qualifiedToolName = (name: string): string => `${PROVIDER}-${spellToolName(name)}`;

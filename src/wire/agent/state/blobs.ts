@@ -1,18 +1,21 @@
 import { hash } from "node:crypto";
 import { ExcursorError } from "../../../core/errors.ts";
 
-/** Ids of this length are the SHA-256 of their content. Others are the content itself: short content may be inline. */
+/**
+ * Ids of this length are the SHA-256 of their content. Other ids are the content itself, since short content may be
+ * inline.
+ */
 const ID_BYTES = 32;
 
 export const blobIdOf = (content: Uint8Array): Buffer => hash("sha256", content, "buffer");
 
-/** Whether this content can belong to the id. */
+/** Returns whether this content can belong to the id. */
 export const isContentOf = (id: Uint8Array, content: Uint8Array): boolean =>
   id.length !== ID_BYTES || blobIdOf(content).equals(id);
 
 /**
- * The blobs of one conversation. Never shared between conversations: clients of this protocol that did have mixed up
- * their users' contexts.
+ * The blobs of one conversation. Never shared between conversations: clients that shared them mixed up the contexts of
+ * their users.
  */
 export class Blobs {
   /** By the hex of the id. Created with the first blob. */
@@ -39,7 +42,7 @@ export class Blobs {
     return this.#byId?.get(hexId(id)) ?? (id.length > 0 && id.length !== ID_BYTES ? id : undefined);
   }
 
-  /** Returns those of these blobs that are here. */
+  /** Returns the requested blobs that are present. */
   pick(ids: Iterable<Uint8Array>): ReadonlyMap<string, Uint8Array> {
     const picked = new Map<string, Uint8Array>();
     for (const id of ids) {
@@ -57,18 +60,18 @@ export class Blobs {
 
 export const hexId = (id: Uint8Array): string => Buffer.from(id).toString("hex");
 
-/** Adds a blob wherever the caller keeps or sends it, and returns its id. */
+/** Stores or sends a blob, and returns its id. */
 export type AddBlob = (content: Uint8Array) => Uint8Array;
 
-/** Where the server of a run gets the blobs that a state refers to: from its client. */
+/** The source of blobs for the server of a run: its client. */
 export interface BlobSource {
   /** Returns undefined if the client does not have it. */
   get(id: Uint8Array): Promise<Uint8Array | undefined>;
-  /** Called for an id of the wrong length. Throws, or lets it pass. */
+  /** Called for an id of the wrong length. Throws, or returns to tolerate it. */
   onBadId(field: string, problem: string): void;
 }
 
-/** Calls `onBadId` unless this is an id. `field` is where it stands. */
+/** Calls `onBadId` unless this is an id. `field` is its place. */
 export function checkBlobId(id: Uint8Array, field: string, blobs: BlobSource): void {
   if (id.length === ID_BYTES) return;
   blobs.onBadId(field, `a blob id has ${ID_BYTES} bytes, this has ${id.length}: ${notFoundText(id)}`);

@@ -12,8 +12,8 @@ import { encodeToolStep } from "./tool-step.ts";
 import { userMessageFields } from "./user-message.ts";
 
 /**
- * Encodes a conversation as the `ConversationStateStructure` that a run starts from: the root messages that the model
- * reads, and the same as turns. The caller makes sure that each tool call is directly followed by its result.
+ * Encodes a conversation as the `ConversationStateStructure` of a run: the root messages that the model reads, and the
+ * same as turns. The caller ensures that each tool call is directly followed by its result.
  */
 export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const { rootPromptMessagesJson, turns } = ConversationStateStructureSchema.field;
@@ -23,7 +23,7 @@ export function stateFromHistory(messages: readonly Message[], blobs: Blobs): Ui
   );
 }
 
-/** Cuts messages before each one that begins a turn. */
+/** Splits messages before each one that begins a turn. */
 export function turnsOf<M>(messages: readonly M[], beginsTurn: (message: M) => boolean): readonly (readonly M[])[] {
   const turns: M[][] = [];
   for (const message of messages) {
@@ -66,7 +66,7 @@ export function addTurn({ userMessage, steps, requestId }: TurnParts, add: AddBl
   return add(encodeFields(turn));
 }
 
-/** Serializes each part of a message as a `ConversationStep`. Thinking is left out, as it is of the root messages. */
+/** Serializes each part of a message as a `ConversationStep`. Thinking is left out, as in the root messages. */
 function encodeSteps({ content }: AssistantMessage, results: ReadonlyMap<string, ToolMessage>): Uint8Array[] {
   return content.flatMap((part) => {
     if (part.type === "text" && part.text !== "") return [encodeTextStep(part.text)];

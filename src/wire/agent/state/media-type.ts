@@ -1,4 +1,4 @@
-/** Returns an image's declared type, or the one that its first bytes show where the client declared none. */
+/** Returns an image's declared type, or else the one detected from its first bytes. */
 export const imageTypeOf = (bytes: Uint8Array, declaredType: string): string =>
   declaredType || sniff(bytes) || "application/octet-stream";
 

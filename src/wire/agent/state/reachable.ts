@@ -6,7 +6,7 @@ import {
 import { UserMessageSchema } from "../../../gen/agent/v1/user_message_pb.ts";
 import type { Blobs } from "./blobs.ts";
 
-/** Every blob id that a state leads to: what must be kept with a checkpoint, and all that need be. */
+/** Returns all blob ids that a state refers to: the blobs to store with a checkpoint. */
 export function* reachableIds(state: ConversationStateStructure, blobs: Blobs): Iterable<Uint8Array> {
   yield* state.rootPromptMessagesJson;
   yield* state.todos;

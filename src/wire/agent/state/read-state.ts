@@ -12,7 +12,7 @@ import { type HistoryMessage, parseRoot } from "./root-messages.ts";
 import { readStep } from "./tool-step.ts";
 import { readUserMessage } from "./user-message.ts";
 
-/** Reads the root messages of a state. An entry that is not a message is returned as text of the system. */
+/** Reads the root messages of a state. An entry that is not a message becomes text of the system. */
 export async function readRoots(
   { rootPromptMessagesJson }: ConversationStateStructure,
   blobs: BlobSource,
@@ -26,7 +26,7 @@ export async function readRoots(
   return roots.flat();
 }
 
-/** Reads the turns of a state, oldest first: each as its messages, or as the error that says which blob is missing. */
+/** Reads the turns of a state, oldest first: each as its messages, or as the error for a missing blob. */
 export const readTurns = (
   { turns }: ConversationStateStructure,
   blobs: BlobSource,

@@ -11,20 +11,20 @@ import {
 } from "../../../core/turn.ts";
 import { imageTypeOf } from "./media-type.ts";
 
-/** A message of a conversation as a state holds it; states may hold instructions among the messages. */
+/** A message in a state. States may hold instructions among the messages. */
 export type HistoryMessage = Message | { readonly role: "system"; readonly text: string };
 
-/** The backend refuses more entries than about two hundred. */
+/** The backend refuses more than about two hundred entries. */
 const MAX_ROOTS = 192;
 
 /**
- * Encodes a conversation as the entries of `root_prompt_messages_json`, which the model reads. Each call has to be
+ * Encodes a conversation as the entries of `root_prompt_messages_json`, which the model reads. Each call must be
  * followed by its result. Thinking is left out: the backend accepts only its own, with its signature.
  */
 export function rootMessages(messages: readonly Message[]): readonly JsonObject[] {
   const roots: JsonObject[] = [];
   const names = new Map<string, string>();
-  // A result cannot hold images, so they follow the results as a user message.
+  // Results cannot hold images, so they follow as a user message.
   let shown: JsonObject[] = [];
   const flush = () => {
     if (shown.length > 0) roots.push({ role: "user", content: [SHOWN_BY_TOOL, ...shown] });
@@ -58,7 +58,7 @@ const SHOWN_BY_TOOL: JsonObject = { type: "text", text: "These images belong to 
 const withSpeltName = (part: AssistantPart): AssistantPart =>
   part.type === "tool-call" ? { ...part, name: spellToolName(part.name) } : part;
 
-/** Encodes one message as one entry, names and thinking as they are. */
+/** Encodes one message as one entry, with names and thinking unchanged. */
 export function rootOf(message: HistoryMessage, toolName = ""): JsonObject {
   switch (message.role) {
     case "system":
@@ -109,8 +109,8 @@ const imageParts = (content: readonly AnyPart[]): JsonObject[] =>
   });
 
 /**
- * Folds the oldest entries into one text, so that as many as the backend takes remain. A result is never left without
- * its call, and the user's last message stays an entry of its own.
+ * Folds the oldest entries into one text, so that the backend's limit is kept. A result is never separated from its
+ * call, and the user's last message stays an entry of its own.
  */
 function foldOldest(roots: readonly JsonObject[]): readonly JsonObject[] {
   if (roots.length <= MAX_ROOTS) return roots;
@@ -129,8 +129,8 @@ const withoutImages = (key: string, value: unknown): unknown =>
   key === "image" && typeof value === "string" ? "[image]" : value;
 
 /**
- * Parses one entry in any form that clients and the backend write. Returns undefined if it is not a message; several
- * messages if it holds the results of several calls.
+ * Parses one entry in any form that clients and the backend write. Returns undefined if it is not a message, and
+ * several messages if it holds several results.
  */
 export function parseRoot(bytes: Uint8Array): readonly HistoryMessage[] | undefined {
   const json = parseObject(Buffer.from(bytes).toString("utf8"));
@@ -152,7 +152,7 @@ export function parseRoot(bytes: Uint8Array): readonly HistoryMessage[] | undefi
   }
 }
 
-/** Takes off the tags that the backend puts around what the user typed. */
+/** Removes the backend's tags around the user's text. */
 export function unwrapUserQuery(text: string): string {
   return /^\s*<user_query>\n?(.*?)\n?<\/user_query>\s*$/s.exec(text)?.[1] ?? text;
 }
@@ -171,7 +171,7 @@ function parseObject(text: string): Part | undefined {
   }
 }
 
-/** Parses the arguments of a call; what is not a JSON object counts as none. */
+/** Parses the arguments of a call. Anything but a JSON object counts as empty. */
 export const parseArgs = (json: string): JsonObject => (parseObject(json) ?? {}) as JsonObject;
 
 function partsOf(content: unknown): readonly Part[] {

@@ -17,16 +17,16 @@ type Entry =
       readonly id: string;
       readonly name: string;
       readonly args: JsonObject;
-      /** Calls of one batch were asked for together. */
+      /** Calls of one batch were made together. */
       readonly batch: number;
       display: ToolCall;
       result?: Pick<ToolMessage, "content" | "isError">;
     };
 
-/** What happens on one run, as the server of that run records it, and the states after it. */
+/** Records a run on the server's side, and builds the states after it. */
 export class Transcript {
   readonly #before: ConversationStateStructure;
-  /** History that is not among the root messages of that state. */
+  /** History that is not in the root messages of that state. */
   readonly #unrooted: readonly HistoryMessage[];
   readonly #entries: Entry[] = [];
   readonly #requestId: string;
@@ -59,7 +59,7 @@ export class Transcript {
     if (last?.type === "thinking") last.durationMs = durationMs;
   }
 
-  /** Calls asked for together, before any of them is answered. */
+  /** Adds calls that were made together, before any of them has a result. */
   addCalls(calls: readonly { id: string; name: string; args: JsonObject; display: ToolCall }[]): void {
     this.#batches++;
     for (const call of calls) this.#entries.push({ type: "call", batch: this.#batches, ...call });
@@ -71,8 +71,8 @@ export class Transcript {
   }
 
   /**
-   * Returns the state after all this. The client has to have every blob that is added before it gets the state; blobs of
-   * earlier states are added again.
+   * Returns the state after the run. The client must have every added blob before it gets the state. Blobs of earlier
+   * states are added again.
    */
   state(tokens: { readonly used: number; readonly max: number }, add: AddBlob): ConversationStateStructure {
     const before = this.#before;
@@ -103,7 +103,7 @@ export class Transcript {
       results = [];
     };
     for (const entry of this.#entries) {
-      // Results end a message; calls of one batch stand together before them.
+      // Results end a message; the calls of one batch stand together before them.
       if (results.length > 0 && (entry.type !== "call" || entry.batch !== batch)) flush();
       switch (entry.type) {
         case "user":

@@ -72,7 +72,7 @@ function imageBytes(source: SelectedImage["dataOrBlobId"], field: string, blobs:
   }
 }
 
-/** Serializes a `UserMessage` with its images in blobs of their own, so that no frame grows with them. */
+/** Serializes a `UserMessage` with its images as separate blobs, so that frames stay small. */
 export function encodeUserMessage(message: WireUserMessage, add: AddBlob): Uint8Array {
   const { selectedContext } = message;
   if (!selectedContext) return toBinary(UserMessageSchema, message);
