@@ -22,13 +22,13 @@ export interface AcpRunParts {
   readonly context: RunContext;
   readonly agent: Agent;
   readonly settings: AgentSettings;
-  /** Which of the agent's own models. */
+  /** One of the agent's own models. */
   readonly model: string | undefined;
   readonly sessions: SessionStore;
   readonly limits: AgentLimits;
 }
 
-/** One turn of an agent: it runs its tools itself, so there is nothing to wait for, and one prompt is the whole of it. */
+/** One turn of an agent: one prompt. The agent runs its tools itself, so the run is never parked. */
 export class AcpRun implements Run {
   readonly #parts: AcpRunParts;
   readonly #channel: RunChannel;
@@ -61,7 +61,7 @@ export class AcpRun implements Run {
     return this.#channel[Symbol.asyncIterator]();
   }
 
-  /** It never waits for results of the client's. */
+  /** An agent never waits for results of the client. */
   submitResults(): boolean {
     return false;
   }
@@ -96,7 +96,7 @@ export class AcpRun implements Run {
       };
       await this.#untilStopped(process.prompt(id, blocks, listener));
     } catch (error) {
-      // The agent may know more of the conversation than we could tell another session.
+      // Keeps the session: the agent may know more of the conversation than a replay could tell.
       if (this.#session && !this.#isOver) this.#parts.sessions.keep(this.#session, turn, this.#said, false);
       this.#channel.fail(ExcursorError.from(error));
     } finally {
@@ -105,7 +105,7 @@ export class AcpRun implements Run {
     }
   }
 
-  /** The session of this conversation, wherever it is by now, or a new one that knows nothing yet. */
+  /** Returns the session of this conversation, resumed in this process if needed, or a new one. */
   async #findSession(process: AgentProcess): Promise<{ readonly id: string; readonly known: number | undefined }> {
     const { settings, turn, model, sessions } = this.#parts;
     const found = sessions.take(turn);
@@ -116,7 +116,10 @@ export class AcpRun implements Run {
     return { id: await openSession(process, settings.name, model), known: undefined };
   }
 
-  /** An agent that goes on after it was told to stop is left behind; if nobody else needs its process, that is ended. */
+  /**
+   * Waits for the end of the prompt. An agent that ignores the cancellation is abandoned, and its process ended unless
+   * it is shared.
+   */
   async #untilStopped(prompt: Promise<string>): Promise<void> {
     const { agent, sessions, turn } = this.#parts;
     const reason = await Promise.race([prompt, this.#leftBehind.promise]);
@@ -131,7 +134,7 @@ export class AcpRun implements Run {
     this.#end(reason);
   }
 
-  /** The turn is over for the client; the agent is told, and keeps its session for the next one. */
+  /** Ends the turn for the client and cancels it at the agent. The session is kept for the next turn. */
   #breakOff(error: ExcursorError): void {
     if (this.#isOver) return;
     this.#channel.fail(error);
@@ -220,7 +223,7 @@ export class AcpRun implements Run {
   }
 }
 
-/** Questions of one turn that may wait for an answer at once. */
+/** Limit on the open questions of one turn. */
 const MAX_QUESTIONS = 100;
 
 const REASONS: ReadonlyMap<string, DoneReason> = new Map([
@@ -230,7 +233,7 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["refusal", "content-filter"],
 ]);
 
-/** The agent is newer than we are: its turn has ended, and nobody here knows why. */
+/** A notice for a stop reason that only newer agents know. */
 const unknownReason = (reason: string): TurnEvent => ({
   type: "notice",
   code: "agent_stop_reason",

@@ -8,7 +8,7 @@ const INVALID_REQUEST = -32_600;
 
 const SHOWN_CHARS = 500;
 
-/** What an agent, or the connection to it, failed with. */
+/** Converts a failure of an agent or of the connection to it. */
 export function agentError(name: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   if (thrown instanceof LineTooLong) {
@@ -38,15 +38,15 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
   });
 }
 
-/** By its shape: the SDK is loaded with the first agent, and not before. */
+/** Checks the shape, since the SDK is only loaded with the first agent. */
 const isRequestError = (thrown: unknown): thrown is RequestError =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "number";
 
-/** The SDK's own word for a response with neither a result nor an error: it carries the response. */
+/** True for the SDK's error about a response with neither result nor error. Its data is that response. */
 const isUnreadable = ({ code, data }: RequestError): boolean =>
   code === INVALID_REQUEST && (data as { jsonrpc?: unknown } | undefined)?.jsonrpc === "2.0";
 
-/** Many agents say "Internal error" and put the reason beside it. */
+/** Many agents say "Internal error" and put the reason into the data. */
 function wordsOf({ message, data }: RequestError): string {
   const details = (data as { details?: unknown } | undefined)?.details;
   const text = typeof details === "string" ? `${message}: ${details}` : message;

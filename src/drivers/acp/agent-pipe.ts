@@ -5,13 +5,13 @@ import { LineSplitter } from "../../process/line-splitter.ts";
 
 type NotificationListener = (method: string, params: unknown) => void;
 
-/** Messages that may wait for the connection before the agent is held back. */
+/** Messages that may be queued before reading from the agent pauses. */
 const WAITING_MESSAGES = 64;
 
 /**
- * The stdin and stdout of an agent as messages, one a line. Unlike the SDK's own stream it passes over what is no
- * message (many a program logs to stdout by mistake), and can be held back by whoever reads the answers. Notifications
- * do not go through the SDK: it would be loud about every one that is newer than itself, and late with the others.
+ * An agent's stdin and stdout as messages, one per line. Unlike the SDK's stream it ignores lines that are no messages,
+ * such as logs, and supports back-pressure. Notifications bypass the SDK, which would log unknown ones and delay the
+ * others.
  */
 export class AgentPipe {
   readonly stream: Stream;
@@ -32,7 +32,7 @@ export class AgentPipe {
     this.stream = { readable: this.#readable(new LineSplitter(maxBytes)), writable: writableOf(stdin) };
   }
 
-  /** Reads no more until {@link release}, called as often. */
+  /** Pauses reading. Each call needs its own {@link release}. */
   hold(): void {
     this.#holds++;
     this.#flow();
@@ -93,13 +93,13 @@ function writableOf(stdin: ChildProcessWithoutNullStreams["stdin"]): WritableStr
     write: (message) =>
       new Promise((resolve) => {
         if (!stdin.writable || stdin.write(`${JSON.stringify(message)}\n`)) resolve();
-        // One that ends does not drain.
+        // A stream that ends does not drain.
         else stdin.once("drain", resolve).once("close", resolve);
       }),
   });
 }
 
-/** Far more than any message needs. `JSON.stringify` overflows the stack at some thousand levels. */
+/** Far more than any message needs. `JSON.stringify` overflows the stack at a few thousand levels. */
 const MAX_DEPTH = 256;
 
 class MessageTooDeep extends Error {

@@ -32,21 +32,21 @@ export interface ProcessOptions {
   readonly settings: AgentSettings;
   readonly limits: AgentLimits;
   readonly watchdog: Watchdog;
-  /** Of ours; the agent gets the least of it. */
+  /** The gateway's own environment. The agent gets a minimal part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Told when a process has ended by itself or could not be used, with the last of its stderr. */
+  /** Called when a process exits by itself or cannot be used, with the end of its stderr. */
   readonly onExit: (error: ExcursorError, stderr: string) => void;
 }
 
-/** Who follows a session while it is being prompted. */
+/** Follows a session during a prompt. */
 export interface SessionListener {
   update(update: AgentUpdate): void;
   ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse>;
 }
 
-/** An agent that runs: one program, one connection, many sessions. It does its own work; of us it gets neither files nor terminals. */
+/** A running agent: one program, one connection, many sessions. It gets neither files nor terminals from us. */
 export class AgentProcess {
-  /** Resolves with the reason when it can be used no more. */
+  /** Resolves with the reason when the process cannot be used any more. */
   readonly over: Promise<ExcursorError>;
   readonly pipe: AgentPipe;
   capabilities: Capabilities = NO_CAPABILITIES;
@@ -54,7 +54,7 @@ export class AgentProcess {
   readonly #group: ProcessGroup;
   readonly #connection: ClientConnection;
   readonly #listeners = new Map<string, SessionListener>();
-  /** What it said last that it can be told by a slash. */
+  /** The latest slash commands. */
   #commands: readonly SlashCommand[] | undefined;
   #onCommands = () => {};
   #stderr = "";
@@ -79,20 +79,20 @@ export class AgentProcess {
         if (!this.#failure) options.onExit(error, this.#stderr);
         this.#failure ??= error;
         this.#connection.close(this.#failure);
-        // What it has started may still be there.
+        // Child processes may still be running.
         void group.end();
         resolve(this.#failure);
       };
       child.once("exit", (code, signal) => finish(agentExited(settings.name, code, signal)));
       const { signal } = this.#connection;
       signal.addEventListener("abort", () => {
-        // Its stdout closes a moment before its exit is known, which says more.
+        // Stdout closes just before the exit is known, and the exit says more.
         setTimeout(() => finish(agentError(settings.name, signal.reason)), CLOSING_MS);
       });
     });
   }
 
-  /** Starts the program and shakes hands with it. */
+  /** Starts the program and initialises the connection. */
   static async start(options: ProcessOptions): Promise<AgentProcess> {
     const { settings, watchdog, environment, limits } = options;
     const { command, args, folder } = settings;
@@ -144,7 +144,7 @@ export class AgentProcess {
     return session;
   }
 
-  /** The user's own settings of the agent may have it use tools without a question. */
+  /** The user's own settings of the agent may allow tools without a question. This sets the mode that asks. */
   async #holdToAsking(sessionId: string, current: string | undefined): Promise<void> {
     const { asking } = this.#options.settings;
     if (!asking || current === undefined || !asking.looser.includes(current)) return;
@@ -153,7 +153,7 @@ export class AgentProcess {
     );
   }
 
-  /** Brings back a session that another process of this agent had. False if this one cannot. */
+  /** Resumes a session of an earlier process. Returns false if the agent cannot. */
   async resumeSession(sessionId: string): Promise<boolean> {
     const { sessionCapabilities, loadSession } = this.capabilities;
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
@@ -171,7 +171,7 @@ export class AgentProcess {
     }
   }
 
-  /** Agents tell them a moment after a session has begun, if at all. */
+  /** Returns the slash commands, which agents send shortly after a session begins, if at all. */
   async listCommands(): Promise<readonly SlashCommand[]> {
     if (this.#commands) return this.#commands;
     const { sessionId } = await this.newSession();
@@ -189,7 +189,7 @@ export class AgentProcess {
     );
   }
 
-  /** Asks, and resolves with the agent's stop reason when the turn is over. */
+  /** Sends a prompt. Resolves with the agent's stop reason. */
   async prompt(sessionId: string, prompt: readonly ContentBlock[], listener: SessionListener): Promise<string> {
     this.#listeners.set(sessionId, listener);
     const method = methods.agent.session.prompt;
@@ -205,13 +205,13 @@ export class AgentProcess {
     this.#connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
   }
 
-  /** Lets the agent forget a session, if it can. */
+  /** Closes a session, if the agent supports it. */
   closeSession(sessionId: string): void {
     if (this.isOver || !this.capabilities.sessionCapabilities["close"]) return;
     this.#connection.agent.request(methods.agent.session.close, { sessionId }).catch(() => {});
   }
 
-  /** Ends it, with all that it has started. */
+  /** Ends the process with all its children. */
   async end(): Promise<void> {
     this.#failure ??= new ExcursorError("canceled", `The agent "${this.#options.settings.name}" was stopped.`);
     this.#connection.close(this.#failure);
@@ -234,7 +234,7 @@ export class AgentProcess {
     }
   }
 
-  /** What ends the process says more than what the connection says of it. */
+  /** Prefers the process's exit over the connection's error as the reason. */
   async #orOver<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

@@ -16,7 +16,7 @@ interface KnownAgent {
   readonly toolRules?: ToolRules;
 }
 
-/** Kinds of tools, as ACP has them. `*` is all of them. */
+/** ACP's kinds of tools. `*` means all. */
 const KINDS = [
   "read",
   "edit",
@@ -31,17 +31,17 @@ const KINDS = [
   "*",
 ] as const;
 
-/** What an agent may do without a question if nothing is said about it: nothing of it changes or sends anything. */
+/** Allowed without a question by default: these kinds neither change nor send anything. */
 const QUIET_KINDS: readonly string[] = ["read", "search", "think"];
 
-/** A variable with rules for single tools, as JSON: which of them the agent asks about. */
+/** A variable with permission rules for single tools, as JSON. */
 interface ToolRules {
   readonly variable: string;
-  /** Names of its tools, by kind. */
+  /** Names of the agent's tools, by kind. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Agents that need no setting where their program is in PATH. */
+/** Agents that need no setting if their program is in PATH. */
 const KNOWN_AGENTS: Readonly<Record<string, KnownAgent>> = {
   "claude-code": {
     displayName: "Claude Code (ACP)",
@@ -64,7 +64,7 @@ const KNOWN_AGENTS: Readonly<Record<string, KnownAgent>> = {
     installHint: "npm install -g opencode-ai",
     toolRules: {
       variable: "OPENCODE_PERMISSION",
-      // Its rules are merged into the user's own, and the last that matches counts: a rule for `*` would undo theirs.
+      // The rules are merged into the user's own, and the last match wins: a rule for `*` would override theirs.
       tools: {
         read: ["read", "list"],
         search: ["grep", "glob"],
@@ -102,11 +102,11 @@ export interface AgentSources {
   /** The setting `agents`. */
   readonly entries: Readonly<Record<string, unknown>> | undefined;
   readonly environment: Environment;
-  /** Where agents work that have no folder of their own. */
+  /** The working directory of agents without their own. */
   readonly folder: string;
 }
 
-/** All agents there are: those of the settings, and those that are known and installed. */
+/** Returns the agents of the settings, and the known ones that are installed. */
 export function createAgentTable({ entries = {}, environment, folder }: AgentSources): AgentTable {
   const table = new Map<string, AgentSettings | ExcursorError>();
   for (const [name, entry] of Object.entries(entries)) table.set(name, readAgent(name, entry, environment, folder));
@@ -144,7 +144,7 @@ function readAgent(
     name,
     displayName: data.displayName ?? known?.displayName ?? `${name} (ACP)`,
     command,
-    // Another program has other arguments.
+    // The known arguments belong to the known program.
     args: data.args ?? (data.command === undefined ? known?.args : undefined) ?? [],
     environment: Object.fromEntries(
       [...Object.entries(rules), ...passed, ...Object.entries(data.env ?? {})].map(([variable, value]) => [
@@ -159,19 +159,19 @@ function readAgent(
   };
 }
 
-/** Under whatever name it is set. */
+/** Finds a known agent by its program, under any configured name. */
 const knownProgram = (command: string): KnownAgent | undefined =>
   Object.values(KNOWN_AGENTS).find((known) => known.command === basename(command).replace(/\.(?:exe|cmd)$/i, ""));
 
-/** Only tools that are not allowed get a rule: the user's own rules for the others stay as they are. */
+/** Returns rules for the tools that are not allowed. The user's own rules for the others stay in effect. */
 function rulesFor({ tools }: ToolRules, allow: readonly string[] = QUIET_KINDS, others: "ask" | "deny"): string {
   const bound = Object.entries(tools).flatMap(([kind, names]) => (allow.includes(kind) ? [] : names));
   return JSON.stringify(Object.fromEntries(bound.map((name) => [name, others])));
 }
 
 /**
- * Whether an agent can be held to what its entry allows: it has a switch that we know. Any other is bound only as far as
- * it asks by itself.
+ * Returns whether we can enforce the permissions of an agent by a known mode or rules. For others they apply only if
+ * the agent asks.
  */
 export function hasSwitch(name: string, { command }: AgentSettings): boolean {
   const known = (Object.hasOwn(KNOWN_AGENTS, name) ? KNOWN_AGENTS[name] : undefined) ?? knownProgram(command);

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { AgentProcess, ProcessOptions } from "./agent-process.ts";
 
-/** A process that is in use; it is not stopped before it is let go. */
+/** A process in use. It is not stopped before `release`. */
 export interface Lease {
   readonly process: AgentProcess;
   release(): void;
@@ -11,11 +11,11 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * One agent: started when it is needed, stopped when nobody has needed it for a while, started anew after a crash. One
- * that cannot even be started is left alone for a moment that doubles each time.
+ * One agent: started on demand, stopped when idle, restarted after a crash. After a failed start it pauses, with
+ * exponential backoff.
  */
 export class Agent {
-  /** Whether it takes images; unknown until it has been started once. */
+  /** Whether it accepts images. Unknown until the first start. */
   takesImages: boolean | undefined;
   readonly #options: ProcessOptions;
   #starting: Promise<AgentProcess> | undefined;
@@ -53,7 +53,7 @@ export class Agent {
     }
   }
 
-  /** Whether anybody else uses it, too. */
+  /** Whether it has other users at the moment. */
   get isShared(): boolean {
     return this.#users > 1;
   }
@@ -94,7 +94,7 @@ export class Agent {
 
   async #start(): Promise<AgentProcess> {
     try {
-      // With the first agent, and not before: most gateways never start one.
+      // Loaded on demand: most gateways never start an agent.
       const { AgentProcess } = await import("./agent-process.ts");
       const process = await AgentProcess.start(this.#options);
       this.#process = process;

@@ -1,7 +1,7 @@
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { PermissionPolicy } from "./agent-settings.ts";
 
-/** What becomes of a request by the policy alone; `ask` if a person has to say. */
+/** Decides a request by the policy. Returns `ask` if a person must decide. */
 export function decidePermission(
   { toolCall, options }: RequestPermissionRequest,
   { allow, others }: PermissionPolicy,
@@ -12,7 +12,7 @@ export function decidePermission(
   return others === "ask" && canAsk ? "ask" : choose(options, "reject_once", "reject_always");
 }
 
-/** The option that a person chose; one that was never offered is none. */
+/** Returns the option that a person chose. An unknown option counts as a rejection. */
 export function answerPermission(
   { options }: RequestPermissionRequest,
   optionId: string | undefined,
@@ -23,7 +23,7 @@ export function answerPermission(
 
 export const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
 
-/** Once before always: the next time is decided the next time. */
+/** Prefers "once" over "always". */
 function choose(options: readonly PermissionOption[], ...kinds: readonly string[]): RequestPermissionResponse {
   const chosen = kinds.map((kind) => options.find((option) => option.kind === kind)).find((option) => option);
   return chosen ? selected(chosen) : CANCELLED;

@@ -12,21 +12,21 @@ import { SessionStore } from "./session-store.ts";
 
 export interface AcpDriverOptions {
   readonly agents: AgentTable;
-  /** Whom they work for. They read and change this machine, so not for everybody who may ask a model. */
+  /** Who may use agents. They read and change this machine, so this is stricter than for models. */
   readonly isAllowed: (principal: Principal) => boolean;
   readonly watchdog: Watchdog;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<AgentLimits>;
-  /** Told when an agent has ended by itself, with the last of its stderr. */
+  /** Called when an agent exits by itself, with the end of its stderr. */
   readonly onExit?: (agent: string, error: ExcursorError, stderr: string) => void;
 }
 
 export interface AcpDriver extends Driver {
-  /** Ends all agents, with all that they have started. */
+  /** Ends all agents with their child processes. */
   close(): Promise<void>;
 }
 
-/** Agents that speak the Agent Client Protocol, as models. */
+/** Creates the driver that offers ACP agents as models. */
 export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
   const { agents, isAllowed, watchdog, environment, limits, onExit } = options;
   const allLimits = { ...DEFAULT_AGENT_LIMITS, ...limits };
@@ -88,7 +88,7 @@ function find(agents: AgentTable, model: string): readonly [AgentSettings, strin
   });
 }
 
-/** The IDE has names in small letters only. */
+/** The IDE uses only lower-case names. */
 const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 const notForThem = (): ExcursorError =>
@@ -97,10 +97,10 @@ const notForThem = (): ExcursorError =>
     field: "model",
   });
 
-/** What it reads is the agent's own affair; this much most of them take. */
+/** A guess: agents manage their own context. */
 const CONTEXT_TOKENS = 200_000;
 
-/** An agent says in its handshake whether it takes images; before its first start that is not known. */
+/** Image support is known after the first start, from the handshake. */
 const describe = ({ name, displayName }: AgentSettings, takesImages = false): ModelInfo => ({
   id: agentModel(name),
   displayName,

@@ -1,19 +1,19 @@
 export interface AgentLimits {
-  /** To start, to shake hands, to open a session. */
+  /** For starting, the handshake and opening a session. */
   readonly startMs: number;
-  /** How long it may say nothing while it answers. */
+  /** How long it may be silent during a prompt. */
   readonly silentMs: number;
-  /** How long a process without work is kept. */
+  /** How long an idle process is kept. */
   readonly idleMs: number;
-  /** To stop after it was told to. */
+  /** How long it may take to stop after a cancellation. */
   readonly cancelMs: number;
   /** How long a person may take to answer a question. */
   readonly answerMs: number;
-  /** One message, and the line it comes in. */
+  /** One message, which is one line. */
   readonly messageBytes: number;
-  /** What is kept of stderr. */
+  /** How much of stderr is kept. */
   readonly stderrBytes: number;
-  /** Sessions that are kept for the next turn of their conversation. */
+  /** Sessions kept for the next turn of their conversation. */
   readonly sessions: number;
 }
 

@@ -11,7 +11,7 @@ import type { SETTINGS } from "./settings.ts";
 const UNBOUND =
   "Excursor knows no permission switch of this agent: `allow` and `permissions` hold only as far as the agent asks.";
 
-/** The driver by the settings. An agent that cannot be used costs a warning, and the others work. */
+/** Creates the driver from the settings. An agent that cannot be used is logged and skipped. */
 export function openAcpDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
   const { settings, environment, log, isOwner, onSecret } = context;
   const agents = createAgentTable({ entries: settings.agents, environment, folder: process.cwd() });

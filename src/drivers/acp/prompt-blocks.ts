@@ -3,8 +3,8 @@ import { ExcursorError } from "../../core/errors.ts";
 import { type Message, type Turn, textOf, type UserPart } from "../../core/turn.ts";
 
 /**
- * What an agent is told: the messages that are new to its session. One that has just begun is told the instructions and
- * the conversation before them, too.
+ * Returns the prompt: the messages that are new to the session. A new session also gets the instructions and the
+ * conversation so far.
  */
 export function promptBlocks(
   { system, messages }: Pick<Turn, "system" | "messages">,
@@ -24,7 +24,7 @@ export function promptBlocks(
   ];
 }
 
-/** Where the messages of the user at the end begin. */
+/** Returns where the trailing user messages begin. */
 function lastQuestion(messages: readonly Message[]): number {
   const before = messages.findLastIndex(({ role }) => role !== "user");
   return before === messages.length - 1 ? Math.max(before, 0) : before + 1;
@@ -49,7 +49,7 @@ function blockOf(part: UserPart, can: PromptCapabilities): ContentBlock {
   }
 }
 
-/** A message as words: what went before is not the agent's own any more. */
+/** Returns a message as text, for the conversation so far. */
 function describe(message: Message): string {
   switch (message.role) {
     case "user":

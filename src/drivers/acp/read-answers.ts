@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 
 const flag = z.boolean().catch(false);
 
-/** Of an agent's capabilities, those that we use. A malformed one counts as absent. */
+/** The capabilities that we use. A malformed one counts as absent. */
 const capabilitiesSchema = z.object({
   loadSession: flag,
   promptCapabilities: z.object({ image: flag, embeddedContext: flag }).catch({ image: false, embeddedContext: false }),
@@ -31,7 +31,7 @@ const choices = z
   .transform((found) => (Array.isArray(found) ? found : found.options.map(({ value }) => value)))
   .catch([]);
 
-/** A setting of a session, with the values it can have. */
+/** A setting of a session, with its possible values. */
 const configOption = z.object({
   id: z.string(),
   category: z.string().nullish().catch(undefined),
@@ -41,7 +41,7 @@ const configOption = z.object({
     .catch([]),
 });
 
-/** The mode that a session is in, where the agent has modes. */
+/** The mode of a session, if the agent has modes. */
 const currentMode = z
   .object({ currentModeId: z.string() })
   .transform(({ currentModeId }) => currentModeId)
@@ -61,10 +61,10 @@ export const newSessionAnswer = z.object({
 
 export type NewSession = z.output<typeof newSessionAnswer>;
 
-/** The protocol knows five reasons; an agent that is newer than we are may have others. */
+/** The protocol has five reasons; newer agents may have others. */
 export const promptAnswer = z.object({ stopReason: z.string().min(1) });
 
-/** What an agent answered to a request of ours. Throws if what we need is not there: agents are of many makes. */
+/** Parses an agent's response. Throws if a required field is missing or invalid. */
 export function readAnswer<T>(schema: z.ZodType<T>, agent: string, method: string, answer: unknown): T {
   const { data, error } = schema.safeParse(answer);
   if (!error) return data;

@@ -10,7 +10,7 @@ const tool = z.looseObject({
 
 const command = z.looseObject({ name: z.string(), description: z.string().catch("") });
 
-/** What we want to know of an update; agents are of many ages, and more than one of them says more than the others. */
+/** The used fields of updates. Agents of different versions send more or less. */
 const updateSchema = z.discriminatedUnion("sessionUpdate", [
   z.object({ sessionUpdate: z.literal("agent_message_chunk"), ...chunk.shape }),
   z.object({ sessionUpdate: z.literal("agent_thought_chunk"), ...chunk.shape }),
@@ -24,7 +24,7 @@ const notificationSchema = z.object({ sessionId: z.string(), update: updateSchem
 
 export type AgentUpdate = z.output<typeof updateSchema>;
 
-/** A notification of an agent; nothing if it is of no interest, or of no form that we know. */
+/** Parses a notification. Returns undefined if it is irrelevant or unknown. */
 export function readUpdate(params: unknown): z.output<typeof notificationSchema> | undefined {
   return notificationSchema.safeParse(params).data;
 }

@@ -3,17 +3,17 @@ import { historyKeys } from "../../core/history/history-key.ts";
 import type { Message, Turn } from "../../core/turn.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
-/** A session of an agent, and the process that has it. */
+/** A session of an agent and its process. */
 export interface KeptSession {
   readonly id: string;
   readonly process: AgentProcess;
-  /** It was told to stop: whether it has. Unset if it has nothing to do. */
+  /** Set after a cancellation. Resolves with whether the agent stopped. */
   readonly stopped?: Promise<boolean>;
 }
 
 export interface FoundSession {
   readonly session: KeptSession;
-  /** So many messages it knows already. */
+  /** The number of messages that the session knows. */
   readonly known: number;
 }
 
@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * The sessions that wait for the next turn of their conversation, found again by exactly that history, and only for who
- * asked before. A session is taken out while it is used; a history that was edited or forked finds none.
+ * Idle sessions of agents, found by their exact history and only for the same principal. A session in use is taken out.
+ * An edited or forked history finds none.
  */
 export class SessionStore {
   readonly #max: number;
@@ -37,7 +37,7 @@ export class SessionStore {
   take(turn: Turn): FoundSession | undefined {
     const keys = historyKeys(turn.messages);
     const firstNew = turn.messages.findLastIndex(({ role }) => role !== "user") + 1;
-    // After an answer that was cut off there may be two questions in a row.
+    // After an interrupted answer there may be two user messages in a row.
     for (let known = turn.messages.length - 1; known >= Math.max(firstNew, 1); known--) {
       const entry = this.#entries.get(keyFor(turn, keys[known] ?? ""));
       if (!entry) continue;
@@ -47,7 +47,7 @@ export class SessionStore {
     return undefined;
   }
 
-  /** Keeps a session that was asked this and has said that. What was cut off is also found without the answer. */
+  /** Keeps a session after a turn. An interrupted one is also found without the answer. */
   keep(session: KeptSession, turn: Turn, said: string, isWhole: boolean): void {
     const answer: Message = { role: "assistant", content: [{ type: "text", text: said }] };
     const keys = historyKeys([...turn.messages, answer]);

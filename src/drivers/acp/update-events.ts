@@ -10,22 +10,25 @@ const MAX_TOOLS = 1000;
 const MAX_TITLE_CHARS = 1000;
 const MAX_PLAN_ENTRIES = 100;
 
-/** The updates of one turn as events. Tools are shown as activity, or as lines of thinking where nobody can show that. */
+/**
+ * Converts the updates of one turn to events. Tools become activity, or lines of thinking if the client shows no
+ * activity.
+ */
 export class UpdateEvents {
   readonly #showsActivity: boolean;
   readonly #now: () => number;
-  /** All that was said of each tool; updates are partial, and one may come before the call. */
+  /** The merged updates of each tool. Updates are partial, and may precede the call. */
   readonly #tools = new Map<string, JsonObject>();
-  /** The entries of the last plan, as they were shown. */
+  /** The entries of the last plan, as shown. */
   #plan: readonly string[] = [];
-  /** A block of thinking is open. */
+  /** True while a block of thinking is open. */
   #isThinking = false;
-  /** When the agent began to think, if it does now. */
+  /** When the current thinking began. */
   #thinkingSince: number | undefined;
-  /** What it has thought before in this block: tools and questions in between do not count. */
+  /** Earlier thinking time of this block. Tools and questions do not count. */
   #thoughtMs = 0;
   #endsLine = true;
-  /** Tools have run since the agent last spoke: what follows is another paragraph. */
+  /** True if tools have run since the last text: the next text starts a paragraph. */
   #isNewParagraph = false;
 
   constructor(showsActivity: boolean, now: () => number = () => performance.now()) {
@@ -61,7 +64,7 @@ export class UpdateEvents {
     return [{ type: "thinking-done", durationMs }];
   }
 
-  /** Something else begins, a tool or a question. Where it is shown as itself, it ends the block of thinking. */
+  /** Called when a tool or a question begins. Ends the block of thinking if the client shows activity. */
   interrupt(): readonly TurnEvent[] {
     this.#pause();
     return this.#showsActivity ? this.end() : [];
@@ -91,7 +94,7 @@ export class UpdateEvents {
     return [{ type: "thinking", text }];
   }
 
-  /** Agents send their whole plan each time: it is told once, and then what has changed. */
+  /** Agents send the whole plan each time. It is shown once, and then only the changes. */
   #showPlan(entries: readonly JsonObject[]): readonly TurnEvent[] {
     const events = this.interrupt();
     if (this.#showsActivity) return [...events, { type: "activity", activity: { type: "plan", entries } }];

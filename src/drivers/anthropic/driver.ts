@@ -19,10 +19,13 @@ const DIALECT: ApiDialect<AnthropicModel> = {
   simplify: withoutThinking,
 };
 
-/** Anthropic's Messages API, or a server that speaks it, as a driver. The base URL has no `/v1`. */
+/** Creates a driver for Anthropic's Messages API or a compatible server. The base URL has no `/v1`. */
 export const createAnthropicDriver = (options: ApiDriverOptions): Driver => createApiDriver(DIALECT, options);
 
-/** Signatures of another upstream or another time are refused. The conversation is worth more than what was thought. */
+/**
+ * Returns the turn without its thinking, if the upstream rejects a signature. Signatures of another upstream or an
+ * older session are rejected.
+ */
 function withoutThinking(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
   if (kind !== "invalid-request" || !/signature|thinking/i.test(message)) return undefined;
   let hasThinking = false;

@@ -25,7 +25,7 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
 const MAX_OPEN_BLOCKS = 1024;
 const MAX_SIGNATURE_LENGTH = 1024 * 1024;
 
-/** The stream of one message as events. */
+/** Converts the stream of one message to events. */
 export class MessageReader implements ApiReader {
   readonly #options: ApiReaderOptions;
   readonly #now: () => number;
@@ -65,7 +65,7 @@ export class MessageReader implements ApiReader {
       case "error":
         throw apiError(event, this.#options.host);
       default:
-        // `ping`, and what is yet to be invented.
+        // `ping`, and unknown types.
         return [];
     }
   }
@@ -76,7 +76,7 @@ export class MessageReader implements ApiReader {
     const open = [...this.#blocks.keys()].flatMap((index) => this.#close(index));
     const { reason } = this.#stop;
     const usage = countsIn(this.#usage);
-    // What says that it calls tools, and calls none, has just stopped.
+    // An answer that announces tool calls but has none has just stopped.
     const told = reason === "tool-calls" && this.#calls.size === 0 ? "stop" : reason;
     return [
       ...open,
@@ -87,7 +87,7 @@ export class MessageReader implements ApiReader {
 
   #start(event: EventFields): readonly TurnEvent[] {
     const index = indexIn(event, "index") ?? 0;
-    // One that was never ended, or a server that gives no indexes.
+    // A block that was never closed, or a server without indexes.
     const ended = this.#close(index);
     return [...ended, ...this.#begin(index, objectIn(event, "content_block"))];
   }
@@ -150,7 +150,7 @@ const stopOf = (reason: string, sequence: string) => ({
   ...(reason === "stop_sequence" && sequence !== "" && { stopSequence: sequence }),
 });
 
-/** Later figures replace earlier ones where there are some. */
+/** Later figures replace earlier ones. */
 const given = (usage: EventFields): EventFields =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined));
 
@@ -163,7 +163,7 @@ function countsIn(usage: EventFields): Usage | undefined {
   ].map((name) => tokensIn(usage, name));
   const hasCounts = input !== undefined || output !== undefined;
   return usageOf({
-    // The upstream counts what it read from the cache, and what it wrote to it, apart from the rest.
+    // `input_tokens` excludes input that was read from or written to the cache.
     input: hasCounts ? (input ?? 0) + (written ?? 0) + (cached ?? 0) : undefined,
     output,
     cached,

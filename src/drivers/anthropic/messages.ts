@@ -14,8 +14,8 @@ import { emptyQuestion } from "../shared/empty-question.ts";
 import { pairResults } from "../shared/pair-results.ts";
 
 /**
- * The conversation in Anthropic's words. Thinking goes back only with the signature that came with it. What is empty is
- * left out, since it is refused, and so is a conversation that the model begins.
+ * Converts the conversation. Thinking is included only with its signature. Empty messages are left out, since the API
+ * refuses them. A user message is put first if the model's comes first.
  */
 export function apiMessages(messages: readonly Message[], keepsThinking: boolean): readonly JsonObject[] {
   const told: { readonly role: "user" | "assistant"; readonly content: JsonObject[] }[] = [];
@@ -23,7 +23,7 @@ export function apiMessages(messages: readonly Message[], keepsThinking: boolean
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = blocksOf(message, keepsThinking);
     const last = told.at(-1);
-    // Results belong into one message.
+    // The results of one answer must be in one message.
     if (last?.role === role) last.content.push(...content);
     else if (content.length > 0) told.push({ role, content });
   }
@@ -82,5 +82,5 @@ const imageBlock = ({ mediaType, data }: ImagePart): JsonObject => ({
   source: { type: "base64", media_type: mediaType, data: Buffer.from(data).toString("base64") },
 });
 
-/** Calls of other upstreams may have any id; here only these characters are taken. */
+/** Replaces characters that the API does not accept in ids. Calls of other upstreams may have any id. */
 const wireId = (id: string): string => id.replace(/[^\w-]/g, "_");

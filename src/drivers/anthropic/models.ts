@@ -1,13 +1,13 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import { jsonObject } from "../../wire/json.ts";
 
-/** What the upstream tells of a model, as far as a request depends on it. */
+/** A model, as far as requests depend on it. */
 export interface AnthropicModel {
   readonly id: string;
   readonly displayName: string;
   readonly contextTokens: number;
   readonly maxTokens: number | undefined;
-  /** How it can be told to think; undefined if the upstream does not say. */
+  /** How its thinking is controlled. Undefined if the upstream does not say. */
   readonly thinking: "adaptive" | "budget" | "none" | undefined;
   readonly canDisable: boolean;
   readonly efforts: readonly string[];
@@ -17,7 +17,7 @@ export interface AnthropicModel {
 const DEFAULT_CONTEXT_TOKENS = 200_000;
 const EFFORTS = ["low", "medium", "high", "xhigh", "max"];
 
-/** `GET /v1/models`. Older and compatible servers tell no more than the names. */
+/** Parses `GET /v1/models`. Older and compatible servers send only names. */
 export function readModels(body: unknown): readonly AnthropicModel[] {
   const list = jsonObject<"data">(body)?.data;
   return Array.isArray(list) ? list.flatMap(readModel) : [];

@@ -8,16 +8,15 @@ import { planSampling } from "./sampling.ts";
 import { planThinking } from "./thinking.ts";
 
 export interface RequestOptions {
-  /** The upstream's name for it. */
+  /** The upstream's name. */
   readonly modelId: string;
   readonly model: AnthropicModel | undefined;
-  /** How hard to think. */
   readonly effort: string | undefined;
 }
 
 const CACHE = { cache_control: { type: "ephemeral" } } as const;
 
-/** What `POST /v1/messages` gets for a turn. */
+/** Returns the request of `POST /v1/messages` for a turn. */
 export function messagesRequest(turn: Turn, { modelId, model, effort }: RequestOptions): ApiRequest {
   const thinking = planThinking(turn, effort, model);
   const sampling = planSampling(turn.sampling, thinking.isOn);
@@ -43,7 +42,10 @@ const toolObject = ({ name, description, schema }: Turn["tools"][number]): JsonO
   input_schema: { type: "object", ...schema },
 });
 
-/** A conversation with calls in it is refused without tools: then there are some that must not be called. */
+/**
+ * Returns dummy tools for the calls in the conversation, which the API refuses without tools. They are offered with
+ * `tool_choice: none`.
+ */
 const calledBefore = ({ messages }: Turn): Turn["tools"] => {
   const calls = messages.flatMap(({ role, content }) =>
     role === "assistant" ? content.flatMap((part) => (part.type === "tool-call" ? [part.name] : [])) : [],
@@ -51,7 +53,7 @@ const calledBefore = ({ messages }: Turn): Turn["tools"] => {
   return [...new Set(calls)].map((name) => ({ name, description: "", schema: {} }));
 };
 
-/** A model that thinks cannot be made to call a tool: then it is left to the engine, which asks again. */
+/** Returns the tool choice. A thinking model cannot be forced to call a tool; the engine then asks again. */
 function choiceObject({ tools, toolChoice, allowsParallelCalls }: Turn, isThinking: boolean): JsonObject {
   if (tools.length === 0) return { type: "none" };
   const choice = isThinking && toolChoice.type !== "none" ? ({ type: "auto" } as const) : toolChoice;
@@ -64,7 +66,10 @@ function wordsFor(choice: ToolChoice): JsonObject {
   return { type: choice.type === "required" ? "any" : choice.type };
 }
 
-/** An agent sends everything again and again: what it has sent is read from the cache, at a tenth of the price. */
+/**
+ * Marks the end of the conversation for the cache. An agent resends the whole conversation, and cached input costs a
+ * tenth.
+ */
 function cachedToTheEnd(messages: readonly JsonObject[]): readonly JsonObject[] {
   const last = messages.at(-1);
   const content = last?.["content"] as readonly JsonObject[] | undefined;

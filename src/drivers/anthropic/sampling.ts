@@ -1,11 +1,11 @@
 import { pickSampling, type Sampling, type SamplingName } from "../../core/sampling.ts";
 
-/** The least `top_p` that is taken while the model thinks. */
+/** The smallest `top_p` that the API accepts with thinking. */
 const LEAST_THINKING_TOP_P = 0.95;
 
 /**
- * How the next token is chosen, as far as this API can be told. A model that thinks takes next to nothing of it, and one
- * that does not takes either a temperature or a `top_p`. A temperature here is at most 1.
+ * Selects the sampling options that the API accepts. With thinking these are almost none; without it, either
+ * `temperature` or `top_p`. The temperature is at most 1.
  */
 export function planSampling(
   sampling: Sampling = {},
@@ -19,6 +19,6 @@ export function planSampling(
   const { fields, ignored } = pickSampling(sampling, taken);
   const isTooWarm = fields.temperature !== undefined && fields.temperature > 1;
   if (isTooWarm) return { fields: { ...fields, temperature: 1 }, ignored: ["temperature", ...ignored] };
-  // Which is what it is at, then.
+  // With thinking the temperature is 1 anyway, so 1 is not ignored.
   return { fields, ignored: ignored.filter((name) => !(isThinking && name === "temperature" && temperature === 1)) };
 }

@@ -1,37 +1,37 @@
 import type { JsonObject, Message, Turn } from "../../core/turn.ts";
 import type { AnthropicModel } from "./models.ts";
 
-/** What a request says of thinking and of length. */
+/** The fields for thinking and length. */
 export interface ThinkingPlan {
   /** `thinking`, `output_config` and `max_tokens`. */
   readonly fields: JsonObject;
   readonly isOn: boolean;
-  /** It thinks as hard as was asked for. */
+  /** Whether the effort is as requested. */
   readonly takesEffort: boolean;
-  /** Whether what was thought before is told. */
+  /** Whether earlier thinking is sent. */
   readonly keepsThoughts: boolean;
 }
 
-/** Where neither the client nor the upstream says how long an answer may be. */
+/** Used if neither the client nor the upstream gives a limit. */
 const DEFAULT_MAX_TOKENS = 8192;
 const LEAST_BUDGET = 1024;
 
-/** In tokens; a model without such words is given a budget. */
+/** In tokens, for models that take a budget instead of an effort. */
 const BUDGETS: Readonly<Record<string, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 24_576 };
 const LARGEST_BUDGET = 49_152;
 
-/** The efforts of this API, from the least. */
+/** In ascending order. */
 const EFFORTS = ["low", "medium", "high", "xhigh", "max"];
 
-/** The nearest that the model has, the lesser of two. */
+/** Returns the highest effort of the model that does not exceed the wanted one. */
 function nearestEffort(wanted: string, { efforts }: AnthropicModel): string | undefined {
   const upTo = EFFORTS.slice(0, Math.max(0, EFFORTS.indexOf(wanted)) + 1);
   return upTo.findLast((effort) => efforts.includes(effort));
 }
 
 /**
- * How hard the model shall think, in the form that this model takes: it decides itself (`adaptive`), or has a budget. A
- * client that says nothing leaves it to a model that can decide; one with a budget thinks only when asked to.
+ * Decides how the model is told to think: by itself (`adaptive`) or with a budget. Without an effort, an adaptive model
+ * decides; a model with a budget does not think.
  */
 export function planThinking(turn: Turn, effort: string | undefined, model: AnthropicModel | undefined): ThinkingPlan {
   const most = model?.maxTokens ?? Number.POSITIVE_INFINITY;
@@ -49,7 +49,7 @@ export function planThinking(turn: Turn, effort: string | undefined, model: Anth
     const fields = { ...off.fields, thinking: { type: "adaptive", display: "summarized" }, ...config };
     return { fields, isOn: true, takesEffort: word === effort, keepsThoughts: true };
   }
-  // A compatible server may think unasked, and wants it back like any other.
+  // A compatible server may think unasked, and expects its thinking back.
   if (effort === undefined && model?.thinking === undefined) return { ...off, keepsThoughts: true };
   if (effort === undefined || model?.thinking === "none" || isMidway(turn.messages)) return off;
   const wanted = BUDGETS[effort] ?? LARGEST_BUDGET;
@@ -66,8 +66,8 @@ const withField = (plan: ThinkingPlan, more: JsonObject): ThinkingPlan => ({
 });
 
 /**
- * Whether the model is at work with tools and its thinking is lost. With a budget such a conversation is refused: it
- * has to be finished without.
+ * Returns whether the model is within a round of tool calls and its thinking is lost. The API refuses such a
+ * conversation with a budget, so it continues without thinking.
  */
 function isMidway(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ role }) => role !== "tool");

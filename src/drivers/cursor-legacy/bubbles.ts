@@ -7,13 +7,13 @@ import {
   MessageType,
 } from "../../gen/aiserver/v1/conversation_pb.ts";
 
-/** The conversation as chat bubbles. Images become Markdown: this protocol has no place of its own for them. */
+/** Converts the conversation to chat bubbles. Images become Markdown, since the protocol has no field for them. */
 export function bubblesOf(messages: readonly Message[]): ConversationMessage[] {
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
   );
   return messages.flatMap((message) => {
-    // Results stand with their calls.
+    // Results are part of their calls.
     if (message.role === "tool") return [];
     if (message.role === "user") return [bubble(MessageType.HUMAN, { text: message.content.map(partText).join("") })];
     const calls = message.content.flatMap((part) => (part.type === "tool-call" ? [part] : []));

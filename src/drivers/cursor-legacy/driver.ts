@@ -15,20 +15,20 @@ export interface LegacyDriverOptions {
   /** `chat` is StreamChat, `unified` StreamUnifiedChatWithTools. */
   readonly method: "chat" | "unified";
   readonly access: AccessTokens;
-  /** These calls are the IDE's, and want its kind of version. */
+  /** These calls belong to the IDE, and need its version format. */
   readonly client?: ClientHeaders;
   readonly models: LegacyModels;
 }
 
-/** The models of the account, which these calls do not list themselves. */
+/** The models of the account. These calls do not list them. */
 export interface LegacyModels {
   list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   find(name: string, principal: Principal): Promise<ModelInfo>;
-  /** Returns the turn with the backend's name of its model, and no longer than the model reads. */
+  /** Returns the turn with the backend's model name, trimmed to the model's context. */
   prepare(turn: Turn): Promise<PreparedTurn>;
 }
 
-/** The older chat calls of the backend as a driver, for backends that still serve them. */
+/** Creates a driver for the older chat calls, for backends that still serve them. */
 export function createLegacyDriver(options: LegacyDriverOptions): Driver {
   const { origin, transport, method, client, models } = options;
   return {

@@ -6,13 +6,15 @@ import { TIME_ZONE } from "../shared/time-zone.ts";
 
 const IDE_VERSION = "2.6.21";
 
-/** The headers of the IDE's chat calls. What identifies a device or session is derived from the account or its token. */
+/**
+ * Returns the headers of the IDE's chat calls. The ids of device and session are derived from the account or its token.
+ */
 export function legacyHeaders(
   { id, token }: AccountCredential,
   { clientVersion = IDE_VERSION, checksum: fixed }: ClientHeaders = {},
 ): Readonly<Record<string, string>> {
   const requestId = randomUUID();
-  // Stable for an account: the backend counts devices by it.
+  // Stable per account: the backend counts devices by it.
   const device = sha256(id);
   const caller = {
     token: token.reveal(),
@@ -35,6 +37,6 @@ export function legacyHeaders(
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The first half of a digest in the form of a UUID (version 8: made by the application's own rule). */
+/** Formats the first half of a digest as a UUID (version 8: application-defined). */
 const uuidFrom = (hex: string): string =>
   hex.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-8$3-8$4-$5");

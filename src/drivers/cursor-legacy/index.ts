@@ -4,7 +4,7 @@ import type { DriverContext, DriverModule } from "../shared/driver-module.ts";
 import type { LegacyModels } from "./driver.ts";
 import { SETTINGS } from "./settings.ts";
 
-/** The module, with the catalogue of Cursor's models, which belongs to another driver. */
+/** Creates the module. The list of Cursor's models is injected, since it belongs to another driver. */
 export const createCursorLegacy = (openModels: (context: DriverContext<CursorSettings>) => Promise<LegacyModels>) =>
   ({
     name: "cursor-legacy",

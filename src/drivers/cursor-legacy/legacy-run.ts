@@ -16,15 +16,15 @@ export interface LegacyRunParts {
   readonly transport: HttpTransport;
   readonly origin: string;
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** Others, once the backend has refused the token in those; undefined if there is no better one. */
+  /** Returns new headers after the backend refused the token, or undefined if there is no better one. */
   readonly renewHeaders: () => Promise<Readonly<Record<string, string>> | undefined>;
   readonly prepare: () => Promise<PreparedTurn>;
 }
 
-/** These chats do not say when a batch of calls is complete. */
+/** These chats do not mark the end of a batch of calls, so a pause ends it. */
 const QUIET_MS = 100;
 
-/** One answer of an older chat call. It has no checkpoints: a stream that drops is lost. */
+/** One answer of an older chat call. It has no checkpoints: an interrupted stream is lost. */
 export class LegacyRun implements Run {
   readonly #protocol: LegacyProtocol;
   readonly #channel: RunChannel;
@@ -73,7 +73,7 @@ export class LegacyRun implements Run {
     }
   }
 
-  /** Once, with another token, if there is one. */
+  /** Retries once with a renewed token, if there is one. */
   async #sendAgain(parts: LegacyRunParts, request: Uint8Array, refusal: ExcursorError): Promise<void> {
     try {
       const headers = await parts.renewHeaders();
@@ -146,7 +146,7 @@ export class LegacyRun implements Run {
   }
 }
 
-/** The backend has retired these calls; whoever chose them can choose again. */
+/** Explains that the backend has retired these calls. */
 function explain(error: ExcursorError): ExcursorError {
   if (error.kind !== "deprecated") return error;
   return new ExcursorError("deprecated", "The backend does not serve this old kind of chat any more.", {

@@ -14,25 +14,25 @@ import {
 import { decodeMessage } from "../../wire/connect/decode-message.ts";
 import { bubblesOf, toolText } from "./bubbles.ts";
 
-/** One of the older chat calls: how it is asked, and what its messages mean. */
+/** One of the older chat calls: its requests and messages. */
 export interface LegacyProtocol {
   readonly path: string;
-  /** The client keeps its half open to answer tool calls. */
+  /** True if the client keeps its half open for tool results. */
   readonly isBidi: boolean;
   request(prepared: PreparedTurn): Uint8Array;
   read(payload: Uint8Array): readonly LegacyEvent[];
   result(result: ToolMessage): Uint8Array;
 }
 
-/** A turn as these calls can carry it. */
+/** A turn, adapted to these calls. */
 export interface PreparedTurn {
-  /** The model by the name it has there; no longer than the model reads. */
+  /** With the backend's model name, trimmed to the model's context. */
   readonly turn: Turn;
   readonly trimmedMessages?: number;
   readonly maxMode: boolean;
-  /** The effort that was asked for, if one was, is not the one that it gets. */
+  /** True if the requested effort is not the one it gets. */
   readonly ignoresEffort: boolean;
-  /** How hard the model shall think; undefined leaves it to the backend. */
+  /** Undefined leaves the effort to the backend. */
   readonly effort?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export type LegacyEvent =
   | { readonly type: "thinking-done" }
   | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly args: JsonObject };
 
-/** The oldest one: a request, a stream of text. It knows no tools. */
+/** The oldest call: a request and a stream of text, without tools. */
 export const streamChat: LegacyProtocol = {
   path: "/aiserver.v1.AiService/StreamChat",
   isBidi: false,
@@ -56,9 +56,9 @@ export const streamChat: LegacyProtocol = {
     const request = create(GetChatRequestSchema, {
       conversation: bubblesOf(turn.messages),
       explicitContext: { context: turn.system },
-      // Clients name a project here; which one is nobody's business.
+      // Clients send a project here; we send a placeholder.
       workspaceRootPath: "/project",
-      // An empty azure state is what the clients of its time sent.
+      // Clients of that time sent an empty Azure state.
       modelDetails: { modelName: turn.model.id, azureState: {}, ...(maxMode && { maxMode }) },
       requestId: randomUUID(),
       conversationId: randomUUID(),
@@ -66,7 +66,7 @@ export const streamChat: LegacyProtocol = {
     return toBinary(GetChatRequestSchema, request);
   },
   read(payload) {
-    // `filled_prompt` and its like echo the whole prompt: never to be shown.
+    // Never show `filled_prompt` and the like: they echo the whole prompt.
     const { text } = decodeMessage(StreamChatResponseSchema, payload);
     return text === "" ? [] : [{ type: "text", text }];
   },
@@ -131,7 +131,7 @@ export const unifiedChat: LegacyProtocol = {
   },
 };
 
-/** The protocol has two levels. A model that shall not think has neither. */
+/** Returns one of the protocol's two levels, or undefined if the model shall not think. */
 function thinkingLevelFor(effort: string | undefined): ThinkingLevel | undefined {
   const rank = effortRank(effort ?? "none") ?? 0;
   if (rank === 0) return undefined;

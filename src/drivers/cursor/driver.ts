@@ -18,24 +18,24 @@ import { UnknownTally } from "./run/unknown.ts";
 
 export interface CursorDriverOptions {
   readonly origin: string;
-  /** Where runs go, whatever the backend says. */
+  /** Overrides the backend's choice of the host for runs. */
   readonly agentOrigin?: string | undefined;
   readonly transports: Transports;
   readonly transport: "auto" | "h2" | "h1";
   readonly models: ModelCatalogue;
   readonly checkpoints: CheckpointStore;
-  /** The tokens of principals that brought none. */
+  /** The tokens for principals without their own. */
   readonly access: AccessTokens;
   readonly client?: ClientHeaders;
-  /** What to do with a conversation that is longer than the model's window. */
+  /** What to do if a conversation exceeds the model's context window. */
   readonly context: "refuse" | "trim";
-  /** Told of each thing that the schema does not know: the first time, and at every tenfold. */
+  /** Called for each thing that the schema does not know: the first time, and at every power of ten. */
   readonly onUnknown: (what: string, count: number) => void;
-  /** Called with the name of each tool that the backend cannot take, with every turn that offers it. */
+  /** Called for each tool that the backend cannot take, with every turn that offers it. */
   readonly onToolLeftOut: (name: string) => void;
 }
 
-/** Cursor's agent protocol as a driver. */
+/** Creates the driver for Cursor's agent protocol. */
 export function createCursorDriver(options: CursorDriverOptions): Driver {
   const { origin, transports, models, checkpoints, access, client } = options;
   const endpoints = new Endpoints({
@@ -85,7 +85,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
-    /** Asks what a first run asks before it begins, and connects to where it would go. */
+    /** Makes the calls that precede a first run, and connects to the host for runs. */
     async prewarm() {
       const connect = async (credential: AccountCredential) => {
         const { origin, transport } = await endpoints.find(credential.id, callerOf(credential));
@@ -93,7 +93,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       };
       const warmUp = (credential: AccountCredential) =>
         Promise.all([connect(credential), models.list(credential, new AbortController().signal)]);
-      // The first request meets the same failure, and tells it.
+      // The first request meets the same failure and reports it.
       await withCredential(GATEWAY, access, warmUp).catch(() => {});
     },
   };

@@ -6,7 +6,7 @@ import { createCursorDriver } from "./driver.ts";
 import { openCatalogue } from "./models/open-catalogue.ts";
 import type { SETTINGS } from "./settings.ts";
 
-/** The driver by the settings. */
+/** Creates the driver from the settings. */
 export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
   const { settings, origin, transports, checkpoints, access, log } = context;
   return createCursorDriver({
@@ -26,7 +26,7 @@ export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS
   });
 }
 
-/** Calls back once for each text, as far as it can be remembered. */
+/** Calls back once for each text, for a limited number of texts. */
 function onceEach(callback: (text: string) => void): (text: string) => void {
   const seen = new Set<string>();
   return (text) => {

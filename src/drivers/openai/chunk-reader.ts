@@ -24,7 +24,7 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["content_filter", "content-filter"],
 ]);
 
-/** The chunks of one completion as events. Forgiving: every server speaks this dialect a little differently. */
+/** Converts the chunks of one completion to events. Lenient, since servers differ in details. */
 export class ChunkReader implements ApiReader {
   readonly #options: ApiReaderOptions;
   readonly #now: () => number;
@@ -66,7 +66,7 @@ export class ChunkReader implements ApiReader {
     return [...events, { type: "done", reason: this.#doneReason(this.#reason) }];
   }
 
-  /** Some servers say `stop` although they call tools, or the other way round. */
+  /** Corrects servers that report `stop` with tool calls, or the reverse. */
   #doneReason(reason: DoneReason): DoneReason {
     if (reason !== "stop" && reason !== "tool-calls") return reason;
     return this.#calls.size > 0 ? "tool-calls" : "stop";
@@ -74,7 +74,7 @@ export class ChunkReader implements ApiReader {
 
   #delta(delta: EventFields): readonly TurnEvent[] {
     const events: TurnEvent[] = [];
-    // Some servers say the same in both.
+    // Some servers send the same in both fields.
     const thought = textIn(delta, "reasoning_content") || textIn(delta, "reasoning");
     if (thought !== "") {
       this.#thinkingSince ??= this.#now();
@@ -107,7 +107,7 @@ export class ChunkReader implements ApiReader {
   }
 }
 
-/** Text, or parts of it as some servers send them; parts that are not text say nothing here. */
+/** Returns the text, also from servers that send it as parts. Other parts are ignored. */
 function contentIn(delta: EventFields): string {
   if (!Array.isArray(delta["content"])) return textIn(delta, "content");
   return delta["content"]

@@ -5,7 +5,7 @@ import { type OpenAiModel, readModels } from "./models.ts";
 import { chatRequest } from "./request.ts";
 import { OPENAI_URL } from "./settings.ts";
 
-/** OpenAI itself takes fields that others refuse, and keeps thinking out of the text. */
+/** OpenAI accepts fields that others refuse, and keeps thinking out of the text. */
 const dialect = (isOpenAi: boolean): ApiDialect<OpenAiModel> => ({
   headers: (key) => ({ ...(key && { authorization: `Bearer ${key.reveal()}` }) }),
   modelsPath: "/models",
@@ -17,6 +17,6 @@ const dialect = (isOpenAi: boolean): ApiDialect<OpenAiModel> => ({
   reader: (options) => new ChunkReader(options),
 });
 
-/** OpenAI's Chat Completions, or one of the many servers that speak it, as a driver. The base URL ends in `/v1`. */
+/** Creates a driver for OpenAI's Chat Completions or a compatible server. The base URL ends in `/v1`. */
 export const createOpenAiDriver = (options: ApiDriverOptions): Driver =>
   createApiDriver(dialect(options.baseURL === OPENAI_URL), options);

@@ -11,8 +11,8 @@ import { emptyQuestion } from "../shared/empty-question.ts";
 import { pairResults } from "../shared/pair-results.ts";
 
 /**
- * The conversation in the words of Chat Completions. Of what the model thought, only the thinking of the work that is
- * under way is told, where the server knows such a field: some models lose their thread without it.
+ * Converts the conversation. Thinking since the last user message is included if the server has a field for it: some
+ * models lose their thread without it.
  */
 export function apiMessages(messages: readonly Message[], system: string, keepsThinking: boolean): JsonObject[] {
   const told: JsonObject[] = system === "" ? [] : [{ role: "system", content: system }];
@@ -34,7 +34,7 @@ export function apiMessages(messages: readonly Message[], system: string, keepsT
         if (message.content.length > 0) told.push(answerObject(message, keepsThinking && index > asked));
         break;
       case "tool":
-        // A result is text here; its images follow as if the user had shown them.
+        // Results are text; their images follow as a user message.
         images.push(...message.content.filter((part) => part.type === "image"));
         told.push({ role: "tool", tool_call_id: message.callId, content: textOf(message.content) });
         break;
@@ -51,7 +51,9 @@ export function apiMessages(messages: readonly Message[], system: string, keepsT
 const isEmpty = (parts: readonly UserPart[]): boolean =>
   parts.every((part) => part.type === "text" && part.text === "");
 
-/** Servers that know nothing but text take a plain one; some refuse an empty one. */
+/**
+ * Returns a plain string where possible, since some servers know only text. Leaves out empty parts, which some refuse.
+ */
 function userContent(content: readonly UserPart[]): string | JsonObject[] {
   const parts = content.filter((part) => part.type !== "text" || part.text !== "");
   const [first] = parts;

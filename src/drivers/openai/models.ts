@@ -1,7 +1,7 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import { jsonObject } from "../../wire/json.ts";
 
-/** What the upstream tells of a model, under its name there. */
+/** A model as the upstream describes it, under its name there. */
 export type OpenAiModel = Omit<ModelInfo, "aliases">;
 
 const DEFAULT_CONTEXT_TOKENS = 128_000;
@@ -16,7 +16,7 @@ type Field =
   | "reasoning"
   | "reasoning_efforts";
 
-/** `GET /models`. OpenAI itself tells no more than the names; others tell more, each in words of its own. */
+/** Parses `GET /models`. OpenAI sends only names; other servers send more, in different fields. */
 export function readModels(body: unknown): readonly OpenAiModel[] {
   const list = jsonObject<"data">(body)?.data;
   return Array.isArray(list) ? list.flatMap(readModel) : [];

@@ -6,18 +6,18 @@ import type { ApiRequest } from "../shared/api-run.ts";
 import { apiMessages } from "./messages.ts";
 
 export interface RequestOptions {
-  /** The upstream's name for it. */
+  /** The upstream's name. */
   readonly modelId: string;
   readonly effort: string | undefined;
-  /** OpenAI itself; others speak its language as it once was, with fields of their own. */
+  /** True for OpenAI itself. Compatible servers lack newer fields and have some of their own. */
   readonly isOpenAi: boolean;
 }
 
-/** Efforts that have another name there. */
+/** Efforts with another name at the upstream. */
 const OPENAI_EFFORTS: Readonly<Record<string, string>> = { max: "xhigh" };
 const COMMON_EFFORTS: Readonly<Record<string, string>> = { minimal: "low", xhigh: "high", max: "high" };
 
-/** What OpenAI itself refuses as unknown is left out there. */
+/** OpenAI refuses the other options. */
 const OPENAI_SAMPLING: readonly SamplingName[] = [
   "temperature",
   "top_p",
@@ -26,7 +26,7 @@ const OPENAI_SAMPLING: readonly SamplingName[] = [
   "frequency_penalty",
 ];
 
-/** What `POST /chat/completions` gets for a turn. */
+/** Returns the request of `POST /chat/completions` for a turn. */
 export function chatRequest(turn: Turn, { modelId, effort, isOpenAi }: RequestOptions): ApiRequest {
   const { tools, maxOutputTokens } = turn;
   const sampling = pickSampling(turn.sampling, isOpenAi ? OPENAI_SAMPLING : SAMPLING_NAMES);

@@ -7,19 +7,19 @@ import type { Principal } from "../../core/turn.ts";
 
 /** A token of a Cursor account, for one call. */
 export interface AccountCredential {
-  /** The account's name if it is signed in here, else a digest of the token. Model lists are cached by it. */
+  /** The account's name if it is signed in here, else a digest of the token. The key of cached model lists. */
   readonly id: string;
   readonly token: Secret;
 }
 
-/** The account that answers for a principal: the one it brought, else the one that its key is bound to. */
+/** Returns the credential for a principal: its own token, else the account of its key. */
 export async function credentialOf({ token, account }: Principal, access: AccessTokens): Promise<AccountCredential> {
   return token ? { id: digest(token.reveal()), token } : named(await access.get(account));
 }
 
 /**
- * Returns another credential of the same account, after the backend has refused this one; undefined if there is none. What
- * a caller brought is the caller's to renew: then it throws, saying so.
+ * Returns another credential of the same account after a refusal, or undefined if there is none. Throws for a caller's
+ * own token, which only the caller can renew.
  */
 export async function renewedCredential(
   { token, account }: Principal,
@@ -31,7 +31,7 @@ export async function renewedCredential(
   return renewed && named(renewed);
 }
 
-/** A login of the gateway's own would change nothing for a caller that brings a token. */
+/** The hint does not mention `excursor login`, which does not affect a caller's own token. */
 function requestTokenRefused(token: Secret): ExcursorError {
   const { expiresAtMs = Number.POSITIVE_INFINITY } = readClaims(token.reveal());
   const isExpired = expiresAtMs <= Date.now();
@@ -44,7 +44,7 @@ function requestTokenRefused(token: Secret): ExcursorError {
   });
 }
 
-/** Does something in the name of an account, and once more with a new token if the backend refuses this one. */
+/** Calls `act` with a credential, and once more with a renewed one if the backend refuses it. */
 export async function withCredential<T>(
   principal: Principal,
   access: AccessTokens,
@@ -64,8 +64,8 @@ export async function withCredential<T>(
 const named = ({ account, token }: AccessToken): AccountCredential => ({ id: account, token });
 
 /**
- * Whose conversations these are: the account, which stays the same when its token is renewed. It is what the token
- * says of itself, unproven, so it counts only beside the principal, who has proved something.
+ * Returns a function for the owner of conversations: the principal and the account, which stays the same when the token
+ * is renewed. The account is the token's own unverified claim, so it counts only together with the principal.
  */
 export function createOwners(): (principal: Principal, credential: AccountCredential) => string {
   const accounts = new WeakMap<Secret, string>();

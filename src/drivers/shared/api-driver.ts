@@ -11,23 +11,23 @@ import { ModelList } from "./model-list.ts";
 import { toolNames } from "./tool-names.ts";
 import { withoutWishes } from "./without-wishes.ts";
 
-/** One public API: where its parts are, what it is asked and what its answers mean. */
+/** One public API: its paths, requests and responses. */
 export interface ApiDialect<Model extends { readonly id: string }> {
-  /** The headers that sign a request. */
+  /** Returns the headers with the key. */
   headers(key: Secret | undefined): Readonly<Record<string, string>>;
-  /** Below the base URL. */
+  /** Relative to the base URL. */
   readonly modelsPath: string;
   readModels(body: unknown): readonly Model[];
-  /** A model under the name that clients use. */
+  /** Describes a model under the clients' name. */
   modelInfo(model: Model, id: string): ModelInfo;
-  /** Below the base URL. */
+  /** Relative to the base URL. */
   readonly path: string;
-  /** Whether models may write their thinking into the text, between tags. */
+  /** True if models may write their thinking into the text, between tags. */
   readonly readsTags: boolean;
   request(turn: Turn, options: ApiRequestOptions<Model>): Promise<ApiRequest> | ApiRequest;
-  /** Reads one answer. */
+  /** Creates the reader of one answer. */
   reader(options: ApiReaderOptions): ApiReader;
-  /** The turn without what the upstream has refused, beside what {@link withoutWishes} knows; undefined if nothing helps. */
+  /** Returns the turn without what the upstream refused, beyond {@link withoutWishes}. Undefined if nothing helps. */
   simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
 }
 
@@ -36,7 +36,10 @@ interface ApiRequestOptions<Model> {
   readonly modelId: string;
   /** The client's effort, else the one of the settings. */
   readonly effort: string | undefined;
-  /** What the upstream says of the model; undefined if it does not list it. The first call may ask the upstream. */
+  /**
+   * Returns the upstream's description of the model, or undefined if it is not listed. The first call may ask the
+   * upstream.
+   */
   describeModel(): Promise<Model | undefined>;
 }
 
@@ -47,12 +50,12 @@ export interface ApiDriverOptions {
   readonly names: ModelNames;
   /** The effort for requests that name none. */
   readonly effort?: string | undefined;
-  /** For an upstream that may be a gateway. */
+  /** Set if the upstream may be a gateway. */
   readonly hop?: Hop | undefined;
   readonly limits?: Partial<ApiLimits> | undefined;
 }
 
-/** A server with a public HTTP API as a driver. */
+/** Creates a driver for a server with a public HTTP API. */
 export function createApiDriver<Model extends { readonly id: string }>(
   dialect: ApiDialect<Model>,
   options: ApiDriverOptions,

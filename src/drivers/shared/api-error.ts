@@ -4,10 +4,10 @@ import { parseRetryAfter } from "../../wire/http/retry-after.ts";
 import { jsonObject } from "../../wire/json.ts";
 import type { ApiEndpoint } from "./api-endpoint.ts";
 
-/** Another gateway on the way may pass it on. */
+/** The code of a loop. Gateways in between may pass it on. */
 const GATEWAY_LOOP = "gateway_loop";
 
-/** The words by which these upstreams name a failure: OpenAI's codes and types, and Anthropic's types. */
+/** OpenAI's codes and types and Anthropic's types. */
 const BY_WORD: ReadonlyMap<string, ErrorKind> = new Map(
   Object.entries<ErrorKind>({
     context_length_exceeded: "context-overflow",
@@ -55,7 +55,7 @@ const TOO_LONG = /prompt is too long|context (?:length|window|size)|too many (?:
 
 const MAX_MESSAGE_LENGTH = 500;
 
-/** What an upstream says of a failure, in the body of a refusal or in the middle of a stream. */
+/** Converts an upstream's error, from the body of a response or from within a stream. */
 export function apiError(said: unknown, host: string, head?: ResponseHead): ExcursorError {
   const { type, code, message } = wordsIn(said);
   if (code === GATEWAY_LOOP) return loopBehind(host);
@@ -82,7 +82,7 @@ const loopError = (entry: string, host: string): ExcursorError =>
     hint: "Give this entry the address of another server, or remove it from the setting `models`.",
   });
 
-/** Another gateway has found the loop: the entry that leads back may be in the settings of either. */
+/** The error for a loop that another gateway found. The wrong entry may be in either gateway's settings. */
 const loopBehind = (host: string): ExcursorError =>
   new ExcursorError("upstream-failed", `${host} leads back to a gateway that this request has passed already.`, {
     code: GATEWAY_LOOP,
@@ -91,7 +91,7 @@ const loopBehind = (host: string): ExcursorError =>
     context: { host },
   });
 
-/** The same for a body that may be anything. */
+/** Converts a failed response with any body. */
 export function refusedCall(head: ResponseHead, body: Buffer, { origin, hop }: RefusingEndpoint): ExcursorError {
   const { host } = new URL(origin);
   if (hop && head.status === LOOP_DETECTED) return loopError(hop.entry, host);
@@ -99,12 +99,12 @@ export function refusedCall(head: ResponseHead, body: Buffer, { origin, hop }: R
   try {
     said = JSON.parse(body.toString("utf8"));
   } catch {
-    // Then the status has to do.
+    // The status decides then.
   }
   return apiError(said, host, head);
 }
 
-/** `{error: {type, code, message}}`; some servers have only a text there. */
+/** Reads `{error: {type, code, message}}`. Some servers have only a string there. */
 function wordsIn(said: unknown): { readonly type: string; readonly code: string; readonly message: string } {
   const error = jsonObject<"error">(said)?.error;
   if (typeof error === "string") return { type: "", code: "", message: error };
@@ -126,7 +126,7 @@ function byStatus(status: number | undefined): ErrorKind {
   return BY_STATUS[status] ?? (status >= 500 ? "upstream-failed" : "upstream-protocol");
 }
 
-/** A key that was refused is quoted by some upstreams: there the words are ours. */
+/** Returns the message. Some upstreams quote a refused key, so their text is not used then. */
 function describe(kind: ErrorKind, host: string, message: string, status: number | undefined): string {
   if (kind === "unauthenticated") return `${host} refuses the key that the gateway has for it.`;
   if (message !== "") return `${host} says: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;

@@ -1,16 +1,15 @@
 import type { Usage } from "../../core/events.ts";
 
-/** What the reader of an answer needs to know. */
 export interface ApiReaderOptions {
   /** The upstream's host, for errors. */
   readonly host: string;
   /** Returns the client's name of a tool. */
   readonly toolName: (wireName: string) => string;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** An upstream's counts, undefined where it says nothing. */
+/** An upstream's counts. Undefined if not reported. */
 interface TokenCounts {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -19,7 +18,7 @@ interface TokenCounts {
   readonly reasoning: number | undefined;
 }
 
-/** Undefined without counts. Cached tokens are part of the input, and reasoning of the output, whatever the upstream says. */
+/** Returns undefined without counts. Ensures that cached tokens are part of the input, and reasoning of the output. */
 export function usageOf({ input, output, cached = 0, written = 0, reasoning = 0 }: TokenCounts): Usage | undefined {
   if (input === undefined && output === undefined) return undefined;
   return {

@@ -12,29 +12,29 @@ import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";
 
-/** How one API is asked and what it says. */
+/** The requests and responses of one API. */
 interface ApiProtocol {
-  /** Below the base path. */
+  /** Relative to the base path. */
   readonly path: string;
-  /** Whether its models may write their thinking into the text, between tags. */
+  /** True if models may write their thinking into the text, between tags. */
   readonly readsTags: boolean;
   request(turn: Turn): Promise<ApiRequest>;
-  /** For one answer; it is told the events of the stream. */
+  /** Creates the reader of one answer. */
   reader(turn: Turn): ApiReader;
-  /** What is worth asking instead after the upstream has refused a turn; undefined if nothing is. */
+  /** Returns a simpler turn to try after a refusal, or undefined. */
   simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
 }
 
 export interface ApiRequest {
   readonly body: object;
-  /** What the turn asks for and this upstream cannot be told. */
+  /** Options of the turn that the upstream does not support. */
   readonly ignored: readonly Ignorable[];
 }
 
 export interface ApiReader {
-  /** What an event means. Throws what the upstream says has failed, and what is not its protocol. */
+  /** Converts an event. Throws the upstream's error, or a protocol error. */
   read(name: string, data: string): readonly TurnEvent[];
-  /** The stream is over: what ends the answer, its `done` among it if the upstream has called it finished. */
+  /** Ends the stream. Returns the closing events, with `done` if the upstream finished the answer. */
   end(): readonly TurnEvent[];
 }
 
@@ -43,20 +43,20 @@ export interface ApiRunParts {
   readonly context: RunContext;
   readonly endpoint: ApiEndpoint;
   readonly protocol: ApiProtocol;
-  /** Of all runs of this upstream. */
+  /** Shared by all runs of this upstream. */
   readonly retries: RetryBudget;
   readonly limits?: Partial<ApiLimits> | undefined;
 }
 
-/** What an upstream may take, in milliseconds and characters. */
+/** Limits on an upstream, in milliseconds and characters. */
 export interface ApiLimits extends Pick<WireLimits, "headersTimeoutMs" | "idleTimeoutMs" | "lingerMs"> {
-  /** How long it may send only what says nothing: pings, comments, empty deltas. */
+  /** How long it may send only pings, comments and empty deltas. */
   readonly quietTimeoutMs: number;
-  /** One answer, its thinking and the arguments of its calls included. */
+  /** One answer, including thinking and call arguments. */
   readonly maxAnswerLength: number;
 }
 
-/** Models on a small machine read a long prompt in silence. */
+/** Generous, since models on a small machine read a long prompt in silence. */
 const LIMITS: ApiLimits = {
   headersTimeoutMs: 300_000,
   idleTimeoutMs: 300_000,
@@ -65,30 +65,30 @@ const LIMITS: ApiLimits = {
   maxAnswerLength: 64 * 1024 * 1024,
 };
 
-/** Whoever has waited this long for a connection is not helped by another try. */
+/** A client that has waited this long for a connection is not helped by a retry. */
 const MAX_RETRY_AGE_MS = 10_000;
 
 /** How long text that may become a tag is held back. */
 const TAG_PATIENCE_MS = 100;
 
 /**
- * One answer of an API without a memory: each question brings the whole conversation. After tool calls it waits like
- * any other run, since it knows what the client's transcript may have lost: what was thought, with its signatures.
+ * One answer of a stateless API: each request carries the whole conversation. After tool calls the run is parked, since
+ * it knows what the client's transcript may lose: thinking with its signatures.
  */
 export class ApiRun implements Run {
   readonly #parts: ApiRunParts;
   readonly #limits: ApiLimits;
   readonly #channel: RunChannel;
   readonly #tags: TagReader | undefined;
-  /** Answers that led to tool calls, by the first call's name outside. */
+  /** Answers with tool calls, by the client's id of the first call. */
   readonly #answers = new Map<string, AssistantMessage>();
-  /** Results that were given with more than the client knows of, by the call's name outside. */
+  /** Results with more content than the client's transcript has, by the client's call id. */
   readonly #results = new Map<string, ToolMessage>();
   #said = new SaidParts();
   #call: SseCall | undefined;
-  /** Which question is being answered: the end of an earlier one's stream may come late. */
+  /** The number of the current request. An earlier stream may end late. */
   #asked = 0;
-  /** What the upstream has refused of this turn, and was asked without: it would refuse the same of the next question. */
+  /** Refusals that were worked around. Later requests of the turn avoid them from the start. */
   readonly #refusals: ExcursorError[] = [];
   #hasShown = false;
   #answerLength = 0;
@@ -130,7 +130,7 @@ export class ApiRun implements Run {
     if (id === undefined || !said || !this.#channel.resume()) return false;
     this.#answers.set(id, said);
     this.#takeNews(results, history);
-    // Before this run's own answers are put in: those are not what was refused.
+    // Before this run's own answers are inserted: they were not refused.
     const turn = this.#simplified({ ...this.#parts.turn, messages: history });
     const messages = turn.messages.map((message) =>
       message.role === "tool"
@@ -154,7 +154,7 @@ export class ApiRun implements Run {
     this.#channel.cancel();
   }
 
-  /** The last result may say more than the client's transcript will: it has to say so from now on. */
+  /** Keeps the last result if it has more content than the client's transcript. */
   #takeNews(results: readonly ToolMessage[], history: readonly Message[]): void {
     const content = results.at(-1)?.content;
     const last = history.findLast((message) => message.role === "tool");
@@ -207,7 +207,7 @@ export class ApiRun implements Run {
     }
   }
 
-  /** What the upstream has refused did nothing, and what never reached it neither: once each, there is another way. */
+  /** Tries a simpler turn after a refusal, or the same one if the upstream was not reached. Each once. */
   #onBroken(turn: Turn, error: ExcursorError, isEarly: boolean): void {
     const simpler = this.#hasShown ? undefined : this.#parts.protocol.simplify?.(turn, error);
     if (simpler) {
@@ -231,7 +231,7 @@ export class ApiRun implements Run {
     }
   }
 
-  /** Runs while an answer is under way and its reader keeps up. */
+  /** Restarts the timer for silence. It runs only during an answer whose reader keeps up. */
   #watchQuiet(): void {
     clearTimeout(this.#quietTimer);
     this.#quietTimer = undefined;
@@ -275,7 +275,7 @@ export class ApiRun implements Run {
     if (event.type !== "done") return;
     if (event.reason !== "tool-calls") this.#channel.end();
     this.#watchQuiet();
-    // An upstream that ends its stream by itself leaves a connection for the next request.
+    // If the upstream ends its stream itself, the connection can be reused.
     const call = this.#call;
     setTimeout(() => call?.cancel(), this.#limits.lingerMs).unref();
   }

@@ -4,26 +4,24 @@ import { Secret } from "../../core/secret.ts";
 import type { ApiDriverOptions } from "./api-driver.ts";
 import type { DriverEntry, DriverServices } from "./driver-module.ts";
 
-/** The key of an API. */
 export const apiKey = (help: string): Setting<Secret | undefined> =>
   secret(help, "a key without spaces", /^[\x21-\x7e]{1,1024}$/);
 
-/** The settings of a driver of a public API. */
 interface ApiSettings {
   readonly key: Secret | undefined;
   readonly baseURL: string;
 }
 
-/** What a module passes on of its context, and the name of the driver. */
+/** The module's context, and the name of the driver. */
 interface ApiModule extends DriverServices {
   readonly name: string;
   readonly own: ApiSettings;
-  /** Where the API itself is: it takes nobody without a key, and is no gateway. */
+  /** The official address, which requires a key and is no gateway. */
   readonly officialURL: string;
   readonly entry: DriverEntry | undefined;
 }
 
-/** The driver's options by its settings and its entry. Throws where they cannot work. */
+/** Returns the driver's options from its settings and entry. Throws if they are invalid. */
 export function apiOptions({ name, own, officialURL, entry, ...services }: ApiModule): ApiDriverOptions {
   if (!entry) throw new ExcursorError("internal", `The driver ${name} needs an entry of the setting models.`);
   const { transports, environment, hopId, onSecret } = services;
@@ -47,7 +45,7 @@ function addressOf(
   environment: DriverServices["environment"],
 ): ApiSettings {
   const baseURL = entry.baseURL ?? own.baseURL;
-  // A key goes to the address that it was given for, and nowhere else.
+  // A key is only sent to the address that it was given for.
   if (entry.baseURL !== undefined && entry.baseURL !== own.baseURL) {
     const value = entry.keyVariable === undefined ? undefined : environment[entry.keyVariable];
     if (entry.keyVariable !== undefined && !value) {

@@ -18,7 +18,6 @@ export const CURSOR_SETTINGS = {
 
 export type CursorSettings = ValuesOf<typeof CURSOR_SETTINGS>;
 
-/** The headers of the client that the settings describe. */
 export const clientHeaders = ({ clientVersion, checksum }: CursorSettings): ClientHeaders => ({
   ...(clientVersion !== undefined && { clientVersion }),
   ...(checksum !== undefined && { checksum }),

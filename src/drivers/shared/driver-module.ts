@@ -8,79 +8,78 @@ import type { HttpTransport } from "../../wire/http/http.ts";
 import type { ModelNames } from "./api-endpoint.ts";
 
 /**
- * What a driver's folder gives to the application: one module, exported by its `index.ts` and listed in
+ * A driver, as the application registers it: exported by the `index.ts` of its folder and listed in
  * `src/app/drivers.ts`. docs/adding-a-driver.md has a complete example.
  *
  * Every command of the command line loads all modules, since they hold the settings. So `index.ts` stays small, and
  * {@link create} imports the driver itself.
  *
  * A model's name leads to a driver in one of three ways:
- * 1. An entry of the setting `models` names the driver ({@link takesEntries}).
- * 2. The name has a form that belongs to the driver ({@link claims}).
- * 3. All other names are Cursor's. They go to the module that the setting `driver` names; a module with neither
- *    `takesEntries` nor `claims` is one of those.
+ * - An entry of the setting `models` names the driver ({@link takesEntries}).
+ * - The name has a form that belongs to the driver ({@link claims}).
+ * - All other names are Cursor's. The setting `driver` chooses among the modules with neither `takesEntries` nor
+ * `claims`.
  */
 export interface DriverModule<Shape extends SettingsShape = SettingsShape> {
-  /** What the settings call it. Lower case, words joined by hyphens. */
+  /** Its name in the settings. Lower case, words joined by hyphens. */
   readonly name: string;
   /**
-   * Its settings, which the application adds to its own. The place in the tree is the key in `config.json` and gives the
-   * name of the environment variable. Two modules may share a setting, if it is the same object.
+   * Its settings, which are merged into the application's. The path in the tree is the key in `config.json` and
+   * determines the environment variable. Two modules may share a setting if it is the same object.
    */
   readonly settings: Shape;
-  /** An entry of `models` may name it. It is created once for each such entry. */
+  /** True if an entry of `models` may name it. It is created once for each entry. */
   readonly takesEntries?: boolean;
   /** Returns whether a model's name belongs to this driver by its form, such as `acp:…`. */
   claims?(model: string): boolean;
   /**
-   * Creates the driver. It is called when the gateway starts, so it contacts no upstream and starts no program; the first
-   * request does, or {@link Driver.prewarm}. It throws an `ExcursorError` of the kind `config` for settings that cannot
-   * work, and then the gateway does not start.
+   * Creates the driver when the gateway starts. Contacts no upstream and starts no program; the first request or
+   * {@link Driver.prewarm} does. Throws an `ExcursorError` of kind `config` for invalid settings; the gateway then does
+   * not start.
    */
   create(context: DriverContext<ValuesOf<Shape>>): Driver | Promise<Driver>;
 }
 
-/** What the application gives to a driver. A driver takes nothing from anywhere else. */
+/** Everything that the application gives to a driver. */
 export interface DriverContext<Values> extends DriverServices {
   /** The values of the module's own settings. */
   readonly settings: Values;
-  /** The entry that the driver is created for, where the module takes entries. */
+  /** The entry that the driver is created for. Undefined unless the module takes entries. */
   readonly entry: DriverEntry | undefined;
 }
 
 /** The part of the context that all drivers share. */
 export interface DriverServices extends DriverStores {
-  /** The origin of Cursor's backend, or of the one that the settings name instead. */
+  /** The origin of Cursor's backend, or its replacement in the settings. */
   readonly origin: string;
-  /** HTTP in both versions. The application closes them. */
+  /** Both HTTP versions. The application closes them. */
   readonly transports: { readonly h1: HttpTransport; readonly h2: HttpTransport };
-  /** The variables of the process. */
+  /** The environment of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The Cursor accounts of callers that bring no token. */
+  /** The Cursor accounts for callers without a token. */
   readonly access: AccessTokens;
-  /** Returns whether a request is the gateway owner's own. Drivers that act on this machine serve nobody else. */
+  /** Returns whether the gateway's owner sent the request. Drivers that act on this machine serve only the owner. */
   isOwner(principal: Principal): boolean;
-  /** Names this gateway in requests to upstreams that may be gateways too. */
+  /** Identifies this gateway in requests to upstreams that may be gateways. */
   readonly hopId: string;
   readonly log: DriverLog;
-  /** Takes every secret that the driver's settings lead to, so that no log line and no error shows it. */
+  /** Registers a secret with the redactor. */
   onSecret(secret: Secret): void;
 }
 
-/** What drivers keep beyond the life of the process. */
+/** Persistent stores. */
 export interface DriverStores {
   readonly checkpoints: CheckpointStore;
-  /** Which encoding of its name each of Cursor's models takes. */
+  /** The encoding that each of Cursor's models accepts. */
   readonly encodings: { get(key: string): string | undefined; set(key: string, value: string): void };
 }
 
-/** Keeps nothing. */
 export const NO_STORES: DriverStores = {
   checkpoints: { find: () => undefined, put: () => {} },
   encodings: { get: () => undefined, set: () => {} },
 };
 
-/** The log, as far as drivers need it. Fields and messages never hold content of a conversation. */
+/** Fields and messages must not hold content of a conversation. */
 interface DriverLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -90,11 +89,11 @@ interface DriverLog {
 export interface DriverEntry {
   /** Its name in the settings: a model, or a pattern such as `local/*`. */
   readonly name: string;
-  /** Translates between the clients' names of its models and the upstream's. */
+  /** Maps model names between clients and the upstream. */
   readonly names: ModelNames;
-  /** Instead of the driver's own setting. */
+  /** Overrides the driver's own setting. */
   readonly baseURL?: string | undefined;
-  /** The environment variable that holds the key for it. */
+  /** The environment variable with the key. */
   readonly keyVariable?: string | undefined;
   /** The effort for requests that name none. */
   readonly effort?: string | undefined;

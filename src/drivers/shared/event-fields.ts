@@ -2,10 +2,10 @@ import { ExcursorError } from "../../core/errors.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
 
-/** An event of an upstream, or an object within one. Any field may be missing, and of any type. */
+/** An event of an upstream, or an object in one. Any field may be missing or of any type. */
 export type EventFields = Readonly<Partial<Record<string, unknown>>>;
 
-/** The functions below throw `upstream-protocol` for a field of another type; missing and `null` are the same to them. */
+/** The functions below throw `upstream-protocol` for a field of the wrong type. `null` counts as missing. */
 export function readEvent(data: string): EventFields {
   let event: unknown;
   try {
@@ -16,19 +16,19 @@ export function readEvent(data: string): EventFields {
   return jsonObject<string>(event) ?? raise(badEvent(`that is ${kindOf(event)}`));
 }
 
-/** Missing is empty. */
+/** Returns "" if missing. */
 export function textIn(fields: EventFields, name: string): string {
   const value = fields[name] ?? "";
   return typeof value === "string" ? value : raise(wrongType(name, value));
 }
 
-/** Missing is empty. */
+/** Returns {} if missing. */
 export function objectIn(fields: EventFields, name: string): EventFields {
   const value = fields[name] ?? {};
   return jsonObject<string>(value) ?? raise(wrongType(name, value));
 }
 
-/** Missing is empty. */
+/** Returns [] if missing. */
 export function listIn(fields: EventFields, name: string): readonly unknown[] {
   const value = fields[name] ?? [];
   return Array.isArray(value) ? value : raise(wrongType(name, value));
@@ -41,10 +41,10 @@ export function indexIn(fields: EventFields, name: string): number | undefined {
   throw badEvent(`whose ${name} is no whole number`);
 }
 
-/** More than any answer costs, and small enough to be added up. */
+/** More than any answer costs, and safe to add up. */
 const MAX_TOKENS = 1e12;
 
-/** A number of tokens. A wrong one is not worth an answer, and counts as missing. */
+/** Returns a number of tokens. An invalid one counts as missing, since it must not fail an answer. */
 export function tokensIn(fields: EventFields, name: string): number | undefined {
   const value = fields[name];
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : undefined;

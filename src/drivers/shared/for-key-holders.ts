@@ -2,8 +2,8 @@ import type { Driver, Run } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 
 /**
- * The same upstream, for whoever has a key of the gateway and nobody else. A caller with a Cursor token of their own pays
- * with that account; here it would be the gateway's owner who pays, for anything that looks like a token.
+ * Restricts an upstream to callers with a key of the gateway. A caller with a Cursor token pays with that account; here
+ * the gateway's owner would pay, for anything that looks like a token.
  */
 export const forKeyHolders = (driver: Driver): Driver => ({
   ...driver,

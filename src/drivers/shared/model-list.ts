@@ -8,16 +8,18 @@ export interface ModelListOptions<Model> {
   readonly endpoint: ApiEndpoint;
   readonly path: string;
   readonly read: (body: unknown) => readonly Model[];
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 const TTL_MS = 10 * 60_000;
-/** After one that failed. */
+/** After a failure. */
 const RETRY_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 
-/** The models of an upstream, asked for once at a time and once in a while. An old list is better than none. */
+/**
+ * Caches an upstream's models. Concurrent callers share one request. A stale list is used if no newer one is available.
+ */
 export class ModelList<Model> {
   readonly #options: ModelListOptions<Model>;
   readonly #now: () => number;
@@ -39,7 +41,10 @@ export class ModelList<Model> {
     throw this.#failure ?? new ExcursorError("internal", "There is no list of models.");
   }
 
-  /** What is known without a fresh question, unless none was ever answered or failed; empty if the upstream does not say. */
+  /**
+   * Returns the known models without waiting for a refresh. Waits only for the first attempt. Empty if the upstream
+   * does not list any.
+   */
   async known(): Promise<readonly Model[]> {
     if (this.#now() >= this.#dueAt) {
       const loading = this.#load();

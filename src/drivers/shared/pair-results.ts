@@ -1,8 +1,8 @@
 import type { Message, ToolCallPart, ToolMessage } from "../../core/turn.ts";
 
 /**
- * The conversation with the results of every call directly behind it, in the order of the calls. Prompts where a call
- * is not followed by its result are refused, and clients send such: a word in between, a call that was given up.
+ * Puts the results of every call directly after it, in the order of the calls. Upstreams refuse other orders, but
+ * clients send messages in between and calls without a result.
  */
 export function pairResults(messages: readonly Message[]): readonly Message[] {
   const paired: Message[] = [];

@@ -2,10 +2,10 @@ import { GatheredText } from "../../core/engine/gathered-text.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import type { AssistantMessage, AssistantPart, Message } from "../../core/turn.ts";
 
-/** Beyond this an answer is not kept: the client's own transcript has to do. */
+/** Longer answers are not kept; the client's transcript is used then. */
 const MAX_LENGTH = 4 * 1024 * 1024;
 
-/** What an answer has said so far, in order, thinking with its signatures. */
+/** The parts of an answer so far, including thinking with its signatures. */
 export class SaidParts {
   readonly #parts: AssistantPart[] = [];
   readonly #text = new GatheredText();
@@ -38,7 +38,9 @@ export class SaidParts {
   }
 }
 
-/** The answer as it was said, with its calls as the client names them; undefined if the client's is another answer. */
+/**
+ * Returns the original answer with the client's ids of its calls. Undefined if the client's answer is a different one.
+ */
 export function asSaid(parts: readonly AssistantPart[], answer: AssistantMessage): AssistantMessage | undefined {
   const calls = answer.content.filter((part) => part.type === "tool-call");
   const content = parts.flatMap((part): readonly AssistantPart[] => {
@@ -52,6 +54,6 @@ export function asSaid(parts: readonly AssistantPart[], answer: AssistantMessage
 
 const count = (parts: readonly AssistantPart[]): number => parts.filter(({ type }) => type === "tool-call").length;
 
-/** By the first call of an answer it is found again in any transcript. */
+/** Returns the id that identifies an answer in any transcript: its first call's. */
 export const firstCallId = (message: Message): string | undefined =>
   message.role === "assistant" ? message.content.find((part) => part.type === "tool-call")?.id : undefined;

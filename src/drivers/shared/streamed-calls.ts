@@ -4,7 +4,7 @@ import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { badEvent } from "./event-fields.ts";
 
-/** More calls than any answer has. */
+/** More than any answer has. */
 const MAX_CALLS = 1024;
 
 const MAX_ARGUMENTS_LENGTH = 8 * 1024 * 1024;
@@ -14,7 +14,7 @@ export class StreamedCalls {
   readonly #toolName: (wireName: string) => string;
   readonly #ids = new Set<string>();
 
-  /** With the client's names of the tools. */
+  /** `toolName` returns the client's name of a tool. */
   constructor(toolName: (wireName: string) => string) {
     this.#toolName = toolName;
   }
@@ -23,13 +23,13 @@ export class StreamedCalls {
     return this.#ids.size;
   }
 
-  /** Begins a call. Arguments that the upstream gives at once count if no pieces of them follow. */
+  /** Begins a call. `args` are used if no deltas follow. */
   begin(id: string, wireName: string, args?: object): StreamedCall {
     if (wireName === "") throw badEvent("with a tool call that has no name");
     return new StreamedCall(this.#ownId(id), this.#toolName(wireName), args as JsonObject | undefined);
   }
 
-  /** Some servers give no ids, or give one twice; clients need each call to have its own. */
+  /** Makes ids unique. Some servers send none, or the same one twice. */
   #ownId(given: string): string {
     if (this.#ids.size === MAX_CALLS) {
       throw new ExcursorError(
@@ -45,7 +45,7 @@ export class StreamedCalls {
   }
 }
 
-/** One tool call, whose arguments come in pieces. */
+/** One tool call with streamed arguments. */
 export class StreamedCall {
   readonly #id: string;
   readonly #name: string;
@@ -62,7 +62,7 @@ export class StreamedCall {
     return { type: "tool-call-start", id: this.#id, name: this.#name };
   }
 
-  /** Takes a piece of the arguments. */
+  /** Adds a piece of the arguments. */
   add(json: string): readonly TurnEvent[] {
     if (json === "") return [];
     this.#json += json;
@@ -72,7 +72,7 @@ export class StreamedCall {
     });
   }
 
-  /** The whole call. Throws if its arguments are not a JSON object. */
+  /** Returns the whole call. Throws if its arguments are not a JSON object. */
   end(): TurnEvent {
     const args = this.#json === "" ? this.#given : readArguments(this.#json);
     return { type: "tool-call", id: this.#id, name: this.#name, args };

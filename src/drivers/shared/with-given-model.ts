@@ -1,7 +1,7 @@
 import type { Driver, ModelInfo } from "../../core/driver.ts";
 import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
 
-/** The same upstream, with the model that the settings name: it is there whether or not it is listed. */
+/** Adds the model of the settings to the list, if the upstream does not list it. */
 export const withGivenModel = (driver: Driver, id: string): Driver => ({
   ...driver,
   listModels: async (principal, signal) => {
@@ -10,10 +10,10 @@ export const withGivenModel = (driver: Driver, id: string): Driver => ({
   },
 });
 
-/** What an answer to a question is that the upstream does not know. */
+/** Errors of an upstream that cannot list its models. */
 const UNTOLD: readonly ErrorKind[] = ["not-found", "model-not-found", "unsupported", "upstream-protocol"];
 
-/** Not every server can tell what it has. One that is away, or refuses the key, is another matter. */
+/** Returns no models if the upstream cannot list them. Other failures are thrown. */
 function noneIfUntold(error: unknown): readonly ModelInfo[] {
   if (UNTOLD.includes(ExcursorError.from(error).kind)) return [];
   throw error;

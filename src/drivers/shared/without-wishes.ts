@@ -3,8 +3,8 @@ import { samplingNames } from "../../core/sampling.ts";
 import type { Turn } from "../../core/turn.ts";
 
 /**
- * The turn without what a model may refuse to be told: how the next token is chosen, or how hard to think. Undefined if the
- * refusal is about neither. An answer is worth more than either of them.
+ * Returns the turn without its sampling options or its effort, if the upstream refused them. Undefined if the refusal
+ * is about neither.
  */
 export function withoutWishes(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
   if (kind !== "invalid-request") return undefined;

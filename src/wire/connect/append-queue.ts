@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import { type AppendEncoding, encodeAppend } from "../agent/bidi-append.ts";
 import type { HttpTransport } from "../http/http.ts";
-import { callHttp, type HttpAnswer } from "../http/http-call.ts";
+import { callHttp, type HttpResponse } from "../http/http-call.ts";
 import { fromFailedResponse } from "../http/http-errors.ts";
 import type { WireLimits } from "../limits.ts";
 
@@ -89,7 +89,7 @@ export class AppendQueue {
     return this.#headers !== refused;
   }
 
-  #call(body: Uint8Array): Promise<HttpAnswer> {
+  #call(body: Uint8Array): Promise<HttpResponse> {
     const { transport, origin, path, limits, timeoutMs, bytesPerSecond } = this.#options;
     return callHttp({
       transport,

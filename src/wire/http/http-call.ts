@@ -14,14 +14,14 @@ export interface HttpCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly head: ResponseHead;
   /** Decompressed. May be cut off for a status other than 200. */
   readonly body: Buffer;
 }
 
 /** Sends one request and reads the whole response. Rejects only with ExcursorErrors. */
-export async function callHttp(options: HttpCallOptions): Promise<HttpAnswer> {
+export async function callHttp(options: HttpCallOptions): Promise<HttpResponse> {
   const { head, body } = await exchange(options);
   const encoding = head.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (body.length === 0 || encoding === "identity") return { head, body };
@@ -29,7 +29,7 @@ export async function callHttp(options: HttpCallOptions): Promise<HttpAnswer> {
   return { head, body: await gunzip(body, options.limits.maxInflatedBytes) };
 }
 
-function exchange(options: HttpCallOptions): Promise<HttpAnswer> {
+function exchange(options: HttpCallOptions): Promise<HttpResponse> {
   const { transport, body, limits, timeoutMs, signal } = options;
   const length = body && { "content-length": String(body.length) };
   const request = { ...options.request, headers: { ...options.request.headers, ...length } };

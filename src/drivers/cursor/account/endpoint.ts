@@ -4,28 +4,28 @@ import { type Caller, callHeaders } from "../../../wire/agent/headers.ts";
 import { callUnary } from "../../../wire/connect/unary.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
 
-/** Where an account's runs go, and how. */
+/** Where and how an account's runs are sent. */
 export interface Endpoint {
   readonly origin: string;
   readonly transport: "h2" | "h1";
-  /** Privacy mode: nothing is stored or trained on. On unless the account is known to have it off. */
+  /** Privacy mode: nothing is stored or used for training. On unless the account is known to have it off. */
   readonly ghostMode: boolean;
 }
 
 export interface EndpointOptions {
-  /** The backend of the settings; configuration, models and accounts are asked for here. */
+  /** The backend of the settings, which is asked for configuration, models and accounts. */
   readonly origin: string;
-  /** Where runs go, whatever the backend says. */
+  /** Overrides the backend's choice of the host for runs. */
   readonly agentOrigin?: string | undefined;
   readonly http1: HttpTransport;
   /** `auto` leaves the choice to the backend. */
   readonly transport: "auto" | "h2" | "h1";
   readonly ttlMs?: number;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Asks the backend where and how it wants the runs of an account, and remembers the answer for a while. */
+/** Asks the backend where and how to send an account's runs, and caches the answer. */
 export class Endpoints {
   readonly #options: EndpointOptions;
   readonly #known = new Map<string, { readonly until: number; readonly endpoint: Promise<Endpoint> }>();
@@ -43,7 +43,7 @@ export class Endpoints {
     if (this.#known.size >= MAX_ACCOUNTS) this.#known.clear();
     const entry = { until: now() + ttlMs, endpoint };
     this.#known.set(accountKey, entry);
-    // Defaults that stand in for an answer serve those who asked meanwhile, and nobody after them.
+    // Defaults after a failed call are shared by concurrent callers, but not cached.
     void answer.then(({ isTold }) => {
       if (!isTold && this.#known.get(accountKey) === entry) this.#known.delete(accountKey);
     });
@@ -53,7 +53,7 @@ export class Endpoints {
   async #ask(caller: Caller): Promise<{ readonly endpoint: Endpoint; readonly isTold: boolean }> {
     const { origin, http1: transport } = this.#options;
     const call = { transport, origin, headers: callHeaders("unary-proto", caller), timeoutMs: 10_000 };
-    // Neither is worth a failed request: without an answer the defaults are the careful ones.
+    // Neither call may fail a request: without an answer the defaults are the careful ones.
     const [config, privacy] = await Promise.all([
       callUnary({ ...call, method: ServerConfigService.method.getServerConfig, input: {} }).catch(() => undefined),
       callUnary({ ...call, method: DashboardService.method.getUserPrivacyMode, input: {} }).catch(() => undefined),
@@ -80,7 +80,7 @@ const OPEN_MODES: readonly PrivacyMode[] = [
   PrivacyMode.USAGE_CODEBASE_TRAINING_ALLOWED,
 ];
 
-/** The token goes nowhere else, whatever the backend says (SEC-13). */
+/** The token is sent to no other host, whatever the backend says (SEC-13). */
 function trusted(url: string): string | undefined {
   const host = /^https:\/\/([a-z0-9.-]+)\/?$/.exec(url)?.[1];
   return host?.endsWith(".cursor.sh") ? `https://${host}` : undefined;

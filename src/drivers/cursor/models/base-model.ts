@@ -2,32 +2,32 @@ import { effortRank, isEffortParameter } from "../../../core/models/effort.ts";
 import type { ModelParameter } from "./model.ts";
 import type { Suffixes } from "./suffixes.ts";
 
-/** A model and all that can be set of it. */
+/** A model with all its parameters. */
 export interface BaseModel {
   readonly id: string;
   readonly displayId: string;
   readonly displayName: string;
-  /** Other names, each for the variant that it was given to. */
+  /** Other names, each of them for a variant. */
   readonly aliases: ReadonlyMap<string, Variant>;
   readonly contextTokens: number;
   readonly maxModeContextTokens: number | undefined;
-  /** It cannot do without. */
+  /** True if it works only in max mode. */
   readonly needsMaxMode: boolean;
   readonly supportsImages: boolean;
   readonly isThinking: boolean;
-  /** The default first. */
+  /** The default comes first. */
   readonly variants: readonly [Variant, ...Variant[]];
-  /** The values that each of its parameters can have. */
+  /** The possible values of each parameter. */
   readonly offered: Offer;
-  /** The backend listed the parameters; otherwise they are read off the ids, and only ids can be sent. */
+  /** True if the backend listed the parameters. Otherwise they are inferred from ids, and only ids can be sent. */
   readonly hasParameters: boolean;
-  /** Each id of the flat list that is one of its variants. */
+  /** The ids of the flat list that are variants of this model. */
   readonly wireIds: ReadonlyMap<string, NamedVariant>;
 }
 
 export interface NamedVariant {
   readonly variant: Variant;
-  /** What the id says in so many words, as against what it leaves to the default. */
+  /** The settings that the id names explicitly. */
   readonly named: Settings;
 }
 
@@ -46,7 +46,7 @@ export interface WireName {
   readonly displayName: string;
 }
 
-/** Values by the id of their parameter. */
+/** Values by parameter id. */
 export type Settings = ReadonlyMap<string, string>;
 
 export type Offer = ReadonlyMap<string, readonly string[]>;
@@ -57,7 +57,7 @@ export const parameterValue = ({ parameters }: Variant, id: string): string | un
 export const settingsOf = (parameters: readonly ModelParameter[]): Settings =>
   new Map(parameters.map(({ id, value }) => [id, value]));
 
-/** The values that each parameter of these variants can have, in the order of their first mention. */
+/** Returns the possible values of each parameter, in order of appearance. */
 export function offeredValues(variants: readonly Variant[]): Offer {
   const offered = new Map<string, string[]>();
   for (const { id, value } of variants.flatMap((variant) => variant.parameters)) {
@@ -67,7 +67,7 @@ export function offeredValues(variants: readonly Variant[]): Offer {
   return offered;
 }
 
-/** Suffixes as settings of a model with this offer; undefined if it has no such setting. */
+/** Converts suffixes to settings. Returns undefined if the model does not offer one of them. */
 export function namedSettings(offered: Offer, suffixes: Suffixes): Settings | undefined {
   const named = new Map<string, string>();
   if (suffixes.effort !== undefined) {

@@ -3,7 +3,7 @@ import { effortRank, isEffortParameter, sortEfforts } from "../../../core/models
 import type { BaseModel, Settings } from "./base-model.ts";
 import { readContextSize } from "./context-size.ts";
 
-/** What `[effort=high,thinking=true]` after a model's name asks for. */
+/** Parsed parameters after a model's name, such as `[effort=high,thinking=true]`. */
 export interface Brackets {
   readonly settings: Settings;
   readonly isMaxMode: boolean | undefined;
@@ -15,7 +15,10 @@ export function splitBrackets(name: string): { readonly base: string; readonly b
   return { base: name.slice(0, start), brackets: name.slice(start + 1, -1) };
 }
 
-/** Beside the model's own parameters: `max=true`, and `context=1m` (or just `1m`) where max mode is what gives it. */
+/**
+ * Parses brackets. Beside the model's parameters they may hold `max=true`, and `context=1m` (or just `1m`) if max mode
+ * provides it.
+ */
 export function readBrackets(text: string, model: BaseModel): Brackets {
   const settings = new Map<string, string>();
   let isMaxMode: boolean | undefined;
@@ -29,7 +32,7 @@ export function readBrackets(text: string, model: BaseModel): Brackets {
   return { settings, isMaxMode };
 }
 
-/** The model's own spelling of a parameter and its value. */
+/** Returns the model's own spelling of a parameter and its value. */
 function findSetting(model: BaseModel, key: string, value: string): [string, string] | undefined {
   const { offered } = model;
   const isEffort = isEffortParameter(key);

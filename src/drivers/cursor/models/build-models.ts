@@ -8,8 +8,8 @@ import type { ModelLists, PickerRow } from "./model-lists.ts";
 import { splitId } from "./suffixes.ts";
 
 /**
- * One model a base out of both lists, either of which may be empty. The picker's rows say what is a base; where they
- * have no variants (older backends put the flat list there as well), and for ids that are no row's, the ids tell.
+ * Merges both lists into base models. Either may be empty. The rows of the picker are the bases. If they have no
+ * variants (older backends put the flat list there), and for ids without a row, the bases are inferred from the ids.
  */
 export function buildModels({ flat, rows }: ModelLists): readonly BaseModel[] {
   const areBases = rows.some(({ variants }) => variants.length > 0);

@@ -2,7 +2,7 @@ import type { BaseModel } from "./base-model.ts";
 
 const MAX_MATCHES = 3;
 
-/** The models that somebody may have meant by this name, the closest first. */
+/** Returns the models with the most similar names, the closest first. */
 export function closeMatches(models: readonly BaseModel[], name: string): readonly string[] {
   const wanted = name.slice(0, 100).toLowerCase();
   const scored = models.map(({ displayId, aliases }) => ({
@@ -16,7 +16,7 @@ export function closeMatches(models: readonly BaseModel[], name: string): readon
     .map(({ displayId }) => displayId);
 }
 
-/** The share of letter pairs that two names have in common (Dice), 0 to 1. */
+/** Returns the similarity of two names from 0 to 1 (Dice coefficient of letter pairs). */
 function similarity(a: string, b: string): number {
   const [left, right] = [pairs(a), pairs(b)];
   if (left.size + right.size === 0) return 0;

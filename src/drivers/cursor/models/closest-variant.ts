@@ -3,13 +3,13 @@ import { parameterValue, type Settings, type Variant } from "./base-model.ts";
 
 export interface Wish {
   readonly settings: Settings;
-  /** Those of the settings that somebody asked for; the rest may yield to them. */
+  /** The settings that were requested explicitly. The others may yield to them. */
   readonly named: ReadonlySet<string>;
-  /** Undefined: whichever comes with the settings. */
+  /** Undefined: as the settings imply. */
   readonly isMaxMode: boolean | undefined;
 }
 
-/** The offered variant nearest to a wish, so that nothing is ever sent that the backend did not list. */
+/** Returns the offered variant that is closest to a wish, so that only listed combinations are sent. */
 export function closestVariant(variants: readonly [Variant, ...Variant[]], wish: Wish): Variant {
   let [closest] = variants;
   let least = Number.POSITIVE_INFINITY;
@@ -34,7 +34,7 @@ function distanceOf(variant: Variant, { settings, named, isMaxMode }: Wish): num
   return distance;
 }
 
-/** Between two efforts that are equally far, the lesser one is nearer: it costs less. */
+/** Of two efforts at the same distance, the lower one is closer: it costs less. */
 function valueDistance(id: string, value: string | undefined, wanted: string): number {
   if (value === wanted) return 0;
   const [rank, wantedRank] = [effortRank(value ?? ""), effortRank(wanted)];

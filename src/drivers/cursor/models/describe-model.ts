@@ -3,7 +3,7 @@ import { offeredValues } from "./base-model.ts";
 import type { FlatVariant } from "./listed-model.ts";
 import type { PickerRow } from "./model-lists.ts";
 
-/** What a model takes of which the backend does not say. */
+/** Used if the backend gives no window. */
 const USUAL_CONTEXT_TOKENS = 200_000;
 
 interface Parts {
@@ -12,7 +12,7 @@ interface Parts {
   readonly wireIds: ReadonlyMap<string, NamedVariant>;
 }
 
-/** What both lists say of a model, put together. The row is what the picker knows of it, if it does. */
+/** Combines what both lists say about a model. `row` is its row in the picker, if there is one. */
 export function describeModel(
   id: string,
   row: PickerRow | undefined,
@@ -48,7 +48,7 @@ export function describeModel(
   };
 }
 
-/** The words that all variants' names begin with. */
+/** Returns the words that all variants' names begin with. */
 function commonName(flat: readonly FlatVariant[]): string {
   const [first = [], ...others] = flat.map(({ details }) => details.displayName.split(" "));
   const end = first.findIndex((word, index) => others.some((words) => words[index] !== word));

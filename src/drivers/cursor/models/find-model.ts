@@ -3,19 +3,19 @@ import { type Brackets, readBrackets, splitBrackets } from "./brackets.ts";
 import { type Suffixes, splitId } from "./suffixes.ts";
 import { partsOfName, withoutRelease } from "./vendor-names.ts";
 
-/** What a client's name for a model says. */
+/** The meaning of a client's name for a model. */
 export interface FoundModel {
   readonly model: BaseModel;
-  /** What it means as far as it names nothing. */
+  /** The variant for everything that the name leaves open. */
   readonly start: Variant;
   readonly named: Settings;
   readonly isMaxMode: boolean;
 }
 
-/** Everything that a model can be called without suffixes of our own reading. */
+/** All names of models, without suffixes. */
 export interface NameIndex {
   readonly exact: ReadonlyMap<string, FoundModel>;
-  /** By what a name says apart from how it is put; not where that could be several. */
+  /** By the words of the name in any order. Ambiguous ones are left out. */
   readonly byParts: ReadonlyMap<string, FoundModel>;
 }
 
@@ -26,7 +26,7 @@ export function indexNames(models: readonly BaseModel[]): NameIndex {
     if (!index.has(key)) index.set(key, found);
   };
   const plain = (model: BaseModel, start: Variant) => ({ model, start, named: NOTHING, isMaxMode: start.isMaxMode });
-  // A base id that is in the flat list too means what it means there; and no alias hides an id.
+  // An id of the flat list takes precedence over a base id, and both over aliases.
   for (const model of models) {
     for (const [id, { variant, named }] of model.wireIds) {
       add(id, { model, start: variant, named, isMaxMode: variant.isMaxMode });
@@ -57,8 +57,8 @@ const NOTHING: Settings = new Map();
 const MAX_NAME_LENGTH = 200;
 
 /**
- * The model of this name: a base id, an alias, an id of the flat list, any of them with suffixes of the grammar that
- * the model has, or with parameters in brackets; else, what its vendor would call so. Throws for brackets that the model does not understand.
+ * Finds a model by a base id, an alias or an id of the flat list, with the suffixes that the model has or with
+ * brackets. Falls back to the vendor's spelling. Throws if the model does not support a bracket.
  */
 export function findModel(index: NameIndex, name: string): FoundModel | undefined {
   const id = name.trim().toLowerCase();
@@ -80,7 +80,7 @@ function findSuffixed(id: string, find: (name: string) => FoundModel | undefined
   for (const { base, readings } of splitId(id)) {
     if (base === id) continue;
     const found = find(base);
-    // The suffixes are all at the end: what has some already takes no more.
+    // A name that already has suffixes takes no more.
     if (!found || found.named.size > 0) continue;
     for (const reading of readings) {
       const suffixed = withSuffixes(found.model, reading);

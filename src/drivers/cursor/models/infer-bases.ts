@@ -6,9 +6,9 @@ export interface ReadId {
 }
 
 /**
- * Which base each of these ids belongs to, with nothing but the ids to go by. What looks like a suffix is one if
- * what is left without it is an id as well, or shared by several; and what others build upon is a base, whatever it ends in:
- * `gpt-5.1-codex-max` is one beside `gpt-5.1-codex-max-high`.
+ * Infers the base of each id from the ids alone. An ending is a suffix if the rest is an id itself or is shared by
+ * several. An id that others extend is a base, whatever its ending: `gpt-5.1-codex-max` is one beside
+ * `gpt-5.1-codex-max-high`.
  */
 export function inferBases(ids: readonly string[]): ReadonlyMap<string, ReadId> {
   const shortest = new Map(ids.map((id) => [id, shortestReading(id)]));

@@ -6,7 +6,7 @@ import type { ModelParameter } from "./model.ts";
 import type { PickerRow } from "./model-lists.ts";
 import type { Suffixes } from "./suffixes.ts";
 
-/** A model of which there are but ids: its parameters are their suffixes, and only the ids can be sent. */
+/** Creates a model from ids alone: its parameters are their suffixes, and only ids can be sent. */
 export function inferredModel(
   base: string,
   row: PickerRow | undefined,
@@ -50,7 +50,7 @@ const USUAL = {
   isMaxMode: false,
 };
 
-/** The backend gives a model's aliases to the variant that it would choose itself. */
+/** The backend gives a model's aliases to its default variant. */
 const aliased = (flat: readonly FlatVariant[]): string | undefined =>
   flat.find(({ details }) => details.aliases.length > 0)?.details.modelId;
 

@@ -14,13 +14,13 @@ import { describeModel } from "./describe-model.ts";
 import type { PickerRow } from "./model-lists.ts";
 import type { Suffixes } from "./suffixes.ts";
 
-/** An id of the flat list, and what its end says. */
+/** An id of the flat list with its parsed suffixes. */
 export interface FlatVariant {
   readonly details: ModelDetails;
   readonly suffixes: Suffixes;
 }
 
-/** A model whose parameters the backend lists, with the ids that its variants have in the flat list. */
+/** Creates a model whose parameters the backend lists, with the ids of its variants in the flat list. */
 export function listedModel(row: PickerRow, flat: readonly FlatVariant[]): BaseModel {
   const bare = bareVariants(row);
   const offered = offeredValues(bare);
@@ -29,7 +29,7 @@ export function listedModel(row: PickerRow, flat: readonly FlatVariant[]): BaseM
     const named = namedSettings(offered, suffixes) ?? new Map();
     const variant = meantVariant(bare, named, suffixes.isMaxMode);
     for (const same of bare.filter((other) => haveSameParameters(other, variant))) {
-      // Max mode is a flag beside the id, so both modes have the same one, unless an id says it itself.
+      // Max mode is a flag beside the id, so both modes share an id, unless an id names the mode.
       if (!wires.has(same) || (suffixes.isMaxMode && same === variant)) wires.set(same, wireName(details));
     }
     return { details, variant, named };
@@ -48,7 +48,7 @@ export function listedModel(row: PickerRow, flat: readonly FlatVariant[]): BaseM
   });
 }
 
-/** Whether a model of the picker can mean this id. */
+/** Returns whether an id with these suffixes can belong to a row of the picker. */
 export function fitsRow(row: PickerRow, suffixes: Suffixes): boolean {
   const variants = bareVariants(row);
   if (suffixes.isMaxMode && !row.supportsMaxMode && !variants.some((variant) => variant.isMaxMode)) return false;
@@ -61,7 +61,7 @@ export const wireName = ({ modelId, displayModelId, displayName }: ModelDetails)
   displayName: displayName || modelId,
 });
 
-/** The default first. */
+/** The default comes first. */
 function bareVariants(row: PickerRow): readonly [Variant, ...Variant[]] {
   const standing = row.variants.map((variant) => ({
     isDefault: variant.isDefaultNonMaxConfig || (variant.isDefaultMaxConfig && row.supportsNonMaxMode === false),
@@ -76,7 +76,7 @@ function bareVariants(row: PickerRow): readonly [Variant, ...Variant[]] {
   return [first, ...rest];
 }
 
-/** An id says what is on; what it does not name is off, and the effort the default one. */
+/** Returns the variant that an id means. Flags that the id does not name are off; the effort is the default. */
 function meantVariant(variants: readonly [Variant, ...Variant[]], named: Settings, isMaxMode: boolean): Variant {
   const settings = new Map(settingsOf(variants[0].parameters));
   for (const id of ["thinking", "fast"]) if (settings.has(id)) settings.set(id, "false");
@@ -85,7 +85,7 @@ function meantVariant(variants: readonly [Variant, ...Variant[]], named: Setting
   return closestVariant(variants, { settings, named: weighty, isMaxMode });
 }
 
-/** Between the two modes the window differs by nature. */
+/** Compares parameters. The context differs between the two modes by design. */
 function haveSameParameters(a: Variant, b: Variant): boolean {
   const others = settingsOf(b.parameters);
   return (

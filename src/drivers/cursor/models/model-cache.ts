@@ -8,11 +8,11 @@ import type { ModelListSource } from "./model-lists.ts";
 export interface ModelCacheOptions {
   readonly source: ModelListSource;
   readonly ttlMs: number;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   now(): number;
 }
 
-/** One state of an account's list. */
+/** A snapshot of an account's models. */
 export interface AccountModels {
   readonly models: readonly BaseModel[];
   readonly names: NameIndex;
@@ -21,16 +21,19 @@ export interface AccountModels {
 interface Entry {
   models: AccountModels | undefined;
   loadedAt: number;
-  /** When it was last asked for, with whatever success. */
+  /** The last attempt, successful or not. */
   triedAt: number;
   loading: Promise<AccountModels> | undefined;
 }
 
 const MAX_ACCOUNTS = 256;
-/** Between two attempts that nobody waits for. */
+/** Minimum time between two background refreshes. */
 const RETRY_MS = 5_000;
 
-/** Each account's models, asked for once at a time however many wait. An old list is better than none. */
+/**
+ * Caches each account's models. Concurrent callers share one request. A stale list is used if no newer one is
+ * available.
+ */
 export class ModelCache {
   readonly #options: ModelCacheOptions;
   readonly #entries = new Map<string, Entry>();
@@ -39,7 +42,7 @@ export class ModelCache {
     this.#options = options;
   }
 
-  /** At once if they were ever loaded; what is past its time is renewed behind the caller's back. */
+  /** Returns the cached models at once, if there are any, and refreshes stale ones in the background. */
   async any(credential: AccountCredential): Promise<AccountModels> {
     const entry = this.#entry(credential);
     if (!entry.models) return this.#load(entry, credential);
@@ -48,7 +51,10 @@ export class ModelCache {
     return entry.models;
   }
 
-  /** No older than the time to live, unless the backend cannot say. A refused token is told. */
+  /**
+   * Returns models no older than `maxAgeMs`, or stale ones if the backend fails. Throws if the backend refuses the
+   * token.
+   */
   async current(credential: AccountCredential, maxAgeMs = this.#options.ttlMs): Promise<AccountModels> {
     const entry = this.#entry(credential);
     if (entry.models && !this.#isOld(entry, maxAgeMs)) return entry.models;
@@ -75,13 +81,13 @@ export class ModelCache {
       })
       .finally(() => {
         entry.loading = undefined;
-        // What never had a list, such as a token that is refused, takes no place.
+        // An account without a list, such as one with a refused token, is not cached.
         if (!entry.models && this.#entries.get(credential.id) === entry) this.#entries.delete(credential.id);
       });
     return entry.loading;
   }
 
-  /** The least recently used account makes room. */
+  /** Evicts the least recently used account. */
   #entry({ id }: AccountCredential): Entry {
     const entry = this.#entries.get(id) ?? { models: undefined, loadedAt: 0, triedAt: 0, loading: undefined };
     this.#entries.delete(id);
@@ -94,7 +100,7 @@ export class ModelCache {
   }
 }
 
-/** One of the two lists is enough. A backend that has neither has no models to name: that is an empty list. */
+/** Loads both lists; one is enough. A backend that supports neither has an empty list. */
 async function loadModels(source: ModelListSource, credential: AccountCredential): Promise<AccountModels> {
   const [flat, rows] = await Promise.allSettled([source.flat(credential), source.rows(credential)]);
   if (flat.status === "rejected" && rows.status === "rejected") {

@@ -14,9 +14,9 @@ import { resolveModel } from "./resolve-model.ts";
 export interface ModelCatalogueOptions {
   readonly source: ModelListSource;
   readonly ttlMs?: number;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
-  /** Keeps which encoding each model takes beyond this process. */
+  /** Persists which encoding each model accepts. */
   readonly memory?: EncodingMemory;
 }
 
@@ -26,7 +26,7 @@ interface EncodingMemory {
 }
 
 const TTL_MS = 10 * 60_000;
-/** An unknown name makes us look again, but not for every request of a client that has it wrong. */
+/** How old the list must be before an unknown name reloads it. */
 const RECHECK_MS = 30_000;
 
 export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatalogue {
@@ -39,7 +39,7 @@ export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatal
     return kind === "variant" || kind === "parameters" ? kind : undefined;
   };
 
-  /** Looks again for a name that is new. */
+  /** Searches a newer list for an unknown name. */
   const lookAgain = async (id: string, credential: AccountCredential): Promise<FoundModel> => {
     const { models, names } = await cache.current(credential, RECHECK_MS);
     const found = findModel(names, id);
@@ -84,7 +84,7 @@ function effortsOf({ offered: offer }: BaseModel): readonly string[] {
   return offered.length < 2 ? [] : sortEfforts(offered);
 }
 
-/** For a backend that lists nothing: the name goes out as it came. */
+/** Passes the name on unchanged, for a backend that lists no models. */
 function asNamed(name: string, hasEffort: boolean): ResolvedModel {
   const modelId = name === "auto" ? "default" : name;
   const ids = { modelId, displayModelId: name, displayName: name };

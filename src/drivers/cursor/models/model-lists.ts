@@ -12,11 +12,11 @@ export type PickerRow = AvailableModelsResponse_AvailableModel;
 export interface ModelLists {
   /** Every variant as a model of its own, with aliases. */
   readonly flat: readonly ModelDetails[];
-  /** Base models with windows, and variants as sets of parameters. */
+  /** Base models with their windows, and variants as sets of parameters. */
   readonly rows: readonly PickerRow[];
 }
 
-/** Where the lists come from. Either may fail without the other. */
+/** Loads the lists. Either may fail independently. */
 export interface ModelListSource {
   flat(credential: AccountCredential): Promise<readonly ModelDetails[]>;
   rows(credential: AccountCredential): Promise<readonly PickerRow[]>;
@@ -25,7 +25,7 @@ export interface ModelListSource {
 export interface ModelListOptions {
   readonly transport: HttpTransport;
   readonly origin: string;
-  /** Of a `unary-proto` call for this account; see {@link file://../../../wire/headers.ts}. */
+  /** Returns the headers of `callHeaders("unary-proto")`. */
   headers(credential: AccountCredential): Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }

@@ -5,7 +5,7 @@ import { readContextSize } from "./context-size.ts";
 import type { FoundModel } from "./find-model.ts";
 import type { EncodingKind, ModelEncoding, ResolvedModel } from "./model.ts";
 
-/** What to send for a model that was found. What its name says counts for more than the effort beside it. */
+/** Returns what to send for a model. Its name takes precedence over the separate effort. */
 export function resolveModel(
   { model, start, named, isMaxMode: wantsMaxMode }: FoundModel,
   effort: string | undefined,
@@ -36,7 +36,7 @@ export function resolveModel(
 const effortOf = (variant: Variant): string | undefined =>
   variant.parameters.find(({ id }) => isEffortParameter(id))?.value;
 
-/** Whether a variant thinks as hard as this; one that can only be told to think does so for any effort. */
+/** Returns whether a variant has this effort. One with only a thinking flag has any effort but `none`. */
 function hasEffort(variant: Variant, effort: string): boolean {
   const thinks = parameterValue(variant, "thinking");
   if (effort === "none" && thinks === "false") return true;
@@ -45,7 +45,7 @@ function hasEffort(variant: Variant, effort: string): boolean {
   return effortRank(own) === effortRank(effort);
 }
 
-/** An effort as the model's parameters have it: off where it can be off, and thinking for anything else. */
+/** Converts an effort to parameters: thinking off for `none` if possible, on for all others. */
 function effortSettings(model: BaseModel, effort: string | undefined): Settings {
   const settings = new Map<string, string>();
   if (effort === undefined) return settings;
@@ -69,7 +69,7 @@ function encodingsOf(
   const byParameters = { kind: "parameters", modelId, displayModelId, displayName, parameters, maxMode } as const;
   const byId = wire && ({ kind: "variant", ...wire, parameters: [], maxMode } as const);
   if (!byId) return [byParameters];
-  // Without parameters, and under its own name, the two are the same request.
+  // Without parameters and under its own name, both encodings are the same.
   const isSame = parameters.length === 0 && byId.modelId === modelId;
   if (isSame || !model.hasParameters) return [byId];
   return preferred === "parameters" ? [byParameters, byId] : [byId, byParameters];

@@ -1,6 +1,6 @@
 import { EFFORTS } from "../../../core/models/effort.ts";
 
-/** What the end of a model id can say. */
+/** The parsed suffixes of a model id. */
 export interface Suffixes {
   readonly effort: string | undefined;
   readonly isThinking: boolean;
@@ -10,13 +10,14 @@ export interface Suffixes {
 
 const EFFORT = `(?:-(${EFFORTS.join("|")}))?`;
 
-// The same language twice: `-max` is an effort first to the one, and the max mode first to the other.
+// The same grammar twice: `-max` is an effort for the first, and max mode for the second.
 const EFFORT_FIRST = new RegExp(`^${EFFORT}(-thinking)?${EFFORT}(-fast)?(-max)?$`);
 const MAX_MODE_FIRST = new RegExp(`^${EFFORT}?(-thinking)?${EFFORT}?(-fast)?(-max)?$`);
 
 /**
- * Every way to read `[-effort][-thinking][-effort][-fast][-max]`, the likelier first; none if it is not that. Which one
- * is meant, and whether it is a suffix at all (`gpt-5.1-codex-max` is a model), only the catalogue knows.
+ * Returns all readings of `[-effort][-thinking][-effort][-fast][-max]`, the likelier first. Empty if the text does not
+ * match. Only the list of models can decide which one is meant, or whether it is a suffix (`gpt-5.1-codex-max` is a
+ * model).
  */
 export function readSuffixes(text: string): readonly Suffixes[] {
   const first = read(EFFORT_FIRST, text);
@@ -37,7 +38,7 @@ function read(grammar: RegExp, text: string): Suffixes | undefined {
   };
 }
 
-/** All that an id could be the base of, the longest base first: the id itself, and what is left without suffixes. */
+/** Yields all splits of an id into a base and suffixes, the longest base first. */
 export function* splitId(id: string): Iterable<{ readonly base: string; readonly readings: readonly Suffixes[] }> {
   for (let end = id.length; end > 0; end = id.lastIndexOf("-", end - 1)) {
     const readings = readSuffixes(id.slice(end));

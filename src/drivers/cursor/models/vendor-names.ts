@@ -1,10 +1,10 @@
-/** What stands before or behind a name when it comes from another catalogue: a vendor, a date, `latest`. */
+/** Prefixes and suffixes of other vendors' model names: a vendor, a date, `latest`. */
 const VENDOR = /^(?:anthropic|openai|google|xai|x-ai|cursor)\//;
 const RELEASE = /[-@](?:20\d{6}|20\d\d-\d\d-\d\d|latest)$/;
 
 /**
- * What a name says apart from how it is put: clients call `claude-sonnet-4-5-20250929` what Cursor calls
- * `claude-4.5-sonnet`. The words in any order, the version in its own.
+ * Returns a key that ignores the order of words: clients use `claude-sonnet-4-5-20250929` for Cursor's
+ * `claude-4.5-sonnet`. The version keeps its order.
  */
 export function partsOfName(name: string): string {
   const parts = withoutRelease(name).split(/[-._]/);

@@ -8,14 +8,14 @@ import { ShellStreamSchema } from "../../../gen/agent/v1/exec_shell_pb.ts";
 
 type Result = MessageInitShape<typeof ExecClientMessageSchema>["message"] & object;
 
-/** How a request is turned down: with its family's own words, or, where we do not know them, by a throw. */
+/** How a request is rejected: by its own result type, or by a throw if that is unknown. */
 export type Rejection =
   | { readonly type: "results"; readonly messages: readonly ExecClientMessage[] }
   | { readonly type: "throw"; readonly error: string };
 
 /**
- * Turns down a native request of the model. Nothing here is ever carried out: whoever asked for a shell or a file
- * meant the user's, and that is the client's. The reason is read by the model, so it says where to go instead.
+ * Rejects a native request of the model. Nothing is ever executed here: the request is meant for the user's machine.
+ * The model reads the reason, so it names the tools to use instead.
  */
 export function rejectExec({ id, execId, message }: ExecServerMessage, offeredTools: readonly string[]): Rejection {
   const reason =

@@ -15,12 +15,12 @@ import type { Outgoing } from "../run/stream.ts";
 import { mapExec } from "./native/map-exec.ts";
 import { rejectExec } from "./reject-exec.ts";
 
-/** What becomes of an exec request: a reply at once, or a call of one of the client's tools. */
+/** The outcome of an exec request: an immediate reply, or a call of a client's tool. */
 export type ExecOutcome =
   | { readonly type: "reply"; readonly messages: readonly Outgoing[] }
   | { readonly type: "call"; readonly call: ClientCall };
 
-/** A call of one of the client's tools. */
+/** A call of a client's tool. */
 export interface ClientCall {
   /** The id of the exec request on this stream. */
   readonly execId: number;
@@ -32,8 +32,8 @@ export interface ClientCall {
 }
 
 /**
- * Decides what becomes of an exec request. Nothing is executed here: the request context is sent, MCP calls and native
- * requests that one of the client's tools can serve become calls of that tool, and the rest is rejected.
+ * Decides the outcome of an exec request. Nothing is executed here. The request context is sent. MCP calls and native
+ * requests become calls of a client's tool if one fits; the rest is rejected.
  */
 export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome {
   const { id, execId, message } = exec;
@@ -96,5 +96,5 @@ const closeOf = (id: number): ClientMessage => ({
   value: { message: { case: "streamClose", value: { id } } },
 });
 
-/** Names a call that the backend gave no id. */
+/** Returns an id for a call without one. */
 const nameOf = (id: number): string => `exec-${id}`;

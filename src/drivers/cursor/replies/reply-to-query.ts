@@ -10,8 +10,8 @@ import { unknownMember } from "../../../wire/agent/member.ts";
 const REASON = "Nobody is there to ask: this client works without a person.";
 
 /**
- * Replies for a client without a user to ask. Queries are approved if the backend does the work itself, and declined if
- * a person or this machine would have to. Unknown queries get a reply, too: without one the turn would hang.
+ * Replies for a client without a user to ask. Approves what the backend does by itself, and declines what needs a
+ * person or this machine. Unknown queries get a reply, too: without one the turn would hang.
  */
 export function replyToQuery(asked: InteractionQuery): InteractionResponse {
   const { id, query } = asked;
@@ -73,7 +73,7 @@ export function replyToQuery(asked: InteractionQuery): InteractionResponse {
   }
 }
 
-/** `{2: {1: reason}}`: the form of a rejection in nearly every response. */
+/** Encodes `{2: {1: reason}}`, the rejection in nearly every response type. */
 function rejectShape(member: number) {
   const reason = Buffer.from(REASON);
   const inner = Buffer.concat([Buffer.of(0x0a, reason.length), reason]);

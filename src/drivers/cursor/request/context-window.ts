@@ -4,17 +4,17 @@ import type { Message, Turn } from "../../../core/turn.ts";
 import type { ResolvedModel } from "../models/model.ts";
 import { type ReferredCall, referredCalls } from "./referred-calls.ts";
 
-/** A turn as the model can read it. */
+/** A turn that fits the model. */
 export interface FittedTurn {
   readonly turn: Turn;
-  /** How many messages were left out. */
+  /** The number of messages left out. */
   readonly trimmedMessages: number;
 }
 
 /**
- * Makes a turn fit the model. Refuses, before anything is sent, what it cannot read: images, or too long a conversation,
- * which clients know how to compact. With `trim`, the oldest turns are left out, each as a whole. A tool call of theirs
- * that a later message refers to stays, with its result.
+ * Makes a turn fit the model. Throws before anything is sent if the model cannot read it: images, or too long a
+ * conversation, which clients know how to compact. `trim` leaves out the oldest turns as a whole. A tool call that a
+ * later message refers to is kept with its result.
  */
 export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): FittedTurn {
   const { contextTokens, displayId } = model;
@@ -45,7 +45,7 @@ export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | 
   throw tooLong(least, model, policy);
 }
 
-/** Returns a kept call as messages: the call, and its result unless that comes after the cut. */
+/** Returns a kept call as messages: the call, and its result unless that is kept anyway. */
 const keptMessages =
   (start: number) =>
   ({ call, result, resultAt }: ReferredCall): readonly Message[] => [
@@ -53,12 +53,12 @@ const keptMessages =
     ...(result && resultAt < start ? [result] : []),
   ];
 
-/** Counts the messages before the cut that live on in kept calls. Calls of one message count once. */
+/** Counts the messages before the cut that survive in kept calls. Calls of one message count once. */
 const keptPlaces = (kept: readonly ReferredCall[], start: number): number =>
   new Set(kept.flatMap(({ callAt, result, resultAt }) => (result && resultAt < start ? [callAt, resultAt] : [callAt])))
     .size;
 
-/** What the kept calls would come to, for each start: running sums of where each call begins and ceases to be kept. */
+/** Returns the tokens of the kept calls for each possible cut, as running sums. */
 function keptCallTokens(calls: readonly ReferredCall[], length: number): readonly number[] {
   const changes = new Array<number>(length + 1).fill(0);
   const add = (from: number, until: number, tokens: number) => {
@@ -78,8 +78,8 @@ const hasImages = ({ messages }: Turn): boolean =>
   messages.some((message) => message.content.some((part) => part.type === "image"));
 
 /**
- * Where the turns after the first begin, the last of them first. Some clients put a word of the user's between a call
- * and its result: such a word begins no turn.
+ * Returns where the turns after the first begin, last one first. A user message between a call and its result begins no
+ * turn.
  */
 function laterTurns(messages: readonly Message[]): number[] {
   const starts: number[] = [];

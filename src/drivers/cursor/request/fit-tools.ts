@@ -6,13 +6,13 @@ import { flattenSchema } from "./flatten-schema.ts";
 
 export interface FittingTools {
   readonly tools: readonly ToolDefinition[];
-  /** Tools that the backend could not decode and that the client did not bring. */
+  /** Tools that the backend could not decode and that are not the client's. */
   readonly leftOut: readonly ToolDefinition[];
-  /** About the first tool of the client's that the backend could not decode. */
+  /** The error about the first such tool of the client. */
   readonly fault: ExcursorError | undefined;
 }
 
-/** Takes out the tools whose schema is nested too deep for the backend, which would refuse the whole request. */
+/** Removes tools whose schema is nested too deeply: the backend would refuse the whole request. */
 export function fitTools(tools: readonly ToolDefinition[]): FittingTools {
   if (!tools.some(isTooDeep)) return { tools, leftOut: [], fault: undefined };
   const tooDeep = tools.filter(isTooDeep);
@@ -24,7 +24,7 @@ export function fitTools(tools: readonly ToolDefinition[]): FittingTools {
   };
 }
 
-// Most schemas are shallow, so that one look is enough; flattening takes out levels of others.
+// Most schemas are shallow and need no flattening, which can remove levels.
 const isTooDeep = ({ schema }: ToolDefinition): boolean =>
   nestsDeeper(schema, MAX_VALUE_LEVELS) && nestsDeeper(flattenSchema(schema), MAX_VALUE_LEVELS);
 

@@ -4,9 +4,9 @@ const CHOICES = ["oneOf", "anyOf", "allOf"] as const;
 const MAX_DEPTH = 64;
 
 /**
- * A tool's schema without `oneOf`, `anyOf` and `allOf`: with one of them anywhere, some of the backend's providers
- * refuse the whole request without a word why. What any branch allows is allowed, and only what all demand is
- * demanded; the client checks the arguments anyway.
+ * Removes `oneOf`, `anyOf` and `allOf` from a schema: some of the backend's providers refuse such a request without a
+ * reason. The result allows what any branch allows, and requires what all require. The client checks the arguments
+ * anyway.
  */
 export function flattenSchema(schema: JsonObject, depth = 0): JsonObject {
   if (depth > MAX_DEPTH) return {};
@@ -20,7 +20,7 @@ export function flattenSchema(schema: JsonObject, depth = 0): JsonObject {
   }, own as JsonObject);
 }
 
-/** Members that hold schemas under names of the user's, which may be any, and members that hold no schema at all. */
+/** Members that hold schemas under arbitrary names, and members that hold no schema. */
 const MAPS = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 const DATA = ["enum", "const", "default", "examples", "required"];
 
@@ -37,7 +37,7 @@ function flattenValue(value: JsonValue, depth: number): JsonValue {
   return isObject(value) ? flattenSchema(value, depth) : value;
 }
 
-/** One schema for all branches. `isAll`: every branch holds, so what any of them demands is demanded. */
+/** Merges branches into one schema. `isAll`: all branches apply, so the requirements of each are kept. */
 function merge(base: JsonObject, branches: readonly JsonObject[], isAll: boolean): JsonObject {
   const [first] = branches;
   if (!first) return base;
@@ -49,7 +49,7 @@ function merge(base: JsonObject, branches: readonly JsonObject[], isAll: boolean
     : [...firstDemands].filter((name) => demands.every((names) => names.has(name)));
   const required = [...new Set([...requiredOf(base), ...demanded])];
   const types = new Set(branches.map((branch) => branch["type"]).filter((type) => type !== "null"));
-  // Of kinds that do not go together, the first is offered.
+  // If the types do not match, the first branch is used.
   const like = types.size === 1 || isAll ? Object.assign({}, ...branches) : first;
   const { properties: _, required: __, ...rest } = { ...(like as JsonObject), ...base };
   return {

@@ -11,7 +11,7 @@ import { PROVIDER, qualifiedToolName } from "../../../wire/agent/exec/tool-names
 import { TIME_ZONE } from "../../shared/time-zone.ts";
 import { flattenSchema } from "./flatten-schema.ts";
 
-/** What every run says of its surroundings. Of this machine it is no more than a model needs. */
+/** The environment that every run reports: only what a model needs to know of this machine. */
 const SURROUNDINGS = toBinary(
   RequestContextSchema,
   create(RequestContextSchema, {
@@ -23,8 +23,8 @@ const SURROUNDINGS = toBinary(
 );
 
 /**
- * What a run brings besides the conversation: the client's instructions and tools, as `RequestContext` and `McpTools`.
- * The backend looks for tools in three places; each is encoded once.
+ * The instructions and tools of a run, as `RequestContext` and `McpTools`. The backend reads tools in three places;
+ * each is encoded once.
  */
 export class Offer {
   readonly tools: readonly ToolDefinition[];
@@ -32,7 +32,7 @@ export class Offer {
   readonly context: Uint8Array;
   /** A serialized `McpTools`. */
   readonly mcpTools: Uint8Array;
-  /** The client's names, by those on the wire: the bare one, and the one with the provider before it. */
+  /** The client's tool names by the wire's: the bare one and the qualified one. */
   readonly #names: ReadonlyMap<string, string>;
 
   constructor(system: string, tools: readonly ToolDefinition[]) {
@@ -41,7 +41,7 @@ export class Offer {
     const { cloudRule, tools: contextTools } = RequestContextSchema.field;
     const encoded = tools.map(encodeTool);
     const rule = system === "" ? [] : [textField(cloudRule, system)];
-    // Most requests of people bring neither, and then share what all have.
+    // Requests without instructions and tools share the common part.
     this.context =
       rule.length + encoded.length === 0
         ? SURROUNDINGS
@@ -49,12 +49,12 @@ export class Offer {
     this.mcpTools = encodeFields(...encoded.map((tool) => bytesField(McpToolsSchema.field.mcpTools, tool)));
   }
 
-  /** The client's tool that a call means; undefined if it offered none such. */
+  /** Returns the client's tool that a call means, or undefined if it was not offered. */
   nameOf({ toolName, name }: McpArgs): string | undefined {
     return this.#names.get(toolName === "" ? name : toolName);
   }
 
-  /** As the model knows them. */
+  /** The names that the model sees. */
   get names(): readonly string[] {
     return this.tools.map(({ name }) => spellToolName(name));
   }

@@ -7,20 +7,20 @@ import { stateFromHistory } from "../../../wire/agent/state/build-state.ts";
 import { pairResults } from "../../shared/pair-results.ts";
 import type { RunAction } from "./run-request.ts";
 
-/** What a run begins from. */
+/** The starting point of a run. */
 export interface Prompt {
   readonly conversationId: string;
   /** A serialized `ConversationStateStructure`. */
   readonly state: Uint8Array;
   readonly blobs: Blobs;
   readonly action: RunAction;
-  /** From a checkpoint of the backend's, so that it need not read the history again. */
+  /** True if it begins from a checkpoint, so that the backend does not read the history again. */
   readonly isContinued: boolean;
 }
 
 /**
- * Continues the conversation where the backend's own checkpoint stands, if there is one after exactly this history.
- * An edited or forked history has none, and is told anew.
+ * Resumes from the backend's checkpoint after exactly this history, if there is one. An edited or forked history has
+ * none, and is replayed from the transcript.
  */
 export function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Prompt {
   const { messages } = turn;
@@ -37,7 +37,7 @@ export function preparePrompt(turn: Turn, owner: string, checkpoints: Checkpoint
   };
 }
 
-/** The same from the client's own transcript, in a new conversation. */
+/** Replays the client's transcript in a new conversation. */
 export function rebuildPrompt({ messages }: Turn): Prompt {
   const blobs = new Blobs();
   const last = messages.at(-1);

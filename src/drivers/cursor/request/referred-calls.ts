@@ -1,6 +1,6 @@
 import type { Message, ToolCallPart, ToolMessage } from "../../../core/turn.ts";
 
-/** A tool call with its result, and the last message that still needs it. Places are indexes of messages. */
+/** A tool call with its result, and the last message that needs it. Places are indexes of messages. */
 export interface ReferredCall {
   readonly call: ToolCallPart;
   readonly callAt: number;
@@ -9,12 +9,12 @@ export interface ReferredCall {
   readonly lastNeededAt: number;
 }
 
-/** What an id may look like in a text. Shorter words would name calls by chance. */
+/** Matches possible ids in a text. Shorter words would match by chance. */
 const ID = /[\w-]{6,}/g;
 
 /**
- * The calls that a later message refers to: by bringing the result, or by naming the id in a text or in the arguments of
- * another call. One pass over the conversation.
+ * Returns the calls that a later message refers to: by their result, or by their id in a text or in arguments. One pass
+ * over the conversation.
  */
 export function referredCalls(messages: readonly Message[]): readonly ReferredCall[] {
   const calls = new Map<string, { -readonly [Name in keyof ReferredCall]: ReferredCall[Name] }>();

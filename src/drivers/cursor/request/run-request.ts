@@ -22,7 +22,7 @@ import { userMessageFields } from "../../../wire/agent/state/user-message.ts";
 import type { ModelEncoding } from "../models/model.ts";
 import type { Offer } from "./offer.ts";
 
-/** What a run does: answer a message, or go on where a state stands. */
+/** The action of a run: answer a message, or resume from a state. */
 export type RunAction = { readonly type: "user"; readonly message: UserMessage } | { readonly type: "resume" };
 
 export interface RunRequestParts {
@@ -35,7 +35,7 @@ export interface RunRequestParts {
   readonly offer: Offer;
 }
 
-/** The first message of a run, serialized. Tools and context go everywhere the backend is known to look for them. */
+/** Encodes the first message of a run. Tools and context are included everywhere the backend may read them. */
 export function encodeRunRequest({ state, action, conversationId, runId, model, offer }: RunRequestParts): Uint8Array {
   const { field } = AgentRunRequestSchema;
   return encodeFields(
@@ -43,7 +43,7 @@ export function encodeRunRequest({ state, action, conversationId, runId, model, 
       AgentClientMessageSchema.field.runRequest,
       bytesField(field.conversationState, state),
       messageField(field.action, actionField(action, offer)),
-      // Both: with one of them alone some models answer nothing.
+      // Both are needed: with only one, some models answer nothing.
       messageField(field.modelDetails, ...detailFields(model)),
       messageField(field.requestedModel, ...requestedFields(model)),
       bytesField(field.mcpTools, offer.mcpTools),

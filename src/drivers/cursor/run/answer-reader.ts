@@ -18,11 +18,11 @@ import type { Outgoing } from "./stream.ts";
 import { StreamedArgs } from "./streamed-args.ts";
 import { runningUsage, usageOf } from "./usage.ts";
 
-/** What the run has to do about a message of the backend. */
+/** What the run has to do after a message of the backend. */
 export type Effect =
-  /** Part of the answer: the model has gone on. */
+  /** A part of the answer: the model has made progress. */
   | { readonly type: "show"; readonly event: TurnEvent }
-  /** About the answer. */
+  /** Metadata of the answer. */
   | { readonly type: "tell"; readonly event: TurnEvent }
   | { readonly type: "send"; readonly message: Outgoing }
   | { readonly type: "call"; readonly call: ClientCall }
@@ -34,7 +34,7 @@ export type Effect =
 
 const NONE: readonly Effect[] = [];
 
-/** Reads what the backend sends on a run, and remembers what was shown and the last checkpoint. No I/O, no timers. */
+/** Interprets the backend's messages, and records what was shown and the last checkpoint. No I/O, no timers. */
 export class AnswerReader {
   readonly shown = new Shown();
   readonly #turn: Turn;
@@ -42,9 +42,9 @@ export class AnswerReader {
   readonly #streamed = new StreamedArgs();
   #checkpoint: ConversationStateStructure | undefined;
   #countedTokens = 0;
-  /** Those of the counted tokens that came before the last results. */
+  /** The counted tokens before the last results. */
   #countedBefore = 0;
-  /** An estimate of what the model has read. */
+  /** Estimated input tokens. */
   #readTokens: number | undefined;
 
   constructor(turn: Turn, offer: Offer) {
@@ -57,7 +57,7 @@ export class AnswerReader {
     return this.#checkpoint;
   }
 
-  /** The client has sent this history, and the next answer to it begins. */
+  /** Begins the next answer, after this history. */
   begin(history: readonly Message[]): void {
     this.shown.begin(history);
     this.#countedBefore = this.#countedTokens;
@@ -123,19 +123,19 @@ export class AnswerReader {
       case undefined:
         return [unknown("update", update)];
       default:
-        // Progress of all kinds, which no client asks for.
+        // Progress messages, which no client needs.
         return NONE;
     }
   }
 
-  /** A rule that limits the answer to a number of tokens needs the count while it grows. */
+  /** Reports the growing count, for the rule that limits the output tokens. */
   #tellCount(): readonly Effect[] {
     if (this.#turn.maxOutputTokens === undefined) return NONE;
     this.#readTokens ??= estimateInputTokens(this.#turn);
     return [tell({ type: "usage", usage: runningUsage(this.#readTokens, this.#countedTokens - this.#countedBefore) })];
   }
 
-  /** Shows the arguments of the client's tools as they grow. Calls of the backend's own tools are not shown. */
+  /** Streams the arguments of the client's tools. Calls of the backend's own tools are not shown. */
   #readPartialCall({ toolCall, argsTextDelta }: PartialToolCallUpdate): readonly Effect[] {
     const args = toolCall?.tool.case === "mcpToolCall" ? toolCall.tool.value.args : undefined;
     const name = args && this.#offer.nameOf(args);

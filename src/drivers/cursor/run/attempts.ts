@@ -4,7 +4,7 @@ import { type FailedAttempt, type NextAttempt, nextAttempt, pauseMs } from "./re
 
 type Circumstances = Omit<FailedAttempt, "hasOtherEncoding" | "hasMaxMode" | "tried" | "resumes" | "ageMs">;
 
-/** The attempts of one run: what was tried, under which name of the model, and what may be tried next. */
+/** The attempts of one run: what was tried, with which model encoding, and what may follow. */
 export class Attempts {
   readonly #tried = new Set<NextAttempt>();
   readonly #model: ResolvedModel;
@@ -22,12 +22,12 @@ export class Attempts {
     return this.#encoding;
   }
 
-  /** It took the model's other name to come through. */
+  /** True if the model's other encoding was needed. */
   get isOtherEncoding(): boolean {
     return this.#tried.has("other-encoding");
   }
 
-  /** One more begins; what the backend is told of it. */
+  /** Starts an attempt, and returns its request ids. */
   open(): { readonly requestId: string; readonly originalRequestId?: string } {
     this.#openedAt = performance.now();
     const requestId = randomUUID();
@@ -36,7 +36,7 @@ export class Attempts {
     return { requestId, ...(first === undefined ? {} : { originalRequestId: first }) };
   }
 
-  /** What may follow a failure, if anything, and when. It counts as tried. */
+  /** Returns the next attempt after a failure and when to make it, or undefined. Records it as tried. */
   next(failure: Circumstances): { readonly type: NextAttempt; readonly pauseMs: number } | undefined {
     const other = this.#model.encodings.find((encoding) => encoding && encoding.kind !== this.#encoding.kind);
     const type = nextAttempt({

@@ -24,7 +24,7 @@ import { ResumeWatch } from "./resume-watch.ts";
 import type { CursorRunParts, RunPlan } from "./run-plan.ts";
 import { AgentStream, type Outgoing } from "./stream.ts";
 
-/** How long the last checkpoint and the end of the stream may come after the end of a turn. */
+/** How long to wait for the last checkpoint and the end of the stream after a turn has ended. */
 const LAST_CHECKPOINT_MS = 2000;
 
 /** What the attempts of a run start from. */
@@ -35,8 +35,8 @@ interface Beginning {
 }
 
 /**
- * One answer of the agent protocol, over as many attempts as it takes. {@link AnswerReader} says what a message means;
- * this class has the stream, the timers and the phase.
+ * One answer of the agent protocol, over as many attempts as needed. {@link AnswerReader} interprets messages; this
+ * class owns the stream, the timers and the phase.
  */
 export class CursorRun implements Run {
   readonly #parts: CursorRunParts;
@@ -48,9 +48,9 @@ export class CursorRun implements Run {
   readonly #runId = randomUUID();
   #beginning: Beginning | undefined;
   #stream: AgentStream | undefined;
-  /** The backend has sent something, whether or not it was shown. */
+  /** True once the backend has sent something, shown or not. */
   #hasBegun = false;
-  /** The last checkpoint is stored. */
+  /** True if the last checkpoint is stored. */
   #isKept = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -75,7 +75,7 @@ export class CursorRun implements Run {
     return this.#channel[Symbol.asyncIterator]();
   }
 
-  /** Sends the request once there is a plan. Never rejects: what goes wrong fails the run. */
+  /** Sends the request once there is a plan. Never rejects: an error fails the run. */
   async start(planned: Promise<RunPlan>): Promise<void> {
     try {
       const plan = await planned;
@@ -97,7 +97,7 @@ export class CursorRun implements Run {
     clearInterval(this.#timer);
     this.#watch.start((error) => this.#fail(error));
     this.#reader.begin(history);
-    // A checkpoint from before these results would lose them, or ask the client again.
+    // An earlier checkpoint does not contain these results: resuming from it would lose them or ask again.
     this.#reader.shown.uncover();
     for (const message of messages) this.#send(message);
     return true;
@@ -148,7 +148,7 @@ export class CursorRun implements Run {
       return;
     }
     const message = decodeMessage(AgentServerMessageSchema, payload);
-    // Before it ends a cancelled turn, the backend stores its last blobs here.
+    // The backend stores its last blobs before it ends a cancelled turn.
     if (!this.#beginning || (isOver && message.message.case !== "kvServerMessage")) return;
     for (const effect of this.#reader.step(message, this.#beginning.prompt.blobs)) this.#apply(effect);
   }
@@ -198,7 +198,7 @@ export class CursorRun implements Run {
     this.#channel.push(event);
   }
 
-  /** The batch of calls is complete: the client has to answer them, and the stream is kept alive meanwhile. */
+  /** Parks the run: the client has to send results. Heartbeats keep the stream alive meanwhile. */
   #waitForResults(): void {
     if (this.#channel.phase !== "running") return;
     this.#timer = setInterval(() => {
@@ -207,7 +207,7 @@ export class CursorRun implements Run {
     this.#channel.push({ type: "done", reason: "tool-calls" });
   }
 
-  /** The turn is over for the client, whatever the transport does next; its last checkpoint may still be coming. */
+  /** Ends the answer for the client. The last checkpoint may still arrive. */
   #finish(): void {
     if (this.#channel.phase !== "running") return;
     const { plan, attempts } = this.#beginning ?? {};
@@ -232,7 +232,7 @@ export class CursorRun implements Run {
     });
   }
 
-  /** The turn has ended and its stream has not: some backends leave that to the client. */
+  /** Closes a stream that the backend has not closed after its turn. Some backends leave that to the client. */
   #hangUp(): void {
     this.#keep();
     this.#channel.end();
@@ -273,7 +273,7 @@ export class CursorRun implements Run {
     this.#timer = setTimeout(() => this.#open(beginning), next.pauseMs);
   }
 
-  /** Over HTTP/1.1 each message carries the token, so a run that has begun can go on with another one. */
+  /** Renews the token within a run. Over HTTP/1.1 each message carries the token. */
   async #renewToken(beginning: Beginning): Promise<string | undefined> {
     if (!this.#hasBegun) return undefined;
     const plan = await this.#parts.renew(beginning.plan);
@@ -292,7 +292,7 @@ export class CursorRun implements Run {
     }
   }
 
-  /** Once the backend has begun, clients must not ask again by themselves, except when they were told when to. */
+  /** Once the backend has begun, clients must not retry by themselves, unless they were told when. */
   #fail(error: ExcursorError): void {
     const isFinal = this.#hasBegun && error.retryAfterMs === undefined;
     this.#channel.fail(isFinal && error.retryable ? error.with({ retryable: false }) : error);
@@ -303,6 +303,6 @@ export class CursorRun implements Run {
   }
 }
 
-/** The stream was dropped with a proper end. */
+/** The error for a stream that ended properly, but before the turn did. */
 const turnNotEnded = (): ExcursorError =>
   new ExcursorError("upstream-unavailable", "The backend ended its answer in the middle.", { code: "turn_not_ended" });

@@ -1,9 +1,9 @@
-/** Streams that wait for their end at the same time; more are reset. */
+/** Limit on streams that wait for their end. Above it streams are reset. */
 const MAX_FAREWELLS = 256;
-/** Of one principal: on a slow backend, nobody's cancels make resets of another's. */
+/** Limit per principal, so that one principal's cancellations do not cause resets for others. */
 const MAX_OF_ONE = 32;
 
-/** Counts the streams of one driver that nobody reads any more, until the backend has ended them. */
+/** Counts a driver's abandoned streams until the backend has ended them. */
 export class Farewells {
   readonly #byPrincipal = new Map<string, number>();
   #size = 0;
@@ -12,7 +12,7 @@ export class Farewells {
     return this.#size;
   }
 
-  /** Gives what is to be called when the stream is over; undefined if there is no room for another one. */
+  /** Returns the function to call when the stream is over, or undefined if the limit is reached. */
   take(principalId: string): (() => void) | undefined {
     const own = this.#byPrincipal.get(principalId) ?? 0;
     if (own >= MAX_OF_ONE || this.#size >= MAX_FAREWELLS) return undefined;

@@ -3,18 +3,18 @@ import { execHeartbeat } from "../../../wire/agent/heartbeat.ts";
 import type { ClientMessage } from "../../../wire/agent/messages.ts";
 import type { ClientCall } from "../replies/reply-to-exec.ts";
 
-/** How long the backend may pause between the calls of one batch, where nothing says that it is complete. */
+/** How long the backend may pause between calls of one batch, if it does not announce their number. */
 const QUIET_MS = 100;
 
 /**
- * The tool calls that the model waits for. A batch is complete when as many came as were announced, when a checkpoint
+ * The tool calls that wait for results. A batch is complete when the announced number has arrived, when a checkpoint
  * follows, or after a short silence: older backends announce nothing.
  */
 export class PendingCalls {
-  /** Not there before the first: most runs call nothing. */
+  /** Created on demand: most runs call nothing. */
   #calls: Map<string, ClientCall> | undefined;
   readonly #onComplete: () => void;
-  /** Answered, and not seen to have had an effect. */
+  /** Calls with a result that the model has not acknowledged yet. */
   #unsettled: Set<string> | undefined;
   #announced = 0;
   #quiet: NodeJS.Timeout | undefined;
@@ -27,7 +27,7 @@ export class PendingCalls {
     return this.#calls?.size ?? 0;
   }
 
-  /** Whether the model has taken notice of every result: no checkpoint that was made before that knows them all. */
+  /** True if the model has acknowledged every result. Earlier checkpoints do not contain them all. */
   get isSettled(): boolean {
     return (this.#unsettled?.size ?? 0) === 0;
   }
@@ -44,14 +44,14 @@ export class PendingCalls {
     else this.#quiet = setTimeout(() => this.complete(), QUIET_MS);
   }
 
-  /** Ends the batch, if there is one. */
+  /** Completes the batch, if there is one. */
   complete(): void {
     clearTimeout(this.#quiet);
     this.#announced = 0;
     if (this.size > 0) this.#onComplete();
   }
 
-  /** The messages that answer these calls; each call is answered once. */
+  /** Returns the replies for these results. Each call is answered once. */
   answer(results: readonly ToolMessage[]): readonly ClientMessage[] {
     return results.flatMap((result) => {
       const call = this.#calls?.get(result.callId);
@@ -63,13 +63,13 @@ export class PendingCalls {
     });
   }
 
-  /** The backend says that this call is done; without a name, the model has gone on behind all of them. */
+  /** Records that the backend has processed this call. Without an id: all of them, since the model has gone on. */
   settle(callId?: string): void {
     if (callId === undefined) this.#unsettled = undefined;
     else this.#unsettled?.delete(callId);
   }
 
-  /** Signs of life for calls that take their time. */
+  /** Returns heartbeats for open calls. */
   heartbeats(): readonly ClientMessage[] {
     return [...(this.#calls?.values() ?? [])].map(({ execId }) => execHeartbeat(execId));
   }

@@ -1,9 +1,9 @@
 import { ExcursorError } from "../../../core/errors.ts";
 
-/** How long the backend may take for its next frame, a heartbeat at least, after it got tool results. */
+/** How long the backend may take for its next frame, at least a heartbeat, after it got tool results. */
 const RESUME_MS = 20_000;
 
-/** A stream that does not stir after it got what it waited for will not: whoever asked is told. */
+/** Fails a run if its stream stays silent after tool results. */
 export class ResumeWatch {
   #timer: NodeJS.Timeout | undefined;
 
@@ -15,7 +15,7 @@ export class ResumeWatch {
     );
   }
 
-  /** Something came, or nobody waits any more. */
+  /** Called when a frame arrives or the run is over. */
   stop(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

@@ -1,24 +1,24 @@
 import type { ExcursorError } from "../../../core/errors.ts";
 
-/** What is known of an attempt that failed. */
+/** A failed attempt. */
 export interface FailedAttempt {
   readonly error: ExcursorError;
-  /** The backend can have begun to act on it. */
+  /** True if the backend may have processed it. */
   readonly wasReached: boolean;
-  /** The client was shown something, in this attempt or an earlier one. */
+  /** True if the client was shown something, in any attempt. */
   readonly hasShown: boolean;
-  /** It was shown something that the last checkpoint does not cover. */
+  /** True if the client was shown something that the last checkpoint does not contain. */
   readonly hasShownSinceCheckpoint: boolean;
-  /** A checkpoint came in this run. */
+  /** True if this run has a checkpoint. */
   readonly hasCheckpoint: boolean;
-  /** It began from a checkpoint of an earlier turn. */
+  /** True if it began from a checkpoint of an earlier turn. */
   readonly isContinued: boolean;
   readonly hasOtherEncoding: boolean;
   readonly hasMaxMode: boolean;
-  /** What was tried before, each at most once; resuming a few times. */
+  /** What was tried before. Each is tried at most once; resuming a few times. */
   readonly tried: ReadonlySet<NextAttempt>;
   readonly resumes: number;
-  /** How long it had taken to fail. */
+  /** How long the attempt took to fail. */
   readonly ageMs: number;
 }
 
@@ -26,14 +26,15 @@ export type NextAttempt = "again" | "renew" | "other-encoding" | "max-mode" | "r
 
 const MAX_RESUMES = 3;
 
-/** Whoever has waited this long for a connection is not helped by another try. */
+/** A client that has waited this long for a connection is not helped by a retry. */
 const MAX_AGE_MS = 10_000;
 
 /**
- * What may follow a failure without asking anybody. Once the backend has begun, nothing is run again, with these
- * exceptions: a dropped stream resumes from a checkpoint that covers all that was shown; a model's name is tried in its
- * other form, or in max mode, while there is not one token; a token that is refused is renewed, and a checkpoint that the
- * backend has lost is told anew, before anything was shown.
+ * Returns the next attempt that is safe after a failure. Once the backend has begun, nothing runs again, except:
+ * - a dropped stream resumes from a checkpoint that contains all that was shown;
+ * - the model's other encoding or max mode is tried before the first token;
+ * - a refused token is renewed before anything was shown;
+ * - a lost checkpoint is replayed from the transcript before anything was shown.
  */
 export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   const { error, tried } = attempt;
@@ -51,7 +52,9 @@ export function nextAttempt(attempt: FailedAttempt): NextAttempt | undefined {
   return undefined;
 }
 
-/** The stream is gone, and the backend did not say why. What it says itself, also that it is unavailable, stands. */
+/**
+ * True if the stream was lost without an error of the backend. An error of the backend is final, even "unavailable".
+ */
 const isDrop = ({ code }: ExcursorError): boolean => DROPS.includes(code);
 
 const DROPS: readonly string[] = [
@@ -64,6 +67,6 @@ const DROPS: readonly string[] = [
   "turn_not_ended",
 ];
 
-/** A pause before the same is tried again, at random, so that many who failed together do not come back together. */
+/** Returns a random pause before a retry, so that clients that failed together do not return together. */
 export const pauseMs = (next: NextAttempt, resumes: number): number =>
   next === "again" || (next === "resume" && resumes > 1) ? 250 + Math.random() * 1750 : 0;

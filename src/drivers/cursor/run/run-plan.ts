@@ -10,17 +10,17 @@ import type { Farewells } from "./farewells.ts";
 import type { Transports } from "./stream.ts";
 import type { UnknownTally } from "./unknown.ts";
 
-/** What a run needs to know before it can send its request. */
+/** What a run needs before it can send its request. */
 export interface RunPlan {
   readonly credential: AccountCredential;
   readonly caller: Caller;
   readonly endpoint: Endpoint;
   readonly model: ResolvedModel;
-  /** The turn as it is sent: what does not fit the model's window may have been left out. */
+  /** The turn to send, possibly trimmed to the model's context window. */
   readonly turn: Turn;
-  /** How many messages were left out. */
+  /** The number of messages left out. */
   readonly trimmedMessages: number;
-  /** Owner of the checkpoints: principal and account. The backend knows only those of the same account. */
+  /** The owner of the checkpoints: principal and account. The backend knows only those of the same account. */
   readonly owner: string;
 }
 
@@ -29,13 +29,13 @@ export interface CursorRunParts {
   readonly context: RunContext;
   readonly transports: Transports;
   readonly checkpoints: CheckpointStore;
-  /** Makes the plan again with another token, after the backend has refused this one; undefined if there is none. */
+  /** Makes a new plan with a renewed token after a refusal. Returns undefined if there is no other token. */
   readonly renew: (plan: RunPlan) => Promise<RunPlan | undefined>;
-  /** Called with the encoding of the model's name that worked after another had failed. */
+  /** Called with the model encoding that worked after the other one failed. */
   readonly onEncoding: (baseId: string, kind: EncodingKind) => void;
   readonly retries: RetryBudget;
   /** Shared by all runs of the driver. */
   readonly farewells: Farewells;
-  /** Counts what the schema does not know. */
+  /** Counts messages that the schema does not know. */
   readonly unknown: UnknownTally;
 }

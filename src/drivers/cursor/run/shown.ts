@@ -2,30 +2,30 @@ import { GatheredText } from "../../../core/engine/gathered-text.ts";
 import { historyKeys } from "../../../core/history/history-key.ts";
 import type { AssistantPart, Message, ToolCallPart } from "../../../core/turn.ts";
 
-/** The conversation as the client has it: the history it sent, and what it was shown since. */
+/** The conversation as the client has it: its history, and what it was shown since. */
 export class Shown {
   #history: readonly Message[] = [];
   readonly #answer: AssistantPart[] = [];
-  /** Since the last call. */
+  /** The text since the last call. */
   readonly #text = new GatheredText();
   #hasAny = false;
   #hasUncovered = false;
 
-  /** The client was shown something, in this attempt or an earlier one. */
+  /** True if the client was shown something, in any attempt. */
   get hasAny(): boolean {
     return this.#hasAny;
   }
 
-  /** It has something that the last checkpoint does not know. */
+  /** True if the client has something that the last checkpoint does not contain. */
   get hasUncovered(): boolean {
     return this.#hasUncovered;
   }
 
-  /** The client has sent its history, and an answer begins. */
+  /** Begins an answer after the client's history. */
   begin(history: readonly Message[]): void {
     this.#history = history;
     this.#answer.length = 0;
-    // Text after the last call is part of the answer before, which is in the history now.
+    // Text after the last call is in the history now.
     this.#text.take();
   }
 
@@ -43,17 +43,17 @@ export class Shown {
     this.#answer.push(part);
   }
 
-  /** Something is known here that no checkpoint knows yet. */
+  /** Marks that the last checkpoint lacks something. */
   uncover(): void {
     this.#hasUncovered = true;
   }
 
-  /** A checkpoint came that knows it all. */
+  /** Marks that a checkpoint contains everything. */
   cover(): void {
     this.#hasUncovered = false;
   }
 
-  /** Of the history that the client will send back. */
+  /** Returns the key of the history that the client will send back. */
   historyKey(): string {
     this.#takeText();
     return historyKeys([...this.#history, { role: "assistant", content: this.#answer }]).at(-1) ?? "";

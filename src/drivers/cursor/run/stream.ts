@@ -7,24 +7,24 @@ import { openSseRun } from "../../../wire/connect/sse-run.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
 import type { Endpoint } from "../account/endpoint.ts";
 
-/** A message, or an `AgentClientMessage` that is serialized already. */
+/** A message, or a serialized `AgentClientMessage`. */
 export type Outgoing = ClientMessage | Uint8Array;
 
-/** HTTP in both versions, each shared by all runs. */
+/** Both HTTP versions, shared by all runs. */
 export interface Transports {
   readonly h2: HttpTransport;
   readonly h1: HttpTransport;
 }
 
-/** How long the backend may take to end a stream that we are done with. */
+/** How long the backend may take to end an abandoned stream. */
 const FAREWELL_MS = 2000;
 
-/** One attempt at a run: the stream, its heartbeat, and messages instead of bytes on the way out. */
+/** One attempt at a run: the stream and its heartbeat. */
 export class AgentStream {
   readonly #stream: RunStream;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #takeFarewell: () => (() => void) | undefined;
-  /** The backend has accepted it, so it hears what is said on it. */
+  /** True if the backend has accepted the stream, and so reads what is sent on it. */
   #isOpen = false;
   #isOver = false;
   #farewell: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ export class AgentStream {
     endpoint: Endpoint,
     caller: Caller & { readonly requestId: string },
     listener: RunListener,
-    /** Another token for what is still to be sent, once this one is refused; undefined if there is none. */
+    /** Returns another token after a refusal, for messages still to be sent; undefined if there is none. */
     renewToken: () => Promise<string | undefined>,
     /** See {@link Farewells.take}. */
     takeFarewell: () => (() => void) | undefined,
@@ -84,8 +84,8 @@ export class AgentStream {
   }
 
   /**
-   * Cancels the turn in the protocol's own words and lets the backend end the stream; what it sends until then still
-   * comes. It is reset only where that does not work: a peer may cut a connection that resets too many streams.
+   * Cancels the turn by a protocol message, and lets the backend end the stream. Its messages until then are still
+   * delivered. A reset is the last resort, since a peer may close a connection with too many resets.
    */
   cancel(): void {
     if (this.#mayWait()) {
@@ -96,7 +96,7 @@ export class AgentStream {
     }
   }
 
-  /** The turn is over, but the backend has not ended the stream: closes our half, and gives it time to do the same. */
+  /** Closes our half of a stream whose turn is over, and gives the backend time to close its own. */
   hangUp(): void {
     if (this.#mayWait()) {
       this.#stream.closeSend();
@@ -113,7 +113,7 @@ export class AgentStream {
   }
 
   #resetAfter(delayMs: number): void {
-    // A paused stream would never come to its end.
+    // A paused stream would never end.
     this.#stream.resume();
     if (!this.#isOver) this.#farewell = setTimeout(() => this.#reset(), delayMs).unref();
   }

@@ -1,15 +1,15 @@
-/** The arguments of calls as they come into being. Most answers have none. */
+/** The streamed arguments of calls. Most answers have none. */
 export class StreamedArgs {
   #texts: Map<string, string> | undefined;
 
-  /** Whether anything was streamed of this call. */
+  /** Returns whether this call has streamed arguments. */
   has(callId: string): boolean {
     return this.#texts?.has(callId) ?? false;
   }
 
   /**
-   * What is new in the text so far. The backend repeats all of it every time, whatever the field's name says; one that
-   * does not extend the last is taken for the next piece.
+   * Returns the new part of the text. Despite the field's name the backend sends the whole text each time; a text that
+   * does not extend the last one counts as a delta.
    */
   step(callId: string, text: string): string {
     this.#texts ??= new Map();

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { unknownMember } from "../../../wire/agent/member.ts";
 
-/** What the schema does not know, counted; told at the first time, and again at every tenfold. */
+/** Counts things that the schema does not know. Reports the first, and again at every power of ten. */
 export class UnknownTally {
   readonly #counts = new Map<string, number>();
   readonly #tell: (what: string, count: number) => void;
@@ -13,7 +13,7 @@ export class UnknownTally {
   add(kind: string, message: Message): void {
     const member = unknownMember(message);
     const what = member === undefined ? kind : `${kind} #${member}`;
-    // A peer that makes up numbers must not cost memory for ever.
+    // A peer with made-up numbers must not exhaust the memory.
     if (this.#counts.size >= MAX_KINDS && !this.#counts.has(what)) return;
     const count = (this.#counts.get(what) ?? 0) + 1;
     this.#counts.set(what, count);

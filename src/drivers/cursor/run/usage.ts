@@ -3,8 +3,8 @@ import type { ConversationStateStructure } from "../../../gen/agent/v1/conversat
 import type { TurnEndedUpdate } from "../../../gen/agent/v1/interaction_pb.ts";
 
 /**
- * What the answer cost, by the best source there is: the bill of the turn, else what the context holds after it less
- * what was counted on the way out. Undefined if the backend told nothing.
+ * Returns the usage from the best source: the backend's figures for the turn, else the tokens in the context minus the
+ * counted output. Undefined if the backend reports nothing.
  */
 export function usageOf(
   ended: TurnEndedUpdate,
@@ -27,7 +27,7 @@ export function usageOf(
   return { ...runningUsage(inputTokens, countedOutput), isEstimate: false };
 }
 
-/** What is known while the answer is under way: how much has come. */
+/** Returns the usage of an unfinished answer. */
 export const runningUsage = (inputTokens: number, outputTokens: number): Usage => ({
   inputTokens,
   outputTokens,

@@ -1,15 +1,15 @@
 import type { ToolDefinition } from "../../../../core/turn.ts";
 import { takesFreeText } from "./fit-tool.ts";
 
-/** Codex's `exec`: it takes JavaScript as free text, and its shell is a function that the script calls. */
+/** True for Codex's `exec`, which takes JavaScript as free text. Its shell is a function of the script. */
 export const isScriptTool = (tool: ToolDefinition): boolean =>
   takesFreeText(tool) && tool.description.includes("tools.exec_command");
 
-/** How long the script may run before Codex gives the model what there is, and how long each of its waits takes. */
+/** How long the script may run before Codex returns partial output, and how long each of its waits takes. */
 const SCRIPT_MS = 600_000;
 const WAIT_MS = 30_000;
 
-/** A script that runs one command to its end, and tells the outcome in the form that Codex's own shell uses. */
+/** Returns a script that runs one command to its end and reports the outcome in the format of Codex's own shell. */
 export function commandScript(command: string, workingDirectory: string): string {
   const args = { cmd: command, ...(workingDirectory !== "" && { workdir: workingDirectory }), yield_time_ms: WAIT_MS };
   return `// @exec: ${JSON.stringify({ yield_time_ms: SCRIPT_MS })}

@@ -7,7 +7,7 @@ import type { ExecResult, Route } from "./route.ts";
 import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
-/** Hardly any client has a tool for it: a shell has. */
+/** Hardly any client has a tool for deleting, so the shell is the fallback. */
 export const DELETE: readonly Route<DeleteArgs>[] = [
   {
     tools: ["delete_file", "remove_file", "delete_path"],
@@ -25,7 +25,7 @@ export const DELETE: readonly Route<DeleteArgs>[] = [
   },
 ];
 
-/** Many clients do not tell how a command ended; then only one that failed has something to say. */
+/** Many clients do not report an exit code; then only a failure has output. */
 function removalFailure(said: ToolMessage): string | undefined {
   const { output, exitCode } = shellOutput(said);
   return exitCode !== 0 || /^rm: /m.test(output) ? output || "The file could not be deleted." : undefined;

@@ -6,7 +6,7 @@ import { PATH } from "./path-names.ts";
 import { plainText } from "./reminders.ts";
 import type { Route } from "./route.ts";
 
-/** Editors have a tool for it, and what runs in a terminal mostly has none. */
+/** Editors have a tool for diagnostics; most terminal clients do not. */
 export const DIAGNOSTICS: readonly Route<DiagnosticsArgs>[] = [
   {
     tools: ["read_lints", "diagnostics", "get_diagnostics", "lsp_diagnostics", "get_errors", "get_problems"],
@@ -40,7 +40,7 @@ const FORMS = [
   /^\W*(?:Line|L) ?(?<line>\d+)(?:[:,] ?(?:col(?:umn)? )?(?<column>\d+))?:\s*(?<text>.*)$/i,
 ];
 
-/** Each line is one problem; of one that has no known form only its words are known. */
+/** Parses one line as one problem. A line of unknown format becomes the message. */
 function diagnostic(line: string): MessageInitShape<typeof DiagnosticSchema> {
   const place = FORMS.map((form) => form.exec(line)?.groups).find((groups) => groups !== undefined);
   const at = { line: bounded(place?.["line"]), column: bounded(place?.["column"]) };

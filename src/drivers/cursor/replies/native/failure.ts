@@ -1,6 +1,9 @@
 import { type ToolMessage, textOf } from "../../../../core/turn.ts";
 
-/** Why the client could not do it, if it could not. Many dialects cannot mark a result as failed: then its words tell. */
+/**
+ * Returns the error of a failed result, else undefined. Many dialects cannot mark a result as failed, so its text
+ * decides.
+ */
 export function failureOf(said: ToolMessage): string | undefined {
   const text = textOf(said.content);
   if (
@@ -13,5 +16,5 @@ export function failureOf(said: ToolMessage): string | undefined {
 
 const MISSING = /\bENOENT\b|\bnot ?found\b|\bno such file\b|\b(?:does not|doesn't) exist\b|\bcould not find\b/i;
 
-/** Whether a failure is that there is no such file. */
+/** Returns whether a failure means that there is no such file. */
 export const saysMissing = (failure: string): boolean => MISSING.test(failure);

@@ -7,7 +7,7 @@ const results: Route<FetchArgs>["results"] = ({ url }, said) => {
   const error = failureOf(said);
   if (error !== undefined)
     return [{ case: "fetchResult", value: { result: { case: "error", value: { url, error } } } }];
-  // The client says no more than the content: that it came is a 200.
+  // The client returns only the content, so success counts as 200.
   const value = { url, content: textOf(said.content), statusCode: 200, contentType: "text/markdown" };
   return [{ case: "fetchResult", value: { result: { case: "success", value } } }];
 };
@@ -36,7 +36,7 @@ export const FETCH: readonly Route<FetchArgs>[] = [
     results,
   },
   {
-    // Gemini CLI takes the address as a part of its prompt.
+    // Gemini CLI takes the address as part of its prompt.
     tools: TOOLS,
     args: ({ url }) => [{ names: ["prompt"], value: `${url}\n${WHOLE_PAGE}`, use: "needed" }],
     results,

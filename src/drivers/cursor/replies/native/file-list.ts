@@ -3,11 +3,11 @@ export interface FileList {
   readonly isTruncated: boolean;
 }
 
-/** What clients say around a list of files: how many there are, that there are none, that there are more. */
+/** Lines around a list of files: counts, "none", "more". */
 export const ASIDE =
   /^(?:-{2,3}|found \d+ .*|no (?:files|matches|results|matching)\b.*|\(.* .*\)|\[.*truncated.*\]|showing \d+.*|<\/?[\w-]+>|.*sorted by modification time.*:)$/i;
 
-/** The files that a client lists, one per line. */
+/** Parses a list of files, one per line. */
 export function fileList(text: string): FileList {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   return {

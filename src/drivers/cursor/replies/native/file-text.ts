@@ -1,22 +1,22 @@
 /** A file as a client shows it to a model. */
 export interface FileText {
   readonly content: string;
-  /** Of the whole file, where the client says so. */
+  /** Of the whole file, if the client says so. */
   readonly totalLines: number | undefined;
   readonly isTruncated: boolean;
 }
 
-/** OpenCode's, old and new. */
+/** OpenCode's wrappers, old and new. */
 const WRAPPERS = [
   { start: /^<file>\n/, end: "</file>" },
   { start: /^<path>[^\n]*<\/path>\n<type>file<\/type>\n<content>\n?/, end: "</content>" },
 ];
-/** OpenCode's last line: how far the file goes on. */
+/** OpenCode's last line, which tells whether the file goes on. */
 const FOOTER = /^\((?:End of file|File has more lines|Showing lines|Output (?:truncated|capped)).*\)$/;
 /** `     1→text`, `1<tab>text`, `00001| text`, `1: text`. */
 const NUMBERED = [/^ *(\d+)→(.*)$/s, /^ *(\d+)\t(.*)$/s, /^0*(\d+)\| ?(.*)$/s, /^(\d+): ?(.*)$/s];
 
-/** The file itself, without what the client put around it. A file that merely looks so is left alone. */
+/** Returns the file without the client's wrapping. Text without a known format is unchanged. */
 export function fileText(text: string): FileText {
   const bare = withoutReminder(text);
   const inside = unwrapped(bare);
@@ -34,7 +34,7 @@ export function fileText(text: string): FileText {
   };
 }
 
-/** Claude Code and OpenCode add some for their model. */
+/** Removes the reminders that Claude Code and OpenCode append for their model. */
 function withoutReminder(text: string): string {
   const body = text.trimEnd();
   const start = body.endsWith("</system-reminder>") ? body.lastIndexOf("<system-reminder>") : -1;
@@ -50,7 +50,7 @@ function unwrapped(text: string): string | undefined {
   return undefined;
 }
 
-/** Only where each line has its number, one after the other. */
+/** Removes line numbers, if every line has one and they are consecutive. */
 function withoutNumbers(text: string): string | undefined {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();

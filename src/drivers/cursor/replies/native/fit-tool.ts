@@ -1,25 +1,25 @@
 import type { JsonObject, JsonValue, ToolDefinition } from "../../../../core/turn.ts";
 
-/** One thing to tell a tool, under the first of these names that it knows. */
+/** One argument for a tool, under the first of these names that its schema has. */
 export interface Argument {
   readonly names: readonly string[];
   readonly value: JsonValue;
-  /** The same for a tool that wants a list; else the list has the value alone. */
+  /** The value for a tool that wants a list. Default: a list of the one value. */
   readonly list?: readonly JsonValue[];
   /**
-   * `needed`: a tool that cannot be told is no equivalent. `offered`: told if it can be. `filler`: told only where the
-   * tool insists on it.
+   * `needed`: a tool without it does not fit. `offered`: set if the tool has it. `filler`: set only if the tool
+   * requires it.
    */
   readonly use: "needed" | "offered" | "filler";
 }
 
-/** What many tools insist on and no request has. */
+/** Arguments that many tools require and no request has. */
 const FILLERS: readonly Argument[] = [
   { names: ["isBackground", "runInBackground", "background"], value: false, use: "filler" },
   { names: ["requiresApproval"], value: true, use: "filler" },
 ];
 
-/** The arguments for the tool as its own schema names and types them; nothing if it cannot be called with these. */
+/** Returns the arguments as the tool's schema names and types them, or undefined if they do not fit. */
 export function fitArguments(tool: ToolDefinition, args: readonly Argument[]): JsonObject | undefined {
   const properties = Object.entries(objectAt(tool.schema, "properties"));
   const required = new Set(listAt(tool.schema, "required"));
@@ -46,7 +46,7 @@ export function fitArguments(tool: ToolDefinition, args: readonly Argument[]): J
   return Object.fromEntries(fitted);
 }
 
-/** Whether two names are the same to a reader: `read_file`, `readFile`, `Read-File`. */
+/** Returns whether two names differ only in case and separators: `read_file`, `readFile`, `Read-File`. */
 export function alike(left: string, right: string): boolean {
   return plain(left) === plain(right);
 }
@@ -63,7 +63,7 @@ function typed({ value, list }: Argument, schema: JsonValue | undefined): JsonVa
   return type === "number" && types.has("string") ? String(value) : undefined;
 }
 
-/** What a property that we know nothing of may be set to. */
+/** Returns a default for a required property that we do not know. */
 function preset(schema: JsonValue | undefined): JsonValue | undefined {
   if (!isObject(schema)) return undefined;
   return schema["default"] ?? schema["const"] ?? (typesOf(schema).has("null") ? null : undefined);
@@ -82,7 +82,7 @@ function typesOf(schema: JsonValue | undefined): ReadonlySet<JsonValue> {
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What the tool says of the first of these properties that it has; nothing if it has none. */
+/** Returns the description of the first of these properties that the tool has. Undefined if it has none of them. */
 export function describedAs({ schema }: ToolDefinition, names: readonly string[]): string | undefined {
   const properties = Object.entries(objectAt(schema, "properties"));
   const property = properties.find(([key]) => names.some((name) => alike(key, name)));
@@ -91,7 +91,7 @@ export function describedAs({ schema }: ToolDefinition, names: readonly string[]
   return typeof text === "string" ? text : "";
 }
 
-/** Whether the client's tool takes a text and no JSON; faces offer it as one that has `input` and nothing else. */
+/** True if the client's tool takes text instead of JSON. Faces offer such a tool with `input` as its only property. */
 export function takesFreeText({ schema }: ToolDefinition): boolean {
   const [only, ...others] = Object.keys(objectAt(schema, "properties"));
   return only === "input" && others.length === 0;

@@ -8,7 +8,7 @@ import type { ExecResult, Route } from "./route.ts";
 import { shellOutput, withoutExitLine } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
-/** A search without a pattern to search for: it looks for files by their names. */
+/** A search without a pattern: it finds files by name. */
 export const GLOB: readonly Route<GrepArgs>[] = [
   {
     // OpenCode, Claude Code and Qwen Code; Continue; Copilot; others.
@@ -32,7 +32,7 @@ export const GLOB: readonly Route<GrepArgs>[] = [
     results: (request, said) => {
       const { output: text, exitCode } = shellOutput(said);
       const output = withoutExitLine(text);
-      // One directory that may not be read makes for a failure beside what was found.
+      // An unreadable directory fails the command beside the files that were found.
       const found = output.split("\n").filter((line) => !line.startsWith("find: "));
       const hasFailed = (exitCode !== 0 || found.length === 0) && found.join("").trim() === "" && output.trim() !== "";
       return [globResult(request, found.join("\n"), hasFailed ? output : undefined)];
@@ -40,11 +40,11 @@ export const GLOB: readonly Route<GrepArgs>[] = [
   },
 ];
 
-/** For `find`, a `*` may stand for `/` too: it finds what the glob does, and what lies deeper. */
+/** In `find`, `*` also matches `/`: the command finds what the glob does, and deeper files. */
 function findCommand(glob: string, path: string): string {
   const name = glob.replace(/^(?:\.?\/|\*\*\/)+/, "").replace(/\*\*\/?\*?/g, "*");
   const skipped = ["node_modules", ".git"].map((directory) => `-not -path '*/${directory}/*'`);
-  // A path that starts with a dash would be an option.
+  // A path with a leading dash would be an option.
   const start = path.startsWith("-") ? `./${path}` : path;
   return `find ${quoteShell(start)} -type f -path ${quoteShell(`*/${name}`)} ${skipped.join(" ")}`;
 }

@@ -1,6 +1,6 @@
 import { ASIDE } from "./file-list.ts";
 
-/** One line that was found, or one beside it. */
+/** A matching line or a context line. */
 export interface FoundLine {
   readonly file: string;
   readonly lineNumber: number;
@@ -8,10 +8,10 @@ export interface FoundLine {
   readonly isContextLine: boolean;
 }
 
-/** What a client says that it found. */
+/** The parsed output of a search. */
 export interface Found {
   readonly lines: readonly FoundLine[];
-  /** What is no line of a file as we know them: a list of files, counts, or words. */
+  /** Lines of no known format: a list of files, counts, or prose. */
   readonly rest: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const WITH_FILE = /^(.+?):(\d+):(.*)$/;
 const BESIDE = /^(.+?)-(\d+)-(.*)$/;
 const WITHOUT_FILE = /^(\d+)([:-])(.*)$/;
 
-/** Reads `path:12:text`, and groups under the path: `path:` or `File: path`, then `  Line 12: text` or `L12: text`. */
+/** Parses `path:12:text`, and groups under a path: `path:` or `File: path`, then `  Line 12: text` or `L12: text`. */
 export function grepLines(text: string, searched: string): Found {
   const lines: FoundLine[] = [];
   const rest: string[] = [];
@@ -29,7 +29,7 @@ export function grepLines(text: string, searched: string): Found {
   const add = (name: string, number: string | undefined, content = "", isContextLine = false) =>
     lines.push({ file: name, lineNumber: Math.min(Number(number), 2 ** 31 - 1), content, isContextLine });
   const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !ASIDE.test(line.trim()));
-  // In one file, lines come without its name; but the name of another may start with a number.
+  // A search of one file gives lines without its name. But a file name may begin with a number.
   const isOneFile = searched !== "" && every(said, WITHOUT_FILE) && !every(said, WITH_FILE);
   const hasFiles = said.some((line) => WITH_FILE.test(line));
   for (const line of said) {

@@ -6,7 +6,7 @@ import type { ExecResult } from "./route.ts";
 
 type Union = MessageInitShape<typeof GrepUnionResultSchema>;
 
-/** What a client found, in the form that the model asked for as far as the client's words allow. */
+/** Returns the result in the output mode of the request, as far as the client's output allows. */
 export function grepResult({ pattern, path = "", outputMode }: GrepArgs, text: string): ExecResult {
   const { lines, rest } = grepLines(text, path);
   const { isTruncated } = fileList(text);
@@ -48,7 +48,7 @@ function unionOf(
     const files = isList ? fileList(rest.join("\n")).files : [...byFile.keys()];
     return { result: { case: "files", value: { files, totalFiles: files.length, clientTruncated } } };
   }
-  // Words that fit no form are still what the client said.
+  // Lines of no known format are passed on as they are.
   const unread = lines.length > 0 ? [] : rest.map((content) => ({ lineNumber: 0, content }));
   const matches = [...byFile].map(([file, found]) => ({
     file,

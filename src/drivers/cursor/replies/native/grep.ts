@@ -29,7 +29,7 @@ export const GREP: readonly Route<GrepArgs>[] = [
     results: (request, said) => {
       const { output, exitCode } = shellOutput({ ...said, isError: false });
       const isEmpty = output.trim() === "" || /^\(?(?:no output|exit code:? 1)\)?$/i.test(output.trim());
-      // An exit of 1 is nothing found.
+      // Exit code 1 means that nothing was found.
       if (isEmpty && exitCode <= 1 && (exitCode === 1 || !said.isError)) return [grepResult(request, "")];
       const hasFailed = exitCode > 1 || (said.isError && exitCode === 0);
       return [
@@ -41,17 +41,17 @@ export const GREP: readonly Route<GrepArgs>[] = [
 
 const IGNORE_CASE = ["-i", "caseInsensitive", "ignoreCase"];
 const HEED_CASE = ["caseSensitive"];
-/** Qwen Code's and Gemini CLI's, which ignore case anyway, and not always by ripgrep. */
+/** The tools of Qwen Code and Gemini CLI, which always ignore case and do not always use ripgrep. */
 const IGNORING = ["grep_search", "search_file_content"];
 
-/** A tool that cannot be told about case is told by the pattern: nearly all of them are ripgrep. */
+/** Puts the case flag into the pattern if the tool has no option for it. Nearly all of these tools are ripgrep. */
 function patternFor({ pattern, caseInsensitive }: GrepArgs, tool: ToolDefinition): string {
   const isTold = describedAs(tool, [...IGNORE_CASE, ...HEED_CASE]) !== undefined;
   const isIgnoring = IGNORING.some((name) => alike(name, tool.name));
   return caseInsensitive && !isTold && !isIgnoring ? `(?i)${pattern}` : pattern;
 }
 
-/** Most tools know a few of these. */
+/** Returns the options. Most tools support only a few. */
 function options(request: GrepArgs): readonly Argument[] {
   const { path = "", glob = "", outputMode, type = "", caseInsensitive, multiline, headLimit, context } = request;
   const offer = (names: readonly string[], value: Argument["value"] | undefined): readonly Argument[] =>
@@ -60,7 +60,7 @@ function options(request: GrepArgs): readonly Argument[] {
     ...offer(PLACE, path),
     { names: PLACE, value: ".", use: "filler" },
     ...offer(["include", "glob", "includePattern", "filePattern"], glob),
-    // Theirs shows what matches unless told otherwise; Claude Code's only where.
+    // Cursor's tool shows the matches by default; Claude Code's shows only the files.
     ...offer(["outputMode"], outputMode || "content"),
     ...offer(["-n"], true),
     ...offer(IGNORE_CASE, caseInsensitive),
@@ -85,7 +85,7 @@ function grepCommand(request: GrepArgs): string {
     ...(contextBefore > 0 ? [`-B ${contextBefore}`] : []),
     ...(contextAfter > 0 ? [`-A ${contextAfter}`] : []),
     "--exclude-dir=.git --exclude-dir=node_modules",
-    // It knows no paths here, only names.
+    // `--include` matches names, not paths.
     ...(glob ? [`--include=${quoteShell(glob.split("/").at(-1) ?? glob)}`] : []),
     `-e ${quoteShell(pattern)} -- ${quoteShell(path || ".")}`,
   ].join(" ");

@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { type LsDirectoryTreeNode, LsDirectoryTreeNodeSchema } from "../../../../gen/agent/v1/directory_tree_pb.ts";
 
-/** What is about the listing, not of it. */
+/** Lines around a listing. */
 const ASIDE =
   /^(?:\.\.?\/?|---|total \d+|directory listing for\b.*|listed \d+ .*|(?:contents of|files in)\b.*:|absolute path:.*|note: .*|\(.* .*\)|<\/?[\w-]+>|<path>.*|<type>.*|no files found\.?|directory .* is empty\.?)$/i;
-/** What stands before a name: space, the lines of a drawn tree, bullets, and the kind. */
+/** The text before a name: spaces, tree lines, bullets, and the kind. */
 const BEFORE = /^((?:[\s│|]|[├└]─*|[`|]-+)*(?:[-*•]\s+)?)(\[dir\]\s*|\[file\]\s*|📁\s*|📄\s*)?/iu;
 
 interface Open {
@@ -12,7 +12,7 @@ interface Open {
   readonly node: LsDirectoryTreeNode;
 }
 
-/** The directory that a client's listing shows: one entry per line, directories end in `/`, deeper ones are indented. */
+/** Parses a client's listing: one entry per line, directories end in `/`, nested ones are indented. */
 export function listing(root: string, text: string): LsDirectoryTreeNode {
   const top = directory(root);
   top.childrenWereProcessed = true;
@@ -40,7 +40,7 @@ export function listing(root: string, text: string): LsDirectoryTreeNode {
 
 const directory = (absPath: string): LsDirectoryTreeNode => create(LsDirectoryTreeNodeSchema, { absPath });
 
-/** The path as seen from the root, which itself is nothing. */
+/** Returns the path relative to the root. Empty for the root itself. */
 function within(root: string, path: string): string {
   const base = root.endsWith("/") ? root : `${root}/`;
   if (path === root || path === base) return "";

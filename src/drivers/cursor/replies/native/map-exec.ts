@@ -16,18 +16,18 @@ import { type Taken, takeRoute } from "./route.ts";
 import { BASH, SHELL, SHELL_STREAM } from "./shell.ts";
 import { WRITE } from "./write.ts";
 
-/** A native request of the model as a call of a tool that the client has. */
+/** A native request of the model, mapped to a tool of the client. */
 export interface NativeCall {
   readonly callId: string;
   /** The client's tool. */
   readonly name: string;
-  /** As that tool wants them. */
+  /** In the format of that tool. */
   readonly args: JsonObject;
-  /** What the client said, as the typed native result: several messages for a shell stream. */
+  /** Converts the tool's result to the native result: several messages for a shell stream. */
   reply(result: ToolMessage): readonly ExecClientMessage[];
 }
 
-/** The call that does what the model asks natively; nothing if the client has no tool for it. */
+/** Maps a native request to a tool call. Returns undefined if the client has no tool for it. */
 export function mapExec(exec: ExecServerMessage, tools: readonly ToolDefinition[]): NativeCall | undefined {
   const taken = takeFor(exec.message, tools);
   if (!taken) return undefined;

@@ -1,4 +1,4 @@
-/** What clients call the path of a file, the most telling first. */
+/** Clients' names for the path of a file, the most specific first. */
 export const PATH = [
   "filePath",
   "absolutePath",
@@ -12,7 +12,7 @@ export const PATH = [
   "files",
 ];
 
-/** What they call the path of a directory, or of where to search. */
+/** Clients' names for the path of a directory or a search. */
 export const PLACE = [
   "path",
   "dirPath",

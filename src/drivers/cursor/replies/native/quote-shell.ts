@@ -1,4 +1,4 @@
-/** The text as one word of a POSIX shell, whatever it holds. */
+/** Quotes a text as one word of a POSIX shell. */
 export function quoteShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -12,7 +12,7 @@ import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 const FIRST = ["offset", "startLine", "lineStart", "startLineOneIndexed"];
 const COUNT = ["limit", "lineCount", "maxLines"];
 const LAST = ["endLine", "lineEnd", "endLineOneIndexedInclusive"];
-/** For a tool that wants an end and is asked for the whole. */
+/** The line count for a tool that requires an end, when the whole file is wanted. */
 const WHOLE = 100_000;
 
 export const READ: readonly Route<ReadArgs>[] = [
@@ -44,10 +44,10 @@ export const READ: readonly Route<ReadArgs>[] = [
   },
 ];
 
-/** A range from the end of the file is ours to leave out: the backend cuts what it is given whole. */
+/** A range from the end of the file is not passed on: the backend cuts the whole file itself. */
 const isRanged = ({ offset = 1, limit }: ReadArgs): boolean => offset >= 0 && (offset > 1 || limit !== undefined);
 
-/** A range is asked for as a whole or not at all: nobody could cut the rest out of half of it. */
+/** A range is requested completely or not at all, since half of it could not be cut correctly. */
 const isCovered = (request: ReadArgs, has: (names: readonly string[]) => boolean): boolean =>
   isRanged(request) &&
   ((request.offset ?? 1) <= 1 || has(FIRST)) &&
@@ -99,7 +99,10 @@ function readResult(request: ReadArgs, said: ToolMessage, rangeApplied: boolean)
   return { case: "readResult", value: { result: { case: "success", value } } };
 }
 
-/** A file may well hold words about missing files; one short line that names this very file is the client speaking. */
+/**
+ * Detects an unmarked error. A file may itself mention missing files; one short line with this file's name is the
+ * client's error.
+ */
 function unmarkedFailure(path: string, text: string): string | undefined {
   const [line = ""] = text.trim().split("\n", 1);
   const name = path.split(/[\\/]/).at(-1) ?? path;

@@ -3,7 +3,7 @@ import { type ToolMessage, textOf } from "../../../../core/turn.ts";
 const OPENING = "<system-reminder>";
 const CLOSING = "</system-reminder>";
 
-/** What stands behind a result for the model alone: clients add reminders there, and so does the engine. */
+/** Splits off reminders after a result, which clients and the engine add for the model. */
 export function splitReminders(text: string): { readonly text: string; readonly reminders: string } {
   const whole = text.trimEnd();
   let plain = whole;
@@ -15,5 +15,5 @@ export function splitReminders(text: string): { readonly text: string; readonly 
   return plain === whole ? { text, reminders: "" } : { text: plain, reminders: whole.slice(plain.length).trim() };
 }
 
-/** A result that is read by its form, line by line. */
+/** Returns the text of a result without reminders, for parsing. */
 export const plainText = (said: ToolMessage): string => splitReminders(textOf(said.content)).text;

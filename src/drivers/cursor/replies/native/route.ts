@@ -6,13 +6,13 @@ import { type Argument, alike, fitArguments } from "./fit-tool.ts";
 /** The typed result of a native request. */
 export type ExecResult = MessageInitShape<typeof ExecClientMessageSchema>["message"] & object;
 
-/** One way in which a client may do what the model asks natively. */
+/** A way to serve a native request with a client's tool. */
 export interface Route<Request> {
-  /** What clients call the tool, the best first. */
+  /** The clients' names for the tool, the best first. */
   readonly tools: readonly string[];
-  /** Nothing for a request that the tool could not do, whatever it is told. */
+  /** Returns undefined if the tool cannot serve the request. */
   readonly args: (request: Request, tool: ToolDefinition) => readonly Argument[] | undefined;
-  /** What the client said, as what the model expects. Never throws. */
+  /** Converts the tool's result to the native result. Never throws. */
   readonly results: (request: Request, said: ToolMessage, given: JsonObject) => readonly ExecResult[];
 }
 
@@ -22,7 +22,7 @@ export interface Taken {
   readonly results: (said: ToolMessage) => readonly ExecResult[];
 }
 
-/** The first route that leads to a tool of the client. */
+/** Returns the first route for which the client has a tool. */
 export function takeRoute<Request>(
   request: Request,
   routes: readonly Route<Request>[],

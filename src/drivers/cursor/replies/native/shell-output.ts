@@ -6,7 +6,7 @@ export interface ShellOutput {
   readonly exitCode: number;
 }
 
-/** A line of its own, before or after the output, that says how the command ended. */
+/** Lines before or after the output that tell how the command ended. */
 const EXIT_LINES = [
   /^(?:Error:?\s*)?\(?(?:Command (?:failed|exited) with )?(?:exit|return) ?code[:= ]+(-?\d+)\b/i,
   /^(?:Process|Command) exited with (?:exit )?code:? (-?\d+)/i,
@@ -15,12 +15,12 @@ const EXIT_LINES = [
   /^Command executed\b.*\bexit code: (-?\d+)/i,
   /^\[exit(?: code)?:? (-?\d+)\]$/i,
 ];
-/** What may follow such a line. */
+/** Lines that may follow such a line. */
 const AFTER_EXIT = /^(?:|(?:Signal|Background PIDs|Process Group PGID|Wall time|Duration)\b.*|<\/\w+>)$/i;
-/** How a client words that there is none. */
+/** Clients' words for empty output. */
 const NO_OUTPUT = /^(?:\((?:no output|.* with no output)\)|tool ran without output or errors)$/i;
 
-/** What a client's shell said of a command: its output, and how it ended as far as can be told. */
+/** Parses the result of a client's shell: the output, and the exit code as far as it is given. */
 export function shellOutput(said: ToolMessage): ShellOutput {
   const { text, reminders } = splitReminders(textOf(said.content));
   const { output, exitCode } = fromScript(text) ??
@@ -38,7 +38,7 @@ interface Told {
   readonly exitCode: number | undefined;
 }
 
-/** Codex, older: `{"output":"…","metadata":{"exit_code":0}}`. */
+/** Parses older Codex output: `{"output":"…","metadata":{"exit_code":0}}`. */
 function fromJsonText(text: string): Told | undefined {
   if (!text.startsWith("{") || !text.includes('"exit_code"')) return undefined;
   try {
@@ -50,7 +50,7 @@ function fromJsonText(text: string): Told | undefined {
   }
 }
 
-/** Codex's script tool: a few lines about the script, then what our script has written, or why it failed. */
+/** Parses the output of Codex's script tool: lines about the script, then the output of our script or its error. */
 function fromScript(text: string): Told | undefined {
   const head = /^Script (completed|failed)\b.*\nWall time .*\nOutput:\n/.exec(text);
   if (!head) return undefined;
@@ -58,7 +58,7 @@ function fromScript(text: string): Told | undefined {
   return fromCodex(said) ?? { output: said, exitCode: head[1] === "failed" ? 1 : exitCodeIn(said) };
 }
 
-/** Codex: a few lines about the command, then `Output:` and all the rest. */
+/** Parses Codex output: lines about the command, then `Output:` and the rest. */
 function fromCodex(text: string): Told | undefined {
   const head =
     /^(?:(?:Chunk ID|Exit code|Wall time|Process|Original token count|Total output lines)\b.*\n)+Output:\n?/.exec(
@@ -69,7 +69,7 @@ function fromCodex(text: string): Told | undefined {
   return { output: text.slice(head.length), exitCode: code === undefined ? undefined : bounded(Number(code)) };
 }
 
-/** Only the first line and the last count: in between it is the command that speaks. */
+/** Only the first and the last line count; those in between are the command's own output. */
 function exitCodeIn(text: string): number | undefined {
   const lines = text.split("\n").map((line) => line.trim());
   for (const line of [lines[0], lines.findLast((other) => !AFTER_EXIT.test(other))]) {
@@ -81,7 +81,7 @@ function exitCodeIn(text: string): number | undefined {
   return undefined;
 }
 
-/** Output that is a list, without the line before or after it that says how the command ended. */
+/** Removes the line that tells how the command ended from output that is a list. */
 export function withoutExitLine(output: string): string {
   const lines = output.split("\n");
   const last = lines.findLastIndex((line) => !AFTER_EXIT.test(line.trim()));
@@ -89,5 +89,5 @@ export function withoutExitLine(output: string): string {
   return lines.filter((_, index) => !((index === 0 || index === last) && isExit(index))).join("\n");
 }
 
-/** The wire has 32 bits for it, partly without a sign; any failure that does not fit is 1. */
+/** Limits an exit code to what the wire can hold. Anything else becomes 1. */
 const bounded = (code: number): number => (Number.isInteger(code) && code >= 0 && code < 2 ** 31 ? code : 1);

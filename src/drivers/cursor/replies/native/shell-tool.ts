@@ -3,7 +3,7 @@ import { commandScript, isScriptTool } from "./codex-script.ts";
 import { type Argument, describedAs, takesFreeText } from "./fit-tool.ts";
 import { quoteShell } from "./quote-shell.ts";
 
-/** What clients call their shell. */
+/** Clients' names for their shell. */
 export const SHELL_TOOLS = [
   "bash", // OpenCode, Claude Code, Continue, Crush
   "exec_command", // Codex
@@ -24,17 +24,17 @@ export const SHELL_TOOLS = [
 
 export interface ShellCommand {
   readonly command: string;
-  /** Empty is the client's own. */
+  /** Empty: the client's own. */
   readonly workingDirectory?: string;
   readonly description?: string | undefined;
   readonly isBackground?: boolean;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeout?: number;
 }
 
 const DIRECTORY = ["workdir", "cwd", "workingDirectory", "directory", "dirPath", "cd"];
 
-/** How a shell of any client is told to run a command. */
+/** Returns the arguments of a shell command for any client's tool. */
 export function shellArguments(shell: ShellCommand, tool: ToolDefinition): readonly Argument[] {
   const { workingDirectory = "", description, isBackground = false, timeout = 0 } = shell;
   const goesThere = workingDirectory !== "" && describedAs(tool, DIRECTORY) === undefined;
@@ -52,15 +52,15 @@ export function shellArguments(shell: ShellCommand, tool: ToolDefinition): reado
       : []),
     { names: ["description", "explanation", "summary"], value: summary, use: description ? "offered" : "filler" },
     { names: ["goal"], value: summary, use: "filler" },
-    // Theirs is when to stop waiting, most clients' is when to kill: only a client that insists is told.
+    // The backend's timeout ends the waiting, most clients' kills the command. So it is set only if required.
     { names: ["timeoutMs", "timeout"], value: timeout || 120_000, use: "filler" },
   ];
 }
 
-/** The text of a tool that takes free text is the command, unless it is a script in another language. */
+/** A tool with free text takes the command as its text, unless it is a script in another language. */
 const commandNames = (tool: ToolDefinition): readonly string[] =>
   takesFreeText(tool) && !/javascript/i.test(tool.description) ? ["input"] : ["command", "cmd", "script"];
 
-/** Nothing of the command runs if the directory is not there. */
+/** Runs the command only if the directory exists. */
 const inDirectory = (directory: string, command: string): string =>
   `cd ${quoteShell(directory)} && ${/[;&|\n]/.test(command) ? `{\n${command}\n}` : command}`;

@@ -11,13 +11,13 @@ const runs = (
   results: (request: ShellArgs, said: ToolMessage) => readonly ExecResult[],
 ): readonly Route<ShellArgs>[] => [{ tools: SHELL_TOOLS, args: shellArguments, results }];
 
-/** A command whose result comes at once. */
+/** A command with a single result. */
 export const SHELL = runs((request, said) => [{ case: "shellResult", value: shellResult(request, said) }]);
 
-/** The same of another harness. */
+/** The same for another harness. */
 export const BASH = runs((request, said) => [{ case: "miniSweAgentBashResult", value: shellResult(request, said) }]);
 
-/** A command whose result is told as it comes: for us, all at once when the client is done. */
+/** A command with a streamed result. It is sent at once when the client is done. */
 export const SHELL_STREAM = runs(({ workingDirectory: cwd }, said) => {
   const { output, exitCode } = shellOutput(said);
   return [

@@ -22,7 +22,7 @@ export const WRITE: readonly Route<WriteArgs>[] = [
     results: (request, said) => [writeResult(request, failureOf(said))],
   },
   {
-    // Codex, for models that it knows; OpenCode for some.
+    // Codex for the models that it knows; OpenCode for some.
     tools: ["apply_patch"],
     args: (request) => {
       const patch = patchToWrite(request);
@@ -50,7 +50,7 @@ function writeResult(request: WriteArgs, error: string | undefined): ExecResult 
   return { case: "writeResult", value: { result: { case: "success", value } } };
 }
 
-/** A file in whole lines, since a patch knows no others; one that is there already is replaced. */
+/** Returns a patch that writes the file. A patch consists of whole lines. An existing file is replaced. */
 function patchToWrite(request: WriteArgs): string | undefined {
   const text = textToWrite(request);
   if (!text || /[\r\n]/.test(request.path)) return undefined;
@@ -64,7 +64,7 @@ function patchToWrite(request: WriteArgs): string | undefined {
   ].join("\n");
 }
 
-/** No tool of a client takes bytes: what is no text cannot be written. */
+/** Returns undefined for bytes that are not text, since no client's tool takes bytes. */
 function textToWrite({ fileText, fileBytes }: WriteArgs): string | undefined {
   if (fileBytes.length === 0) return fileText;
   try {
