@@ -5,11 +5,9 @@ import { createDriver } from "./create-driver.ts";
 import type { Config } from "./load-config.ts";
 import { type ModelRouting, routeModels } from "./route-models.ts";
 
-/** The drivers of a gateway, and the choice between them. */
 export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   /** By the names that {@link route} returns. */
   readonly all: ReadonlyMap<string, Driver>;
-  /** The driver of Cursor's backend. */
   readonly cursor: Driver;
   route(model: string): string;
   /** True if the model is routed to Cursor. */
@@ -19,7 +17,6 @@ export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   close(): Promise<void>;
 }
 
-/** Creates the drivers that the settings call for. */
 export async function composeDrivers(
   modules: readonly DriverModule[],
   config: Config,

@@ -38,19 +38,14 @@ import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 
-/** The parts of a gateway. */
 export interface GatewayParts {
   readonly engine: Engine;
   readonly faceContext: FaceContext;
-  /** Verifies a caller's Cursor token at the backend. */
   readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
   /** Identifies this gateway in requests to other upstreams. */
   readonly hopId: string;
-  /** The tokens that each key has used. */
   readonly ledger: TokenLedger;
-  /** The stored conversations of editors. */
   readonly sessions: KeptSessions;
-  /** Prewarms the drivers, without waiting. */
   prewarm(): void;
   close(): Promise<void>;
 }
@@ -63,7 +58,6 @@ export interface ComposeOptions {
   readonly access: AccessTokens;
   /** Called with every secret found through the settings. */
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
-  /** Returns the name of the principal's key. */
   readonly keyName: (principalId: string) => string | undefined;
   /** Replaces the backend of the settings. */
   readonly origin?: string;

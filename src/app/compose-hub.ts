@@ -17,7 +17,6 @@ export interface ComposeHubOptions {
   readonly home: string;
   readonly log: Log;
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
-  /** Returns the name of the principal's key. */
   readonly keyName: (principalId: string) => string | undefined;
   /** Above this number of tools, the model gets a search tool instead. */
   readonly searchAbove?: number;

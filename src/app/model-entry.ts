@@ -1,4 +1,3 @@
-/** A model as the gateway lists it. */
 export interface ModelEntry {
   readonly id: string;
   readonly name?: string;

@@ -68,7 +68,6 @@ export function openAccounts({ values: config, home }: LoadedConfig, options: Op
   };
 }
 
-/** Returns the logins of Cursor's own programs. */
 export function foreignSources(home: string): readonly CredentialSource[] {
   const machine = { platform: process.platform, environment: process.env, homeFolder: homedir() };
   return [

@@ -106,7 +106,6 @@ const SHORT_KEY = 8;
 
 const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? isLoopback(host);
 
-/** Starts a gateway in this process. */
 export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
   const key = config.key ?? keyOf(home);

@@ -2,7 +2,6 @@ import { createKeychain } from "../credentials/keychain.ts";
 import { createServerLogins, type ServerLogins } from "../credentials/server-logins.ts";
 import type { Config } from "./load-config.ts";
 
-/** Opens the stored sign-ins at MCP servers. */
 export const openServerLogins = (
   home: string,
   { keychain }: Pick<Config, "keychain">,

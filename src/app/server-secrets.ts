@@ -5,7 +5,6 @@ import type { ServerConfig } from "../mcp/server-config.ts";
 /** Shorter values are ordinary words; redacting them would garble the logs. */
 const MIN_SECRET_CHARS = 8;
 
-/** Returns the secrets in a server's configuration. */
 export const secretsIn = (server: ServerConfig): readonly Secret[] =>
   (server.type === "stdio"
     ? secretsAmong(server.env)

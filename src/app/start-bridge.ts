@@ -9,7 +9,6 @@ export type BridgeOptions = Pick<
   readonly isCompatible?: boolean | undefined;
 };
 
-/** The origin of the IDE's pages. */
 const IDE_ORIGIN = "vscode-file://vscode-app";
 
 /** Starts the listener for the Cursor IDE: on loopback, with its own key and only the bridge's face. */

@@ -49,10 +49,7 @@ export class EventStream implements Probe {
     return this.#exchange.response.write(piece);
   }
 
-  /**
-   * Resolves when the client has caught up or disconnected. A client that reads nothing for `stalledReaderMs` is
-   * disconnected.
-   */
+  /** Resolves when the client has caught up or disconnected. A stalled client is disconnected. */
   drained(): Promise<void> {
     const { response, request } = this.#exchange;
     const { socket } = request;

@@ -9,7 +9,6 @@ import type { Newcomer } from "./gate/newcomers.ts";
 import { Refusal } from "./refusal.ts";
 import { type Probe, watchClient } from "./watch-client.ts";
 
-/** What a request's log line needs. */
 export interface ExchangeNotes {
   route: string;
   model: string | undefined;
@@ -27,7 +26,6 @@ export interface ExchangeOptions {
   readonly bodies: BodyBudget;
 }
 
-/** One HTTP request and its response. */
 export class GatewayExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -6,7 +6,6 @@ import { ConnectionLimit, type ConnectionUse } from "./connections.ts";
 
 export interface Listener {
   readonly port: number;
-  /** Stops listening and closes every connection. */
   close(): Promise<void>;
 }
 

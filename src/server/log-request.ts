@@ -3,7 +3,6 @@ import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
 import type { GatewayExchange } from "./exchange.ts";
 
-/** Logs a request when it is over. */
 export function logRequest(log: Log, exchange: GatewayExchange): void {
   const { id, principal, request, response, notes, startedAt, signal } = exchange;
   const { error, usage } = notes;

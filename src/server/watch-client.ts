@@ -8,11 +8,9 @@ const PROBE_DELAYS_MS = [0, 2, 20, 40, 100, 400, 1000, 4000];
  * (`a.b = () => …`) in the old generation, and its closure lives until the next full collection (bench/README.md).
  */
 export interface Probe {
-  /** Writes a keep-alive. */
   stayAlive(): void;
 }
 
-/** A request in progress. */
 export interface Waiting {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -38,10 +38,7 @@ export interface WireLimits {
   readonly maxSessionResets: number;
   /** HTTP/2 connections to one origin. */
   readonly maxSessions: number;
-  /**
-   * HTTP/2 receive window of one stream. An unread stream holds as much data, and many times that in memory (see
-   * bench).
-   */
+  /** HTTP/2 receive window of one stream. An unread stream takes many times that in memory (see bench). */
   readonly streamWindowBytes: number;
   /** HTTP/2 receive window of one connection. */
   readonly sessionWindowBytes: number;
@@ -81,7 +78,6 @@ const DEFAULT_LIMITS: WireLimits = {
   maxLongSockets: 1024,
 };
 
-/** Returns the defaults with these overrides. */
 export function wireLimits(overrides?: Partial<WireLimits>): WireLimits {
   return overrides ? { ...DEFAULT_LIMITS, ...overrides } : DEFAULT_LIMITS;
 }

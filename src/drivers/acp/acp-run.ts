@@ -116,10 +116,7 @@ export class AcpRun implements Run {
     return { id: await openSession(process, settings.name, model), known: undefined };
   }
 
-  /**
-   * Waits for the end of the prompt. An agent that ignores the cancellation is abandoned, and its process ended unless
-   * it is shared.
-   */
+  /** Waits for the end of the prompt. An agent that ignores a cancellation is abandoned or ended. */
   async #untilStopped(prompt: Promise<string>): Promise<void> {
     const { agent, sessions, turn } = this.#parts;
     const reason = await Promise.race([prompt, this.#leftBehind.promise]);
@@ -223,7 +220,6 @@ export class AcpRun implements Run {
   }
 }
 
-/** Limit on the open questions of one turn. */
 const MAX_QUESTIONS = 100;
 
 const REASONS: ReadonlyMap<string, DoneReason> = new Map([

@@ -8,7 +8,6 @@ const INVALID_REQUEST = -32_600;
 
 const SHOWN_CHARS = 500;
 
-/** Converts a failure of an agent or of the connection to it. */
 export function agentError(name: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   if (thrown instanceof LineTooLong) {

@@ -38,7 +38,6 @@ export interface ProcessOptions {
   readonly onExit: (error: ExcursorError, stderr: string) => void;
 }
 
-/** Follows a session during a prompt. */
 export interface SessionListener {
   update(update: AgentUpdate): void;
   ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse>;
@@ -205,7 +204,6 @@ export class AgentProcess {
     this.#connection.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
   }
 
-  /** Closes a session, if the agent supports it. */
   closeSession(sessionId: string): void {
     if (this.isOver || !this.capabilities.sessionCapabilities["close"]) return;
     this.#connection.agent.request(methods.agent.session.close, { sessionId }).catch(() => {});

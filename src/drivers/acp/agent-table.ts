@@ -169,10 +169,7 @@ function rulesFor({ tools }: ToolRules, allow: readonly string[] = QUIET_KINDS, 
   return JSON.stringify(Object.fromEntries(bound.map((name) => [name, others])));
 }
 
-/**
- * Returns whether we can enforce the permissions of an agent by a known mode or rules. For others they apply only if
- * the agent asks.
- */
+/** Returns whether we can enforce an agent's permissions. Otherwise they apply only if the agent asks. */
 export function hasSwitch(name: string, { command }: AgentSettings): boolean {
   const known = (Object.hasOwn(KNOWN_AGENTS, name) ? KNOWN_AGENTS[name] : undefined) ?? knownProgram(command);
   return known?.asking !== undefined || known?.toolRules !== undefined;

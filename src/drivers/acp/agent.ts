@@ -10,10 +10,7 @@ export interface Lease {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
-/**
- * One agent: started on demand, stopped when idle, restarted after a crash. After a failed start it pauses, with
- * exponential backoff.
- */
+/** One agent: started on demand, stopped when idle, restarted after a crash, with exponential backoff. */
 export class Agent {
   /** Whether it accepts images. Unknown until the first start. */
   takesImages: boolean | undefined;
@@ -53,7 +50,6 @@ export class Agent {
     }
   }
 
-  /** Whether it has other users at the moment. */
   get isShared(): boolean {
     return this.#users > 1;
   }

@@ -1,7 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
-/** Opens a session, with the requested model if there is one. */
 export async function openSession(agent: AgentProcess, name: string, model: string | undefined): Promise<string> {
   const { sessionId, configOptions } = await agent.newSession();
   if (model === undefined) return sessionId;

@@ -2,10 +2,7 @@ import type { ContentBlock, PromptCapabilities } from "@agentclientprotocol/sdk"
 import { ExcursorError } from "../../core/errors.ts";
 import { type Message, type Turn, textOf, type UserPart } from "../../core/turn.ts";
 
-/**
- * Returns the prompt: the messages that are new to the session. A new session also gets the instructions and the
- * conversation so far.
- */
+/** Returns the messages that are new to the session. A new session also gets the instructions and history. */
 export function promptBlocks(
   { system, messages }: Pick<Turn, "system" | "messages">,
   known: number | undefined,

@@ -41,7 +41,6 @@ const configOption = z.object({
     .catch([]),
 });
 
-/** The mode of a session, if the agent has modes. */
 const currentMode = z
   .object({ currentModeId: z.string() })
   .transform(({ currentModeId }) => currentModeId)

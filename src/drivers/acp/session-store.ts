@@ -3,7 +3,6 @@ import { historyKeys } from "../../core/history/history-key.ts";
 import type { Message, Turn } from "../../core/turn.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
-/** A session of an agent and its process. */
 export interface KeptSession {
   readonly id: string;
   readonly process: AgentProcess;

@@ -10,10 +10,7 @@ const MAX_TOOLS = 1000;
 const MAX_TITLE_CHARS = 1000;
 const MAX_PLAN_ENTRIES = 100;
 
-/**
- * Converts the updates of one turn to events. Tools become activity, or lines of thinking if the client shows no
- * activity.
- */
+/** Converts the updates of one turn to events. Tools become activity, or lines of thinking. */
 export class UpdateEvents {
   readonly #showsActivity: boolean;
   readonly #now: () => number;
@@ -21,9 +18,7 @@ export class UpdateEvents {
   readonly #tools = new Map<string, JsonObject>();
   /** The entries of the last plan, as shown. */
   #plan: readonly string[] = [];
-  /** True while a block of thinking is open. */
   #isThinking = false;
-  /** When the current thinking began. */
   #thinkingSince: number | undefined;
   /** Earlier thinking time of this block. Tools and questions do not count. */
   #thoughtMs = 0;
@@ -54,7 +49,6 @@ export class UpdateEvents {
     }
   }
 
-  /** Closes the block of thinking, if one is open. */
   end(): readonly TurnEvent[] {
     if (!this.#isThinking) return [];
     this.#pause();

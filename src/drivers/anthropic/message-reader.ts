@@ -25,7 +25,6 @@ const REASONS: ReadonlyMap<string, DoneReason> = new Map([
 const MAX_OPEN_BLOCKS = 1024;
 const MAX_SIGNATURE_LENGTH = 1024 * 1024;
 
-/** Converts the stream of one message to events. */
 export class MessageReader implements ApiReader {
   readonly #options: ApiReaderOptions;
   readonly #now: () => number;

@@ -1,7 +1,6 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import { jsonObject } from "../../wire/json.ts";
 
-/** A model, as far as requests depend on it. */
 export interface AnthropicModel {
   readonly id: string;
   readonly displayName: string;

@@ -66,10 +66,7 @@ function wordsFor(choice: ToolChoice): JsonObject {
   return { type: choice.type === "required" ? "any" : choice.type };
 }
 
-/**
- * Marks the end of the conversation for the cache. An agent resends the whole conversation, and cached input costs a
- * tenth.
- */
+/** Marks the end of the conversation for the cache, since agents resend it and cached input is cheap. */
 function cachedToTheEnd(messages: readonly JsonObject[]): readonly JsonObject[] {
   const last = messages.at(-1);
   const content = last?.["content"] as readonly JsonObject[] | undefined;

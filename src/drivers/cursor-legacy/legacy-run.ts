@@ -146,7 +146,6 @@ export class LegacyRun implements Run {
   }
 }
 
-/** Explains that the backend has retired these calls. */
 function explain(error: ExcursorError): ExcursorError {
   if (error.kind !== "deprecated") return error;
   return new ExcursorError("deprecated", "The backend does not serve this old kind of chat any more.", {

@@ -24,7 +24,6 @@ export interface LegacyProtocol {
   result(result: ToolMessage): Uint8Array;
 }
 
-/** A turn, adapted to these calls. */
 export interface PreparedTurn {
   /** With the backend's model name, trimmed to the model's context. */
   readonly turn: Turn;

@@ -24,7 +24,6 @@ export interface CursorDriverOptions {
   readonly transport: "auto" | "h2" | "h1";
   readonly models: ModelCatalogue;
   readonly checkpoints: CheckpointStore;
-  /** The tokens for principals without their own. */
   readonly access: AccessTokens;
   readonly client?: ClientHeaders;
   /** What to do if a conversation exceeds the model's context window. */

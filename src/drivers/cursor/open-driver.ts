@@ -6,7 +6,6 @@ import { createCursorDriver } from "./driver.ts";
 import { openCatalogue } from "./models/open-catalogue.ts";
 import type { SETTINGS } from "./settings.ts";
 
-/** Creates the driver from the settings. */
 export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
   const { settings, origin, transports, checkpoints, access, log } = context;
   return createCursorDriver({

@@ -5,7 +5,6 @@ import type { Secret } from "../../core/secret.ts";
 import { readClaims } from "../../core/token-claims.ts";
 import type { Principal } from "../../core/turn.ts";
 
-/** A token of a Cursor account, for one call. */
 export interface AccountCredential {
   /** The account's name if it is signed in here, else a digest of the token. The key of cached model lists. */
   readonly id: string;

@@ -13,7 +13,6 @@ import { withoutWishes } from "./without-wishes.ts";
 
 /** One public API: its paths, requests and responses. */
 export interface ApiDialect<Model extends { readonly id: string }> {
-  /** Returns the headers with the key. */
   headers(key: Secret | undefined): Readonly<Record<string, string>>;
   /** Relative to the base URL. */
   readonly modelsPath: string;
@@ -36,10 +35,7 @@ interface ApiRequestOptions<Model> {
   readonly modelId: string;
   /** The client's effort, else the one of the settings. */
   readonly effort: string | undefined;
-  /**
-   * Returns the upstream's description of the model, or undefined if it is not listed. The first call may ask the
-   * upstream.
-   */
+  /** Returns the upstream's description, if the model is listed. The first call may ask the upstream. */
   describeModel(): Promise<Model | undefined>;
 }
 
@@ -55,7 +51,6 @@ export interface ApiDriverOptions {
   readonly limits?: Partial<ApiLimits> | undefined;
 }
 
-/** Creates a driver for a server with a public HTTP API. */
 export function createApiDriver<Model extends { readonly id: string }>(
   dialect: ApiDialect<Model>,
   options: ApiDriverOptions,

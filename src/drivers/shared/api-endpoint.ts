@@ -15,7 +15,6 @@ export interface ApiEndpoint {
 
 /** Identifies our own requests, to detect loops. */
 export interface Hop {
-  /** The id of this process. */
   readonly id: string;
   /** The entry in the settings that leads to this upstream. */
   readonly entry: string;

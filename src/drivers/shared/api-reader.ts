@@ -3,7 +3,6 @@ import type { Usage } from "../../core/events.ts";
 export interface ApiReaderOptions {
   /** The upstream's host, for errors. */
   readonly host: string;
-  /** Returns the client's name of a tool. */
   readonly toolName: (wireName: string) => string;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;

@@ -12,7 +12,6 @@ import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
 import { refusedCall } from "./api-error.ts";
 import { asSaid, firstCallId, SaidParts } from "./said-parts.ts";
 
-/** The requests and responses of one API. */
 interface ApiProtocol {
   /** Relative to the base path. */
   readonly path: string;

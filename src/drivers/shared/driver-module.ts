@@ -42,7 +42,6 @@ export interface DriverModule<Shape extends SettingsShape = SettingsShape> {
 
 /** Everything that the application gives to a driver. */
 export interface DriverContext<Values> extends DriverServices {
-  /** The values of the module's own settings. */
   readonly settings: Values;
   /** The entry that the driver is created for. Undefined unless the module takes entries. */
   readonly entry: DriverEntry | undefined;
@@ -54,7 +53,6 @@ export interface DriverServices extends DriverStores {
   readonly origin: string;
   /** Both HTTP versions. The application closes them. */
   readonly transports: { readonly h1: HttpTransport; readonly h2: HttpTransport };
-  /** The environment of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The Cursor accounts for callers without a token. */
   readonly access: AccessTokens;
@@ -89,7 +87,6 @@ interface DriverLog {
 export interface DriverEntry {
   /** Its name in the settings: a model, or a pattern such as `local/*`. */
   readonly name: string;
-  /** Maps model names between clients and the upstream. */
   readonly names: ModelNames;
   /** Overrides the driver's own setting. */
   readonly baseURL?: string | undefined;

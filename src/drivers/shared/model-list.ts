@@ -41,10 +41,7 @@ export class ModelList<Model> {
     throw this.#failure ?? new ExcursorError("internal", "There is no list of models.");
   }
 
-  /**
-   * Returns the known models without waiting for a refresh. Waits only for the first attempt. Empty if the upstream
-   * does not list any.
-   */
+  /** Returns the known models; waits only for the first attempt. Empty if the upstream lists none. */
   async known(): Promise<readonly Model[]> {
     if (this.#now() >= this.#dueAt) {
       const loading = this.#load();

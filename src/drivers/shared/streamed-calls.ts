@@ -9,7 +9,6 @@ const MAX_CALLS = 1024;
 
 const MAX_ARGUMENTS_LENGTH = 8 * 1024 * 1024;
 
-/** The tool calls of one answer. */
 export class StreamedCalls {
   readonly #toolName: (wireName: string) => string;
   readonly #ids = new Set<string>();
@@ -62,7 +61,6 @@ export class StreamedCall {
     return { type: "tool-call-start", id: this.#id, name: this.#name };
   }
 
-  /** Adds a piece of the arguments. */
   add(json: string): readonly TurnEvent[] {
     if (json === "") return [];
     this.#json += json;
@@ -72,7 +70,6 @@ export class StreamedCall {
     });
   }
 
-  /** Returns the whole call. Throws if its arguments are not a JSON object. */
   end(): TurnEvent {
     const args = this.#json === "" ? this.#given : readArguments(this.#json);
     return { type: "tool-call", id: this.#id, name: this.#name, args };

@@ -11,7 +11,6 @@ import { kindOf } from "../../core/json/describe-value.ts";
 import type { JsonObject, ToolCallPart, ToolDefinition, ToolMessage } from "../../core/turn.ts";
 import { type Allowed, askPermission } from "./permission.ts";
 
-/** Where a tool runs: the editor and one of its sessions. */
 export interface ToolSite {
   readonly client: AgentContext;
   readonly sessionId: string;
@@ -27,7 +26,6 @@ interface EditorTool {
   /** Names of required string arguments. */
   readonly needs: readonly string[];
   readonly kind: ToolKind;
-  /** Whether the user is asked first. */
   readonly asks: boolean;
   readonly isOffered: (can: ClientCapabilities) => boolean;
   readonly title: (args: JsonObject) => string;

@@ -2,7 +2,6 @@ import { RequestError } from "@agentclientprotocol/sdk";
 import { ExcursorError } from "../../core/errors.ts";
 import { errorMessage } from "../shared/error-message.ts";
 
-/** Throws the error in ACP's form. */
 export function throwRequestError(thrown: unknown): never {
   if (thrown instanceof RequestError) throw thrown;
   const error = ExcursorError.from(thrown);

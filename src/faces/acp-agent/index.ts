@@ -37,7 +37,6 @@ interface Loaded {
   readonly messages: readonly Message[];
 }
 
-/** How many sessions one editor may have open. */
 const MAX_SESSIONS = 100;
 
 /** Creates an ACP agent: an editor can use any model of the engine, which works with the editor's files and terminals. */

@@ -56,7 +56,6 @@ export function* replay(messages: readonly Message[]): Generator<SessionUpdate, 
   }
 }
 
-/** A tool result as an editor shows it. */
 export const resultContent = ({ content }: Pick<ToolMessage, "content">): ToolCallContent[] =>
   content.map((part) => ({ type: "content", content: blockOf(part) }));
 

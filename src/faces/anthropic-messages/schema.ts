@@ -119,7 +119,6 @@ const message = z.discriminatedUnion("role", [
 
 const outputFormat = z.object({ type: z.literal("json_schema"), schema: jsonObject });
 
-/** The body of `count_tokens`. */
 export const countRequest = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(message).min(1),
@@ -150,10 +149,7 @@ export const countRequest = z.object({
   output_format: outputFormat.nullish(),
 });
 
-/**
- * The body of a request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
- * refused.
- */
+/** The body of a request. Unknown fields are dropped, since clients send many; wrong values are refused. */
 export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),
   stream: z.boolean().nullish(),

@@ -14,7 +14,6 @@ interface Composer {
 
 type KeptComposer = Pick<Composer, "sessionId" | "messages">;
 
-/** A turn in progress. */
 export interface ComposerTurn {
   /** The conversation with the newest message. */
   readonly messages: readonly Message[];
@@ -22,13 +21,11 @@ export interface ComposerTurn {
   readonly signal: AbortSignal;
   /** Registers a question that was shown to the user. */
   ask(question: Question): void;
-  /** Adds text of the agent. */
   say(text: string): void;
   /** Ends the turn. Its text becomes history, complete or not. */
   end(): void;
 }
 
-/** Limits on the stored conversations. */
 const COMPOSERS = 256;
 const MESSAGES = 2000;
 
@@ -160,7 +157,6 @@ const INDEX = "index";
 const imageBytesOf = ({ content }: UserMessage): number =>
   content.reduce((sum, part) => sum + (part.type === "image" ? part.data.length : 0), 0);
 
-/** Replaces images by a placeholder text. */
 function withoutImages(message: Message): Message {
   if (message.role !== "user" || imageBytesOf(message) === 0) return message;
   const content = message.content.map((part) =>

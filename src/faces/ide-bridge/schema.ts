@@ -87,10 +87,7 @@ export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
   return data as T;
 }
 
-/**
- * Returns the model of an agent, from any spelling that the IDE uses: `acp:claude-code`, `Claude Code (ACP)`,
- * `claude-code`.
- */
+/** Returns the model for any spelling of the IDE: `acp:claude-code`, `Claude Code (ACP)`, `claude-code`. */
 export function agentModel(given: string): string {
   const name = given.replace(/^acp:/, "").replace(/ \(ACP\)$/, "");
   return `acp:${name.toLowerCase().replaceAll(" ", "-")}`;

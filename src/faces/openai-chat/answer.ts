@@ -2,7 +2,6 @@ import { NO_THOUGHTS, type ThinkingStyle } from "../../core/thinking/thoughts.ts
 import type { JsonObject } from "../../core/turn.ts";
 import { ThoughtKeeper } from "./thought-keeper.ts";
 
-/** How an answer shows thinking. */
 export interface ThinkingOptions {
   readonly style: ThinkingStyle;
   /** For this answer alone. */

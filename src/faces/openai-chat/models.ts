@@ -7,10 +7,7 @@ export const modelList = (models: readonly ModelInfo[], created: number): JsonOb
   data: models.map((model) => modelEntry(model, created)),
 });
 
-/**
- * Returns `GET /v1/models/{id}`: OpenAI's four fields, and the ones that clients read for the context window and
- * abilities.
- */
+/** Returns `GET /v1/models/{id}`: OpenAI's fields, and those that clients read for window and abilities. */
 export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({
   id: model.id,
   object: "model",

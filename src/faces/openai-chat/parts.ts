@@ -6,10 +6,7 @@ import type { ChatPart } from "./schema.ts";
 
 export type Content = string | readonly ChatPart[];
 
-/**
- * Loads the parts of a message. Synchronous if all are text, since histories are long and mostly text. Errors name the
- * part's place.
- */
+/** Loads the parts of a message; synchronous if all are text, as most are. Errors name the part's place. */
 export function loadParts<T extends ChatPart>(
   content: string | readonly T[],
   field: string,

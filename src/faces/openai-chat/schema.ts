@@ -94,10 +94,7 @@ const responseFormat = z.discriminatedUnion("type", [
 
 const stopText = z.string().max(1024);
 
-/**
- * The body of a chat request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
- * refused.
- */
+/** The body of a chat request. Unknown fields are dropped, since clients send many; wrong values are refused. */
 export const chatRequest = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(message).min(1),

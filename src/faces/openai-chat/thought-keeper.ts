@@ -22,7 +22,6 @@ export class ThoughtKeeper {
     else this.#text.take();
   }
 
-  /** Drops the current block. */
   forget(): void {
     this.#text = undefined;
     this.#length = 0;

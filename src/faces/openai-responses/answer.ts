@@ -44,10 +44,7 @@ const INCOMPLETE_REASONS = {
 
 export const incompleteReason = (reason: DoneReason) => INCOMPLETE_REASONS[reason];
 
-/**
- * Returns the request's fields for the answer. Tools and formats are repeated as received, including what we did not
- * parse.
- */
+/** Returns the request's fields for the answer. Tools and formats are repeated as received. */
 export function echoOf(request: ResponsesRequest, body: Body): JsonObject {
   const as = <T extends JsonValue>(value: unknown, fallback: T) => (value ?? fallback) as JsonValue;
   return {

@@ -23,7 +23,6 @@ export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequ
   return result.data;
 }
 
-/** Returns all tools of the request and its conversation. */
 export function readTools(request: ResponsesRequest, items: readonly PlacedItem[], limits: RequestLimits): Toolbox {
   const toolbox = new Toolbox();
   toolbox.add(request.tools ?? []);

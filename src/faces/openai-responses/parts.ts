@@ -4,7 +4,6 @@ import { readFile } from "../shared/file-part.ts";
 import { loadImage } from "../shared/load-image.ts";
 import type { Content, ContentPart } from "./item-schema.ts";
 
-/** Loads the parts of a message. Errors name the part's place. */
 export async function loadParts(
   content: Content,
   field: string,

@@ -33,7 +33,6 @@ export interface RenderOptions {
   readonly onEnd: (response: JsonObject, output: readonly JsonObject[]) => void;
 }
 
-/** The item that is being streamed. */
 interface OpenText {
   readonly type: "message" | "reasoning";
   readonly id: string;
@@ -299,10 +298,7 @@ function mustWait(event: TurnEvent, callId: string): boolean {
   return !("id" in event && event.id === callId);
 }
 
-/**
- * Returns the unsent rest of the arguments. Streamed JSON is never corrected, even if the model formatted it
- * differently.
- */
+/** Returns the unsent rest of the arguments. JSON that was streamed is never corrected. */
 function restOf({ streamed, tool }: OpenCall, written: string): string {
   if (tool.kind !== "custom") return streamed === "" ? written : "";
   return written.startsWith(streamed) ? written.slice(streamed.length) : "";

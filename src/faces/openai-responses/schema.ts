@@ -25,10 +25,7 @@ const format = z.discriminatedUnion("type", [
   z.object({ type: z.literal("json_schema"), name: z.string().min(1), schema: jsonObject }),
 ]);
 
-/**
- * The body of a request. Unknown fields are dropped, since clients send many. Known fields with wrong values are
- * refused.
- */
+/** The body of a request. Unknown fields are dropped, since clients send many; wrong values are refused. */
 export const responsesRequest = z.object({
   model: z.string().min(1).max(256),
   input: z.union([z.string().min(1), z.array(inputItem)]).nullish(),

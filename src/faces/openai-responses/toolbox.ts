@@ -51,7 +51,6 @@ export class Toolbox {
     return [...this.#hosted];
   }
 
-  /** Returns the tools to offer. */
   definitions(): readonly ToolDefinition[] {
     return [...this.#tools].map(([key, { description, schema, field }]) => ({
       name: this.#nameOf(key),
@@ -61,7 +60,6 @@ export class Toolbox {
     }));
   }
 
-  /** Returns the tool that the model called. */
   find(name: string): ClientTool {
     this.#offered ??= new Map([...this.#tools].map(([key, tool]) => [this.#nameOf(key), tool]));
     return this.#offered.get(name) ?? unknownTool(name);

@@ -19,7 +19,6 @@ const FINISH_REASONS = {
 
 export const finishReason = (reason: DoneReason) => FINISH_REASONS[reason];
 
-/** Returns a whole answer as OpenAI's `chat.completion`. */
 export const chatCompletion = (
   { id, created, model }: CompletionHead,
   message: JsonObject,

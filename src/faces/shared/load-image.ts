@@ -2,7 +2,6 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { ImagePart } from "../../core/turn.ts";
 import type { ImageLoader } from "./face.ts";
 
-/** Loads an image. Errors name its place in the request. */
 export async function loadImage(url: string, field: string, images: ImageLoader): Promise<ImagePart> {
   try {
     return await images.load(url);

@@ -2,7 +2,6 @@ import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { CallRoute, FaceEngine, FaceRequest } from "./face-module.ts";
 
-/** How a dialect renders models. */
 export interface ModelRenderer {
   list(models: readonly ModelInfo[]): JsonObject;
   one(model: ModelInfo): JsonObject;

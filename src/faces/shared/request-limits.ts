@@ -1,6 +1,5 @@
 import { invalid } from "./invalid.ts";
 
-/** Limits of one request, in any dialect. */
 export interface RequestLimits {
   readonly maxMessages: number;
   readonly maxTools: number;

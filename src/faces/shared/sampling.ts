@@ -2,7 +2,6 @@ import { SAMPLING_NAMES, type Sampling } from "../../core/sampling.ts";
 
 type Given = { readonly [Name in keyof Sampling]?: number | null | undefined };
 
-/** Returns the sampling options of a request, if there are any. */
 export function readSampling(request: Given): { readonly sampling?: Sampling } {
   const given = SAMPLING_NAMES.flatMap((name) => {
     const value = request[name];

@@ -14,7 +14,6 @@ export function invalidRequest(error: z.core.$ZodError, body: unknown): Excursor
   return new ExcursorError("invalid-request", `${where}: ${expected}.`, field === "" ? {} : { field });
 }
 
-/** Formats a path such as `messages[2].content[0].text`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === "number") return `${name}[${key}]`;

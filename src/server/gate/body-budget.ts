@@ -2,7 +2,6 @@ import type { Limits } from "../../config/settings.ts";
 import { Refusal } from "../refusal.ts";
 
 export interface BodyBudgetOptions {
-  /** For all bodies that are being received. */
   readonly maxBytes: number;
   /** For one sender. At least the largest allowed body. */
   readonly maxShareBytes: number;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { valuesOf } from "./header-values.ts";
 
-/** Response headers that a page may read. */
 const EXPOSED = [
   "retry-after",
   "retry-after-ms",

@@ -9,7 +9,6 @@ import type { KnownKeys } from "./known-keys.ts";
 
 export interface CredentialOptions {
   readonly key: Secret;
-  /** Whether a Cursor token is accepted in place of the key. */
   readonly allowsTokens: boolean;
   /** The keys issued beside the owner's key. */
   readonly keys?: KnownKeys | undefined;

@@ -80,10 +80,7 @@ function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: L
   }
 }
 
-/**
- * Requires JSON: a page cannot send that type without a preflight (SEC-07). No other method has a route that changes
- * anything.
- */
+/** Requires JSON of a POST: a page cannot send it without a preflight (SEC-07). DELETE always needs one. */
 function checkContent({ method = "", headers }: IncomingMessage): void {
   if (method !== "POST") return;
   const type = headers["content-type"] ?? "";

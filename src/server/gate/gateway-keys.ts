@@ -30,7 +30,6 @@ const GatewayKeySchema = z.object({
 const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
 
 export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
-/** A key issued beside the owner's own. */
 export type GatewayKey = z.infer<typeof GatewayKeySchema>;
 
 export const keysPath = (home: string): string => join(home, "keys.json");

@@ -16,10 +16,7 @@ export interface HostList {
 const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"];
 const PORT = /(?<=[^:]):\d{1,5}$/;
 
-/**
- * Accepts loopback and the listening address, alone or with our port. Configured names count with their own port, or
- * with any.
- */
+/** Accepts loopback and our own address, with our port or none, and the configured names. */
 export function createHostList(host: string, port: number, configured: readonly string[]): HostList {
   const names = [...LOOPBACK_NAMES, host.includes(":") ? `[${host}]` : host, ...configured].map((name) =>
     name.toLowerCase(),

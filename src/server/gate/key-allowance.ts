@@ -18,7 +18,6 @@ export interface AllowanceOptions {
   readonly wallClock?: () => number;
 }
 
-/** Counts the tokens of one request. */
 export interface Meter {
   readonly onSpent: OnSpent;
   /** Releases the unused part of the reservation. `onSpent` may still be called afterwards. */

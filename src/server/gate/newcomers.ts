@@ -8,7 +8,6 @@ export interface NewcomersOptions {
   readonly maxBodyBytes: number;
   /** Verifies a token at the backend; throws the backend's error. */
   readonly verify?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
-  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 

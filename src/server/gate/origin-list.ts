@@ -3,10 +3,7 @@ import { Refusal } from "../refusal.ts";
 import { valuesOf } from "./header-values.ts";
 import type { HostList } from "./host-list.ts";
 
-/**
- * The web origins whose pages may send requests: our own and the configured ones. Compared exactly; `null` is never
- * accepted.
- */
+/** The exact web origins whose pages may send requests: our own and the configured ones. Never `null`. */
 export type OriginList = ReadonlySet<string>;
 
 export function createOriginList(hosts: HostList, port: number, configured: readonly string[]): OriginList {

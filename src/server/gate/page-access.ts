@@ -34,7 +34,6 @@ export function needsNoKey(request: IncomingMessage, { origin, isKeyless = false
   return isKeyless && knowsPeers() && given.length === 1 && given[0] === origin;
 }
 
-/** Sets the CORS headers for the page, and none for others. */
 export function allowReading(request: IncomingMessage, response: ServerResponse, { origin }: PageAccess): void {
   if (request.headers.origin !== origin) return;
   response.setHeader("access-control-allow-origin", origin);

@@ -20,7 +20,6 @@ export class WrongKeys {
     this.#now = now;
   }
 
-  /** Returns the refusal of a wrong key. */
   refuse(address: string, digest: string): Refusal {
     const now = this.#now();
     let source = this.#sources.get(address);

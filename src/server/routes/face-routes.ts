@@ -7,7 +7,6 @@ import { type TurnRouteOptions, turnRoute } from "./turn-route.ts";
 
 type Service = Omit<TurnRouteOptions, "path" | "face" | "module" | "images">;
 
-/** Returns the routes of a face for the router. */
 export const faceRoutes = (module: FaceModule, context: FaceContext, service: Service): readonly Route[] =>
   module
     .routes(context)

@@ -29,10 +29,7 @@ interface Pattern {
   readonly after: string;
 }
 
-/**
- * Returns the function that finds the route of a request. Literal text is compared as received, neither decoded nor
- * normalised.
- */
+/** Returns the function that finds a route. Literal text is compared as received, without decoding. */
 export function createRouter(routes: readonly Route[]): (request: IncomingMessage) => RouteMatch {
   const isPattern = ({ path }: Route) => path.includes("{");
   const exact = Map.groupBy(

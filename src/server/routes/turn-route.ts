@@ -90,7 +90,6 @@ export function turnRoute(options: TurnRouteOptions): Route {
 
 const TOOLS_HEADER = "x-excursor-tools";
 
-/** Returns whose tools the request wants the model to have. */
 function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
   const given = headers[TOOLS_HEADER];
   if (given === undefined || given === "hub" || given === "client") return given;
@@ -245,6 +244,5 @@ function ignoredHeader(ignored: readonly string[]): Readonly<Record<string, stri
   return { "x-excursor-ignored": ignored.map((name) => name.replace(/[^\w.[\]-]/g, "_")).join(", ") };
 }
 
-/** Names the model that answers in place of the requested one. */
 const answeredByHeader = (model: string | undefined): Readonly<Record<string, string>> =>
   model === undefined ? {} : { "x-excursor-model": model.replace(/[^\x21-\x7e]/g, "_") };

@@ -5,7 +5,6 @@
 export interface ChecksumOptions {
   /** `machineId`, or `machineId/macMachineId`. Keep it stable: the backend counts devices by it. */
   readonly device: string;
-  /** Default: now. */
   readonly epochMs?: number;
   /**
    * How the clock becomes six bytes. `wrapped` is what the vendor's JavaScript emits, since `>>` counts modulo 32.

@@ -26,7 +26,6 @@ import type { ServerMessage } from "./messages.ts";
 import { Pending } from "./pending.ts";
 import { hexId, isContentOf } from "./state/blobs.ts";
 
-/** A protocol error of the client. */
 export interface Violation {
   readonly code: Extract<ConnectCode, "invalid_argument" | "internal">;
   readonly message: string;
@@ -65,7 +64,6 @@ export class ClientRequests {
   /** Requests that were deliberately sent twice, and may be answered twice. */
   readonly #askedTwice = new Set<string>();
   #abandonedFor: Error | undefined;
-  /** Whether the client acknowledges blobs. */
   #acknowledges = true;
   /** Sends the next request twice. */
   repeatsNext = false;

@@ -108,10 +108,7 @@ export const CURSOR_ERRORS: Readonly<Record<CursorErrorName, Meaning | "byCode">
   ACCOUNT_CLOSED: { kind: "forbidden", code: "account_closed" },
 };
 
-/**
- * Values of the metadata `x-cursor-inference-request-error-type` that a retry cannot fix. All but two are names of the
- * table above.
- */
+/** Values of `x-cursor-inference-request-error-type` that a retry cannot fix. Most are names of that table. */
 export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromEntries(
   Object.entries({
     IMAGE_TOO_LARGE: CURSOR_ERRORS.CLAUDE_IMAGE_TOO_LARGE,
@@ -126,10 +123,7 @@ export const FINAL_ERROR_TYPES: Readonly<Record<string, Meaning>> = Object.fromE
   }).flatMap(([name, meaning]) => (meaning === "byCode" ? [] : [[name, { ...meaning, retryable: false }]])),
 );
 
-/**
- * The meaning of Connect's codes. Two of them are HTTP 409 by the standard, which clients would retry; here they are
- * 400 and 503.
- */
+/** The meaning of Connect's codes. None becomes HTTP 409, which clients would retry. */
 export const CONNECT_CODES = {
   canceled: { kind: "canceled" },
   unknown: { kind: "upstream-failed" },

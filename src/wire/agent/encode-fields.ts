@@ -33,7 +33,6 @@ export function numberField({ number }: DescField, value: number): Field {
 /** Fields that are already serialized. Protobuf allows fields in any order, so they can stand anywhere in a message. */
 export const serialized = (value: Uint8Array): Field => ({ tag: 0, value, bytes: value.length });
 
-/** Serializes the message that has these fields. */
 export function encodeFields(...fields: readonly Field[]): Uint8Array {
   if (fields.length === 0) return NOTHING;
   const out = Buffer.allocUnsafe(sizeOf(fields));

@@ -1,7 +1,6 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { JsonObject, JsonValue } from "../../core/turn.ts";
 
-/** The fields of `google.protobuf.Value`. */
 const [NULL, NUMBER, TEXT, BOOL, STRUCT, LIST] = [1, 2, 3, 4, 5, 6] as const;
 const ENTRIES = 1;
 const [KEY, VALUE] = [1, 2] as const;

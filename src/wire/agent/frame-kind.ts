@@ -25,7 +25,6 @@ export function messageKind(schema: DescMessage, payload: Uint8Array): string {
   }
 }
 
-/** Returns the kind of the message in a `BidiAppend`. */
 export function appendedKind(body: Uint8Array): string {
   try {
     return messageKind(AgentClientMessageSchema, readAppend(fromBinary(BidiAppendRequestSchema, body)).payload);

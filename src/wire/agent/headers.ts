@@ -1,6 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** The caller of the backend. */
 export interface Caller {
   /** The account's access token. Must not reach any message, context or log. */
   readonly token: string;

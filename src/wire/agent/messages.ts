@@ -8,7 +8,6 @@ export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["m
 /** A message of the backend on a run: the member of an `AgentServerMessage`. */
 export type ServerMessage = MessageInitShape<typeof AgentServerMessageSchema>["message"] & object;
 
-/** The member of an `InteractionUpdate`. */
 export type Update = MessageInitShape<typeof InteractionUpdateSchema>["message"] & object;
 
 export const encodeClientMessage = (message: ClientMessage): Uint8Array =>

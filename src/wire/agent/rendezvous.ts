@@ -57,7 +57,6 @@ export class Rendezvous<Failure> {
     return (this.#rooms.get(requestId)?.queue.length ?? 0) > 0;
   }
 
-  /** Ends the run because of an invalid upload. */
   fail(requestId: string, failure: Failure): void {
     if (this.#over.has(requestId)) return;
     const room = this.#room(requestId);

@@ -1,4 +1,3 @@
-/** Collects a body up to a maximum length. */
 export class BodyCollector {
   readonly #maxBytes: number;
   readonly #chunks: Uint8Array[] = [];

@@ -1,9 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/**
- * Connect's envelope of a message in a stream: one byte of flags, the payload's length (four bytes, big-endian), the
- * payload.
- */
+/** Connect's envelope of a message: one byte of flags, the length (four bytes, big-endian), the payload. */
 
 /** The payload is compressed by the stream's `connect-content-encoding`. */
 export const FLAG_COMPRESSED = 1;
@@ -54,7 +51,6 @@ export class FrameDecoder {
     this.#maxEndBytes = maxEndBytes;
   }
 
-  /** The memory held at the moment. */
   get heldBytes(): number {
     return this.#held.length;
   }

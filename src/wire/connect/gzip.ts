@@ -27,7 +27,6 @@ export function gunzip(payload: Uint8Array, maxBytes: number): Promise<Buffer> {
   });
 }
 
-/** Returns the error for an encoding that we did not offer. */
 export function encodingError(encoding: string): ExcursorError {
   return new ExcursorError("upstream-protocol", "The backend compressed its answer in a way we did not offer.", {
     code: "unknown_encoding",

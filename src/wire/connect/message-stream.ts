@@ -12,7 +12,6 @@ export interface MessageSink {
   broken(error: ExcursorError): void;
 }
 
-/** The source of the bytes. */
 export interface MessageSource {
   pause(): void;
   resume(): void;
@@ -49,7 +48,6 @@ export class MessageStream {
     this.#decoder = new FrameDecoder(limits);
   }
 
-  /** The number of frames received. */
   get frames(): number {
     return this.#frames;
   }
@@ -93,7 +91,6 @@ export class MessageStream {
     this.#drain();
   }
 
-  /** Calls the sink no more. */
   stop(): void {
     this.#isOver = true;
     this.#waiting = [];

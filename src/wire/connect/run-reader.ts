@@ -72,7 +72,6 @@ export class RunReader implements HttpHandler, MessageSink {
     this.close(CANCELED);
   }
 
-  /** Ends the run with an error of this side. */
   close(error: ExcursorError, reached = true): void {
     if (this.isOver) return;
     this.exchange.abort();

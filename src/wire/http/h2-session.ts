@@ -86,7 +86,6 @@ export class H2Session {
     return this.#session.destroyed;
   }
 
-  /** True if it accepts no new streams any more. */
   get isSpent(): boolean {
     return this.#state === "draining" || this.#state === "closed" || this.#session.closed || this.#session.destroyed;
   }

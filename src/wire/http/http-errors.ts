@@ -70,7 +70,6 @@ export function wrongContentType({ status, headers }: ResponseHead): ExcursorErr
   });
 }
 
-/** Returns the media type without its parameters. */
 export function mediaType(contentType: string | undefined): string {
   return (contentType?.split(";", 1)[0] ?? "").trim().toLowerCase().slice(0, 80);
 }

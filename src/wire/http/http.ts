@@ -30,7 +30,6 @@ export interface HttpRequest {
 export interface HttpExchange {
   /** Queues a piece of the request's body. False: wait for {@link HttpHandler.drain}. */
   write(chunk: Uint8Array): boolean;
-  /** Ends the request's body. */
   end(): void;
   /** Stops reading, so that flow control stops the peer. */
   pause(): void;
@@ -45,10 +44,7 @@ export interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * The calls come in this order: `head`, `data` any number of times, `end`. `fail` may replace any of them, and is the
- * last.
- */
+/** Called in this order: `head`, `data` repeatedly, `end`. `fail` may replace any of them, and is the last. */
 export interface HttpHandler {
   head(head: ResponseHead): void;
   /** The bytes are not overwritten, but keep their read buffer alive. */
@@ -60,7 +56,6 @@ export interface HttpHandler {
   fail(error: ExcursorError, reached: boolean): void;
 }
 
-/** Converts Node's headers, of either version. */
 export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): Readonly<Record<string, string>> {
   const plain: Record<string, string> = Object.create(null);
   for (const name in headers) {

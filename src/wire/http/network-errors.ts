@@ -113,7 +113,6 @@ export function headersTooLarge(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("headers too large"), { code: "HPE_HEADER_OVERFLOW" }), origin);
 }
 
-/** Returns the error if ALPN selected another protocol. */
 export function http2Unavailable(origin: string): ExcursorError {
   const code = "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
   return fromNodeError(Object.assign(new Error("ALPN did not select h2"), { code }), origin);

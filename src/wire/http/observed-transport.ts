@@ -8,7 +8,6 @@ import { mediaType } from "./http-errors.ts";
 
 /** Observes a transport: names, sizes and times, never content. */
 export interface CallObserver {
-  /** Called once for each exchange, when it is over. */
   call(call: ObservedCall): void;
   /** Called for each frame or event. Absent: they are not parsed. */
   frame?: ((frame: ObservedFrame) => void) | undefined;

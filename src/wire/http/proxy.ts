@@ -6,7 +6,6 @@ import { Secret } from "../../core/secret.ts";
 export interface HttpProxy {
   /** `http://host:port`, or `https://…` for a proxy that is reached over TLS. Without credentials. */
   readonly origin: string;
-  /** The value of `proxy-authorization`. */
   readonly authorization: Secret | undefined;
 }
 

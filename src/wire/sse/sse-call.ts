@@ -18,10 +18,7 @@ export interface SseCallOptions {
 
 interface SseListener {
   event(name: string, data: string): void;
-  /**
-   * The last call: the response is complete, or failed. `reached` is false only if the peer cannot have seen the
-   * request.
-   */
+  /** The last call. `reached` is false only if the peer cannot have seen the request. */
   done(error: ExcursorError | undefined, reached: boolean): void;
 }
 

@@ -2,7 +2,6 @@ import { effortRank, isEffortParameter } from "../../../core/models/effort.ts";
 import type { ModelParameter } from "./model.ts";
 import type { Suffixes } from "./suffixes.ts";
 
-/** A model with all its parameters. */
 export interface BaseModel {
   readonly id: string;
   readonly displayId: string;
@@ -17,7 +16,6 @@ export interface BaseModel {
   readonly isThinking: boolean;
   /** The default comes first. */
   readonly variants: readonly [Variant, ...Variant[]];
-  /** The possible values of each parameter. */
   readonly offered: Offer;
   /** True if the backend listed the parameters. Otherwise they are inferred from ids, and only ids can be sent. */
   readonly hasParameters: boolean;
@@ -31,7 +29,6 @@ export interface NamedVariant {
   readonly named: Settings;
 }
 
-/** One offered combination of a model's parameters. */
 export interface Variant {
   /** In the backend's order. */
   readonly parameters: readonly ModelParameter[];

@@ -15,10 +15,7 @@ export function splitBrackets(name: string): { readonly base: string; readonly b
   return { base: name.slice(0, start), brackets: name.slice(start + 1, -1) };
 }
 
-/**
- * Parses brackets. Beside the model's parameters they may hold `max=true`, and `context=1m` (or just `1m`) if max mode
- * provides it.
- */
+/** Parses brackets: the model's parameters, `max=true`, and `context=1m` (or just `1m`) for max mode. */
 export function readBrackets(text: string, model: BaseModel): Brackets {
   const settings = new Map<string, string>();
   let isMaxMode: boolean | undefined;

@@ -12,7 +12,6 @@ export interface ModelCacheOptions {
   now(): number;
 }
 
-/** A snapshot of an account's models. */
 export interface AccountModels {
   readonly models: readonly BaseModel[];
   readonly names: NameIndex;
@@ -30,10 +29,7 @@ const MAX_ACCOUNTS = 256;
 /** Minimum time between two background refreshes. */
 const RETRY_MS = 5_000;
 
-/**
- * Caches each account's models. Concurrent callers share one request. A stale list is used if no newer one is
- * available.
- */
+/** Caches each account's models. Concurrent callers share one request. A stale list is better than none. */
 export class ModelCache {
   readonly #options: ModelCacheOptions;
   readonly #entries = new Map<string, Entry>();
@@ -51,10 +47,7 @@ export class ModelCache {
     return entry.models;
   }
 
-  /**
-   * Returns models no older than `maxAgeMs`, or stale ones if the backend fails. Throws if the backend refuses the
-   * token.
-   */
+  /** Returns models no older than `maxAgeMs`, or stale ones if the backend fails. Throws if it refuses the token. */
   async current(credential: AccountCredential, maxAgeMs = this.#options.ttlMs): Promise<AccountModels> {
     const entry = this.#entry(credential);
     if (entry.models && !this.#isOld(entry, maxAgeMs)) return entry.models;

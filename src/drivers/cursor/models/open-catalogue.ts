@@ -5,7 +5,6 @@ import type { ModelCatalogue } from "./model.ts";
 import { createModelCatalogue } from "./model-catalogue.ts";
 import { createModelListSource } from "./model-lists.ts";
 
-/** Opens the list of the backend's models. */
 export function openCatalogue(context: DriverContext<CursorSettings>): ModelCatalogue {
   const { settings, origin, transports, encodings } = context;
   const client = clientHeaders(settings);

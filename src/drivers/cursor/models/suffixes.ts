@@ -1,6 +1,5 @@
 import { EFFORTS } from "../../../core/models/effort.ts";
 
-/** The parsed suffixes of a model id. */
 export interface Suffixes {
   readonly effort: string | undefined;
   readonly isThinking: boolean;

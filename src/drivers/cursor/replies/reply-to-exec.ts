@@ -20,7 +20,6 @@ export type ExecOutcome =
   | { readonly type: "reply"; readonly messages: readonly Outgoing[] }
   | { readonly type: "call"; readonly call: ClientCall };
 
-/** A call of a client's tool. */
 export interface ClientCall {
   /** The id of the exec request on this stream. */
   readonly execId: number;
@@ -96,5 +95,4 @@ const closeOf = (id: number): ClientMessage => ({
   value: { message: { case: "streamClose", value: { id } } },
 });
 
-/** Returns an id for a call without one. */
 const nameOf = (id: number): string => `exec-${id}`;

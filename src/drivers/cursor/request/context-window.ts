@@ -4,7 +4,6 @@ import type { Message, Turn } from "../../../core/turn.ts";
 import type { ResolvedModel } from "../models/model.ts";
 import { type ReferredCall, referredCalls } from "./referred-calls.ts";
 
-/** A turn that fits the model. */
 export interface FittedTurn {
   readonly turn: Turn;
   /** The number of messages left out. */
@@ -77,10 +76,7 @@ function keptCallTokens(calls: readonly ReferredCall[], length: number): readonl
 const hasImages = ({ messages }: Turn): boolean =>
   messages.some((message) => message.content.some((part) => part.type === "image"));
 
-/**
- * Returns where the turns after the first begin, last one first. A user message between a call and its result begins no
- * turn.
- */
+/** Returns where later turns begin, last one first. A user message before a result begins none. */
 function laterTurns(messages: readonly Message[]): number[] {
   const starts: number[] = [];
   let follower: Message["role"] | undefined;

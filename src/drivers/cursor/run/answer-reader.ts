@@ -52,7 +52,6 @@ export class AnswerReader {
     this.#offer = offer;
   }
 
-  /** The last checkpoint of this run. */
   get checkpoint(): ConversationStateStructure | undefined {
     return this.#checkpoint;
   }

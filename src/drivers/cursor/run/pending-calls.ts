@@ -44,7 +44,6 @@ export class PendingCalls {
     else this.#quiet = setTimeout(() => this.complete(), QUIET_MS);
   }
 
-  /** Completes the batch, if there is one. */
   complete(): void {
     clearTimeout(this.#quiet);
     this.#announced = 0;
@@ -69,7 +68,6 @@ export class PendingCalls {
     else this.#unsettled?.delete(callId);
   }
 
-  /** Returns heartbeats for open calls. */
   heartbeats(): readonly ClientMessage[] {
     return [...(this.#calls?.values() ?? [])].map(({ execId }) => execHeartbeat(execId));
   }

@@ -1,6 +1,5 @@
 import type { ExcursorError } from "../../../core/errors.ts";
 
-/** A failed attempt. */
 export interface FailedAttempt {
   readonly error: ExcursorError;
   /** True if the backend may have processed it. */
@@ -9,7 +8,6 @@ export interface FailedAttempt {
   readonly hasShown: boolean;
   /** True if the client was shown something that the last checkpoint does not contain. */
   readonly hasShownSinceCheckpoint: boolean;
-  /** True if this run has a checkpoint. */
   readonly hasCheckpoint: boolean;
   /** True if it began from a checkpoint of an earlier turn. */
   readonly isContinued: boolean;

@@ -11,7 +11,6 @@ export class Shown {
   #hasAny = false;
   #hasUncovered = false;
 
-  /** True if the client was shown something, in any attempt. */
   get hasAny(): boolean {
     return this.#hasAny;
   }

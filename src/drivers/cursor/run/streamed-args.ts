@@ -2,7 +2,6 @@
 export class StreamedArgs {
   #texts: Map<string, string> | undefined;
 
-  /** Returns whether this call has streamed arguments. */
   has(callId: string): boolean {
     return this.#texts?.has(callId) ?? false;
   }

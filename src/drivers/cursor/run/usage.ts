@@ -27,7 +27,6 @@ export function usageOf(
   return { ...runningUsage(inputTokens, countedOutput), isEstimate: false };
 }
 
-/** Returns the usage of an unfinished answer. */
 export const runningUsage = (inputTokens: number, outputTokens: number): Usage => ({
   inputTokens,
   outputTokens,

@@ -35,7 +35,6 @@ function straightAnswer(message: Fields, content: readonly unknown[]): Fields {
   };
 }
 
-/** Converts calls of tools that take free text. */
 function straightCalls({ tool_calls: calls }: Fields): Fields {
   if (!Array.isArray(calls)) return {};
   return {

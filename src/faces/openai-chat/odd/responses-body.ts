@@ -1,6 +1,5 @@
 import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
 
-/** Converts a body of the Responses dialect. */
 export function fromResponsesBody(body: Fields): Fields {
   const { input, instructions, max_output_tokens, reasoning, ...rest } = body;
   const items = Array.isArray(input) ? input : [{ role: "user", content: input }];

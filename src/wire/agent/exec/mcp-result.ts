@@ -4,7 +4,6 @@ import { type McpResult, McpResultSchema, type McpToolResultContentItem } from "
 import type { McpToolResult } from "../../../gen/agent/v1/tool_call_pb.ts";
 import { problemText } from "./problem-text.ts";
 
-/** The result of a tool. */
 export type McpOutcome = Pick<ToolMessage, "content" | "isError">;
 
 /** Encodes a tool's result. A failed one is sent as a success with `is_error`, so that the model reads its text. */

@@ -1,22 +1,15 @@
 import { hash } from "node:crypto";
 import { ExcursorError } from "../../../core/errors.ts";
 
-/**
- * Ids of this length are the SHA-256 of their content. Other ids are the content itself, since short content may be
- * inline.
- */
+/** Ids of this length are the SHA-256 of their content. Other ids are the content itself. */
 const ID_BYTES = 32;
 
 export const blobIdOf = (content: Uint8Array): Buffer => hash("sha256", content, "buffer");
 
-/** Returns whether this content can belong to the id. */
 export const isContentOf = (id: Uint8Array, content: Uint8Array): boolean =>
   id.length !== ID_BYTES || blobIdOf(content).equals(id);
 
-/**
- * The blobs of one conversation. Never shared between conversations: clients that shared them mixed up the contexts of
- * their users.
- */
+/** The blobs of one conversation. Never shared, since that would mix up the contexts of users. */
 export class Blobs {
   /** By the hex of the id. Created with the first blob. */
   #byId: Map<string, Uint8Array> | undefined;
@@ -25,7 +18,6 @@ export class Blobs {
     this.#byId = known && new Map(known);
   }
 
-  /** Adds content under its hash, and returns that id. */
   add(content: Uint8Array | string): Uint8Array {
     const bytes = Buffer.from(content);
     const id = blobIdOf(bytes);

@@ -1,9 +1,6 @@
 import { type ToolMessage, textOf } from "../../../../core/turn.ts";
 
-/**
- * Returns the error of a failed result, else undefined. Many dialects cannot mark a result as failed, so its text
- * decides.
- */
+/** Returns the error of a failed result. Many dialects cannot mark a failure, so the text decides. */
 export function failureOf(said: ToolMessage): string | undefined {
   const text = textOf(said.content);
   if (

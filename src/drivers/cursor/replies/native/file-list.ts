@@ -7,7 +7,6 @@ export interface FileList {
 export const ASIDE =
   /^(?:-{2,3}|found \d+ .*|no (?:files|matches|results|matching)\b.*|\(.* .*\)|\[.*truncated.*\]|showing \d+.*|<\/?[\w-]+>|.*sorted by modification time.*:)$/i;
 
-/** Parses a list of files, one per line. */
 export function fileList(text: string): FileList {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   return {

@@ -6,10 +6,7 @@ export interface Argument {
   readonly value: JsonValue;
   /** The value for a tool that wants a list. Default: a list of the one value. */
   readonly list?: readonly JsonValue[];
-  /**
-   * `needed`: a tool without it does not fit. `offered`: set if the tool has it. `filler`: set only if the tool
-   * requires it.
-   */
+  /** `needed`: the tool must have it. `offered`: set if the tool has it. `filler`: set if the tool requires it. */
   readonly use: "needed" | "offered" | "filler";
 }
 

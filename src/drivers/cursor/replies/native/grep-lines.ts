@@ -1,6 +1,5 @@
 import { ASIDE } from "./file-list.ts";
 
-/** A matching line or a context line. */
 export interface FoundLine {
   readonly file: string;
   readonly lineNumber: number;
@@ -8,7 +7,6 @@ export interface FoundLine {
   readonly isContextLine: boolean;
 }
 
-/** The parsed output of a search. */
 export interface Found {
   readonly lines: readonly FoundLine[];
   /** Lines of no known format: a list of files, counts, or prose. */

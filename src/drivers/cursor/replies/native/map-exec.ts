@@ -19,7 +19,6 @@ import { WRITE } from "./write.ts";
 /** A native request of the model, mapped to a tool of the client. */
 export interface NativeCall {
   readonly callId: string;
-  /** The client's tool. */
   readonly name: string;
   /** In the format of that tool. */
   readonly args: JsonObject;

@@ -99,10 +99,7 @@ function readResult(request: ReadArgs, said: ToolMessage, rangeApplied: boolean)
   return { case: "readResult", value: { result: { case: "success", value } } };
 }
 
-/**
- * Detects an unmarked error. A file may itself mention missing files; one short line with this file's name is the
- * client's error.
- */
+/** Detects an unmarked error: a short line about a missing file that names this file. */
 function unmarkedFailure(path: string, text: string): string | undefined {
   const [line = ""] = text.trim().split("\n", 1);
   const name = path.split(/[\\/]/).at(-1) ?? path;
