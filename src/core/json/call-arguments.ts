@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from "../turn.ts";
+import type { JsonObject } from "../turn.ts";
+import { isJsonObject } from "./is-json-object.ts";
 import { nestsDeeper } from "./nests-deeper.ts";
 
 /** The same limit as for request bodies. */
@@ -12,9 +13,8 @@ const MAX_LEVELS = 128;
 export function readArguments(text: string): JsonObject {
   if (text.trim() === "") return {};
   try {
-    const value = JSON.parse(text) as JsonValue;
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    if (isObject && !nestsDeeper(value, MAX_LEVELS)) return value as JsonObject;
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value) && !nestsDeeper(value, MAX_LEVELS)) return value;
   } catch {
     // Not JSON: kept as text.
   }

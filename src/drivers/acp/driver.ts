@@ -1,8 +1,8 @@
-import type { Driver, ModelInfo, Run } from "../../core/driver.ts";
+import type { Driver, ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { TurnEvent } from "../../core/events.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
+import { failedRun } from "../shared/failed-run.ts";
 import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
@@ -110,14 +110,3 @@ const describe = ({ name, displayName }: AgentSettings, takesImages = false): Mo
   isThinking: true,
   efforts: [],
 });
-
-function failedRun(error: unknown): Run {
-  return {
-    // biome-ignore lint/correctness/useYield: it fails before it has anything to say.
-    async *[Symbol.asyncIterator](): AsyncGenerator<readonly TurnEvent[]> {
-      throw error;
-    },
-    submitResults: () => false,
-    cancel: () => {},
-  };
-}

@@ -11,6 +11,7 @@ import {
   StreamUnifiedChatResponseWithToolsSchema,
   ThinkingLevel,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
+import { parseArgs } from "../../wire/agent/state/root-messages.ts";
 import { decodeMessage } from "../../wire/connect/decode-message.ts";
 import { bubblesOf, toolText } from "./bubbles.ts";
 
@@ -141,12 +142,3 @@ const HIGH_RANK = effortRank("high") ?? 0;
 
 const encodeUnified = (request: MessageInitShape<typeof StreamUnifiedChatRequestWithToolsSchema>["request"] & object) =>
   toBinary(StreamUnifiedChatRequestWithToolsSchema, create(StreamUnifiedChatRequestWithToolsSchema, { request }));
-
-function parseArgs(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json === "" ? "{}" : json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-  } catch {
-    return {};
-  }
-}

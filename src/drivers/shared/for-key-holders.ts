@@ -1,5 +1,6 @@
-import type { Driver, Run } from "../../core/driver.ts";
+import type { Driver } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { failedRun } from "./failed-run.ts";
 
 /**
  * Restricts an upstream to callers with a key of the gateway. A caller with a Cursor token pays with that account; here
@@ -7,18 +8,12 @@ import { ExcursorError } from "../../core/errors.ts";
  */
 export const forKeyHolders = (driver: Driver): Driver => ({
   ...driver,
-  open: (turn, context) => (turn.principal.token ? refusedRun(turn.model.id) : driver.open(turn, context)),
+  open: (turn, context) => (turn.principal.token ? failedRun(needsKey(turn.model.id)) : driver.open(turn, context)),
   listModels: async (principal, signal) => (principal.token ? [] : driver.listModels(principal, signal)),
 });
 
-const refusedRun = (model: string): Run => ({
-  // biome-ignore lint/correctness/useYield: it fails before there is anything to say
-  async *[Symbol.asyncIterator]() {
-    throw new ExcursorError("forbidden", `The model ${JSON.stringify(model)} needs a key of this gateway.`, {
-      code: "gateway_key_required",
-      hint: "Send the key of `excursor key` instead of a Cursor token.",
-    });
-  },
-  submitResults: () => false,
-  cancel: () => {},
-});
+const needsKey = (model: string): ExcursorError =>
+  new ExcursorError("forbidden", `The model ${JSON.stringify(model)} needs a key of this gateway.`, {
+    code: "gateway_key_required",
+    hint: "Send the key of `excursor key` instead of a Cursor token.",
+  });

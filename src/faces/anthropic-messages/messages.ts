@@ -1,4 +1,5 @@
 import { readArguments } from "../../core/json/call-arguments.ts";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import type { AssistantPart, JsonObject, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
 import { CallResults } from "../shared/call-results.ts";
@@ -110,7 +111,7 @@ function readAnswerBlock(block: AnswerBlock): AssistantPart | undefined {
 
 /** Accepts any input, since a model wrote it. */
 function readInput(input: unknown): JsonObject {
-  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as JsonObject;
+  if (isJsonObject(input)) return input;
   return readArguments(typeof input === "string" ? input : JSON.stringify(input ?? {}));
 }
 

@@ -5,7 +5,7 @@ import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
 import { invalidRequest } from "../shared/schema-issue.ts";
 import { countImages, readMessages } from "./messages.ts";
-import { straighten } from "./odd/straighten.ts";
+import { normalise } from "./odd/normalise.ts";
 import { refuseUnsupported } from "./refusals.ts";
 import type { ReturnContext } from "./returned-thinking.ts";
 import { type ChatRequest, chatRequest } from "./schema.ts";
@@ -20,7 +20,7 @@ export interface ReadRequest {
 /** Parses a body. Throws the first problem. */
 export function readRequest(given: unknown, limits: RequestLimits): ReadRequest {
   checkCounts(given, limits);
-  const { body, customTools } = straighten(given);
+  const { body, customTools } = normalise(given);
   checkCounts(body, limits);
   if (typeof body === "object" && body !== null) refuseUnsupported(body as Readonly<Record<string, unknown>>);
   const result = chatRequest.safeParse(body);

@@ -1,10 +1,6 @@
-import { ExcursorError } from "../../core/errors.ts";
+import { type Body, refuseFields, type UnsupportedFields, valueIn } from "../shared/unsupported-fields.ts";
 
-/**
- * Fields that no upstream supports, with the values that change nothing. Other values are refused: ignoring them would
- * mislead the client.
- */
-const REFUSED = Object.entries<{ isHarmless: (value: unknown) => boolean; because: string }>({
+const REFUSED: UnsupportedFields = {
   n: { isHarmless: (value) => value === 1, because: "expected 1: there is one answer to a request" },
   logprobs: { isHarmless: (value) => value === false, because: "expected false: log probabilities are not known" },
   top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
@@ -18,27 +14,15 @@ const REFUSED = Object.entries<{ isHarmless: (value: unknown) => boolean; becaus
     isHarmless: (value) => value === "none" || value === "auto",
     because: "not supported: this is the old form of `tool_choice`",
   },
-});
+};
 
 /** Fields that would change the answer but have no effect here. They are accepted and reported as ignored. */
 const IGNORED = ["logit_bias", "prediction", "verbosity", "web_search_options"] as const;
 
-type Body = Readonly<Record<string, unknown>>;
-
-export function refuseUnsupported(body: Body): void {
-  for (const [field, { isHarmless, because }] of REFUSED) {
-    const value = valueIn(body, field);
-    if (value === undefined || isHarmless(value)) continue;
-    throw new ExcursorError("invalid-request", `${field}: ${because}.`, { field, code: "unsupported_parameter" });
-  }
-}
+export const refuseUnsupported = (body: Body): void => refuseFields(body, REFUSED);
 
 export function ignoredFields(body: Body): readonly string[] {
   return IGNORED.filter((field) => valueIn(body, field) !== undefined);
-}
-
-function valueIn(body: Body, field: string): unknown {
-  return Object.hasOwn(body, field) ? (body[field] ?? undefined) : undefined;
 }
 
 function isEmptyArray(value: unknown): boolean {

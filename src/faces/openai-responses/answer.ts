@@ -1,6 +1,6 @@
 import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject, JsonValue } from "../../core/turn.ts";
-import type { Body } from "./refusals.ts";
+import type { Body } from "../shared/unsupported-fields.ts";
 import type { ResponsesRequest } from "./schema.ts";
 import { usageObject } from "./usage.ts";
 

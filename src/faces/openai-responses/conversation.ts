@@ -1,4 +1,5 @@
 import { readArguments } from "../../core/json/call-arguments.ts";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { Thought } from "../../core/thinking/thoughts.ts";
 import { type AssistantPart, type JsonObject, type Message, type Turn, textOf } from "../../core/turn.ts";
 import { CallResults } from "../shared/call-results.ts";
@@ -93,8 +94,7 @@ function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): Assi
       const { call_id, arguments: args } = item;
       // Without an id the search ran at OpenAI, not at the client.
       if (!call_id) return [];
-      const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
-      return [call(call_id, TOOL_SEARCH, isObject ? (args as JsonObject) : {})];
+      return [call(call_id, TOOL_SEARCH, isJsonObject(args) ? args : {})];
     }
     default:
       return undefined;

@@ -1,10 +1,6 @@
-import { ExcursorError } from "../../core/errors.ts";
+import { type Body, refuseFields, type UnsupportedFields, valueIn } from "../shared/unsupported-fields.ts";
 
-/**
- * Fields that no upstream supports, with the values that change nothing. Other values are refused: ignoring them would
- * mislead the client.
- */
-const REFUSED: Readonly<Record<string, { isHarmless: (value: unknown) => boolean; because: string }>> = {
+const REFUSED: UnsupportedFields = {
   background: { isHarmless: (value) => value === false, because: "expected false: answers are given at once" },
   conversation: { isHarmless: () => false, because: "not supported: use `previous_response_id`" },
   prompt: { isHarmless: () => false, because: "not supported: there are no stored prompts here" },
@@ -21,15 +17,7 @@ const IS_WISH: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const HONOURED = "reasoning.encrypted_content";
 
-export type Body = Readonly<Record<string, unknown>>;
-
-export function refuseUnsupported(body: Body): void {
-  for (const [field, { isHarmless, because }] of Object.entries(REFUSED)) {
-    const value = valueIn(body, field);
-    if (value === undefined || isHarmless(value)) continue;
-    throw new ExcursorError("invalid-request", `${field}: ${because}.`, { field, code: "unsupported_parameter" });
-  }
-}
+export const refuseUnsupported = (body: Body): void => refuseFields(body, REFUSED);
 
 export interface LeftOut {
   /** Types of tools and items. */
@@ -52,7 +40,3 @@ export function ignoredFields(body: Body, leftOut: LeftOut): readonly string[] {
 
 export const includesReasoning = (include: readonly string[] | null | undefined): boolean =>
   include?.includes(HONOURED) ?? false;
-
-function valueIn(body: Body, field: string): unknown {
-  return Object.hasOwn(body, field) ? (body[field] ?? undefined) : undefined;
-}

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { JsonObject } from "../../core/turn.ts";
 
 /** A tool's name, in any dialect. Drivers replace characters that their upstream does not accept. */
@@ -20,15 +21,13 @@ interface Problem {
 }
 
 function problemOf(schema: unknown): Problem | undefined {
-  if (!isObject(schema)) return { path: [], message: "expected an object" };
+  if (!isJsonObject(schema)) return { path: [], message: "expected an object" };
   const { type, properties, required } = schema;
   const types = Array.isArray(type) ? type : [type ?? "object"];
   if (!types.includes("object")) return { path: ["type"], message: 'expected "object": arguments have names' };
-  if (properties !== undefined && !isObject(properties)) return { path: ["properties"], message: "expected an object" };
+  if (properties !== undefined && !isJsonObject(properties))
+    return { path: ["properties"], message: "expected an object" };
   const isList = Array.isArray(required) && required.every((name) => typeof name === "string");
   if (required !== undefined && !isList) return { path: ["required"], message: "expected an array of strings" };
   return undefined;
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
 import type { JsonObject, JsonValue } from "../../../core/turn.ts";
 
 const CHOICES = ["oneOf", "anyOf", "allOf"] as const;
@@ -15,7 +16,7 @@ export function flattenSchema(schema: JsonObject, depth = 0): JsonObject {
   return CHOICES.reduce((merged, choice) => {
     const branches = schema[choice];
     if (!Array.isArray(branches)) return merged;
-    const flat = branches.filter(isObject).map((branch) => flattenSchema(branch, depth + 1));
+    const flat = branches.filter(isJsonObject).map((branch) => flattenSchema(branch, depth + 1));
     return merge(merged, flat, choice === "allOf");
   }, own as JsonObject);
 }
@@ -26,7 +27,7 @@ const DATA = ["enum", "const", "default", "examples", "required"];
 
 function flattenMember(key: string, value: JsonValue, depth: number): JsonValue {
   if (DATA.includes(key)) return value;
-  if (MAPS.includes(key) && isObject(value)) {
+  if (MAPS.includes(key) && isJsonObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, flattenValue(inner, depth)]));
   }
   return flattenValue(value, depth);
@@ -34,7 +35,7 @@ function flattenMember(key: string, value: JsonValue, depth: number): JsonValue 
 
 function flattenValue(value: JsonValue, depth: number): JsonValue {
   if (Array.isArray(value)) return value.map((item) => flattenValue(item, depth));
-  return isObject(value) ? flattenSchema(value, depth) : value;
+  return isJsonObject(value) ? flattenSchema(value, depth) : value;
 }
 
 /** Merges branches into one schema. `isAll`: all branches apply, so the requirements of each are kept. */
@@ -59,10 +60,8 @@ function merge(base: JsonObject, branches: readonly JsonObject[], isAll: boolean
   };
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const propertiesOf = (schema: JsonObject): JsonObject => (isObject(schema["properties"]) ? schema["properties"] : {});
+const propertiesOf = (schema: JsonObject): JsonObject =>
+  isJsonObject(schema["properties"]) ? schema["properties"] : {};
 
 const requiredOf = ({ required }: JsonObject): string[] =>
   Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];

@@ -4,38 +4,38 @@ import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
  * Converts Anthropic's blocks and Responses items inside messages to this dialect: calls and results stand beside the
  * content, images behind a URL. Everything else stays unchanged.
  */
-export const straightMessages = (messages: unknown): unknown =>
-  Array.isArray(messages) && !messages.every(isPlain) ? messages.flatMap(straightMessage) : messages;
+export const normaliseMessages = (messages: unknown): unknown =>
+  Array.isArray(messages) && !messages.every(isPlain) ? messages.flatMap(normaliseMessage) : messages;
 
 /** True for plain text, the common case. */
 const isPlain = (message: unknown): boolean =>
   isFields(message) && typeof message["content"] === "string" && message["tool_calls"] === undefined;
 
-function straightMessage(message: unknown): unknown[] {
+function normaliseMessage(message: unknown): unknown[] {
   if (!isFields(message)) return [message];
-  const straight = message["role"] === "assistant" ? { ...message, ...straightCalls(message) } : message;
-  const { content } = straight as Fields;
-  if (!Array.isArray(content)) return [straight];
-  if (message["role"] === "assistant") return [straightAnswer(straight, content)];
+  const normalised = message["role"] === "assistant" ? { ...message, ...normaliseCalls(message) } : message;
+  const { content } = normalised as Fields;
+  if (!Array.isArray(content)) return [normalised];
+  if (message["role"] === "assistant") return [normaliseAnswer(normalised, content)];
   const results = content.filter((part) => isOfType(part, "tool_result"));
-  const shown = content.filter((part) => !isOfType(part, "tool_result")).map(straightPart);
-  if (results.length === 0) return [{ ...straight, content: shown }];
-  return [...results.map(resultMessage), ...(shown.length > 0 ? [{ ...straight, content: shown }] : [])];
+  const shown = content.filter((part) => !isOfType(part, "tool_result")).map(normalisePart);
+  if (results.length === 0) return [{ ...normalised, content: shown }];
+  return [...results.map(resultMessage), ...(shown.length > 0 ? [{ ...normalised, content: shown }] : [])];
 }
 
-function straightAnswer(message: Fields, content: readonly unknown[]): Fields {
+function normaliseAnswer(message: Fields, content: readonly unknown[]): Fields {
   const calls = content.filter((part) => isOfType(part, "tool_use")).map(callOf);
   const thinking = content.filter((part) => isOfType(part, "thinking"));
   const said = content.filter((part) => !isOfType(part, "tool_use", "thinking", "redacted_thinking"));
   return {
     ...message,
-    content: said.length === 0 ? null : said.map(straightPart),
+    content: said.length === 0 ? null : said.map(normalisePart),
     ...(thinking.length > 0 && { thinking_blocks: thinking }),
     ...(calls.length > 0 && { tool_calls: [...listOf(message["tool_calls"]), ...calls] }),
   };
 }
 
-function straightCalls({ tool_calls: calls }: Fields): Fields {
+function normaliseCalls({ tool_calls: calls }: Fields): Fields {
   if (!Array.isArray(calls)) return {};
   return {
     tool_calls: calls.map((call) => {
@@ -56,10 +56,10 @@ const resultMessage = ({ tool_use_id, content, is_error }: Fields): Fields => ({
   role: "tool",
   tool_call_id: tool_use_id,
   is_error,
-  content: Array.isArray(content) ? content.map(straightPart) : content,
+  content: Array.isArray(content) ? content.map(normalisePart) : content,
 });
 
-function straightPart(part: unknown): unknown {
+function normalisePart(part: unknown): unknown {
   if (isOfType(part, "input_text", "output_text")) return { type: "text", text: part["text"] };
   if (isOfType(part, "input_image")) return { type: "image_url", image_url: part["image_url"] };
   if (!isOfType(part, "image") || !isFields(part["source"])) return part;

@@ -1,7 +1,7 @@
 import { type Fields, isFields, listOf } from "./fields.ts";
 
 /** Converts tools from any wrapper that clients use to this dialect's own. Everything else stays unchanged. */
-export const straightTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(straightTool) : tools);
+export const normaliseTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(normaliseTool) : tools);
 
 /** Returns the names of tools that take free text instead of JSON. */
 export const customNames = (tools: unknown): ReadonlySet<string> =>
@@ -9,7 +9,7 @@ export const customNames = (tools: unknown): ReadonlySet<string> =>
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-function straightTool(tool: unknown): unknown {
+function normaliseTool(tool: unknown): unknown {
   if (!isFields(tool) || isFields(tool["function"])) return tool;
   if (isCustom(tool)) {
     const { name, description, format } = customOf(tool);
@@ -41,7 +41,7 @@ function freeText(format: unknown): Fields {
 }
 
 /** Converts `{type: "any"}`, `{type: "tool", name}` and `{type: "function", name}` to this dialect. */
-export function straightChoice(choice: unknown): unknown {
+export function normaliseChoice(choice: unknown): unknown {
   if (!isFields(choice) || isFields(choice["function"])) return choice;
   const { type, name } = choice;
   if (type === "any") return "required";

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
 import { spellToolName } from "../../../core/spell-tool-name.ts";
 import {
   type AssistantPart,
@@ -159,13 +160,10 @@ export function unwrapUserQuery(text: string): string {
 
 type Part = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Part =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function parseObject(text: string): Part | undefined {
   try {
     const json: unknown = JSON.parse(text);
-    return isObject(json) ? json : undefined;
+    return isJsonObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
@@ -176,7 +174,7 @@ export const parseArgs = (json: string): JsonObject => (parseObject(json) ?? {})
 
 function partsOf(content: unknown): readonly Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.filter(isObject) : [];
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
 const textPart = (text: string): TextPart => ({ type: "text", text });
@@ -200,7 +198,7 @@ function readAssistantPart({ type, text, signature, toolCallId, toolName, args, 
   }
   if (type !== "tool-call" || typeof toolName !== "string") return [];
   const given = args ?? input;
-  return [{ type, id: textOr(toolCallId), name: toolName, args: (isObject(given) ? given : {}) as JsonObject }];
+  return [{ type, id: textOr(toolCallId), name: toolName, args: (isJsonObject(given) ? given : {}) as JsonObject }];
 }
 
 function readResult({ type, toolCallId, result, output, isError }: Part): ToolMessage[] {
@@ -212,7 +210,7 @@ function readResult({ type, toolCallId, result, output, isError }: Part): ToolMe
 /** A result is text, a list of text parts, `{type, value}`, or any JSON. */
 function resultText(result: JsonValue): string {
   if (typeof result === "string") return result;
-  if (Array.isArray(result) && result.every(isObject)) return joinTexts(result as readonly Part[]);
-  if (isObject(result) && "value" in result) return resultText((result["value"] ?? "") as JsonValue);
+  if (Array.isArray(result) && result.every(isJsonObject)) return joinTexts(result as readonly Part[]);
+  if (isJsonObject(result) && "value" in result) return resultText((result["value"] ?? "") as JsonValue);
   return JSON.stringify(result);
 }

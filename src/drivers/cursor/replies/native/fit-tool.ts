@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../../core/json/is-json-object.ts";
 import type { JsonObject, JsonValue, ToolDefinition } from "../../../../core/turn.ts";
 
 /** One argument for a tool, under the first of these names that its schema has. */
@@ -62,12 +63,12 @@ function typed({ value, list }: Argument, schema: JsonValue | undefined): JsonVa
 
 /** Returns a default for a required property that we do not know. */
 function preset(schema: JsonValue | undefined): JsonValue | undefined {
-  if (!isObject(schema)) return undefined;
+  if (!isJsonObject(schema)) return undefined;
   return schema["default"] ?? schema["const"] ?? (typesOf(schema).has("null") ? null : undefined);
 }
 
 function typesOf(schema: JsonValue | undefined): ReadonlySet<JsonValue> {
-  if (!isObject(schema)) return new Set();
+  if (!isJsonObject(schema)) return new Set();
   const { type } = schema;
   const variants = [...listAt(schema, "anyOf"), ...listAt(schema, "oneOf")];
   return new Set([
@@ -76,15 +77,12 @@ function typesOf(schema: JsonValue | undefined): ReadonlySet<JsonValue> {
   ]);
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Returns the description of the first of these properties that the tool has. Undefined if it has none of them. */
 export function describedAs({ schema }: ToolDefinition, names: readonly string[]): string | undefined {
   const properties = Object.entries(objectAt(schema, "properties"));
   const property = properties.find(([key]) => names.some((name) => alike(key, name)));
   if (!property) return undefined;
-  const text = isObject(property[1]) ? property[1]["description"] : undefined;
+  const text = isJsonObject(property[1]) ? property[1]["description"] : undefined;
   return typeof text === "string" ? text : "";
 }
 
@@ -95,11 +93,11 @@ export function takesFreeText({ schema }: ToolDefinition): boolean {
 }
 
 function objectAt(value: JsonValue | undefined, key: string): JsonObject {
-  const member = isObject(value) ? value[key] : undefined;
-  return isObject(member) ? member : {};
+  const member = isJsonObject(value) ? value[key] : undefined;
+  return isJsonObject(member) ? member : {};
 }
 
 function listAt(value: JsonValue | undefined, key: string): readonly JsonValue[] {
-  const member = isObject(value) ? value[key] : undefined;
+  const member = isJsonObject(value) ? value[key] : undefined;
   return Array.isArray(member) ? member : [];
 }

@@ -1,9 +1,9 @@
 import { isFields } from "./fields.ts";
-import { straightMessages } from "./messages.ts";
+import { normaliseMessages } from "./messages.ts";
 import { fromResponsesBody } from "./responses-body.ts";
-import { customNames, straightChoice, straightTools } from "./tools.ts";
+import { customNames, normaliseChoice, normaliseTools } from "./tools.ts";
 
-export interface StraightBody {
+export interface NormalisedBody {
   readonly body: unknown;
   /** The names of tools that take free text instead of JSON. */
   readonly customTools: ReadonlySet<string>;
@@ -16,18 +16,18 @@ const NONE: ReadonlySet<string> = new Set();
  * with Anthropic's, `system` beside the messages, blocks of calls and results, Responses items. Invalid values stay,
  * and the schema rejects them.
  */
-export function straighten(body: unknown): StraightBody {
+export function normalise(body: unknown): NormalisedBody {
   if (!isFields(body)) return { body, customTools: NONE };
   const own = body["messages"] === undefined && body["input"] !== undefined ? fromResponsesBody(body) : body;
   const { tools, tool_choice, system } = own;
-  const messages = straightMessages(own["messages"]);
+  const messages = normaliseMessages(own["messages"]);
   const hasSystem = Array.isArray(messages) && (Array.isArray(system) || typeof system === "string");
   return {
     body: {
       ...own,
       messages: hasSystem ? [{ role: "system", content: system }, ...messages] : messages,
-      ...(tools !== undefined && { tools: straightTools(tools) }),
-      ...(tool_choice !== undefined && { tool_choice: straightChoice(tool_choice) }),
+      ...(tools !== undefined && { tools: normaliseTools(tools) }),
+      ...(tool_choice !== undefined && { tool_choice: normaliseChoice(tool_choice) }),
     },
     customTools: customNames(tools),
   };
