@@ -8,13 +8,13 @@ import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Agent, Lease } from "./agent.ts";
 import { agentSilent } from "./agent-errors.ts";
 import type { AgentProcess, SessionListener } from "./agent-process.ts";
+import type { AgentSession, AgentSessionStore } from "./agent-session-store.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { answerPermission, CANCELLED, decidePermission } from "./decide-permission.ts";
 import type { AgentLimits } from "./limits.ts";
 import { openSession } from "./open-session.ts";
 import { promptBlocks } from "./prompt-blocks.ts";
 import type { AgentUpdate } from "./read-update.ts";
-import type { KeptSession, SessionStore } from "./session-store.ts";
 import { UpdateEvents } from "./update-events.ts";
 
 export interface AcpRunParts {
@@ -24,7 +24,7 @@ export interface AcpRunParts {
   readonly settings: AgentSettings;
   /** One of the agent's own models. */
   readonly model: string | undefined;
-  readonly sessions: SessionStore;
+  readonly sessions: AgentSessionStore;
   readonly limits: AgentLimits;
 }
 
@@ -35,7 +35,7 @@ export class AcpRun implements Run {
   readonly #events: UpdateEvents;
   readonly #questions = new Map<string, (answer: RequestPermissionResponse) => void>();
   #lease: Lease | undefined;
-  #session: KeptSession | undefined;
+  #session: AgentSession | undefined;
   readonly #stopped = Promise.withResolvers<boolean>();
   readonly #leftBehind = Promise.withResolvers<undefined>();
   #isHolding = false;

@@ -18,14 +18,14 @@ import type { AgentSettings } from "./agent-settings.ts";
 import type { AgentLimits } from "./limits.ts";
 import {
   type Capabilities,
-  initializeAnswer,
+  initializeResponse,
   type NewSession,
   NO_CAPABILITIES,
-  newSessionAnswer,
-  promptAnswer,
-  readAnswer,
-  resumedAnswer,
-} from "./read-answers.ts";
+  newSessionResponse,
+  promptResponse,
+  readResponse,
+  resumedResponse,
+} from "./read-response.ts";
 import { type AgentUpdate, readUpdate } from "./read-update.ts";
 
 export interface ProcessOptions {
@@ -109,7 +109,7 @@ export class AgentProcess {
     });
     const agent = new AgentProcess(options, group);
     try {
-      const answer = await agent.#within(
+      const response = await agent.#within(
         limits.startMs,
         "did not shake hands",
         agent.#connection.agent.request(methods.agent.initialize, {
@@ -119,7 +119,12 @@ export class AgentProcess {
         }),
       );
       const { initialize } = methods.agent;
-      const { protocolVersion, agentCapabilities } = readAnswer(initializeAnswer, settings.name, initialize, answer);
+      const { protocolVersion, agentCapabilities } = readResponse(
+        initializeResponse,
+        settings.name,
+        initialize,
+        response,
+      );
       if (protocolVersion !== PROTOCOL_VERSION) throw otherVersion(settings.name, protocolVersion);
       agent.capabilities = agentCapabilities;
       return agent;
@@ -137,8 +142,8 @@ export class AgentProcess {
   async newSession(): Promise<NewSession> {
     const { folder: cwd, name } = this.#options.settings;
     const method = methods.agent.session.new;
-    const answer = await this.#soon("opened no session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
-    const session = readAnswer(newSessionAnswer, name, method, answer);
+    const response = await this.#soon("opened no session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
+    const session = readResponse(newSessionResponse, name, method, response);
     await this.#holdToAsking(session.sessionId, session.modes);
     return session;
   }
@@ -158,11 +163,11 @@ export class AgentProcess {
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
     if (!sessionCapabilities["resume"] && !loadSession) return false;
     try {
-      const answer = sessionCapabilities["resume"]
+      const response = sessionCapabilities["resume"]
         ? await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params))
         : // What it replays goes to nobody: the client has it.
           await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
-      await this.#holdToAsking(sessionId, resumedAnswer.parse(answer).modes);
+      await this.#holdToAsking(sessionId, resumedResponse.parse(response).modes);
       return true;
     } catch (error) {
       if (this.isOver) throw error;
@@ -193,8 +198,8 @@ export class AgentProcess {
     this.#listeners.set(sessionId, listener);
     const method = methods.agent.session.prompt;
     try {
-      const answer = await this.#orOver(this.#connection.agent.request(method, { sessionId, prompt: [...prompt] }));
-      return readAnswer(promptAnswer, this.#options.settings.name, method, answer).stopReason;
+      const response = await this.#orOver(this.#connection.agent.request(method, { sessionId, prompt: [...prompt] }));
+      return readResponse(promptResponse, this.#options.settings.name, method, response).stopReason;
     } finally {
       this.#listeners.delete(sessionId);
     }

@@ -5,10 +5,10 @@ import type { Watchdog } from "../../process/watchdog.ts";
 import { failedRun } from "../shared/failed-run.ts";
 import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent.ts";
+import { AgentSessionStore } from "./agent-session-store.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
 import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
 import { agentModel, readAgentModel } from "./model-names.ts";
-import { SessionStore } from "./session-store.ts";
 
 export interface AcpDriverOptions {
   readonly agents: AgentTable;
@@ -30,7 +30,7 @@ export interface AcpDriver extends Driver {
 export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
   const { agents, isAllowed, watchdog, environment, limits, onExit } = options;
   const allLimits = { ...DEFAULT_AGENT_LIMITS, ...limits };
-  const sessions = new SessionStore(allLimits.sessions);
+  const sessions = new AgentSessionStore(allLimits.sessions);
   const running = new Map<string, Agent>();
   const agentFor = (settings: AgentSettings): Agent => {
     const known = running.get(settings.name);

@@ -116,7 +116,7 @@ export class ClientRequests {
     const member = memberOf(ExecServerMessageSchema, request);
     const name = memberName(ExecServerMessageSchema, member);
     const limit = isTimed ? this.#options.answerTimeoutMs : undefined;
-    const { id, answer } = this.#execs.ask(limit, (late) => {
+    const { id, reply } = this.#execs.ask(limit, (late) => {
       this.#openExecs.delete(late);
       this.#unanswered("exec_client_message", name);
       return { messages: [], error: "No answer came in time." };
@@ -125,17 +125,17 @@ export class ClientRequests {
     this.#openExecs.set(id, { execId, resultMember: resultMember(member), messages: [] });
     if (request.message.case === "shellStreamArgs") this.#shellStreams.add(id);
     this.#ask(`exec ${id}`, { case: "execServerMessage", value: Object.assign(request, { id, execId }) });
-    return answer;
+    return reply;
   }
 
   async query(request: InteractionQuery): Promise<InteractionResponse | undefined> {
     const asked = memberOf(InteractionQuerySchema, request);
-    const { id, answer } = this.#queries.ask(this.#options.answerTimeoutMs, () => {
+    const { id, reply } = this.#queries.ask(this.#options.answerTimeoutMs, () => {
       this.#unanswered("interaction_response", memberName(InteractionQuerySchema, asked));
       return undefined;
     });
     this.#ask(`query ${id}`, { case: "interactionQuery", value: Object.assign(request, { id }) });
-    const response = await answer;
+    const response = await reply;
     const answered = response ? memberOf(InteractionResponseSchema, response) : asked;
     if (answered !== asked) {
       const [got, wanted] = [answered, asked].map((member) => memberName(InteractionResponseSchema, member));
@@ -178,12 +178,12 @@ export class ClientRequests {
   #askKv(
     message: MessageInitShape<typeof KvServerMessageSchema>["message"] & object,
   ): Promise<KvClientMessage | undefined> {
-    const { id, answer } = this.#kv.ask(this.#options.answerTimeoutMs, () => {
+    const { id, reply } = this.#kv.ask(this.#options.answerTimeoutMs, () => {
       this.#unanswered("kv_client_message", message.case === "getBlobArgs" ? "get_blob_args" : "set_blob_args");
       return undefined;
     });
     this.#ask(`kv ${id}`, { case: "kvServerMessage", value: { id, message } });
-    return answer;
+    return reply;
   }
 
   #ask(question: string, message: ServerMessage): void {

@@ -3,13 +3,13 @@ export class Pending<A> {
   #next = 0;
   readonly #open = new Map<
     number,
-    { resolve: (answer: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
+    { resolve: (reply: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
   >();
 
   /** Opens a request. On timeout, `onTimeout` returns the assumed reply, or throws. */
-  ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly answer: Promise<A> } {
+  ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly reply: Promise<A> } {
     const id = this.#next++;
-    const answer = new Promise<A>((resolve, reject) => {
+    const reply = new Promise<A>((resolve, reject) => {
       if (timeoutMs === undefined || !onTimeout) {
         this.#open.set(id, { resolve, reject });
         return;
@@ -25,8 +25,8 @@ export class Pending<A> {
       this.#open.set(id, { resolve, reject, timer });
     });
     // Nothing may await this any more when a run is torn down.
-    answer.catch(() => {});
-    return { id, answer };
+    reply.catch(() => {});
+    return { id, reply };
   }
 
   stateOf(id: number): "pending" | "already answered" | "never asked" {
@@ -34,11 +34,11 @@ export class Pending<A> {
     return id < this.#next ? "already answered" : "never asked";
   }
 
-  settle(id: number, answer: A): void {
+  settle(id: number, reply: A): void {
     const question = this.#open.get(id);
     clearTimeout(question?.timer);
     this.#open.delete(id);
-    question?.resolve(answer);
+    question?.resolve(reply);
   }
 
   rejectAll(reason: Error): void {

@@ -35,7 +35,7 @@ describe("answered calls", () => {
     for (const id of ["a", "b"]) calls.add({ execId: 1, id, name: "t", args: {}, reply: () => [] });
     calls.complete();
     expect(calls.isSettled).toBe(true);
-    calls.answer([result("a"), result("b")]);
+    calls.replies([result("a"), result("b")]);
     return calls;
   };
 

@@ -92,7 +92,7 @@ export class CursorRun implements Run {
 
   submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
     if (this.#channel.phase !== "waiting") return false;
-    const messages = this.#calls.answer(results);
+    const messages = this.#calls.replies(results);
     if (this.#calls.size > 0 || !this.#channel.resume()) return false;
     clearInterval(this.#timer);
     this.#watch.start((error) => this.#fail(error));

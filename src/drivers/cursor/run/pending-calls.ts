@@ -51,7 +51,7 @@ export class PendingCalls {
   }
 
   /** Returns the replies for these results. Each call is answered once. */
-  answer(results: readonly ToolMessage[]): readonly ClientMessage[] {
+  replies(results: readonly ToolMessage[]): readonly ClientMessage[] {
     return results.flatMap((result) => {
       const call = this.#calls?.get(result.callId);
       if (!call) return [];

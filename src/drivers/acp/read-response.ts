@@ -18,7 +18,7 @@ export const NO_CAPABILITIES: Capabilities = {
   sessionCapabilities: {},
 };
 
-export const initializeAnswer = z.object({
+export const initializeResponse = z.object({
   protocolVersion: z.number(),
   agentCapabilities: capabilitiesSchema.catch(NO_CAPABILITIES),
 });
@@ -47,9 +47,9 @@ const currentMode = z
   .optional()
   .catch(undefined);
 
-export const resumedAnswer = z.object({ modes: currentMode }).catch({ modes: undefined });
+export const resumedResponse = z.object({ modes: currentMode }).catch({ modes: undefined });
 
-export const newSessionAnswer = z.object({
+export const newSessionResponse = z.object({
   sessionId: z.string().min(1).max(MAX_ID_CHARS),
   modes: currentMode,
   configOptions: z
@@ -58,14 +58,14 @@ export const newSessionAnswer = z.object({
     .catch([]),
 });
 
-export type NewSession = z.output<typeof newSessionAnswer>;
+export type NewSession = z.output<typeof newSessionResponse>;
 
 /** The protocol has five reasons; newer agents may have others. */
-export const promptAnswer = z.object({ stopReason: z.string().min(1) });
+export const promptResponse = z.object({ stopReason: z.string().min(1) });
 
 /** Parses an agent's response. Throws if a required field is missing or invalid. */
-export function readAnswer<T>(schema: z.ZodType<T>, agent: string, method: string, answer: unknown): T {
-  const { data, error } = schema.safeParse(answer);
+export function readResponse<T>(schema: z.ZodType<T>, agent: string, method: string, response: unknown): T {
+  const { data, error } = schema.safeParse(response);
   if (!error) return data;
   const field = error.issues[0]?.path.join(".") ?? "";
   const what = field === "" ? "with no object" : `without a valid \`${field}\``;

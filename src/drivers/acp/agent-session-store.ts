@@ -3,21 +3,21 @@ import { historyKeys } from "../../core/history/history-key.ts";
 import type { Message, Turn } from "../../core/turn.ts";
 import type { AgentProcess } from "./agent-process.ts";
 
-export interface KeptSession {
+export interface AgentSession {
   readonly id: string;
   readonly process: AgentProcess;
   /** Set after a cancellation. Resolves with whether the agent stopped. */
   readonly stopped?: Promise<boolean>;
 }
 
-export interface FoundSession {
-  readonly session: KeptSession;
+export interface FoundAgentSession {
+  readonly session: AgentSession;
   /** The number of messages that the session knows. */
   readonly known: number;
 }
 
 interface Entry {
-  readonly session: KeptSession;
+  readonly session: AgentSession;
   readonly keys: readonly string[];
 }
 
@@ -25,7 +25,7 @@ interface Entry {
  * Idle sessions of agents, found by their exact history and only for the same principal. A session in use is taken out.
  * An edited or forked history finds none.
  */
-export class SessionStore {
+export class AgentSessionStore {
   readonly #max: number;
   readonly #entries = new Map<string, Entry>();
 
@@ -33,7 +33,7 @@ export class SessionStore {
     this.#max = max;
   }
 
-  take(turn: Turn): FoundSession | undefined {
+  take(turn: Turn): FoundAgentSession | undefined {
     const keys = historyKeys(turn.messages);
     const firstNew = turn.messages.findLastIndex(({ role }) => role !== "user") + 1;
     // After an interrupted answer there may be two user messages in a row.
@@ -47,7 +47,7 @@ export class SessionStore {
   }
 
   /** Keeps a session after a turn. An interrupted one is also found without the answer. */
-  keep(session: KeptSession, turn: Turn, said: string, isWhole: boolean): void {
+  keep(session: AgentSession, turn: Turn, said: string, isWhole: boolean): void {
     const answer: Message = { role: "assistant", content: [{ type: "text", text: said }] };
     const keys = historyKeys([...turn.messages, answer]);
     const names = [keys.at(-1), ...(isWhole ? [] : [keys.at(-2)])].map((key) => keyFor(turn, key ?? ""));
