@@ -2,7 +2,6 @@ import type { Socket } from "node:net";
 
 const FULL = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n";
 
-/** Tells which connections may be closed to make room. */
 export interface ConnectionUse {
   /** The connections with a request in progress. */
   busy(): ReadonlySet<Socket>;

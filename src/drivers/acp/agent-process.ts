@@ -165,7 +165,7 @@ export class AgentProcess {
     try {
       const response = sessionCapabilities["resume"]
         ? await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params))
-        : // What it replays goes to nobody: the client has it.
+        : // The replayed updates are dropped: the client has them.
           await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
       await this.#holdToAsking(sessionId, resumedResponse.parse(response).modes);
       return true;

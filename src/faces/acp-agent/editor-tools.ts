@@ -144,7 +144,7 @@ const TOOLS: readonly EditorTool[] = [
   },
 ];
 
-/** Waits until the command ends. An abort kills the command and releases the terminal; nobody waits for the result then. */
+/** Waits until the command ends. An abort kills the command and releases the terminal; the result is dropped. */
 async function runCommand({ command, cwd }: JsonObject, site: ToolSite, callId: string): Promise<string> {
   const { client, sessionId, folder, signal, update } = site;
   const [shell, flag] = process.platform === "win32" ? ["cmd.exe", "/c"] : ["/bin/sh", "-c"];

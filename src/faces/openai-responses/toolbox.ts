@@ -1,4 +1,5 @@
 import type { JsonObject, ToolDefinition } from "../../core/turn.ts";
+import { freeTextSchema } from "../shared/free-text.ts";
 import { invalid } from "../shared/invalid.ts";
 import type { RequestTool } from "./tool-schema.ts";
 
@@ -92,7 +93,10 @@ export class Toolbox {
       }
       case "custom": {
         const { name, description, format } = tool;
-        return this.#set({ kind: "custom", name, namespace }, { description, schema: inputSchema(format), field });
+        return this.#set(
+          { kind: "custom", name, namespace },
+          { description, schema: freeTextSchema(format?.syntax ?? "", format?.definition ?? ""), field },
+        );
       }
       case "tool_search": {
         // A search on OpenAI's side has nothing to find: all its tools are offered already.
@@ -133,15 +137,4 @@ function namesOf(tools: ReadonlyMap<string, ClientTool>): ReadonlyMap<string, st
   const counts = new Map<string, number>();
   for (const { name } of tools.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Map([...tools].map(([key, { name }]) => [key, counts.get(name) === 1 ? name : key]));
-}
-
-type Format = Extract<RequestTool, { type: "custom" }>["format"];
-
-/**
- * Returns a schema with the free text as its only argument. The model is told of the grammar, but nothing enforces it.
- */
-function inputSchema(format: Format): JsonObject {
-  const grammar = format?.definition ? ` It must match this ${format.syntax ?? ""} grammar:\n${format.definition}` : "";
-  const description = `The whole input of the tool, as free text.${grammar}`;
-  return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
 }

@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../core/turn.ts";
+
 /**
  * The parsing state of a free-text tool's arguments. They are JSON, `{"input": "…"}`, in chunks that are cut anywhere.
  * The client gets the text between the quotes as it arrives.
@@ -75,3 +77,10 @@ function characterOf(spelling: string): string | undefined {
 }
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+
+/** Returns a schema with the free text as its only argument. Nothing enforces the grammar; the model only reads it. */
+export function freeTextSchema(syntax: string, definition: string): JsonObject {
+  const grammar = definition === "" ? "" : ` It must match this ${syntax} grammar:\n${definition}`;
+  const description = `The whole input of the tool, as free text.${grammar}`;
+  return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
+}

@@ -1,3 +1,4 @@
+import { freeTextSchema } from "../../shared/free-text.ts";
 import { type Fields, isFields, listOf } from "./fields.ts";
 
 /** Converts tools from any wrapper that clients use to this dialect's own. Everything else stays unchanged. */
@@ -28,16 +29,10 @@ const isCustom = (tool: unknown): tool is Fields =>
 
 const customOf = (tool: Fields): Fields => (isFields(tool["custom"]) ? tool["custom"] : tool);
 
-/**
- * Returns a schema with the free text as its only argument. The model is told of the grammar, but nothing enforces it.
- */
 function freeText(format: unknown): Fields {
   const given = isFields(format) ? format : {};
   const { definition, syntax } = isFields(given["grammar"]) ? given["grammar"] : given;
-  const name = isText(syntax) ? syntax : "";
-  const grammar = isText(definition) && definition !== "" ? ` It must match this ${name} grammar:\n${definition}` : "";
-  const description = `The whole input of the tool, as free text.${grammar}`;
-  return { type: "object", properties: { input: { type: "string", description } }, required: ["input"] };
+  return freeTextSchema(isText(syntax) ? syntax : "", isText(definition) ? definition : "");
 }
 
 /** Converts `{type: "any"}`, `{type: "tool", name}` and `{type: "function", name}` to this dialect. */
