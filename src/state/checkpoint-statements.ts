@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** The rows as SQLite gives them back. */
 interface CheckpointRow {
   readonly id: number;
   readonly conversation: string;
@@ -32,7 +31,10 @@ interface NewBlob {
   readonly seal: number;
 }
 
-/** All SQL about checkpoints, prepared once. Lists of names go in as one JSON text: a statement each would cost more. */
+/**
+ * Prepares all SQL about checkpoints. Lists of names are passed as one JSON text, which is faster than a statement
+ * each.
+ */
 export function prepareCheckpointStatements(connection: DatabaseSync) {
   const find = connection.prepare(
     "SELECT id, conversation, state, seal FROM checkpoint WHERE principal = ? AND history = ? AND put_at > ?",
@@ -50,7 +52,7 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
        conversation = excluded.conversation, state = excluded.state, seal = excluded.seal, put_at = excluded.put_at
      RETURNING id`,
   );
-  // CROSS keeps this order: left to itself, SQLite searches the list for each blob.
+  // CROSS fixes the join order. Otherwise SQLite searches the list once for each blob.
   const named = "SELECT blob.id FROM json_each(?) CROSS JOIN blob ON owner = ? AND name = value";
   const insertRefs = connection.prepare(`INSERT OR IGNORE INTO ref SELECT ?, id FROM (${named})`);
   const deleteRefs = connection.prepare(`DELETE FROM ref WHERE checkpoint = ? AND blob NOT IN (${named})`);
@@ -63,7 +65,7 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
     findCheckpoint: (principal: Uint8Array, history: string, after: number) =>
       find.get(principal, history, after) as CheckpointRow | undefined,
     blobsOf: (id: number) => blobs.all(id) as unknown as readonly BlobRow[],
-    /** Those of the names (a JSON array) that the owner has no blob of. */
+    /** Returns the names (from a JSON array) for which the owner has no blob. */
     missingBlobs: (owner: Uint8Array, names: string) => missing.all(names, owner).map(({ value }) => String(value)),
     insertBlob: ({ principal, owner, name, data, seal }: NewBlob) =>
       void insertBlob.run(principal, owner, name, data, seal),
@@ -75,7 +77,7 @@ export function prepareCheckpointStatements(connection: DatabaseSync) {
       deleteRefs.run(id, names, owner);
     },
     deleteCheckpoint: (id: number) => void deleteOne.run(id),
-    /** All checkpoints that need this blob. */
+    /** Deletes all checkpoints that need this blob. */
     deleteUsersOf: (blobId: number) => void deleteUsers.run(blobId),
   };
 }

@@ -11,8 +11,8 @@ const TABLE = {
 } as const;
 
 /**
- * Keeps checkpoints in the state file. The principal that holds the most makes room, with its oldest. A blob is stored once
- * per conversation of a principal and shared with nobody else.
+ * Keeps checkpoints in the state file. If it is full, the principal that holds the most loses its oldest. A blob is
+ * stored once per conversation of a principal; conversations share no blobs.
  */
 export function createCheckpointStore(database: StateDatabase, options: StoreOptions = {}): CheckpointStore {
   const sql = prepareCheckpointStatements(database.connection);
@@ -40,7 +40,7 @@ export function createCheckpointStore(database: StateDatabase, options: StoreOpt
         principalId,
         bytes: sizeOf(state, blobs),
         insert: (principal, putAt) => {
-          // The length keeps two pairs of names from giving the same text.
+          // The length makes the text unique: ("ab", "c") and ("a", "bc") must not give the same.
           const owner = digest(`${principalId.length}:${principalId}${conversationId}`);
           const names = JSON.stringify([...blobs.keys()]);
           for (const name of sql.missingBlobs(owner, names)) {

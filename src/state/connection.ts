@@ -6,10 +6,10 @@ import { Damaged } from "./sqlite-failure.ts";
 import { prepareStateFile } from "./state-file.ts";
 import { inTransaction } from "./transaction.ts";
 
-/** Everything waits while we wait for another process, so it is not for long. */
+/** SQLite calls are synchronous, so waiting for another process blocks the event loop. */
 const BUSY_TIMEOUT_MS = 500;
 
-/** Opens a file, brings it up to date and looks whether it is sound; 2 ms for each MiB. */
+/** Opens a file, migrates it and checks its integrity. Takes about 2 ms for each MiB. */
 export function openConnection(Database: typeof DatabaseSync, path: string): DatabaseSync {
   if (path !== ":memory:") prepareStateFile(path);
   const connection = new Database(path);
@@ -31,7 +31,7 @@ export function openConnection(Database: typeof DatabaseSync, path: string): Dat
 function migrate(connection: DatabaseSync): void {
   if (versionOf(connection) === MIGRATIONS.length) return;
   inTransaction(connection, "BEGIN IMMEDIATE", () => {
-    // Another process may have been quicker.
+    // Another process may have migrated it meanwhile.
     const version = versionOf(connection);
     if (version > MIGRATIONS.length) throw tooNew();
     for (const step of MIGRATIONS.slice(version)) connection.exec(step);
@@ -42,10 +42,10 @@ function migrate(connection: DatabaseSync): void {
 const versionOf = (connection: DatabaseSync): number =>
   Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
 
-/** What SQLite makes for itself (`sqlite_…`) left out. */
+/** Without SQLite's internal objects (`sqlite_…`). */
 const SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name";
 
-/** A schema that differs from what its version says is not ours any more. */
+/** Throws if the schema is not exactly the one of its version. */
 function checkSchema(connection: DatabaseSync, Database: typeof DatabaseSync): void {
   const pristine = new Database(":memory:");
   migrate(pristine);

@@ -7,7 +7,7 @@ import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.
 import type { StateDatabase } from "./state-database.ts";
 
 export interface HubAnswerStoreOptions extends StoreOptions {
-  /** Bytes of one result; of a larger one it is only kept that there was one. */
+  /** Largest result that is stored. A larger one is replaced by a note that the call was made. */
   readonly maxResultBytes?: number;
 }
 
@@ -17,7 +17,7 @@ const TABLE = {
   defaults: { maxBytes: 128 * MiB, maxItems: 5000, ttlMs: 7 * DAY_MS },
 } as const;
 
-/** Keeps answers of the hub in the state file. The principal that holds the most makes room, with its oldest. */
+/** Keeps answers of the hub in the state file. If it is full, the principal that holds the most loses its oldest. */
 export function createHubAnswerStore(database: StateDatabase, options: HubAnswerStoreOptions = {}): HubAnswers {
   const { maxResultBytes = MiB } = options;
   const sql = prepareHubAnswerStatements(database.connection);
@@ -83,7 +83,7 @@ function formatRound({ said, results }: HubRound, maxResultBytes: number): strin
   return JSON.stringify({ said: content, results: results.map((result) => bounded(result, maxResultBytes)) });
 }
 
-/** A result as JSON can have it. */
+/** Converts a result to JSON, or to a note if it is too large. */
 function bounded({ callId, content, isError }: ToolMessage, maxBytes: number): object {
   const bytes = content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : part.data.length), 0);
   if (bytes > maxBytes) {

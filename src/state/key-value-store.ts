@@ -1,6 +1,6 @@
 import type { StateDatabase } from "./state-database.ts";
 
-/** Small facts that outlive the process, one space of names for each who keeps some. */
+/** Small values that outlive the process. Each user of the store has its own namespace. */
 export interface KeyValueStore {
   get(key: string): string | undefined;
   set(key: string, value: string): void;

@@ -1,9 +1,9 @@
 /**
- * The schema, step by step: a database at version n has had the first n steps. Never change a released step, not by a
- * space: the text is compared with the schema in the file.
+ * The schema, step by step: a database at version n has had the first n steps. Never change a released step, not even a
+ * space: its text is compared with the schema in the file.
  *
- * Triggers keep what must always hold: a blob lives as long as a checkpoint refers to it, and `holding` counts the rows of
- * each principal, whichever process wrote them.
+ * Triggers keep two invariants. A blob lives as long as a checkpoint refers to it. `holding` counts the rows of each
+ * principal, whichever process wrote them.
  */
 export const MIGRATIONS: readonly string[] = [
   `

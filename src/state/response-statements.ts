@@ -21,12 +21,12 @@ interface NewResponse {
   readonly putAt: number;
 }
 
-/** How long a conversation may get: beyond it something goes round in circles. */
+/** The longest chain of responses that is followed. A longer one is probably a cycle. */
 const MAX_CONVERSATION = 10_000;
 
-/** All SQL about kept answers, prepared once. */
+/** Prepares all SQL about stored responses. */
 export function prepareResponseStatements(connection: DatabaseSync) {
-  // From an answer back to the first one of its conversation.
+  // The chain from a response back to the first one of its conversation.
   const chain = `WITH RECURSIVE chain (key, previous, step) AS (
       SELECT key, previous, 0 FROM response WHERE principal = :principal AND id = :id AND put_at > :after
       UNION ALL
@@ -52,7 +52,7 @@ export function prepareResponseStatements(connection: DatabaseSync) {
   const deleteOne = connection.prepare("DELETE FROM response WHERE principal = ? AND id = ?");
 
   return {
-    /** The answers of a conversation, first to last; undefined if one of them is not there. */
+    /** Returns the responses of a conversation, first to last; undefined if one of them is missing. */
     conversation(principal: Uint8Array, id: string, after: number): readonly number[] | undefined {
       const rows = conversation.all({ principal, id, after });
       const isWhole = rows.length > 0 && rows[0]?.["previous"] === null;
@@ -69,7 +69,7 @@ export function prepareResponseStatements(connection: DatabaseSync) {
       Number(insert.run(principal, id, previous, body, bytes, putAt).lastInsertRowid),
     insertItem: (key: number, position: number, isOutput: boolean, id: string, item: string) =>
       void insertItem.run(key, position, isOutput ? 1 : 0, id, item),
-    /** Whether there was one. */
+    /** Returns false if there was none. */
     delete: (principal: Uint8Array, id: string): boolean => deleteOne.run(principal, id).changes > 0,
   };
 }

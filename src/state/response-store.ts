@@ -2,7 +2,7 @@ import { prepareResponseStatements } from "./response-statements.ts";
 import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-/** An answer as it is kept; `previousId` names the one before it in its conversation. */
+/** A stored response; `previousId` names the one before it in its conversation. */
 interface KeptResponse {
   readonly id: string;
   readonly previousId: string | undefined;
@@ -16,7 +16,10 @@ interface KeptItem {
   readonly json: string;
 }
 
-/** Answers that outlive the process, each for its principal alone. Whoever holds the most makes room, with its oldest. */
+/**
+ * Responses that outlive the process. Each is visible to its principal only. If the store is full, the principal that
+ * holds the most loses its oldest.
+ */
 export interface KeptResponses {
   put(principalId: string, response: KeptResponse): void;
   find(principalId: string, id: string): KeptResponse | undefined;
@@ -55,7 +58,7 @@ export function createResponseStore(database: StateDatabase, options: StoreOptio
           [...input, ...output].forEach((item, position) => {
             sql.insertItem(key, position, position >= input.length, item.id, item.json);
           });
-          // A conversation that goes on is kept whole: without its beginning, its end is of no use.
+          // Keeps the whole conversation alive: its end is useless without its beginning.
           if (previousId !== undefined) sql.touchConversation(principal, previousId, putAt);
         },
       });

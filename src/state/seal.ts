@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 
 /**
- * Check sums over what is stored and under which key. SQLite notices a broken page, but neither a changed byte inside
- * a value nor an index that leads to the wrong row; and a checkpoint of another history is worse than none.
+ * Checksums over a stored value and its key. SQLite detects a broken page, but neither a changed byte inside a value
+ * nor an index entry that leads to the wrong row. A checkpoint of another history is worse than none.
  */
 export function sealBlob(name: string, data: Uint8Array): number {
   return crc32(data, crc32(name));
@@ -21,7 +21,6 @@ export function sealCheckpoint(checkpoint: SealedCheckpoint, blobNames: Iterable
   return crc32(state, crc32(key, crc32(principal)));
 }
 
-/** Of one round of an answer of the hub's. */
 export function sealRound(principal: Uint8Array, id: string, position: number, body: string): number {
   return crc32(body, crc32(JSON.stringify([id, position]), crc32(principal)));
 }

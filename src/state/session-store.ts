@@ -3,7 +3,7 @@ import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.
 import type { StateDatabase } from "./state-database.ts";
 
 export interface SessionStoreOptions extends StoreOptions {
-  /** Bytes of one conversation. */
+  /** Largest conversation that is stored, in bytes. */
   readonly maxSessionBytes?: number;
 }
 
@@ -13,7 +13,9 @@ const TABLE = {
   defaults: { maxBytes: 64 * MiB, maxItems: 500, ttlMs: 30 * DAY_MS },
 } as const;
 
-/** Keeps conversations of editors in the state file. The principal that holds the most makes room, with its oldest. */
+/**
+ * Keeps conversations of editors in the state file. If it is full, the principal that holds the most loses its oldest.
+ */
 export function createSessionStore(database: StateDatabase, options: SessionStoreOptions = {}): KeptSessions {
   const { maxSessionBytes = 16 * MiB } = options;
   const { connection } = database;
@@ -33,7 +35,7 @@ export function createSessionStore(database: StateDatabase, options: SessionStor
         principalId,
         bytes,
         insert: (principal, putAt) => {
-          // Even if the new one is too large: the old one is another conversation by now.
+          // The old version is outdated even if the new one is too large to store.
           remove.run(principal, id);
           if (bytes <= maxSessionBytes) insert.run(principal, id, folder, model, title, messages, bytes, putAt);
         },

@@ -86,7 +86,7 @@ export function openSharedTable(database: StateDatabase, shape: TableShape, opti
         const principal = holderOf(principalId);
         const putAt = now();
         deleteUntil.run(putAt - ttlMs);
-        // A clock that was ahead has left rows that would count as the newest until it gets there again.
+        // If the clock was ahead, its rows would count as the newest until the clock gets there again.
         pullBack.run(putAt - 1, putAt);
         if (!shares.canHold(principal, bytes)) {
           refuse?.(principal);

@@ -1,7 +1,7 @@
-/** A file that is not, or not any more, a database of ours. */
+/** The file is not a database, or not one of ours. */
 export class Damaged extends Error {}
 
-/** Our own statements are right, so one that makes no sense here is about a schema that is not ours. */
+/** Our statements are valid, so an SQL error means that the schema is not ours. */
 const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;

@@ -6,12 +6,12 @@ import { isBusy, isCorrupt } from "./sqlite-failure.ts";
 import { quarantine } from "./state-file.ts";
 import { type Begin, inTransaction } from "./transaction.ts";
 
-/** What we keep between two runs of the program. Several processes may have the same one open. */
+/** The database that persists between runs of the program. Several processes may have it open. */
 export interface StateDatabase {
   readonly connection: DatabaseSync;
   /**
-   * Each does all of its work or nothing, and gives the fallback if it was nothing: a full disk or a locked file is no
-   * reason to fail a request. What is read is all of one moment.
+   * `read` and `write` run the work in a transaction and return the fallback if it fails: a full disk or a locked file
+   * must not fail a request. A read sees a single snapshot.
    */
   read<T>(work: () => T, fallback: T): T;
   write<T>(work: () => T, fallback: T): T;
@@ -19,9 +19,9 @@ export interface StateDatabase {
 }
 
 export interface StateOptions {
-  /** Told what an operator should know, at most once a minute. */
+  /** Called with messages for the operator, at most once a minute. */
   readonly onNotice?: (notice: StateNotice) => void;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
@@ -32,7 +32,7 @@ export interface StateNotice {
 
 const NOTICE_INTERVAL_MS = 60_000;
 
-/** Opens the database of this path, or one that is gone with the process (`:memory:`). Makes it if need be. */
+/** Opens or creates the database at this path. `:memory:` opens one that ends with the process. */
 export async function openStateDatabase(path: string, options: StateOptions = {}): Promise<StateDatabase> {
   const { onNotice = () => undefined, now = () => performance.now() } = options;
   const connection = await openSound(path, onNotice);
@@ -78,7 +78,7 @@ async function openSound(path: string, onNotice: (notice: StateNotice) => void):
   }
 }
 
-/** Not imported at the top: an old Node has no such module, and must live to say so. */
+/** Imported here because old Node versions lack the module; they get a clear error instead. */
 async function loadSqlite(): Promise<typeof DatabaseSync> {
   try {
     return (await import("node:sqlite")).DatabaseSync;

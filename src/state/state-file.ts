@@ -13,10 +13,10 @@ import { dirname } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../files/file-error.ts";
 
-/** SQLite's own companions of a database file; they get its mode. */
+/** SQLite's companion files. SQLite gives them the mode of the database file. */
 const COMPANIONS = ["-wal", "-shm"] as const;
 
-/** Makes sure that the file is there and nobody else's: 0600, in a directory that only we can write to. */
+/** Creates the file with mode 0600 if it is missing. Throws if others can write to its directory or read the file. */
 export function prepareStateFile(path: string): void {
   const directory = dirname(path);
   try {
@@ -35,7 +35,7 @@ export function prepareStateFile(path: string): void {
   }
 }
 
-/** Puts a file that is no good out of the way, in the place of the last such one. Returns where it went. */
+/** Renames a damaged file, replacing the one that was renamed before. Returns the new path. */
 export function quarantine(path: string): string {
   const aside = `${path}.corrupt`;
   for (const suffix of ["", ...COMPANIONS]) {
@@ -52,7 +52,7 @@ export function quarantine(path: string): string {
 function createFile(path: string): void {
   try {
     const file = openSync(path, "wx", 0o600);
-    // The umask may have taken something away.
+    // The umask may have removed permissions.
     fchmodSync(file, 0o600);
     closeSync(file);
   } catch (error) {
@@ -62,7 +62,7 @@ function createFile(path: string): void {
 
 function checkOurs(path: string, { uid, mode }: Stats, forbidden: number, remedy: string): void {
   const own = process.getuid?.();
-  // Windows has neither owners nor modes that say anything.
+  // On Windows, owners and modes mean nothing.
   if (own === undefined) return;
   if (uid !== own) throw notOurs("belongs to somebody else", `Look at ${path}.`);
   if ((mode & forbidden) !== 0) throw notOurs("is open to others", `Run \`${remedy} ${path}\`.`);

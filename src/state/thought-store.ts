@@ -8,11 +8,11 @@ const TABLE = {
   defaults: { maxBytes: 64 * MiB, maxItems: 20_000, ttlMs: 30 * DAY_MS },
 } as const;
 
-/** Keeps thinking in the state file. The principal that holds the most makes room, with its oldest. */
+/** Keeps thinking in the state file. If it is full, the principal that holds the most loses its oldest. */
 export function createThoughtStore(database: StateDatabase, options: StoreOptions = {}): Thoughts {
   const { connection } = database;
   const insert = connection.prepare("INSERT INTO thought VALUES (?, ?, ?, ?, ?, ?, ?)");
-  // Not INSERT OR REPLACE: a replaced row would fire no trigger.
+  // INSERT OR REPLACE would not fire the delete trigger.
   const remove = connection.prepare("DELETE FROM thought WHERE principal = ? AND id = ?");
   const byId = connection.prepare("SELECT text, signature FROM thought WHERE principal = ? AND id = ? AND put_at > ?");
   const byText = connection.prepare(

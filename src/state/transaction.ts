@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Who means to write takes the lock at once: one that is taken halfway cannot be waited for. */
+/** A writer takes the lock at the start (`BEGIN IMMEDIATE`): SQLite does not wait when a read lock is upgraded. */
 export type Begin = "BEGIN" | "BEGIN IMMEDIATE";
 
 export function inTransaction<T>(connection: DatabaseSync, begin: Begin, work: () => T): T {
@@ -15,7 +15,7 @@ export function inTransaction<T>(connection: DatabaseSync, begin: Begin, work: (
   }
 }
 
-/** SQLite may have done so itself, on a full disk for one; Node 22.13 cannot tell. */
+/** SQLite may have rolled back itself, for example on a full disk. Node 22.13 cannot tell, so errors are ignored. */
 function rollBack(connection: DatabaseSync): void {
   try {
     connection.exec("ROLLBACK");
