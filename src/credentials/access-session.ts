@@ -12,50 +12,50 @@ import type { FoundLogin } from "./source.ts";
 export interface SessionParts {
   readonly store: AccountStore;
   readonly auth: AuthClient;
-  /** Looks for the login anew. */
+  /** Searches the sources for a login again. */
   readonly find: () => Promise<FoundLogin>;
-  /** Milliseconds since the epoch, as tokens count them. */
+  /** Milliseconds since the epoch, as in a token's claims. */
   readonly now: () => number;
-  /** Milliseconds that only grow. */
+  /** A monotonic clock, in milliseconds. */
   readonly ticks: () => number;
-  /** Told of every secret that passes, so that none is ever printed. */
+  /** Called with every secret that is read, so that logs can redact it. */
   readonly onSecret: (secret: Secret) => void;
   readonly onNotice: (text: string) => void;
 }
 
 interface Held {
   readonly token: AccessToken;
-  /** Of the store: whatever changes there may mean another login. */
+  /** The store's stamp. Any change of it may mean another login. */
   readonly stamp: string;
   readonly useUntilMs: number;
-  /** When the backend gave it to this process, in ticks; undefined if it was found. */
+  /** When the backend issued it to this process, in ticks. Undefined if it was found in a source. */
   readonly renewedAtMs: number | undefined;
 }
 
-/** A look at the store costs a tenth of what a short request does; nobody who signs in elsewhere notices so little. */
+/** How long the store counts as unchanged after a check. A check costs a tenth of a short request. */
 const LOOK_MS = 10;
-/** A token this young that is refused would be refused again. */
+/** A renewed token younger than this is not renewed again when it is refused: a new one would be refused as well. */
 const TOO_YOUNG_MS = 10_000;
-/** A token that could not be renewed in time is used as it is for so long before the next try. */
+/** How long a token is used further if it could not be renewed in time. */
 const RETRY_MS = 5000;
-/** A login that is over is not asked about again for so long, unless somebody signs in. */
+/** How long a login that the backend rejected is not tried again, unless the store changes. */
 const OVER_MS = 60_000;
-/** How long a login that could not be written is used before that is tried again. */
+/** How long a renewed login that could not be saved is used before saving is tried again. */
 const UNSAVED_MS = 60_000;
 
 /**
- * The token of one account in this process. However many ask, one looks or renews and the others wait for it; between
- * processes the store's lock does the same, and what is to be done is decided inside of it.
+ * The access token of one account in this process. Concurrent callers share one lookup or renewal. The store's lock
+ * does the same between processes, and the decision to renew is made while it is held.
  */
 export class AccessSession {
   readonly #parts: SessionParts;
   #held: Held | undefined;
-  /** When the store was found to be as it was when the token was taken from it. */
+  /** When the store was last found unchanged. */
   #lookedAt = Number.NEGATIVE_INFINITY;
   #work: { readonly refused: string | undefined; readonly result: Promise<AccessToken | undefined> } | undefined;
-  /** The login that the backend called over: asking again with it is no use. */
+  /** The login that the backend rejected, so that it is not sent again. */
   #over: { readonly stamp: string; readonly untilTicks: number; readonly error: ExcursorError } | undefined;
-  /** A renewed login that the disk did not take: nobody else has it. */
+  /** A renewed login that could not be saved. Only this process has it. */
   #unsaved: { readonly stamp: string; readonly login: Login } | undefined;
 
   constructor(parts: SessionParts) {
@@ -103,13 +103,13 @@ export class AccessSession {
     const { login, account, isForeign, given } = await find();
     this.#tell(login);
     const isRefused = refused !== undefined && login.access?.reveal() === refused;
-    // What is not ours to renew is looked for anew when its time is over.
+    // Another program renews this token, so the sources are searched again when it expires.
     if (login.access && !isRefused && isForeign) return this.#hold(login.access, stamp, expiryOf(login.access));
     if (login.access && !isRefused && (isFresh(login.access, now()) || !canRenew(login))) {
       return this.#hold(login.access, stamp);
     }
     if (isRefused && given !== undefined) throw tokenRefused(given);
-    // Nothing better can be had; or it is not ours to renew, and its owner has not.
+    // It cannot be renewed, or only by the program that owns it.
     if (isForeign || !canRenew(login)) return undefined;
     try {
       return account === undefined ? await this.#renewGiven(login) : await this.#renewStored(account, refused);
@@ -119,13 +119,13 @@ export class AccessSession {
         this.#over = { stamp: store.stamp(), untilTicks: ticks() + OVER_MS, error: loginOver(account, error) };
         throw this.#over.error;
       }
-      // Its last minute is still good, and the next try may do better.
+      // The token is still valid, and the next attempt to renew it may succeed.
       if (!login.access || isRefused || !isAlive(login.access, now())) throw error;
       return this.#hold(login.access, stamp, now() + RETRY_MS);
     }
   }
 
-  /** An API key of the environment: nothing is written, and nothing is used up. */
+  /** Exchanges an API key from the environment. Nothing is stored, and the key stays valid. */
   async #renewGiven(login: Login): Promise<AccessToken | undefined> {
     const renewed = await renewLogin(this.#parts.auth, login);
     this.#tell(renewed);
@@ -142,7 +142,7 @@ export class AccessSession {
       const login = unsaved ?? account.login;
       this.#tell(login);
       const isGood = login.access?.reveal() !== refused && isFresh(login.access, now());
-      // Somebody else was quicker.
+      // Another process has renewed it meanwhile.
       if (isGood && !unsaved && login.access) return this.#hold(login.access, stamp);
       const renewed = isGood ? login : await renewLogin(auth, login);
       this.#tell(renewed);
@@ -151,7 +151,7 @@ export class AccessSession {
     });
   }
 
-  /** Whatever the disk says, the new token works; the old login stays where it is. */
+  /** Saves a renewed login. If that fails, the new token is used all the same, and the stored login stays. */
   async #save(account: Account): Promise<boolean> {
     const { store, onNotice } = this.#parts;
     try {
@@ -166,7 +166,7 @@ export class AccessSession {
     }
   }
 
-  /** By its own length of life: our clock may be wrong, and it was issued just now. */
+  /** Computes the end from the token's lifetime, not from its expiry: the token is new, and our clock may be wrong. */
   #holdNew(access: Secret, atMostMs = Number.POSITIVE_INFINITY): AccessToken {
     const nowMs = this.#parts.now();
     const useUntilMs = nowMs + Math.min(lifeOf(access, nowMs), atMostMs);
@@ -186,7 +186,7 @@ export class AccessSession {
     const nowMs = this.#parts.now();
     const { issuedAtMs = nowMs } = readClaims(access.reveal());
     const end = issuedAtMs + lifeOf(access, nowMs);
-    // What cannot be renewed is used until it is refused.
+    // An expired token that cannot be renewed is used until the backend refuses it.
     return end > nowMs ? end : Number.POSITIVE_INFINITY;
   }
 
@@ -195,7 +195,7 @@ export class AccessSession {
   }
 }
 
-/** A login elsewhere would change nothing: what is given comes first. */
+/** The hint names the setting, because a given token takes precedence over any login. */
 const tokenRefused = (given: string): ExcursorError =>
   new ExcursorError("unauthenticated", "Cursor's backend does not accept the token that it was given.", {
     code: "token_refused",
@@ -204,7 +204,7 @@ const tokenRefused = (given: string): ExcursorError =>
 
 function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
   const whose = account === undefined ? "The API key" : `The login of the account "${account}"`;
-  // The environment comes before the store: a login alone would change nothing.
+  // The environment takes precedence over the store, so signing in alone would not help.
   const hint =
     account === undefined
       ? "Set CURSOR_API_KEY to one that is, or unset it and sign in: excursor login"

@@ -7,18 +7,17 @@ import type { CredentialSource } from "./source.ts";
 import { createStoreSource } from "./sources/store.ts";
 
 export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth" | "onNotice"> {
-  /** Told of every secret that passes, and of which account it is; the empty name is the gateway's own. */
+  /** Called with every secret and its account. The empty name is the gateway's own account. */
   readonly onSecret: (secret: Secret, account: string) => void;
   readonly origin: string;
-  /** Where the gateway's own login may be, in the order in which they are tried. */
+  /** Where the gateway's own login may be, in order of precedence. */
   readonly sources: readonly CredentialSource[];
-  /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Milliseconds that only grow; without it `now`, where that is given. */
+  /** A monotonic clock, in milliseconds. Defaults to `now` if that is given. */
   readonly ticks?: () => number;
 }
 
-/** The tokens of all accounts of this machine. Each key uses one account: nothing here goes on to another. */
+/** Returns the tokens of all accounts of this machine. Each key uses one account; there is no fallback to another. */
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, origin, now = Date.now, onNotice } = options;
   const { ticks = options.now ?? (() => performance.now()) } = options;

@@ -4,7 +4,7 @@ import { ExcursorError } from "../core/errors.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { previousOf, writePrivate } from "../files/write-private.ts";
 
-/** One account as it stands in the file. Where it is kept in the keychain, the file has no secret. */
+/** An account in the file. If it is kept in the keychain, the file has no secret. */
 const AccountSchema = z.discriminatedUnion("kept", [
   z.object({
     kept: z.literal("file"),
@@ -22,12 +22,12 @@ const FileSchema = z.object({ version: z.literal(1), accounts: z.record(z.string
 export type WrittenAccount = z.infer<typeof AccountSchema>;
 type WrittenAccounts = ReadonlyMap<string, WrittenAccount>;
 
-/** Room for a thousand accounts; what is larger is not ours. */
+/** Enough for a thousand accounts. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * The accounts of the file; none if there is no file. A damaged one is made good by the one before, which `onDamage` is
- * told of. Throws if others may read it, or if nothing of it is any good.
+ * Reads the accounts; none if there is no file. If the file is damaged, reads the previous version and calls
+ * `onDamage`. Throws if others may read the file, or if both versions are damaged.
  */
 export function readAccounts(path: string, onDamage: (text: string) => void): WrittenAccounts {
   checkPrivate(path);
@@ -41,7 +41,10 @@ export function readAccounts(path: string, onDamage: (text: string) => void): Wr
   return previous;
 }
 
-/** Hold the lock. The one before is kept, unless there is something in it that shall be gone. */
+/**
+ * Writes the accounts. The caller holds the lock. `keepsPrevious` is false if the previous version has a secret that
+ * must be removed.
+ */
 export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrevious: boolean): void {
   const file: z.infer<typeof FileSchema> = { version: 1, accounts: Object.fromEntries(accounts) };
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { previous: keepsPrevious ? "keep" : "remove" });

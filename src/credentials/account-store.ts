@@ -8,7 +8,7 @@ import { readAccounts, type WrittenAccount, writeAccounts } from "./account-file
 import type { Keychain } from "./keychain.ts";
 import { formatSeed, type Login, parseSeed, secretOf } from "./login.ts";
 
-/** One account that this machine is signed in to. */
+/** An account that this machine is signed in to. */
 export interface Account {
   readonly name: string;
   /** The backend that it belongs to. Its tokens are never sent to another. */
@@ -22,23 +22,23 @@ interface AccountEntry {
   readonly kept: "file" | "keychain";
 }
 
-/** The accounts, by name. Reading needs no lock; whoever changes something holds it from the look to the write. */
+/** The accounts, by name. Reading needs no lock. A writer holds the lock from its read to its write. */
 export interface AccountStore {
   readonly path: string;
   readonly lock: ProcessLock;
-  /** Another one after every change, whoever made it; costs next to nothing. */
+  /** Returns a value that differs after every change by any process. Cheap. */
   stamp(): string;
   list(): readonly AccountEntry[];
   read(name: string): Promise<Account | undefined>;
-  /** Where it was put. */
+  /** Returns where it was stored. */
   write(account: Account): Promise<"file" | "keychain">;
-  /** False if there was none. */
+  /** Returns false if there was none. */
   remove(name: string): Promise<boolean>;
 }
 
 export interface AccountStoreOptions {
   readonly home: string;
-  /** Where secrets go if it can be used; undefined keeps them in the file. */
+  /** Secrets are stored here if it is usable. Undefined: in the file. */
   readonly keychain: Keychain | undefined;
   readonly onNotice: (text: string) => void;
 }
@@ -57,13 +57,13 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
       }),
     );
     edit(accounts);
-    // What is damaged is no use as the one before.
+    // A damaged file must not replace the previous version.
     writeAccounts(path, accounts, keepsPrevious && !isDamaged);
   };
-  // Two homes may have accounts of the same name, and the system has one keychain.
+  // Two homes may have accounts of the same name, but the system has only one keychain.
   const entryOf = (name: string) => `${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
 
-  /** The keychain first: if we are stopped in between, the file still leads to the newer login. */
+  /** Writes the keychain before the file: if the process dies in between, the file still refers to the newer login. */
   const keep = async (name: string, login: Login): Promise<"file" | "keychain"> => {
     if (!keychain) return "file";
     try {
@@ -107,7 +107,7 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
   };
 }
 
-/** As it is written down, in the file or in the keychain. */
+/** The form in which the file and the keychain store a login. */
 function written(login: Login): { readonly access?: string; readonly refresh: string } {
   return { ...(login.access && { access: login.access.reveal() }), refresh: formatSeed(login) };
 }

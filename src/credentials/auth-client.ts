@@ -4,17 +4,19 @@ import { requestJson } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { type Login, secretOf } from "./login.ts";
 
-/** The backend's way from one secret to another. */
+/** The backend's authentication endpoints. */
 export interface AuthClient {
-  /** New tokens for a refresh token or a user's API key. `unauthenticated` if it is over. */
+  /**
+   * Exchanges a refresh token or a user's API key for new tokens. Throws `unauthenticated` if it is no longer accepted.
+   */
   exchange(secret: Secret, signal?: AbortSignal): Promise<TokenPair>;
-  /** The tokens of a browser login; undefined while nobody has approved it. */
+  /** Returns the tokens of a browser login; undefined until it is approved. */
   poll(uuid: string, verifier: Secret, signal?: AbortSignal): Promise<TokenPair | undefined>;
 }
 
 export interface TokenPair {
   readonly access: Secret;
-  /** Undefined: the one that was sent stays good. */
+  /** Undefined: the refresh token that was sent stays valid. */
   readonly refresh: Secret | undefined;
 }
 
@@ -23,7 +25,7 @@ export interface AuthClientOptions {
   readonly origin: string;
 }
 
-/** Others may wait for the same tokens, and none of them longer than this. */
+/** Short, because other requests may wait for the same tokens. */
 const TIMEOUT_MS = 20_000;
 
 export function createAuthClient({ transport, origin }: AuthClientOptions): AuthClient {
@@ -45,7 +47,7 @@ export function createAuthClient({ transport, origin }: AuthClientOptions): Auth
   };
 }
 
-/** Asks for a new login with what the old one has: the refresh token, and the API key if that is over. */
+/** Renews a login with its refresh token, or with its API key if the refresh token is not accepted. */
 export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): Promise<Login> {
   const exchange = async (secret: Secret): Promise<Login> => {
     const pair = await auth.exchange(secret);
@@ -61,7 +63,7 @@ export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): 
   }
 }
 
-/** Node would refuse such a header too, but with the secret in its message. */
+/** Checked here because Node's own error has the secret in its message. */
 function headerValue(secret: Secret): string {
   const value = secret.reveal();
   if (/^[\x21-\x7e]+$/.test(value)) return value;

@@ -4,13 +4,13 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import type { AuthClient, TokenPair } from "./auth-client.ts";
 
-/** A login that waits for somebody to approve it in a browser (PKCE). */
+/** A login that waits for approval in a browser (PKCE). */
 export interface PendingLogin {
-  /** For the browser; there is no secret in it. */
+  /** For the browser. Contains no secret. */
   readonly url: string;
   readonly uuid: string;
   readonly challenge: string;
-  /** Proves that who fetches the tokens is who began. */
+  /** Proves that the tokens are fetched by the process that began the login. */
   readonly verifier: Secret;
 }
 
@@ -36,8 +36,8 @@ const MAX_FAILURES = 3;
 const sleepUntil = (ms: number, signal: AbortSignal) => sleepFor(ms, undefined, { signal });
 
 /**
- * Polls until the login is approved: less and less often, as slowly as the backend asks, about 25 minutes in all. Three
- * failures in a row end it.
+ * Polls until the login is approved, at growing intervals or as slowly as the backend asks, for about 25 minutes.
+ * Throws after three failures in a row.
  */
 export async function waitForLogin(
   auth: AuthClient,
@@ -56,7 +56,7 @@ export async function waitForLogin(
     } catch (thrown) {
       const error = ExcursorError.from(thrown);
       if (signal.aborted) throw error;
-      // Being told to slow down is no failure.
+      // A rate limit does not count as a failure.
       if (error.kind === "rate-limited") pauseMs = Math.max(pauseMs, error.retryAfterMs ?? LONGEST_PAUSE_MS);
       else if (++failures === MAX_FAILURES) throw error;
     }

@@ -10,15 +10,15 @@ import type { Login } from "./login.ts";
 export interface CookieLoginOptions {
   readonly transport: HttpTransport;
   readonly auth: AuthClient;
-  /** Where the cookie belongs. */
+  /** The site that the cookie belongs to. */
   readonly website: string;
 }
 
 const COOKIE = "WorkosCursorSessionToken";
 
 /**
- * A login from the session cookie of the website (`user::jwt`, or with `%3A%3A`): the session approves a login of ours, as a
- * person at the browser would. Where the website will not, the token in the cookie is all there is; it cannot be renewed.
+ * Signs in with the website's session cookie (`user::jwt`, or with `%3A%3A`). The session approves a login of ours, as
+ * a person in the browser would. If the website refuses, the token in the cookie is used; it cannot be renewed.
  */
 export async function loginByCookie(cookie: Secret, { transport, auth, website }: CookieLoginOptions): Promise<Login> {
   const given = cookie

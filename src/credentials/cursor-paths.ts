@@ -1,13 +1,13 @@
 import { posix, win32 } from "node:path";
 
-/** What decides where programs keep their things. */
+/** The parts of the machine that decide where programs keep their files. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homeFolder: string;
 }
 
-/** Where Cursor's CLI keeps its login, most likely first. */
+/** Returns the files in which Cursor's CLI may keep its login, most likely first. */
 export function cliAuthFiles({ platform, environment, homeFolder }: Machine): readonly string[] {
   if (platform === "win32") return [win32.join(roaming(environment, homeFolder), "Cursor", "auth.json")];
   if (platform === "darwin") return [posix.join(homeFolder, ".cursor", "auth.json")];
@@ -15,7 +15,7 @@ export function cliAuthFiles({ platform, environment, homeFolder }: Machine): re
   return [posix.join(config, "cursor", "auth.json"), posix.join(homeFolder, ".cursor", "auth.json")];
 }
 
-/** The database in which the IDE keeps its login. */
+/** Returns the path of the database in which the IDE keeps its login. */
 export function ideStateFile({ platform, environment, homeFolder }: Machine): string {
   const inside = ["Cursor", "User", "globalStorage", "state.vscdb"];
   if (platform === "win32") return win32.join(roaming(environment, homeFolder), ...inside);

@@ -2,20 +2,20 @@ import { ExcursorError } from "../core/errors.ts";
 import { canRenew, isAlive, isFresh } from "./login.ts";
 import type { CredentialSource, FoundLogin } from "./source.ts";
 
-/** What one source had to say. */
 type SourceReport =
   | { readonly source: CredentialSource; readonly type: "found"; readonly found: FoundLogin }
   | { readonly source: CredentialSource; readonly type: "none" }
   | { readonly source: CredentialSource; readonly type: "problem"; readonly error: ExcursorError };
 
-/** Asks one source, and whether what it has is of any use. */
+/** Asks one source, and checks that its login is usable. */
 export async function askSource(source: CredentialSource, nowMs: number): Promise<SourceReport> {
   try {
     const found = await source.find();
     if (!found) return { source, type: "none" };
     const { login, isForeign } = found;
     const isUsable = isForeign ? isAlive(login.access, nowMs) : isFresh(login.access, nowMs) || canRenew(login);
-    // A token that is given for itself is sent as it is: whether it is over, the backend knows better than our clock.
+    // A token from the environment is sent even if it looks expired: the backend decides, because our clock may be
+    // wrong.
     if (isUsable || source.id === "environment") return { source, type: "found", found };
     return { source, type: "problem", error: expired(source.place) };
   } catch (error) {
@@ -23,7 +23,10 @@ export async function askSource(source: CredentialSource, nowMs: number): Promis
   }
 }
 
-/** The first source that has a usable login; what is wrong with those before it is told and passed over. */
+/**
+ * Returns the first usable login. Reports problems of the sources before it. Throws the first problem if no source has
+ * a login.
+ */
 export async function findLogin(
   sources: readonly CredentialSource[],
   nowMs: number,

@@ -4,15 +4,15 @@ import { readCursorToken } from "../config/cursor-token.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 
-/** Files of other programs, which we only read. */
+/** Permission bits for all users of the machine. */
 
 const OTHERS_READ = 0o004;
 const OTHERS_PASS = 0o001;
 
-/** Refuses a file that every user of this machine can read: what is in it may be anybody's by now. */
+/** Throws if every user of this machine can read the file: its token may have been stolen. */
 export function checkForeign(path: string): void {
   const stats = statsOf(path);
-  // Windows has no such modes. Behind a folder that others cannot pass, the file's own mode does not matter.
+  // Windows has no such modes. If others cannot enter a parent folder, the file's own mode does not matter.
   if (!stats || process.getuid === undefined || (stats.mode & OTHERS_READ) === 0 || !isPassable(dirname(path))) return;
   throw new ExcursorError("forbidden", `Every user of this machine can read ${path}, so it is not used.`, {
     code: "mode_too_wide",
@@ -35,7 +35,7 @@ const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-/** Undefined if there is no such file. */
+/** Returns undefined if there is no such file. */
 export function readForeign(path: string): string | undefined {
   checkForeign(path);
   try {
@@ -56,10 +56,10 @@ export const unreadable = (path: string, cause: unknown): ExcursorError => {
   });
 };
 
-/** A token as other programs keep it, which must be one of Cursor's. */
+/** Parses a token as another program stores it. Throws if it is not a Cursor token. */
 export function tokenFrom(value: unknown, place: string): Secret | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  // Some keep it as JSON, quotes and all.
+  // Some programs store it as JSON, with quotes.
   const text = typeof value === "string" ? value.trim().replace(/^"(.*)"$/s, "$1") : "";
   const token = readCursorToken(text);
   if (token !== undefined) return new Secret(token);

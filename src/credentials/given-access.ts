@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { AccessTokens } from "../core/access.ts";
 import type { Secret } from "../core/secret.ts";
 
-/** One token for everybody, which nobody can renew. */
+/** Returns the same token for every account. It is never renewed. */
 export function createGivenAccess(token: Secret): AccessTokens {
   const given = { account: hash("sha256", token.reveal(), "base64url"), token };
   return { get: async () => given, renew: async () => undefined };

@@ -1,6 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** The safe of the operating system. Rejects if there is none, or it is locked. */
+/** The keychain of the operating system. Rejects if there is none, or if it is locked. */
 export interface Keychain {
   read(name: string): Promise<string | undefined>;
   write(name: string, text: string): Promise<void>;
@@ -9,14 +9,14 @@ export interface Keychain {
 
 const SERVICE = "excursor";
 
-/** A locked one may ask a person, who may be elsewhere. */
+/** Long, because a locked keychain may ask the user. */
 const PATIENCE_MS = 60_000;
 
 export function createKeychain(): Keychain {
   const use = async <T>(name: string, act: (entry: Entry, signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
       const { AsyncEntry } = await import("@napi-rs/keyring");
-      // The kernel's own keyring, which it would take instead, forgets everything when the machine restarts.
+      // The default on Linux may be the kernel's keyring, which loses everything when the machine restarts.
       const entry = new AsyncEntry(SERVICE, name, { linux: { store: "secret-service" } });
       return await act(entry, AbortSignal.timeout(PATIENCE_MS));
     } catch (error) {

@@ -4,7 +4,7 @@ import { callHeaders } from "../wire/agent/headers.ts";
 import { callUnary, requestJson } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 
-/** What the backend says about an account. Only who it is must be known. */
+/** What the backend says about an account. Only the email address is certain. */
 export interface Profile {
   readonly email: string;
   readonly plan: string | undefined;
@@ -43,7 +43,7 @@ export async function loadProfile(token: Secret, options: ProfileOptions): Promi
     callUnary({ ...call, method: method.getMe, input: {} }),
     orNothing(requestJson({ ...call, headers: { authorization }, path: "/auth/full_stripe_profile" })),
     orNothing(callUnary({ ...call, method: method.getUserPrivacyMode, input: {} })),
-    // The numbers of its fields are known by guess, their names are not.
+    // As JSON, because the names of its fields are known but their numbers are guesses.
     orNothing(callUnary({ ...call, method: method.getCurrentPeriodUsage, input: {}, codec: "json" })),
   ]);
   const plan = (stripe as { readonly membershipType?: unknown } | undefined)?.membershipType;

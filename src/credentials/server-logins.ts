@@ -11,7 +11,7 @@ import { readSmallFile } from "../files/read-small-file.ts";
 import { writePrivate } from "../files/write-private.ts";
 import type { Keychain } from "./keychain.ts";
 
-/** One sign-in at a server as it stands in the file. Where it is kept in the keychain, the file has no secret. */
+/** A sign-in at a server, as stored in the file. If it is kept in the keychain, the file has no secret. */
 const LoginSchema = z.discriminatedUnion("kept", [
   z.object({ kept: z.literal("file"), url: z.string(), login: z.string() }),
   z.object({ kept: z.literal("keychain"), url: z.string() }),
@@ -21,29 +21,29 @@ const FileSchema = z.object({ version: z.literal(1), logins: z.record(z.string()
 
 type WrittenLogins = z.infer<typeof FileSchema>["logins"];
 
-/** Sign-ins at servers of others, by name and address; what is in them only their reader knows. */
+/** Sign-ins at other servers, by name and address. The content is opaque here. */
 export interface ServerLogins {
   readonly path: string;
   readonly lock: ProcessLock;
-  /** Another one after every change, whoever made it; costs next to nothing. */
+  /** Returns a value that differs after every change by any process. Cheap. */
   stamp(): string;
   read(name: string, url: string): Promise<Secret | undefined>;
-  /** Hold the lock. */
+  /** The caller holds the lock. */
   write(name: string, url: string, login: Secret): Promise<void>;
-  /** Hold the lock. False if there was none. */
+  /** The caller holds the lock. Returns false if there was none. */
   remove(name: string): Promise<boolean>;
 }
 
 export interface ServerLoginsOptions {
   readonly home: string;
-  /** Where secrets go if it can be used; undefined keeps them in the file. */
+  /** Secrets are stored here if it is usable. Undefined: in the file. */
   readonly keychain: Keychain | undefined;
   readonly onNotice: (text: string) => void;
 }
 
 export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOptions): ServerLogins {
   const path = join(home, "mcp-logins.json");
-  // Two homes may have servers of the same name, and the system has one keychain.
+  // Two homes may have servers of the same name, but the system has only one keychain.
   const entryOf = (name: string) => `mcp ${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
   const write = (logins: WrittenLogins) => {
     const file: z.infer<typeof FileSchema> = { version: 1, logins };
@@ -96,7 +96,7 @@ function readLogins(path: string): WrittenLogins {
   try {
     return FileSchema.parse(JSON.parse(text)).logins;
   } catch {
-    // Not in the parser's words: they quote the text.
+    // The parser's own message would quote the file.
     throw unreadable(path);
   }
 }

@@ -3,7 +3,7 @@ import { noToken, readForeign, tokenFrom } from "../foreign-file.ts";
 import { secretOf } from "../login.ts";
 import type { CredentialSource, FoundLogin } from "../source.ts";
 
-/** The file in which Cursor's command line keeps its login. */
+/** The file in which Cursor's CLI keeps its login. */
 export function createCursorCliSource(machine: Machine): CredentialSource {
   const paths = cliAuthFiles(machine);
   return {
@@ -31,7 +31,7 @@ function membersOf(text: string, path: string): Readonly<Record<"accessToken" | 
     const members: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
     if (typeof members === "object" && members !== null) return members as ReturnType<typeof membersOf>;
   } catch {
-    // Said below: the parser's words quote the text.
+    // The error is thrown below, because the parser's message would quote the file.
   }
   throw noToken(path);
 }

@@ -8,16 +8,16 @@ import { checkForeign, tokenFrom, unreadable } from "../foreign-file.ts";
 import type { CredentialSource } from "../source.ts";
 
 export interface CursorIdeOptions extends Machine {
-  /** Where the copy is made: private, and most likely on the same disk, where copying costs nothing. */
+  /** Where the copy is made. It is private, and usually on the same disk, where a copy is cheap. */
   readonly home: string;
 }
 
 const COPY_PREFIX = "ide-copy-";
-/** The IDE may write while we copy. */
+/** The IDE may write during a copy, so the copy is repeated. */
 const ATTEMPTS = 5;
 const ABANDONED_MS = 60_000;
 
-/** The database in which the IDE keeps its login. A copy is read, since the IDE has the original open. */
+/** The database in which the IDE keeps its login. A copy is read, because the IDE has the original open. */
 export function createCursorIdeSource(options: CursorIdeOptions): CredentialSource {
   const path = ideStateFile(options);
   return {
@@ -51,7 +51,9 @@ async function readItems(path: string, home: string): Promise<ReadonlyMap<string
   }
 }
 
-/** With what is not yet in the database itself. False if it changed meanwhile: then the parts may not fit. */
+/**
+ * Copies the database and its write-ahead log. Returns false if either changed meanwhile, so that they may not match.
+ */
 async function copyWhole(path: string, folder: string): Promise<boolean> {
   const stamps = () => [path, `${path}-wal`].map(stampOf).join();
   const before = stamps();
@@ -87,7 +89,7 @@ function stampOf(path: string): string | undefined {
   }
 }
 
-/** Copies of ours that were never removed because we were killed. */
+/** Deletes copies that a killed process left behind. */
 async function sweep(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     if (!name.startsWith(COPY_PREFIX)) continue;

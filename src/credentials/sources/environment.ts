@@ -4,12 +4,12 @@ import { type Login, secretOf } from "../login.ts";
 import type { CredentialSource } from "../source.ts";
 
 export interface EnvironmentOptions {
-  /** The setting: by flag, variable or file. */
+  /** The setting `token`, from a flag, a variable or a file. */
   readonly token: Secret | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** `EXCURSOR_TOKEN`, or what Cursor's own programs take: `CURSOR_AUTH_TOKEN`, `CURSOR_API_KEY`. */
+/** Reads `EXCURSOR_TOKEN`, or the variables of Cursor's own programs: `CURSOR_AUTH_TOKEN`, `CURSOR_API_KEY`. */
 export function createEnvironmentSource({ token, environment }: EnvironmentOptions): CredentialSource {
   const { CURSOR_AUTH_TOKEN, CURSOR_API_KEY } = environment;
   const access = token ?? secretOf(CURSOR_AUTH_TOKEN);
@@ -27,7 +27,7 @@ export function createEnvironmentSource({ token, environment }: EnvironmentOptio
 
 const SETTING = "EXCURSOR_TOKEN (or the setting token)";
 
-/** The token may come with the user's id, as the web session's cookie has it. */
+/** The token may have the user's id as a prefix, as in the cookie of the web session. */
 const loginOf = (access: Secret | undefined, apiKey: Secret | undefined): Login => ({
   access: access && new Secret(readCursorToken(access.reveal()) ?? access.reveal()),
   refresh: undefined,

@@ -6,16 +6,16 @@ import type { CredentialSource } from "../source.ts";
 
 export interface MacosKeychainOptions {
   readonly platform: NodeJS.Platform;
-  /** The system's own tool, whom the keychain asks the user about by name. */
+  /** The system's own tool; the keychain names it when it asks the user for permission. */
   readonly command?: string;
 }
 
 const ACCOUNT = "cursor-user";
 const NOT_FOUND = 44;
-/** It may ask the user. */
+/** Long, because the keychain may ask the user. */
 const PATIENCE_MS = 60_000;
 
-/** The keychain in which Cursor's command line keeps its login on macOS. */
+/** The keychain in which Cursor's CLI keeps its login on macOS. */
 export function createMacosKeychainSource(options: MacosKeychainOptions): CredentialSource {
   const { platform, command = "/usr/bin/security" } = options;
   return {
@@ -41,7 +41,7 @@ async function readItem(command: string, service: string): Promise<string | unde
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     if (code === NOT_FOUND) return undefined;
-    // Not its own words: they may hold what was read.
+    // The tool's own message may contain the secret.
     throw new ExcursorError("forbidden", `The keychain does not give ${service} (${String(code ?? "no answer")}).`, {
       code: "keychain_unusable",
       hint: "Unlock the keychain and allow it, or sign in here: excursor login",

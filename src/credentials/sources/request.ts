@@ -1,6 +1,8 @@
 import type { CredentialSource } from "../source.ts";
 
-/** The token that a caller sends in place of an API key. The gate takes it; before a request comes there is none. */
+/**
+ * The token that a client sends as its API key. The gate reads it from each request, so this source never finds one.
+ */
 export function createRequestSource(isAllowed: boolean): CredentialSource {
   return {
     id: "request",

@@ -4,9 +4,9 @@ import type { CredentialSource } from "../source.ts";
 
 export interface StoreSourceOptions {
   readonly store: AccountStore;
-  /** Of the backend that is talked to; accounts of others are not looked at. */
+  /** The configured backend. Accounts of other backends are ignored. */
   readonly origin: string;
-  /** Undefined: the one called `default`, else the only one. */
+  /** Undefined: the account named `default`, else the only one. */
   readonly account: string | undefined;
 }
 
