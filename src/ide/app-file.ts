@@ -3,7 +3,10 @@ import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
 
-/** The bundles that may hold the class, and what says how they are checked. No other file is ever written. */
+/**
+ * The files that a patch may change: the bundles that may hold the class, and product.json with their checksums. No
+ * other file is ever written.
+ */
 export const BUNDLES = [
   "out/vs/workbench/workbench.desktop.main.js",
   "out/vs/workbench/workbench.glass.main.js",
@@ -22,10 +25,10 @@ export interface AppFile {
 const MAX_BYTES = 512 * 1024 * 1024;
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
-/** Where a file of the app is; forward slashes in, the system's out. */
+/** Returns the path of a file of the app. Takes forward slashes, returns the system's separators. */
 export const pathIn = (root: string, path: AppPath): string => join(root, ...path.split("/"));
 
-/** Undefined if there is none. `root` must be a real path. */
+/** Returns undefined if there is no such file. `root` must be a real path. */
 export function readAppFile(files: FileSystem, root: string, path: AppPath): AppFile | undefined {
   const place = pathIn(root, path);
   const found = files.lstatSync(place, { throwIfNoEntry: false });
@@ -44,7 +47,7 @@ export function readAppFile(files: FileSystem, root: string, path: AppPath): App
   }
 }
 
-/** The file that is there now is the one that was read (SEC-61). */
+/** Throws if the file has changed since it was read (SEC-61). */
 export function expectUnchanged(files: FileSystem, root: string, { path, stats }: AppFile): void {
   const now = files.lstatSync(pathIn(root, path), { throwIfNoEntry: false });
   const isSame =
@@ -56,7 +59,7 @@ export function expectUnchanged(files: FileSystem, root: string, { path, stats }
   if (!isSame) throw changed(path);
 }
 
-/** Refuses a file that others share or could exchange while we work (SEC-61). */
+/** Throws if others share the file or could replace it while we work (SEC-61). */
 export function expectOwn(files: FileSystem, root: string, { path, stats }: AppFile): void {
   if (stats.nlink > 1) throw unsafe(path, "has a second name, and writing it would change that one too");
   const user = process.getuid?.();

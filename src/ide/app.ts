@@ -7,12 +7,12 @@ import { type ChecksumAlgorithm, type ChecksumScheme, learnScheme } from "./chec
 import { type Digest, readChunks } from "./digest.ts";
 import { type Product, readProduct } from "./product.ts";
 
-/** A file of the app with the digest of what was read. */
+/** A file of the app with its digest. */
 export interface KnownFile extends AppFile {
   readonly digest: Digest;
 }
 
-/** An app as it is on the disk at one moment. */
+/** A snapshot of an app on the disk. */
 export interface App {
   /** The real path of `resources/app`. */
   readonly root: string;
@@ -31,7 +31,7 @@ export function readApp(files: FileSystem, root: string): App {
   return { root, product, productFile, bundles };
 }
 
-/** How this app's checksums are made; throws if one of them does not hold (SEC-63). */
+/** Verifies the app's checksums and returns how they are made. Throws if one does not match (SEC-63). */
 export function checkSums(files: FileSystem, { root, product, bundles }: App): ChecksumScheme | undefined {
   return learnScheme(product, (key, algorithm) => {
     const known = bundles.find(({ path }) => path === `out/${key}`);

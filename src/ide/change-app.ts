@@ -17,14 +17,14 @@ import { type Replacement, replaceBy, runTransaction } from "./transaction.ts";
 
 export type PatchOutcome =
   | { readonly type: "patched"; readonly plan: PatchPlan }
-  /** It was what we would write. */
+  /** The files already are what this patch would write. */
   | { readonly type: "already"; readonly patchId: string };
 
 export type RestoreOutcome =
   | { readonly type: "restored"; readonly paths: readonly string[]; readonly isResigned: boolean }
   | { readonly type: "nothing"; readonly why: "pristine" | "updated" };
 
-/** Patches an app, or puts a newer patch of ours in the place of an older one. */
+/** Patches an app, or replaces an older patch of ours. */
 export async function patchApp(
   host: IdeHost,
   root: string,
@@ -61,7 +61,7 @@ export async function patchApp(
   });
 }
 
-/** What {@link patchApp} would do. Writes nothing. */
+/** Returns what {@link patchApp} would do. Writes nothing. */
 export function previewPatch(host: IdeHost, root: string): PatchPlan | undefined {
   const store = new Store(host.files, host.home);
   try {
@@ -72,7 +72,7 @@ export function previewPatch(host: IdeHost, root: string): PatchPlan | undefined
   }
 }
 
-/** The files that {@link restoreApp} would put back; none if there is nothing to restore. Writes nothing. */
+/** Returns the files that {@link restoreApp} would put back; none if there is nothing to restore. Writes nothing. */
 export function previewRestore(host: IdeHost, root: string): readonly string[] {
   const store = new Store(host.files, host.home);
   try {
@@ -88,7 +88,7 @@ export function previewRestore(host: IdeHost, root: string): readonly string[] {
   }
 }
 
-/** Puts back what was there, byte for byte, if what is there now is exactly what we wrote (SEC-64). */
+/** Restores the original files, byte for byte. Does so only if the current files are exactly what we wrote (SEC-64). */
 export function restoreApp(host: IdeHost, root: string): Promise<RestoreOutcome> {
   return changing(host, root, "restore", async (store) => {
     const { files, onStep } = host;
@@ -152,7 +152,7 @@ function tidy(store: Store): void {
   try {
     store.tidy();
   } catch {
-    // The work is done; what is left lying about is taken away the next time.
+    // The change itself is done. Leftovers are removed the next time.
   }
 }
 
@@ -161,7 +161,10 @@ function read({ files, onStep }: IdeHost, root: string): App {
   return readApp(files, root);
 }
 
-/** Before anything is written anywhere. A probe says more than modes do: access lists, read-only mounts. */
+/**
+ * Throws if the folders are not writable, before anything is written. Asking the system also covers access lists and
+ * read-only mounts.
+ */
 function expectRights({ files }: IdeHost, root: string, replacements: readonly Replacement[]): void {
   for (const { current } of replacements) files.accessSync(dirname(pathIn(root, current.path)), constants.W_OK);
 }

@@ -1,7 +1,10 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { IdeHost } from "./host.ts";
 
-/** V8 reads the whole file, in a process of its own: it needs several times the memory that we do. Nothing is run. */
+/**
+ * Checks the syntax of a file without running it. Uses a separate process, because V8 needs several times the memory
+ * that we do.
+ */
 export async function checkSyntax({ run, signal }: IdeHost, path: string): Promise<void> {
   const { code, output } = await run(process.execPath, ["--check", path]);
   signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { Product } from "./product.ts";
 
-/** How the app writes the hash of a file: VS Code had MD5 up to 1.85 and has SHA-256 since, both without padding. */
+/** How the app writes the hash of a file. VS Code used MD5 up to 1.85 and uses SHA-256 since, both without padding. */
 export interface ChecksumScheme {
   readonly algorithm: ChecksumAlgorithm;
   readonly spell: (digest: Buffer) => string;
@@ -22,9 +22,9 @@ const SCHEMES: readonly ChecksumScheme[] = ALGORITHMS.flatMap((algorithm) =>
 );
 
 /**
- * Makes every checksum of the product anew and compares: this tells how they are made, and that no file was changed
- * without its entry (SEC-63). Undefined where the product checks nothing. `digest` is that of a file below `out`;
- * undefined if it is missing.
+ * Computes every checksum of the product and compares it. This finds out how checksums are made, and proves that no
+ * file was changed without its entry (SEC-63). Returns undefined if the product has no checksums. `digest` hashes a
+ * file below `out`; undefined if it is missing.
  */
 export function learnScheme(
   product: Product,
@@ -34,7 +34,7 @@ export function learnScheme(
   for (const [key, expected] of product.checksums) {
     const digests = new Map<ChecksumAlgorithm, Buffer | undefined>();
     candidates = candidates.filter(({ algorithm, spell }) => {
-      // The length tells most of them apart, so that a file is hashed once.
+      // The length rules out most schemes, so that a file is usually hashed once.
       if (spell(Buffer.alloc(DIGEST_BYTES[algorithm])).length !== expected.length) return false;
       if (!digests.has(algorithm)) digests.set(algorithm, digest(key, algorithm));
       const made = digests.get(algorithm);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import type { FileSystem } from "../files/file-system.ts";
 
-/** A SHA-256 in hex, by which a file is known. */
+/** A SHA-256 in hex that identifies the content of a file. */
 export type Digest = string & { readonly __brand: "Digest" };
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -13,7 +13,7 @@ export function digestOf(chunks: Iterable<Uint8Array>): Digest {
   return hash.digest("hex") as Digest;
 }
 
-/** Returns the digest of a file on the disk; undefined if there is no file. Reads it piece by piece. */
+/** Returns the digest of a file on the disk; undefined if there is no file. Reads it in chunks. */
 export function digestFile(files: FileSystem, path: string): Digest | undefined {
   if (files.lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   return digestOf(readChunks(files, path));

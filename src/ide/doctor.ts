@@ -11,7 +11,6 @@ import { expectQuiet } from "./processes.ts";
 import { appBundleOf, verifySignature } from "./signature.ts";
 import { Store } from "./store.ts";
 
-/** One thing that was looked at. */
 export interface Check {
   readonly id: string;
   readonly level: "ok" | "warn" | "fail";
@@ -19,7 +18,7 @@ export interface Check {
   readonly fix?: string;
 }
 
-/** Everything that decides whether a patch can be made, works and can be taken back. Changes nothing (OPS-09). */
+/** Checks everything that decides whether a patch can be made, works and can be undone. Changes nothing (OPS-09). */
 export async function examine(host: IdeHost, root: string): Promise<readonly Check[]> {
   const { files, home } = host;
   const store = new Store(files, home);
@@ -82,7 +81,7 @@ function bundleCheck(path: string, bytes: Buffer): Check {
   }
 }
 
-/** Other patchers keep their backups beside the files. */
+/** Warns about backups of other patchers, which lie beside the files. */
 function siblingChecks({ files }: IdeHost, { root, bundles }: App): readonly Check[] {
   const [first] = bundles;
   if (!first) return [];

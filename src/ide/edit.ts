@@ -4,28 +4,27 @@ import type { ClassSite } from "./locate.ts";
 import { CLOSE_MARK, HELPER, openMark } from "./marks.ts";
 import { findPrologue } from "./prologue.ts";
 
-/** Text that goes into a bundle in front of a byte. Nothing is ever taken out. */
+/** Text that is inserted into a bundle in front of a byte. Nothing is ever removed. */
 export interface Insertion {
   readonly at: number;
   readonly text: string;
-  /** For people. */
   readonly what: string;
 }
 
-/** A method's own statements follow each of these unchanged. */
+/** The method's own statements follow each guard unchanged. */
 const GUARDS = {
   handleTextDelta: `if(${HELPER}.text(this,arguments))return;`,
   sendUpdate: `${HELPER}.update(this,arguments);`,
   dispose: `${HELPER}.dispose(this);`,
 } as const;
 
-/** Changes whenever anything that we insert does. */
+/** Changes whenever the inserted code changes. */
 export const PATCH_ID = createHash("sha256")
   .update(JSON.stringify([HELPER, GUARDS, INJECTED_SOURCE]))
   .digest("hex")
   .slice(0, 12);
 
-/** What turns the bundle into a patched one, in the order of the bundle. */
+/** Returns the insertions that patch the bundle, in the order of their positions. */
 export function planEdit(bundle: Buffer, site: ClassSite): readonly Insertion[] {
   const helper = `;var ${HELPER}=${INJECTED_SOURCE};`;
   const guards = Object.entries(site.bodies).map(([method, at]) => ({
@@ -41,7 +40,7 @@ export function planEdit(bundle: Buffer, site: ClassSite): readonly Insertion[] 
   return [prologue, ...guards].sort((one, other) => one.at - other.at);
 }
 
-/** The patched bundle in pieces, none of them copied. */
+/** Yields the patched bundle in pieces, without copying the original. */
 export function* applyInsertions(bundle: Buffer, insertions: readonly Insertion[]): Generator<Buffer> {
   let from = 0;
   for (const { at, text } of insertions) {

@@ -4,27 +4,27 @@ import { type AnyNode, type Class, type Options, Parser } from "acorn";
 export interface ParsedClass {
   /** Where the class begins in the bundle, in bytes. */
   readonly start: number;
-  /** The bundle from there on, somewhat beyond the end of the class. */
+  /** The bundle from `start` to somewhat beyond the end of the class. */
   readonly text: string;
   readonly tree: Class;
 }
 
-/** The class is at most so long, and begins at most so far before what it encloses. */
+/** The longest class, and the furthest its beginning may be from the place that it encloses. */
 const MAX_CLASS_BYTES = 512 * 1024;
-/** Words `class` that are tried, most of which are something else. */
+/** How many occurrences of `class` are tried. Most of them begin no class. */
 const MAX_TRIES = 400;
 
 const KEYWORD = Buffer.from("class");
 const OPTIONS: Options = {
   ecmaVersion: "latest",
   sourceType: "module",
-  // A class alone does not know what encloses it.
+  // A class parsed alone lacks its enclosing scopes.
   checkPrivateFields: false,
   allowAwaitOutsideFunction: true,
   allowSuperOutsideMethod: true,
 };
 
-/** The innermost class around a place of the bundle: nothing but that class is parsed. */
+/** Returns the innermost class around a place of the bundle. Parses nothing but candidates for that class. */
 export function findEnclosingClass(bundle: Buffer, place: number): ParsedClass | undefined {
   const earliest = Math.max(0, place - MAX_CLASS_BYTES);
   let start = bundle.lastIndexOf(KEYWORD, place);
@@ -40,7 +40,7 @@ export function findEnclosingClass(bundle: Buffer, place: number): ParsedClass |
   return undefined;
 }
 
-/** A word of its own, not a property, not a part of a name. */
+/** True if a word begins here, and it is not a property. */
 export function isWholeWord(bundle: Buffer, at: number): boolean {
   const before = bundle[at - 1];
   return before === undefined || !isNamePart(before);
@@ -58,18 +58,18 @@ function parseClass(text: string): Class | undefined {
     const tree = ClassParser.parseOnlyClass(text);
     return tree.type === "ClassExpression" || tree.type === "ClassDeclaration" ? tree : undefined;
   } catch {
-    // Most words `class` begin none.
+    // Most occurrences of `class` begin no class.
     return undefined;
   }
 }
 
-/** What acorn's plugins build on; its declarations leave it out. */
+/** Methods of acorn that its plugins use; its declarations omit them. */
 interface ParserInternals {
   nextToken(): void;
   parseExprAtom(): AnyNode;
 }
 
-/** `parseExpressionAt` would go on after the class, through all that a minifier has joined with commas. */
+/** `parseExpressionAt` would continue after the class, through everything that a minifier has joined with commas. */
 class ClassParser extends Parser {
   static parseOnlyClass(input: string): AnyNode {
     const internals = new ClassParser(OPTIONS, input) as unknown as ParserInternals;

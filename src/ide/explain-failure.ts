@@ -1,13 +1,13 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** Who tries to do what, for the command in the hint. */
+/** What was attempted, for the command in the hint. */
 export interface Attempt {
   readonly platform: NodeJS.Platform;
   readonly verb: "patch" | "restore";
   readonly root: string;
 }
 
-/** An error of the file system as one sentence and what to do; anything else as it is. */
+/** Converts a file system error to one sentence with a hint. Returns anything else unchanged. */
 export function explainFailure(thrown: unknown, attempt: Attempt): unknown {
   if (thrown instanceof ExcursorError || !(thrown instanceof Error)) return thrown;
   const { code, path } = thrown as NodeJS.ErrnoException;
@@ -41,7 +41,7 @@ export function explainFailure(thrown: unknown, attempt: Attempt): unknown {
         cause: thrown,
       });
     default:
-      // Not the file system's: an abort, a mistake of ours.
+      // Not a file system error: an abort or a bug.
       if (typeof code !== "string") return thrown;
       return new ExcursorError("io", `A file could not be read or written: ${code}${where}.`, {
         code: "ide_io",

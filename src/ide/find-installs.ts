@@ -5,13 +5,13 @@ import { appFolders, installPlaces, type Machine, refusedPlace } from "./install
 
 /** Something that looks like Cursor. */
 export interface Install {
-  /** The real path of `resources/app`; of what was found, where that can never be patched. */
+  /** The real path of `resources/app`. If `refused` is set, the path that was found. */
   readonly root: string;
   /** Why it can never be patched, and what to do instead. */
   readonly refused?: { readonly why: string; readonly remedy: string };
 }
 
-/** Every install on this machine, each once. */
+/** Returns every install on this machine, without duplicates. */
 export function findInstalls(files: FileSystem, machine: Machine): readonly Install[] {
   const apps = installPlaces(machine).flatMap((place) => appsIn(files, machine, place));
   const packed = packedPlaces(files, machine);
@@ -24,7 +24,7 @@ export function findInstalls(files: FileSystem, machine: Machine): readonly Inst
   return [...roots.values()];
 }
 
-/** The app of a folder that the user named: the install, the bundle, or the app folder itself. */
+/** Returns the app in a folder that the user named: the install, the bundle, or the app folder itself. */
 export function openInstall(files: FileSystem, machine: Machine, path: string): string {
   if (!files.existsSync(path)) throw noInstall(path, "there is nothing");
   const refused = refusedPlace(path) ?? refusedPlace(files.realpathSync(path));
@@ -32,7 +32,7 @@ export function openInstall(files: FileSystem, machine: Machine, path: string): 
   const found = [...new Set(appsIn(files, machine, path))];
   const [root, second] = found;
   if (second !== undefined) throw severalInstalls(found);
-  // Not an app, but it may be one whose product.json is gone: whoever reads it says so.
+  // This may be an app without product.json. The caller reports that when it reads the app.
   if (root === undefined && files.existsSync(machinePath(machine, path, "out"))) return files.realpathSync(path);
   if (root === undefined) throw noInstall(path, "there is no Cursor app");
   return root;
@@ -53,7 +53,7 @@ function appsIn(files: FileSystem, machine: Machine, place: string): readonly st
     .map((folder) => files.realpathSync(folder));
 }
 
-/** What there is on Linux besides, to be told about: it cannot be patched as it is. */
+/** Returns Linux packages that cannot be patched as they are, so that they can be reported. */
 function packedPlaces(files: FileSystem, { platform, userHome }: Machine): readonly string[] {
   if (platform !== "linux") return [];
   const images = [userHome, `${userHome}/Applications`, `${userHome}/Downloads`, `${userHome}/.local/bin`].flatMap(
@@ -70,7 +70,7 @@ function listFolder(files: FileSystem, path: string): readonly string[] {
   try {
     return files.readdirSync(path);
   } catch {
-    // A place that is not there, or not ours to look into, has no Cursor that we could patch.
+    // The folder is missing or unreadable.
     return [];
   }
 }

@@ -5,7 +5,7 @@ import type { Machine } from "./install-places.ts";
 import { listProcesses } from "./list-processes.ts";
 import type { RunningProcess } from "./processes.ts";
 
-/** Everything outside of this folder that a patch touches. */
+/** Everything outside this folder that a patch uses. */
 export interface IdeHost {
   readonly machine: Machine;
   readonly files: FileSystem;
@@ -14,9 +14,9 @@ export interface IdeHost {
   readonly processes: () => readonly RunningProcess[];
   readonly run: (command: string, args: readonly string[]) => Promise<CommandResult>;
   readonly now: () => Date;
-  /** Ends commands that run, and with them a change that has not begun to show. */
+  /** Kills running commands. Also cancels a change that has not yet replaced a file. */
   readonly signal: AbortSignal;
-  /** Told what is being done, one line for each step. */
+  /** Called with one line for each step. */
   readonly onStep: (step: string) => void;
 }
 
@@ -26,7 +26,7 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Of what a command says no more is kept. */
+/** Output beyond this is dropped. */
 const MAX_OUTPUT = 16 * 1024;
 
 export const systemHost = (own: Pick<IdeHost, "machine" | "home" | "signal" | "onStep">): IdeHost => ({

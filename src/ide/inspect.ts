@@ -13,11 +13,11 @@ export interface Target {
 }
 
 /**
- * What an app is, going by digests first and by marks second.
+ * The state of an app, decided by digests first and by marks second.
  *
- * - `pristine`: as it came, and of a shape we know. `updated`: the same, but another build than the one we patched.
+ * - `pristine`: the original, of a known shape. `updated`: the same, but another build than the one we patched.
  * - `patched`: exactly what we wrote. `outdated`: exactly what an older Excursor wrote.
- * - `foreign`: something else has changed it. `unknown`: nothing in it is what we look for.
+ * - `foreign`: changed by something else. `unknown`: not of a known shape.
  */
 export type Inspection =
   | {

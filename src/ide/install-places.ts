@@ -1,14 +1,14 @@
 import { posix, win32 } from "node:path";
 
-/** The machine as far as it decides where apps are. */
+/** The parts of the machine that decide where apps are. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The user's own folder. */
+  /** The user's home folder. */
   readonly userHome: string;
 }
 
-/** Where the app folder is below the folder that people would name; `*` is any folder named after a commit. */
+/** Paths from an install folder to its app folder. `*` is any folder named after a commit. */
 const BELOW: readonly (readonly string[])[] = [
   [],
   ["resources", "app"],
@@ -18,7 +18,7 @@ const BELOW: readonly (readonly string[])[] = [
   ["squashfs-root", "usr", "share", "cursor", "resources", "app"],
 ];
 
-/** Folders that an installer, a package or a person puts Cursor into. */
+/** Returns the folders into which installers, packages and users put Cursor. */
 export function installPlaces({ platform, environment, userHome }: Machine): readonly string[] {
   if (platform === "darwin") {
     return ["/Applications/Cursor.app", posix.join(userHome, "Applications", "Cursor.app")];
@@ -39,7 +39,7 @@ export function installPlaces({ platform, environment, userHome }: Machine): rea
   ];
 }
 
-/** Where the app may be, given a folder that somebody named. `children` lists a folder's own. */
+/** Returns where the app may be, given an install folder. `children` lists a folder. */
 export function appFolders(machine: Machine, folder: string, children: (path: string) => readonly string[]): string[] {
   const { join } = machine.platform === "win32" ? win32 : posix;
   return BELOW.flatMap((parts) => {
@@ -49,7 +49,7 @@ export function appFolders(machine: Machine, folder: string, children: (path: st
   });
 }
 
-/** Why an app in this place can never be patched, and what to do; undefined if it can. */
+/** Returns why an app in this place can never be patched, and what to do; undefined if it can. */
 export function refusedPlace(path: string): { readonly why: string; readonly remedy: string } | undefined {
   const place = path.replaceAll("\\", "/");
   if (/\.appimage$/i.test(place)) {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import type { RunningProcess } from "./processes.ts";
 
-/** What runs on this machine, as far as we may see it. */
+/** Lists the processes that we may see. */
 export function listProcesses(platform: NodeJS.Platform): readonly RunningProcess[] {
   if (platform === "linux") return listProc();
   if (platform === "win32") {
@@ -19,7 +19,7 @@ function listProc(): readonly RunningProcess[] {
     try {
       return [{ pid: Number(name), program: readlinkSync(`/proc/${name}/exe`) }];
     } catch {
-      // Gone, or another user's.
+      // The process has ended, or belongs to another user.
       return [];
     }
   });

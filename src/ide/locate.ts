@@ -3,11 +3,11 @@ import { findEnclosingClass, isWholeWord, type ParsedClass } from "./enclosing-c
 import { type Marks, readClassMarks, readMarks } from "./marks.ts";
 import { type Dialect, readDialect } from "./read-dialect.ts";
 
-/** Where the IDE's class takes our guards; all places in bytes of the bundle. */
+/** Where the guards go in the IDE's class. All positions are bytes of the bundle. */
 export interface ClassSite {
   readonly start: number;
   readonly dialect: Dialect;
-  /** Just behind the opening brace of each method; those that this version does not have are missing. */
+  /** The position after the opening brace of each method. Methods that this version lacks are missing. */
   readonly bodies: {
     readonly handleTextDelta: number;
     readonly sendUpdate?: number;
@@ -22,14 +22,14 @@ export type Finding =
   | Exclude<Marks, { readonly type: "none" }>
   | { readonly type: "unknown"; readonly reason: string };
 
-/** The class has all of these; whoever has only one is another that happens to have a method of that name. */
+/** The class has all of these. A class with only one of them is another class. */
 const METHODS = ["handleThinkingCompleted", "handleThinkingDelta", "handleTextDelta"] as const;
-/** A name that is not more frequent is good enough to go by. */
+/** A name with at most this many occurrences is used without looking for a rarer one. */
 const FEW = 32;
 
 /**
- * Finds the class that writes answers into the chat, by what it is and not by how a version spells it: parameter names
- * and statements are free, the methods and their kind are not. Exactly one, or nothing is touched.
+ * Finds the class that writes answers into the chat by its methods and their kinds. Parameter names and statements may
+ * differ between versions. Returns `found` only if there is exactly one.
  */
 export function locate(bundle: Buffer): Finding {
   const marks = readMarks(bundle);
@@ -57,7 +57,7 @@ function findOwners(bundle: Buffer): readonly ParsedClass[] {
   return [...owners.values()];
 }
 
-/** The name with the fewest classes to parse: each search goes through up to 60 MB. */
+/** Returns the name with the fewest classes to parse. Each search goes through up to 60 MB. */
 function findRarest(bundle: Buffer): { readonly name: string; readonly hits: readonly number[] } | undefined {
   let rarest: { readonly name: string; readonly hits: readonly number[] } | undefined;
   for (const name of METHODS) {
@@ -68,7 +68,7 @@ function findRarest(bundle: Buffer): { readonly name: string; readonly hits: rea
   return rarest;
 }
 
-/** Where the name stands like that of a method, and not like a call of one. */
+/** Returns where the name stands as the name of a method, not as a call. */
 function definitionsOf(bundle: Buffer, name: string): readonly number[] {
   const pattern = Buffer.from(`${name}(`);
   const hits: number[] = [];
@@ -106,7 +106,7 @@ function readSite(bundle: Buffer, owner: ParsedClass): Finding {
   return { type: "found", site: { start: owner.start, dialect, bodies } };
 }
 
-/** Why a method that must be there is not one that can be called as we do. */
+/** Returns why we cannot call a required method; undefined if we can. */
 function problemOf(owner: ParsedClass, name: string): string | undefined {
   const [method, second] = methodsNamed(owner, name);
   if (!method) return `the class has no ${name}`;

@@ -14,16 +14,16 @@ const recordSchema = z.object({
   root: z.string(),
   version: z.string(),
   commit: z.string(),
-  /** Which code was inserted. */
+  /** Identifies the inserted code. */
   patchId: z.string(),
   patchedAt: z.string(),
   backupSet: z.string().regex(/^[\w.-]+$/),
-  /** The app was signed again, which no restore can undo. */
+  /** The app was signed again, which a restore cannot undo. */
   isResigned: z.boolean(),
   files: z.array(z.object({ path, before: digest, after: digest })),
 });
 
-/** What was written into an app, and over what. */
+/** What was written into an app, and what it replaced. */
 export type PatchRecord = Readonly<z.infer<typeof recordSchema>>;
 
 const journalSchema = z.object({
@@ -33,14 +33,14 @@ const journalSchema = z.object({
   backupSet: z.string().regex(/^[\w.-]+$/),
   /** In the order in which they change. `temporary` is a name in the file's own folder. */
   files: z.array(z.object({ path, temporary: z.string().regex(/^[\w.-]+$/), before: digest, after: digest })),
-  /** The app's record once this is done; none after a restore. */
+  /** The app's record after this change; null after a restore. */
   record: recordSchema.nullable(),
 });
 
-/** What is being done to an app: enough to finish it or to take it back, whenever it stops. */
+/** A change in progress. It has enough to finish the change or to undo it, wherever it stops. */
 export type Journal = Readonly<z.infer<typeof journalSchema>>;
 
-/** Undefined where there is none, or one that is damaged: then nothing is known, and nothing is restored. */
+/** Returns undefined if there is no record, or if it is damaged. Nothing is restored then. */
 export const parseRecord = (text: string | undefined): PatchRecord | undefined =>
   text === undefined ? undefined : parseSealed(recordSchema, text);
 

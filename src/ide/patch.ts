@@ -10,7 +10,7 @@ import { readProduct, replaceChecksums } from "./product.ts";
 import { backupSetOf, type Store } from "./store.ts";
 import { type Replacement, replaceBy } from "./transaction.ts";
 
-/** What a patch would do, worked out to the last byte and not done. */
+/** A patch, computed completely but not yet applied. */
 export interface PatchPlan {
   readonly root: string;
   readonly edits: readonly {
@@ -20,12 +20,12 @@ export interface PatchPlan {
   }[];
   readonly checksums: readonly { readonly key: string; readonly before: string; readonly after: string }[];
   readonly replacements: readonly Replacement[];
-  /** The files as they came, to be kept. */
+  /** The original files, to be backed up. */
   readonly originals: readonly KnownFile[];
   readonly record: PatchRecord;
 }
 
-/** Undefined if the app is patched already. Throws where it must not be. */
+/** Returns undefined if the app is patched already. Throws if it must not be patched. */
 export function planPatch(files: FileSystem, store: Store, app: App, now: Date): PatchPlan | undefined {
   for (const file of [...app.bundles, app.productFile]) expectOwn(files, app.root, file);
   const inspection = inspect(files, app, store.record(app.root));
@@ -43,7 +43,7 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
   }
 }
 
-/** An older patch of ours gives way to this one: from the originals, in one step. */
+/** Replaces an older patch of ours: builds the new one from the backed up originals, in one step. */
 function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
   const original = originalApp(store, app, record);
   const inspection = inspect(files, original, undefined);
@@ -59,7 +59,7 @@ function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecor
   };
 }
 
-/** The app with the files that we kept in the places where we wrote. */
+/** Returns the app with the backed up originals in place of the files that we wrote. */
 export function originalApp(store: Store, app: App, record: PatchRecord): App {
   const original = (file: KnownFile): KnownFile => {
     const written = record.files.find(({ path }) => path === file.path);
@@ -97,7 +97,7 @@ function plan(app: App, targets: readonly Target[], scheme: ChecksumScheme | und
     root,
     edits: edits.map(({ bundle, insertions }) => ({ path: bundle.path, original: bundle.bytes, insertions })),
     checksums,
-    // An app that checks nothing keeps its product.json as it is; it is still ours to watch.
+    // Without checksums product.json stays as it is, but the record covers it.
     replacements: all.filter(({ before, after }) => before !== after),
     originals: [...targets.map(({ bundle }) => bundle), productFile],
     record: {

@@ -1,16 +1,16 @@
 import { dirname, posix, win32 } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 
-/** A program that runs: its path, or only its name where the system tells no more. */
+/** A running program. `program` is its path, or only its name on Windows. */
 export interface RunningProcess {
   readonly pid: number;
   readonly program: string;
 }
 
-/** Programs that are about to write the app's files. */
+/** Programs that update the app's files. */
 const UPDATERS = /(^|[\\/])(ShipIt|inno_updater(\.exe)?|Cursor(User)?Setup[^\\/]*\.exe|CursorUpdate[^\\/]*\.exe)$/i;
 
-/** Refuses while the app or its updater runs: the one would not notice, the other would undo it (SEC-64). */
+/** Throws while the app or its updater runs. The app would not notice the patch, the updater would undo it (SEC-64). */
 export function expectQuiet(root: string, running: readonly RunningProcess[]): void {
   const updater = running.find(({ program }) => UPDATERS.test(program));
   if (updater) throw busy("Cursor is being updated", updater, "Wait until the update is done, then try again.");

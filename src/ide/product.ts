@@ -2,19 +2,19 @@ import type { AnyNode, ObjectExpression, Property } from "acorn";
 import { parseExpressionAt } from "acorn";
 import { ExcursorError } from "../core/errors.ts";
 
-/** What the app says about itself in `product.json`. */
+/** The app's `product.json`. */
 export interface Product {
-  /** As it is written: only hashes in it are ever replaced. */
+  /** The file's text. Only hashes in it are ever replaced. */
   readonly text: string;
   readonly name: string;
   readonly version: string;
-  /** Empty where the build has none. */
+  /** Empty if the build has none. */
   readonly commit: string;
-  /** By the file's name below `out`; empty where nothing is checked. */
+  /** By the file's name below `out`; empty if nothing is checked. */
   readonly checksums: ReadonlyMap<string, string>;
 }
 
-/** The file's own texts are shown to people no longer than this. */
+/** Texts from the file are cut to this length when shown. */
 const MAX_SHOWN = 80;
 const MAX_CHECKSUMS = 1000;
 
@@ -54,7 +54,7 @@ function readChecksums(checksums: unknown): ReadonlyMap<string, string> {
   return new Map(entries as [string, string][]);
 }
 
-/** The same text with other hashes in the same places: order, spaces and everything else stay. */
+/** Returns the text with other hashes in the same places. Order, spaces and everything else stay. */
 export function replaceChecksums(product: Product, fresh: ReadonlyMap<string, string>): string {
   if (fresh.size === 0) return product.text;
   const root = parseExpressionAt(product.text, 0, { ecmaVersion: "latest" });

@@ -1,11 +1,11 @@
-/** Comments and directives are not longer. */
+/** Comments and directives at the start are shorter than this. */
 const MAX_LENGTH = 64 * 1024;
 const BLANKS_AND_COMMENTS = /(?:\s|\/\/[^\n]*\n|\/\*.*?\*\/)*/sy;
 const DIRECTIVE = /(?:"use strict"|'use strict')\s*;?/y;
 
-/** Where a first statement may be put: behind what must stay in front, such as the licence and `"use strict"`. */
+/** Returns where a first statement may be inserted: after the licence and `"use strict"`. */
 export function findPrologue(bundle: Buffer): number {
-  // One byte a character, so that places are bytes.
+  // In latin1 a character is a byte, so positions are bytes.
   const head = bundle.toString("latin1", 0, MAX_LENGTH);
   let at = head.startsWith("\u00ef\u00bb\u00bf") ? 3 : 0;
   if (head.startsWith("#!", at)) at = head.indexOf("\n", at) + 1;

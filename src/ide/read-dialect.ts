@@ -1,12 +1,12 @@
 import type { AnyNode, MethodDefinition } from "acorn";
 
 /**
- * How `handleThinkingCompleted` wants to be told: by an object with the duration (`plain`), or by the whole update,
- * which has it in `message.value` (`update`).
+ * The argument of `handleThinkingCompleted`: an object with the duration (`plain`), or the whole update, which has it
+ * in `message.value` (`update`).
  */
 export type Dialect = "plain" | "update";
 
-/** Undefined: neither. */
+/** Returns undefined if it reads neither. */
 export function readDialect(method: MethodDefinition): Dialect | undefined {
   const [parameter] = method.value.params;
   if (parameter?.type !== "Identifier") return undefined;

@@ -10,12 +10,12 @@ import type { Store } from "./store.ts";
 type Side = "before" | "after";
 type JournalFile = Journal["files"][number];
 
-/** Where an app stands after a recovery; `changed`: something else has written its files meanwhile, so they are left. */
+/** The state of an app after a recovery. `changed`: something else has written its files meanwhile, so they stay. */
 export type Recovery = Side | "changed";
 
 /**
- * Brings an app that was left in between to one of the two sides, going by the digests of its files alone; the wanted
- * side first, the other if there is no way there. Can itself be stopped at any time.
+ * Completes or undoes an interrupted change, judging by the digests of the files alone. Tries the wanted side first,
+ * then the other. May itself be interrupted at any time.
  */
 export function recover(files: FileSystem, store: Store, journal: Journal, wanted: Side): Recovery {
   const sides = journal.files.map((file) => sideOf(files, journal, file));
@@ -38,7 +38,7 @@ export function recover(files: FileSystem, store: Store, journal: Journal, wante
   });
 }
 
-/** Writes down where the app stands and takes away what is left of the work. */
+/** Records the state of the app and deletes temporary files and the journal. */
 export function settle(files: FileSystem, store: Store, journal: Journal, side: Recovery): Recovery {
   for (const file of journal.files) removeFile(files, temporaryPath(journal, file));
   if (side === "after") {
@@ -55,7 +55,7 @@ function sideOf(files: FileSystem, journal: Journal, { path, before, after }: Jo
   return now === after ? "after" : "neither";
 }
 
-/** Has the content ready under the temporary name; false if it is nowhere. */
+/** Prepares the content under the temporary name. Returns false if the content is missing. */
 function stage(files: FileSystem, store: Store, journal: Journal, file: JournalFile, goal: Side): boolean {
   const temporary = temporaryPath(journal, file);
   if (digestFile(files, temporary) === file[goal]) return true;

@@ -2,12 +2,12 @@ import { posix } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import type { CommandResult, IdeHost } from "./host.ts";
 
-/** What signing again costs; told before it is done. */
+/** Shown before the app is signed again. */
 export const RESIGN_PRICE =
   "Signing again replaces Cursor's own signature: it will no longer update itself, and macOS will ask again for the " +
   "rights that it had. Only a reinstall brings the old signature back.";
 
-/** `Cursor.app`, for its `Contents/Resources/app`. */
+/** Returns `Cursor.app` for its `Contents/Resources/app`. */
 export const appBundleOf = (root: string): string => posix.join(root, "..", "..", "..");
 
 export function expectSigning({ machine }: IdeHost): void {
@@ -18,7 +18,7 @@ export function expectSigning({ machine }: IdeHost): void {
   });
 }
 
-/** Any change of a resource breaks the seal; that matters only to who looks for it, so this is done only when asked. */
+/** Signs the app again. A patch breaks the signature, but few programs check it, so this is done only on request. */
 export async function resign({ run }: IdeHost, root: string): Promise<void> {
   const args = ["--force", "--deep", "--sign", "-", "--preserve-metadata=identifier,entitlements", appBundleOf(root)];
   expectDone(await run("codesign", args), "sign");

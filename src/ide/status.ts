@@ -4,13 +4,12 @@ import type { IdeHost } from "./host.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { Store } from "./store.ts";
 
-/** What there is to say about one app. */
 export interface AppStatus {
   readonly root: string;
   readonly version: string;
   readonly commit: string;
   readonly state: Inspection["state"] | "interrupted";
-  /** One sentence, and what to do if anything. */
+  /** One sentence, with what to do if anything. */
   readonly explanation: string;
   readonly patchedAt?: string;
 }
@@ -23,7 +22,7 @@ const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unk
   interrupted: "A patch or a restore was interrupted. Run excursor ide patch or excursor ide restore to finish it.",
 };
 
-/** Reads and changes nothing. */
+/** Changes nothing. */
 export function statusOf(host: IdeHost, root: string): AppStatus {
   try {
     return readStatus(host, root);

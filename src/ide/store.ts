@@ -7,8 +7,8 @@ import { type Digest, digestFile, digestOf } from "./digest.ts";
 import { type Journal, type PatchRecord, parseJournal, parseRecord } from "./patch-record.ts";
 
 /**
- * What the patcher keeps, outside of every app: the files as they were, what was written in their place, and what is
- * being done right now. Everything is checked by its digest when it is read (SEC-62).
+ * What the patcher keeps outside every app: original files, records of patches, and the journal of a change in
+ * progress. Everything is verified by its digest when it is read (SEC-62).
  */
 export class Store {
   readonly #files: FileSystem;
@@ -24,7 +24,7 @@ export class Store {
     this.#files.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
   }
 
-  /** The app's record; undefined if there is none that is whole. */
+  /** Returns the app's record; undefined if there is none or it is damaged. */
   record(root: string): PatchRecord | undefined {
     const record = parseRecord(this.#read(this.#recordPath(root)));
     return record?.root === root ? record : undefined;
@@ -39,7 +39,7 @@ export class Store {
     removeFile(this.#files, this.#recordPath(root));
   }
 
-  /** What was begun and not finished; undefined if nothing was. */
+  /** Returns the change that was interrupted, if any. */
   journal(): Journal | undefined {
     const text = this.#read(this.#journalPath);
     if (text === undefined) return undefined;
@@ -60,7 +60,7 @@ export class Store {
     syncFolder(this.#files, this.#folder);
   }
 
-  /** Keeps a file as it is, verified on the disk when this returns. `digest` is that of the bytes. */
+  /** Backs up a file, and verifies the copy on the disk before it returns. `digest` is that of the bytes. */
   keep(set: string, { bytes, digest }: { readonly bytes: Buffer; readonly digest: Digest }): void {
     const folder = join(this.#folder, "backups", set);
     const path = join(folder, digest);
@@ -77,7 +77,7 @@ export class Store {
     syncFolder(this.#files, folder);
   }
 
-  /** A kept file, whole and unchanged; undefined if it is not. */
+  /** Returns a backed up file; undefined if it is missing or damaged. */
   kept(set: string, digest: Digest): Buffer | undefined {
     const path = join(this.#folder, "backups", set, digest);
     if (!this.#files.existsSync(path)) return undefined;
@@ -85,7 +85,7 @@ export class Store {
     return digestOf([bytes]) === digest ? bytes : undefined;
   }
 
-  /** Takes away what no record needs any more, and what a killed process has left. */
+  /** Deletes backups that no record needs, and temporary files that a killed process left. */
   tidy(): void {
     const records = this.#list("records").flatMap(
       (name) => parseRecord(this.#read(join(this.#folder, "records", name))) ?? [],
@@ -125,7 +125,7 @@ export class Store {
   }
 }
 
-/** Where the backups of one build of the app are. */
+/** Returns the name of the backup folder for one build of the app. */
 export function backupSetOf(version: string, commit: string): string {
   const safe = (text: string) => text.replace(/[^\w.-]/g, "_");
   return `${safe(version)}-${safe(commit).slice(0, 40) || "none"}`;

@@ -8,12 +8,12 @@ import type { Journal, PatchRecord } from "./patch-record.ts";
 import { recover, settle } from "./recover.ts";
 import type { Store } from "./store.ts";
 
-/** One file of the app and what shall stand in its place. */
+/** A file of the app and its new content. */
 export interface Replacement {
   readonly current: AppFile;
   readonly before: Digest;
   readonly after: Digest;
-  /** The new content, as often as it is asked for. */
+  /** Returns the new content. May be called several times. */
   readonly content: () => Iterable<Uint8Array>;
 }
 
@@ -22,16 +22,16 @@ export interface Transaction {
   readonly root: string;
   /** Where {@link Store.keep} has put the originals. */
   readonly backupSet: string;
-  /** In the order in which they change: what is checked before what it is checked by. */
+  /** In the order in which they change: a file comes before the file with its checksum. */
   readonly replacements: readonly Replacement[];
   readonly record: PatchRecord | null;
-  /** Looks at the new files before any of them is used; throws if one is wrong. */
+  /** Checks the new files before they are used; throws if one is wrong. */
   readonly verify?: (paths: readonly string[]) => Promise<void>;
 }
 
 /**
- * Replaces files of the app: all of them or none. Every new file is complete and on the disk before the first takes its
- * place by a rename. Whenever this stops, the journal has what it takes to finish or to take back (REL-54).
+ * Replaces files of the app: all of them or none. Every new file is complete and on the disk before the first is
+ * renamed into place. If this is interrupted, the journal has enough to finish or to undo it (REL-54).
  */
 export async function runTransaction(files: FileSystem, store: Store, transaction: Transaction): Promise<void> {
   const { root, replacements } = transaction;
@@ -64,11 +64,10 @@ function journalOf({ kind, root, backupSet, replacements, record }: Transaction)
   return { format: 1, kind, root, backupSet, files, record };
 }
 
-/** Node's syntax check goes by the name: the bundles are modules. */
+/** With the ending `.mjs`, Node's syntax check treats the bundles as modules. */
 const temporaryName = (path: AppPath, nonce: string): string =>
   `${basename(path)}${TEMPORARY}${nonce}${path.endsWith(".js") ? ".mjs" : ""}`;
 
-/** A replacement whose content is in memory in pieces. */
 export function replaceBy(current: AppFile, before: Digest, content: () => Iterable<Uint8Array>): Replacement {
   return { current, before, after: digestOf(content()), content };
 }

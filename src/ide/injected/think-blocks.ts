@@ -1,11 +1,11 @@
 import { type ThinkPart, ThinkSplitter } from "../../core/thinking/think-splitter.ts";
 
 /**
- * What runs inside the IDE. It is made into a string by `npm run generate`; three guards in the IDE's own class call it.
- * It reaches nothing but the adapter it is handed, and the clock.
+ * The code that runs inside the IDE. `npm run generate` bundles it into a string. Three guards in the IDE's own class
+ * call it. It uses nothing but the adapter it is given, and the clock.
  */
 
-/** The IDE's object that writes an answer into the chat; one lives for a whole agent loop. */
+/** The IDE's object that writes an answer into the chat. It lives for a whole agent loop. */
 interface Adapter {
   handleTextDelta(text: string, ...rest: unknown[]): unknown;
   handleThinkingDelta(text: string): unknown;
@@ -14,20 +14,20 @@ interface Adapter {
 
 interface State {
   readonly splitter: ThinkSplitter;
-  /** What came with the last text besides it. */
+  /** The other arguments of the last text. */
   rest: readonly unknown[];
-  /** When the open block began to be shown. */
+  /** When the open thinking block was first shown. */
   thinkingSince: number | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** We are calling the original ourselves. */
+  /** True while we call the original method ourselves. */
   isInside: boolean;
 }
 
-/** How long a beginning of a tag may wait for its end. */
+/** How long an incomplete tag is held back. */
 const HOLD_MS = 500;
-/** The IDE shows a shorter thought as one that cannot be opened. */
+/** The IDE shows shorter thinking as a block that cannot be opened. */
 const MIN_THINKING_MS = 1000;
-/** After these, what came before is over: a block does not go on behind a tool call or in the next turn. */
+/** These updates end the open block: thinking does not continue after a tool call or in the next turn. */
 const BOUNDARIES: ReadonlySet<unknown> = new Set([
   "thinkingDelta",
   "toolCallStarted",
@@ -41,7 +41,7 @@ const BOUNDARIES: ReadonlySet<unknown> = new Set([
 
 const states = new WeakMap<Adapter, State>();
 
-/** For `handleTextDelta`: true if the text has been dealt with, and the original shall not run. */
+/** Guard of `handleTextDelta`. Returns true if the text was handled and the original must not run. */
 export function text(adapter: Adapter, args: ArrayLike<unknown>): boolean {
   const [delta, ...rest] = Array.from(args);
   const state = stateOf(adapter);
@@ -56,7 +56,7 @@ export function text(adapter: Adapter, args: ArrayLike<unknown>): boolean {
   return true;
 }
 
-/** For `sendUpdate`, before anything else: sees what is not text. */
+/** Guard of `sendUpdate`. Ends the open block at updates that are not text. */
 export function update(adapter: Adapter, args: ArrayLike<unknown>): void {
   for (const argument of Array.from(args)) {
     const message = (argument as { message?: { case?: unknown } } | null | undefined)?.message;
@@ -64,7 +64,7 @@ export function update(adapter: Adapter, args: ArrayLike<unknown>): void {
   }
 }
 
-/** For `dispose`, before anything else: nothing that was held is lost, and no block stays open. */
+/** Guard of `dispose`. Shows text that was held back, and closes the open block. */
 export function dispose(adapter: Adapter): void {
   end(adapter);
   states.delete(adapter);
@@ -82,7 +82,7 @@ function release(adapter: Adapter, state: State): void {
   try {
     show(adapter, state, state.splitter.release());
   } catch (error) {
-    // Nobody waits for a timer: a throw here would be an uncaught error of the IDE's.
+    // A throw from a timer would be an uncaught error of the IDE.
     console.error("[excursor] held text could not be shown", error);
   }
 }
@@ -102,7 +102,7 @@ function show(adapter: Adapter, state: State, parts: readonly ThinkPart[]): void
   }
 }
 
-/** The versions of the IDE read the duration in two different places: this has both. */
+/** IDE versions read the duration in two different places; this sets both. */
 function complete(adapter: Adapter, state: State): void {
   const since = state.thinkingSince;
   state.thinkingSince = undefined;
