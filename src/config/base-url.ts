@@ -1,6 +1,6 @@
 export const BASE_URL_EXPECTED = "an https address, or an http one on loopback";
 
-/** A key goes there: never in the clear over a network. */
+/** Accepts only addresses to which a key can be sent safely: https, or http on loopback. */
 export function isBaseUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(value);
@@ -8,7 +8,7 @@ export function isBaseUrl(value: string): boolean {
   return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
 }
 
-/** One spelling for each address, so that they can be compared: without a slash at the end, a default port or capitals. */
+/** Normalises an address so that addresses can be compared: no trailing slash, no default port, lower-case host. */
 export function normalizeBaseUrl(value: string): string {
   const { origin, pathname } = new URL(value);
   return origin + pathname.replace(/\/+$/, "");

@@ -4,7 +4,7 @@ import type { Setting } from "./setting.ts";
 /** Whether the bridge for the IDE listens, and to whom. */
 export interface BridgeSetting {
   readonly listens: boolean;
-  /** Whether pages of the editor itself need no key. Unset: not said here. */
+  /** True if pages of the editor itself need no key. Undefined: not set here. */
   readonly compat?: boolean | undefined;
 }
 
@@ -23,7 +23,10 @@ const TEXTS: Readonly<Record<string, unknown>> = {
   compat: { compat: true },
 };
 
-/** `true`, `false` or an object; as text also `compat`. `--bridge` keeps the `compat` of the environment or the file. */
+/**
+ * Creates the setting `bridge`: `true`, `false` or an object; as text also `compat`. The flag `--bridge` keeps the
+ * `compat` of the environment or the file.
+ */
 export function bridgeSetting(help: string): Setting<BridgeSetting | undefined> {
   return {
     schema,

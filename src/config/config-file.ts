@@ -3,18 +3,18 @@ import { readSmallFile } from "../files/read-small-file.ts";
 import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
-/** What the file says, by key, and what is wrong with it that no setting can say. */
+/** The values of the file by key, and problems that do not belong to one setting. */
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
-  /** The file and line where a key stands. */
+  /** Returns the file and line of a key. */
   place(key: string): string;
 }
 
-/** Nobody writes so many settings; what is larger is something else. */
+/** Far more than any real configuration needs. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads the file; one that is not there says nothing. */
+/** Reads the file. A missing file has no values. */
 export function readConfigFile(path: string, settings: readonly PlacedSetting[]): ConfigFile {
   const keys = new Set(settings.map(({ key }) => key));
   const groups = new Set(settings.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])));
@@ -50,7 +50,7 @@ function parse(text: string, path: string): object {
   try {
     tree = JSON.parse(text);
   } catch {
-    // Not in the parser's words: they quote the text, which may hold a key.
+    // The parser's own message would quote the text, which may hold a key.
     throw new ExcursorError("config", `${path}:${firstBadLine(text)}: this is not JSON.`, {
       code: "bad_config",
       hint: "Look for a missing or surplus comma or quote there; comments are not allowed.",
@@ -60,7 +60,10 @@ function parse(text: string, path: string): object {
   throw new ExcursorError("config", `${path}: expected an object with settings.`, { code: "bad_config" });
 }
 
-/** The parser does not always say where. A good beginning it only finds too short; the first other fault is the one. */
+/**
+ * Returns the line of the first syntax error. The parser does not always report it, so beginnings of the text are
+ * parsed: a valid beginning is only incomplete.
+ */
 function firstBadLine(text: string): number {
   const lines = text.split("\n");
   const isBad = (_: string, index: number) => {
@@ -77,7 +80,7 @@ function firstBadLine(text: string): number {
   return lines.findIndex(isBad) + 1 || lines.length;
 }
 
-/** Names that an object has twice: the parser would take the last, and nobody knows which was meant. */
+/** Returns names that an object has twice. The parser would silently take the last one. */
 function repeatedNames(text: string): { readonly name: string; readonly line: number }[] {
   const repeated: { readonly name: string; readonly line: number }[] = [];
   const seen: Set<string>[] = [];
@@ -92,7 +95,7 @@ function repeatedNames(text: string): { readonly name: string; readonly line: nu
   return repeated;
 }
 
-/** The names of the key, each looked for after the one before: exact in any file that people write. */
+/** Returns the line of a key. Searches its names one after the other, which is exact for ordinary files. */
 function lineOf(text: string, key: string): string {
   let position = 0;
   for (const name of key.split(".")) {

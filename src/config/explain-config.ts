@@ -1,9 +1,9 @@
 import type { LoadedSettings } from "./load-settings.ts";
 
-/** One setting as `excursor config` shows it. */
+/** A setting as `excursor config` shows it. */
 export interface ExplainedSetting {
   readonly key: string;
-  /** Undefined where it is not set and has no default. Secrets say only that they are there. */
+  /** Undefined if it is not set and has no default. Secrets are redacted. */
   readonly value: unknown;
   readonly origin: string;
   readonly variable: string;
@@ -11,7 +11,7 @@ export interface ExplainedSetting {
   readonly expected: string;
 }
 
-/** Every setting with its value and where that came from; fit to be shown to anybody. */
+/** Returns every setting with its value and origin. The result has no secrets. */
 export function explainConfig({ values, settings, origins }: LoadedSettings<object>): readonly ExplainedSetting[] {
   return settings.map(({ key, variable, setting }) => {
     const value = valueAt(values, key);

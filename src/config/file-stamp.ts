@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 
 /**
- * Another one after every change of a file, whoever made it; `none` where there is no file. Costs a dozen microseconds. A
- * change of rights is one, too: whoever reads the file may want to check them.
+ * Returns a value that differs after every change of a file by any process, mode changes included; `none` if there is
+ * no file. Takes about a dozen microseconds.
  */
 export function fileStamp(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../files/file-error.ts";
 
-/** Where config, key and state are: `EXCURSOR_HOME`, else where this system keeps such things. */
+/** Returns the folder of config, key and state: `EXCURSOR_HOME`, else the system's usual place. */
 export function homeFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const { EXCURSOR_HOME, XDG_CONFIG_HOME, APPDATA } = environment;
   if (EXCURSOR_HOME) return EXCURSOR_HOME;
@@ -13,7 +13,7 @@ export function homeFolder(environment: Readonly<Record<string, string | undefin
   return join(XDG_CONFIG_HOME || join(homedir(), ".config"), "excursor");
 }
 
-/** Makes the folder if need be, for its owner alone, and refuses one that others can look into. */
+/** Creates the folder with mode 0700 if it is missing. Throws if others can access it. */
 export function openHome(path: string): void {
   try {
     makeFolder(path);
@@ -28,25 +28,31 @@ export function openHome(path: string): void {
   refuseMode(path, 0o077, "chmod 700");
 }
 
-/** Level by level: where a folder exists and takes none all the same (`/proc`), Node's own `recursive` never ends. */
+/**
+ * Creates the missing folders one by one: Node's `recursive` never returns in a folder that cannot have children
+ * (`/proc`).
+ */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // There already, or another process was quicker.
+    // It exists, or another process has created it meanwhile.
     if (!statsOf(path)?.isDirectory()) throw error;
   }
 }
 
-/** Refuses a file of ours that is not its owner's alone (SEC-10). One that is not there is fine. */
+/** Throws if others own or can access a file of ours (SEC-10). A missing file is fine. */
 export function checkPrivate(path: string): void {
   checkOwner(path);
   refuseMode(path, 0o077, "chmod 600");
 }
 
-/** People write this one by hand: others may read it as long as there is no secret in it, and never write it. */
+/**
+ * Throws if others can write the config file, or read it while it has a secret. Users write this file by hand, so it
+ * need not be private otherwise.
+ */
 export function checkConfigFile(path: string, hasSecret: boolean): void {
   checkOwner(path);
   refuseMode(path, hasSecret ? 0o077 : 0o022, "chmod 600");

@@ -8,10 +8,13 @@ import { fileError } from "../files/file-error.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { checkPrivate, openHome } from "./home.ts";
 
-/** A shorter one in the file was cut off, or made up by hand. */
+/** A shorter key was cut off, or made up by hand. */
 const MIN_KEY_LENGTH = 16;
 
-/** A secret that is kept in the home folder: a key, or what stands before paths of a tunnel. Made on the first call. */
+/**
+ * Returns a secret that is kept in the home folder: a key, or the path prefix for a tunnel. Creates it on the first
+ * call.
+ */
 export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" = "key"): Secret {
   const path = join(home, name);
   openHome(home);
@@ -31,7 +34,7 @@ export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" =
   return made;
 }
 
-/** 256 random bits; the prefix lets people and scanners tell what it is. */
+/** Returns 256 random bits; the prefix lets people and scanners recognise the key. */
 export const newKey = (): string => `exc_${randomBytes(32).toString("base64url")}`;
 
 const MAX_BYTES = 4096;
@@ -55,7 +58,7 @@ const badKeyFile = (message: string): ExcursorError =>
     hint: "Delete that file: the next start makes a new key.",
   });
 
-/** Writes the key file atomically; keeps the one that another process may have made meanwhile. */
+/** Writes the key file atomically. Keeps the file that another process may have written meanwhile. */
 function create(path: string, key: string): void {
   sweepTemporaries(fs, path, STALE_MS);
   const temporary = temporaryOf(path);

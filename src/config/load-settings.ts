@@ -5,30 +5,30 @@ import { checkConfigFile, homeFolder } from "./home.ts";
 import type { PlacedSetting } from "./settings.ts";
 
 export interface SettingSources {
-  /** By key (`logLevel`, `limits.bodyBytes`); undefined was not given. */
+  /** By key (`logLevel`, `limits.bodyBytes`). Undefined: not given. */
   readonly flags: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export interface LoadedSettings<Values> {
   readonly values: Values;
-  /** The settings that were looked for. */
+  /** All settings that exist. */
   readonly settings: readonly PlacedSetting[];
-  /** Where each value came from, by key, in words: `--port`, `EXCURSOR_PORT`, a file and line, `default`. */
+  /** Where each value came from, by key: `--port`, `EXCURSOR_PORT`, a file and line, `default`. */
   readonly origins: ReadonlyMap<string, string>;
   /** The folder of config, key and state. It need not exist yet. */
   readonly home: string;
-  /** What is odd and not wrong. */
+  /** Oddities that are not errors. */
   readonly warnings: readonly string[];
 }
 
 const DEFAULT_ORIGIN = "default";
 
 /**
- * Reads the settings: flags before environment before file before default. All that is wrong is told at once, each with
- * its place.
+ * Loads the settings. Flags take precedence over the environment, the environment over the file, the file over
+ * defaults. Throws one error with all problems, each with its place.
  *
- * @typeParam Values what the settings come to; {@link ValuesOf} of the tree that they were placed from.
+ * @typeParam Values the values of the settings: {@link ValuesOf} of their tree.
  */
 export function loadSettings<Values>(
   settings: readonly PlacedSetting[],
@@ -45,7 +45,7 @@ export function loadSettings<Values>(
     const given: [origin: string, value: unknown][] = [];
     const [flag, text] = [flags[key], environment[variable]];
     if (flag !== undefined) given.push([flagName(key), typeof flag === "string" ? setting.fromText(flag) : flag]);
-    // An empty variable is how shells say that there is none.
+    // Shells use an empty variable for an unset one.
     if (text !== undefined && text !== "") given.push([variable, setting.fromText(text)]);
     if (file.values.has(key)) given.push([file.place(key), file.values.get(key)]);
     const read = given.map(([origin, value]) => ({ origin, ...check(placed, origin, value) }));
@@ -72,7 +72,7 @@ function check({ key, setting }: PlacedSetting, origin: string, value: unknown):
   return { problem: `${subject}: ${why}.` };
 }
 
-/** `limits.bodyBytes` → `--body-bytes`, as a flag would be called. */
+/** Returns the name of a flag: `limits.bodyBytes` → `--body-bytes`. */
 const flagName = (key: string): string =>
   `--${key.slice(key.lastIndexOf(".") + 1).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
@@ -89,10 +89,10 @@ function setAt(tree: Record<string, unknown>, key: string, value: unknown): void
 const isSecretIn = (settings: readonly PlacedSetting[], values: ReadonlyMap<string, unknown>): boolean =>
   settings.some(({ key, setting }) => setting.isSecret && values.has(key));
 
-/** Named by other programs: Zed reads the key of a provider called Excursor from it. */
+/** Variables of other programs: Zed reads the key of a provider named Excursor from this one. */
 const FOREIGN = ["EXCURSOR_API_KEY"];
 
-/** Only told: variables of a newer version, or of somebody's scripts, should not keep us from starting. */
+/** Warns of unknown variables. They are no error: they may belong to a newer version or to a script. */
 function unknownVariables(settings: readonly PlacedSetting[], environment: SettingSources["environment"]): string[] {
   const known = [...settings.map(({ variable }) => variable), "EXCURSOR_HOME", ...FOREIGN];
   return Object.keys(environment)

@@ -2,24 +2,26 @@ import { z } from "zod";
 import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
 import { namePairs, type Setting } from "./setting.ts";
 
-/** The name of Cursor's backend among the upstreams, whichever of its drivers is in use. */
+/** The upstream name of Cursor's backend, for all of its drivers. */
 export const CURSOR = "cursor";
 
-/** Where the models of a name are, and under which name there. */
+/** Where a model name leads: the upstream, and the model's name there. */
 export interface ModelRoute {
   /** `cursor`, or the name of another driver. */
   readonly driver: string;
-  /** Instead of the upstream's own setting. */
+  /** Overrides the upstream's own setting. */
   readonly baseURL?: string | undefined;
-  /** The variable of the environment that holds the key for it. */
+  /** The environment variable that holds its key. */
   readonly keyVariable?: string | undefined;
-  /** The name there. Default: the same; of a route like `local/*`, what stands after the slash. */
+  /**
+   * The model's name at the upstream. Default: the same name; for a route such as `local/*`, the part after the slash.
+   */
   readonly model?: string | undefined;
-  /** How hard to think where a client does not say. */
+  /** The thinking effort if the client sends none. */
   readonly effort?: string | undefined;
 }
 
-/** A model's name, or the beginning of names with a `*` at its end. */
+/** Routes by model name, or by a prefix of names that ends with `*`. */
 export type ModelNames = Readonly<Record<string, string | ModelRoute>>;
 
 const routeSchema = (upstreams: readonly string[]) =>
@@ -48,7 +50,7 @@ const routeSchema = (upstreams: readonly string[]) =>
       error: "keyVariable needs a baseURL beside it",
     });
 
-/** The name that stands for all names that nobody knows. */
+/** The name that matches all unknown names. */
 export const FALLBACK_NAME = "*";
 
 const NAME = /^[^*\s]{1,255}\*?$/;
@@ -82,8 +84,8 @@ const modelsSchema = (upstreams: readonly string[], expected: string) => {
 };
 
 /**
- * The setting `models`, with the drivers that an entry may name beside `cursor`.
- * As text: JSON as in the file, or `name=model` and `name=upstream`, separated by commas.
+ * Creates the setting `models`, with the drivers that an entry may name beside `cursor`. As text: JSON as in the file,
+ * or `name=model` and `name=upstream`, separated by commas.
  */
 export function modelNames(help: string, drivers: readonly string[]): Setting<ModelNames> {
   const upstreams = [CURSOR, ...drivers];
@@ -99,7 +101,7 @@ export function modelNames(help: string, drivers: readonly string[]): Setting<Mo
   };
 }
 
-/** What is no JSON is given on as it is, to be refused. */
+/** Returns a text that is not JSON unchanged; the schema then rejects it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -111,7 +113,7 @@ function parseJson(text: string): unknown {
 const describe = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? message : `${path.map(String).join(" → ")}: ${message}`;
 
-/** Names that stand for one another and end nowhere. */
+/** Returns names that refer to each other in a circle. */
 function circles(names: ModelNames, upstreams: readonly string[]): string[] {
   return Object.keys(names).filter((start) => {
     const seen = new Set<string>();

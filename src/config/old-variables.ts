@@ -1,13 +1,13 @@
 import type { LoadedSettings } from "./load-settings.ts";
 
-/** Variables that similar programs read, and the setting that does the same here. */
+/** Variables of similar programs, and the setting that replaces each. */
 const OLD_VARIABLES = [
   { name: "PORT", key: "port", variable: "EXCURSOR_PORT" },
   { name: "CURSOR_URL", key: "upstream", variable: "EXCURSOR_UPSTREAM" },
   { name: "CURSOR_CHECKSUM", key: "checksum", variable: "EXCURSOR_CHECKSUM" },
 ] as const;
 
-/** One sentence about variables that are set and not read, unless their setting is given in another way. */
+/** Returns a warning about such variables that are set, unless their setting is given in another way. */
 export function warnOfOldVariables(
   { origins }: Pick<LoadedSettings<unknown>, "origins">,
   environment: Readonly<Record<string, string | undefined>>,

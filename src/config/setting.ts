@@ -1,24 +1,24 @@
 import { z } from "zod";
 import { Secret } from "../core/secret.ts";
 
-/** One thing that can be configured: by flag, environment and file, and what it is without them. */
+/** A configurable value: by flag, environment or file, with a default. */
 export interface Setting<T> {
   readonly schema: z.ZodType<T>;
   readonly fallback: T;
   /** One sentence for `excursor config`. */
   readonly help: string;
-  /** How an error says what would be right: "a whole number from 0 to 65535". */
+  /** The valid values, for error messages: "a whole number from 0 to 65535". */
   readonly expected: string;
   readonly isSecret: boolean;
-  /** What is wrong, where `expected` says too little; it must not quote the value. */
+  /** Explains an error better than `expected` does. Must not quote the value. */
   readonly explain?: (error: z.ZodError) => string;
-  /** The value, where several places say something, the strongest first. Default: the first of them. */
+  /** Combines the values of several sources, in order of precedence. Default: the first. */
   combine?(values: readonly T[]): T;
-  /** The value that a text from the environment or a flag stands for; the schema judges it. */
+  /** Converts a text from the environment or a flag. The schema then validates the result. */
   fromText(text: string): unknown;
 }
 
-/** Settings by name, in groups where they belong together. */
+/** Settings by name, in nested groups. */
 export interface SettingsShape {
   readonly [name: string]: Setting<unknown> | SettingsShape;
 }
@@ -32,7 +32,6 @@ export function text(fallback: string, help: string, expected = "a text"): Setti
   return { schema: z.string().min(1), fallback, help, expected, isSecret: false, fromText: String };
 }
 
-/** A text that need not be there. */
 export function optionalText(
   help: string,
   expected = "a text",
@@ -91,13 +90,16 @@ export function list(help: string, expected: string, shape: RegExp): Setting<rea
   };
 }
 
-/** As text: `name=value`, separated by commas. What stands in brackets belongs to the value: `a=b[x=1,y=2]`. */
+/** Parses `name=value` pairs, separated by commas. Commas in brackets belong to the value: `a=b[x=1,y=2]`. */
 export function namePairs(given: string): unknown {
   const pairs = split(given, /,(?![^[\]]*\])/).map((pair) => /^([^=[]*)=(.*)$/.exec(pair)?.slice(1));
   return pairs.every((pair) => pair !== undefined) ? Object.fromEntries(pairs) : given;
 }
 
-/** Things by name, each read by who uses them, so that one that is wrong spoils no other. They may hold keys. As text: JSON. */
+/**
+ * Creates a setting with entries by name. The users of the setting validate each entry, so that a wrong one does not
+ * affect others. Entries may hold keys. As text: JSON.
+ */
 export function entries(help: string): Setting<Readonly<Record<string, unknown>> | undefined> {
   return {
     schema: z.record(z.string().min(1), z.unknown()).optional(),

@@ -19,7 +19,7 @@ const MIB = 1024 * 1024;
 
 const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
 
-/** Names that people give to accounts and keys. */
+/** Names of accounts and keys. */
 export const ACCOUNT_NAME = /^[\w.@-]{1,64}$/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -69,7 +69,6 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
 
 /** What the drivers add to the settings. */
 export interface DriverSettings<Shape extends SettingsShape> {
-  /** The settings of all drivers. */
   readonly settings: Shape;
   /** The drivers of Cursor's backend, the default first. */
   readonly ofCursor: readonly [string, ...string[]];
@@ -78,8 +77,8 @@ export interface DriverSettings<Shape extends SettingsShape> {
 }
 
 /**
- * Every setting there is. The place in this tree is the key in the file (`limits.bodyBytes`) and gives the name in
- * the environment (`EXCURSOR_LIMITS_BODY_BYTES`).
+ * All settings. The position in this tree is the key in the file (`limits.bodyBytes`), and gives the variable's name
+ * (`EXCURSOR_LIMITS_BODY_BYTES`).
  */
 export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSettings<Shape>) => ({
   host: text("127.0.0.1", "Address to listen on. Anything but loopback needs a strong key.", "an address"),
@@ -146,7 +145,7 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   limits: LIMITS,
 });
 
-/** A setting with its place. */
+/** A setting with its key and its variable. */
 export interface PlacedSetting {
   /** `limits.bodyBytes`. */
   readonly key: string;
@@ -155,7 +154,7 @@ export interface PlacedSetting {
   readonly setting: Setting<unknown>;
 }
 
-/** The settings of a tree, each with its key and its variable. */
+/** Returns the settings of a tree, each with its key and its variable. */
 export function placeSettings(tree: object, prefix = ""): PlacedSetting[] {
   return Object.entries(tree).flatMap(([name, inner]: [string, Setting<unknown> | object]) => {
     const key = prefix + name;

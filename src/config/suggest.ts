@@ -1,4 +1,4 @@
-/** The known name that somebody who wrote `given` most likely meant, if any is near enough. */
+/** Returns the known name that is most similar to `given`, if any is similar enough. */
 export function suggest(given: string, known: readonly string[]): string | undefined {
   const near = known
     .map((name) => ({ name, distance: editDistance(given.toLowerCase(), name.toLowerCase()) }))
@@ -6,7 +6,7 @@ export function suggest(given: string, known: readonly string[]): string | undef
   return near.sort((a, b) => a.distance - b.distance)[0]?.name;
 }
 
-/** How many characters to insert, drop, exchange or swap with the next, to get from one to the other. */
+/** Counts the characters to insert, delete, replace or swap to get from one text to the other. */
 function editDistance(from: string, to: string): number {
   if (Math.abs(from.length - to.length) > 8) return Number.POSITIVE_INFINITY;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)];
