@@ -1,41 +1,44 @@
 import type { Secret } from "../core/secret.ts";
 import type { JsonValue } from "../core/turn.ts";
 
-/** Which of our faces a client speaks to. */
+/** The face that a client uses. */
 export type ClientDialect = "chat" | "responses" | "messages";
 
-/** One program that can be pointed at the gateway: where its configuration is, and what has to stand in it. */
+/** A program that can be configured to use the gateway: where its configuration is, and how to change it. */
 export interface ClientRecipe {
-  /** As on the command line. */
+  /** Its name on the command line. */
   readonly id: string;
   readonly title: string;
   readonly dialect: ClientDialect;
-  /** Its configuration for this user. */
+  /** Returns the path of the user's configuration. */
   file(machine: Machine): string;
-  /** Its configuration with the gateway in it and all else as it was. Empty text is none. Throws `config` if it cannot be read. */
+  /**
+   * Returns the configuration with the gateway added and all else unchanged. An empty text means no configuration yet.
+   * Throws `config` if it cannot be parsed.
+   */
   edit(text: string, gateway: OfferedGateway): string;
-  /** What is left to know or to do, a sentence each. */
+  /** Returns what the user should know or do next, one sentence each. */
   next(gateway: OfferedGateway): readonly string[];
 }
 
-/** A program that has to be connected by hand: what its user has to do. */
+/** A program that the user has to configure by hand, with instructions. */
 export interface ClientGuide {
   readonly id: string;
   readonly title: string;
-  /** What the program calls. */
+  /** Returns the base URL for the program. */
   baseUrl(gateway: GuidedGateway): string;
-  /** One after the other; further lines of a step are to be copied. */
+  /** Returns the steps in order. Further lines of a step are text to copy. */
   steps(gateway: GuidedGateway): readonly string[];
 }
 
 export interface GuidedGateway extends Pick<OfferedGateway, "url" | "models"> {
-  /** Where it can be reached from outside, without a slash at its end. */
+  /** The gateway's public address, without a trailing slash. */
   readonly tunnel: string | undefined;
-  /** What stands before paths that come from there. */
+  /** The path prefix of requests that come through the tunnel. */
   readonly pathSecret: string;
-  /** Settings of the gateway that it needs for that and has not. */
+  /** Settings that the gateway still needs for the tunnel. */
   readonly missing: Readonly<Record<string, JsonValue>>;
-  /** The file into which those were written, if they were. */
+  /** The file into which the missing settings were written, if they were. */
   readonly writtenTo: string | undefined;
 }
 
@@ -50,7 +53,7 @@ export interface OfferedGateway {
   /** Without `/v1`. */
   readonly url: string;
   readonly key: Secret;
-  /** The one to begin with. */
+  /** The model to start with. */
   readonly model: string;
   readonly models: readonly OfferedModel[];
 }
@@ -58,7 +61,7 @@ export interface OfferedGateway {
 export interface OfferedModel {
   readonly id: string;
   readonly name: string;
-  /** What else it can be asked for as. */
+  /** Other names of the model. */
   readonly aliases: readonly string[];
   /** In tokens. */
   readonly window: number;

@@ -16,28 +16,28 @@ import { fileError } from "../files/file-error.ts";
 import { writePrivate } from "../files/write-private.ts";
 import { UnreadableConfig } from "./unreadable.ts";
 
-/** What is known of a client's configuration as it was before. */
+/** A client's configuration before it was changed. */
 interface Backup {
   readonly file: string;
-  /** In base64; absent if there was none. */
+  /** In base64; absent if there was no file. */
   readonly before?: string;
   readonly mode?: number;
-  /** What was written in its place, as a digest: nobody else's change is ever undone by mistake. */
+  /** The digest of what was written, so that later changes by others are detected. */
   readonly after: string;
-  /** Folders that were made for it, the inner ones first. */
+  /** Folders that were created for it, inner ones first. */
   readonly folders: readonly string[];
 }
 
 export interface Connection {
   readonly id: string;
   readonly file: string;
-  /** Somebody has changed the file since. */
+  /** The file was changed by something else since. */
   readonly isChanged: boolean;
 }
 
 /**
- * Which clients are connected, with their configurations as they were, each in a file of its own in a folder of ours. A
- * configuration is written only after what was there is safe.
+ * The clients that are connected, each with its previous configuration in a file of its own. A configuration is written
+ * only after its backup.
  */
 export class Connections {
   readonly #folder: string;
@@ -58,14 +58,14 @@ export class Connections {
     const backup = this.#read(id);
     if (!backup) return undefined;
     const { file, before, after } = backup;
-    // As it was before is fine, too: then somebody was interrupted, or has put it back by hand.
+    // The original content is fine, too: connecting was interrupted, or the user has undone it by hand.
     const original = digestOf(before === undefined ? undefined : Buffer.from(before, "base64"));
     return { id, file, isChanged: ![after, original].includes(digestOf(readBytes(file))) };
   }
 
   /**
-   * Changes a client's configuration. Once more, it begins from what was there before the first time. Gives a way to take
-   * this very change back.
+   * Changes a client's configuration. A second call starts again from the content before the first one. Returns a
+   * function that undoes this change.
    */
   connect(id: string, path: string, edit: (text: string) => string): () => void {
     const known = this.#read(id);
@@ -91,7 +91,10 @@ export class Connections {
     };
   }
 
-  /** Puts back what was there, byte for byte, or nothing if there was nothing. With force, over any change since. */
+  /**
+   * Restores the previous content byte for byte, or deletes the file if there was none. With `force`, overwrites any
+   * later change.
+   */
   disconnect(id: string, { force = false }: { readonly force?: boolean } = {}): Connection | undefined {
     const backup = this.#read(id);
     const connection = this.find(id);
@@ -118,7 +121,7 @@ export class Connections {
 
 const BOM = "\ufeff";
 
-/** Some editors on Windows put a byte order mark before the text; the edits do not see it, and it stays. */
+/** Hides the byte order mark that some editors on Windows write, and keeps it. */
 function editText(file: string, text: string, edit: (text: string) => string): string {
   const mark = text.startsWith(BOM) ? BOM : "";
   try {
@@ -142,7 +145,7 @@ function makeFolder(path: string, mode?: number): void {
   }
 }
 
-/** Configurations are often links into a folder that somebody keeps under version control: the link stays. */
+/** Resolves links, so that a configuration that is a link into a repository stays a link. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -163,7 +166,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // The client has put something of its own there.
+    // The client has created files there.
   }
 }
 
@@ -172,7 +175,7 @@ function keepAside(file: string): void {
   if (bytes) write(`${file}.before-disconnect`, bytes);
 }
 
-/** Two commands may change the same file at once: there is no lock that the other program knows. */
+/** Writes without a lock, because the client would not know it. */
 const write = (file: string, content: Buffer | string, mode = 0o600): void =>
   writePrivate(file, content, { mode, isUnlocked: true });
 

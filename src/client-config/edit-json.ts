@@ -2,10 +2,10 @@ import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from 
 import type { JsonValue } from "../core/turn.ts";
 import { unreadable } from "./unreadable.ts";
 
-/** A value and where it belongs. */
+/** A value and its path. */
 export type JsonChange = readonly [path: readonly string[], value: JsonValue];
 
-/** Sets values in JSON that may have comments and trailing commas; those stay, and so does the order. */
+/** Sets values in JSON with comments and trailing commas. Keeps comments and order. */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   const isEmpty = text.trim() === "";
   const whole = isEmpty ? "{}\n" : text;

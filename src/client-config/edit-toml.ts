@@ -1,9 +1,9 @@
-/** A table of texts and numbers, and its name. */
+/** A table of strings and numbers, with its name. */
 export type TomlTable = readonly [name: string, entries: Readonly<Record<string, string | number>>];
 
 /**
- * Sets keys at the top of a TOML file, and replaces or adds one table at its end. All other lines stay as they are. It
- * knows lines and not the whole language: a value that it replaces must be on one line, as texts and numbers are.
+ * Sets keys at the top of a TOML file, and replaces or adds one table at its end. Keeps all other lines. It works on
+ * lines and does not parse TOML: a value that it replaces must be on one line.
  */
 export function editToml(text: string, top: Readonly<Record<string, string | number>>, table: TomlTable): string {
   const { head, tables } = cut(text.split("\n"));
@@ -27,14 +27,14 @@ function cut(lines: readonly string[]): Cut {
   for (const line of lines) {
     if (!isInText && /^\s*\[/.test(line) && !isContinued(head, tables)) tables.push([]);
     (tables.at(-1) ?? head).push(line);
-    // A text over several lines begins and ends with three quotes.
+    // A multi-line string begins and ends with three quotes.
     const marks = line.match(/"""|'''/g)?.length ?? 0;
     if (marks % 2 === 1) isInText = !isInText;
   }
   return { head, tables };
 }
 
-/** A line that begins with a bracket is no header where a list is still open. */
+/** True inside an unfinished list, where a line that begins with a bracket is no header. */
 function isContinued(head: readonly string[], tables: readonly (readonly string[])[]): boolean {
   const before = (tables.at(-1)?.slice(1) ?? head).join("\n").replace(/"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#.*$/gm, "");
   return (before.match(/\[/g)?.length ?? 0) > (before.match(/\]/g)?.length ?? 0);
@@ -53,7 +53,7 @@ function setKeys(head: readonly string[], entries: Readonly<Record<string, strin
 }
 
 const pairs = (entries: Readonly<Record<string, string | number>>): readonly string[] =>
-  // A JSON text is a TOML text.
+  // A JSON string is a valid TOML string.
   Object.entries(entries).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
 
 function trimEnd(lines: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** A configuration of another program that is not what it should be: nothing is written over it. */
+/** A client's configuration that cannot be parsed, so it is not overwritten. */
 export class UnreadableConfig extends ExcursorError {
   readonly #why: string;
 
@@ -12,7 +12,7 @@ export class UnreadableConfig extends ExcursorError {
     this.#why = why;
   }
 
-  /** The same, with the file's name. */
+  /** Returns the same error with the file's name. */
   in(file: string): UnreadableConfig {
     return new UnreadableConfig(this.#why, file);
   }

@@ -9,7 +9,7 @@ export const aider: ClientRecipe = {
   file: ({ home }) => join(home, ".aider.conf.yml"),
   edit: (text, { url, key, model }) =>
     editYaml(text, (document) => {
-      // The prefix is how it knows which of its clients to use.
+      // Aider selects its API client by this prefix.
       document.set("model", `openai/${model}`);
       document.set("weak-model", `openai/${model}`);
       document.set("openai-api-base", `${url}/v1`);

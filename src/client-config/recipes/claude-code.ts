@@ -15,20 +15,20 @@ export const claudeCode: ClientRecipe = {
   next: () => ["Start it as usual: claude", "If it asks which account to use, /logout of the old one once."],
 };
 
-/** It has names of its own for a big, a usual and a small model, and asks the small one by itself. */
+/** Claude Code has names of its own for a large, a normal and a small model, and uses the small one by itself. */
 const variables = ({ url, key, model, models }: OfferedGateway): Readonly<Record<string, string>> => {
   const window = models.find(({ id }) => id === model)?.window;
   const like = (word: string) => models.find(({ id }) => id.includes(word))?.id ?? model;
   return {
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key.reveal(),
-    // Else a key in the user's shell would go out beside it.
+    // Otherwise a key in the user's environment would be sent as well.
     ANTHROPIC_API_KEY: "",
     ANTHROPIC_MODEL: model,
     ANTHROPIC_DEFAULT_OPUS_MODEL: like("opus"),
     ANTHROPIC_DEFAULT_SONNET_MODEL: like("sonnet"),
     ANTHROPIC_DEFAULT_HAIKU_MODEL: like("haiku"),
-    // It knows the windows of Anthropic's models only, and guesses the others' too large.
+    // Claude Code knows only Anthropic's context windows, and assumes too large ones for other models.
     ...(window !== undefined && { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(window) }),
   };
 };

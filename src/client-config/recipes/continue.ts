@@ -35,7 +35,7 @@ export const continueDev: ClientRecipe = {
         roles: ["chat", "edit", "apply"],
         capabilities: sees ? ["tool_use", "image_input"] : ["tool_use"],
       });
-      // The first one is what it begins with.
+      // Continue starts with the first model.
       list.items = [entry as YAMLMap, ...others];
       list.flow = false;
     }),

@@ -1,11 +1,11 @@
 import type { ClientGuide, GuidedGateway, OfferedModel } from "../client-recipe.ts";
 
-/** Names with this in them Cursor sends to Anthropic itself, whatever the base URL says. */
+/** Cursor sends models with such names to Anthropic itself, whatever the base URL is. */
 const TAKEN = /claude-/i;
 
 /**
- * The Cursor IDE as a client. It has no configuration that a program could write, and it does not ask by itself: Cursor's
- * servers do, which refuse addresses of this machine. So there is a tunnel, with a secret that nobody can guess.
+ * The Cursor IDE as a client. It has no configuration file for this. Cursor's servers send the requests and refuse
+ * local addresses, so it needs a tunnel with a secret path.
  */
 export const cursor: ClientGuide = {
   id: "cursor",
@@ -27,13 +27,13 @@ export const cursor: ClientGuide = {
 
 interface CursorName {
   readonly id: string;
-  /** What Cursor can call it. */
+  /** A name that Cursor accepts. */
   readonly name: string;
-  /** The gateway does not know it by that name yet. */
+  /** The gateway does not have this name yet. */
   readonly isNew: boolean;
 }
 
-/** A name for each model that Cursor leaves alone: its own, another that it has, or one that nobody has. */
+/** Returns a name for each model that Cursor does not redirect: its id, an alias, or a new name. */
 function namesFor(models: readonly OfferedModel[]): readonly CursorName[] {
   const known = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
   return models.map(({ id, aliases }) => {

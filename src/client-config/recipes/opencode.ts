@@ -14,7 +14,7 @@ export const opencode: ClientRecipe = {
   },
   edit: (text, { url, key, model, models }) =>
     editJson(text, [
-      // It would add this by itself.
+      // OpenCode would add this by itself.
       [["$schema"], "https://opencode.ai/config.json"],
       [
         ["provider", "excursor"],
@@ -31,7 +31,7 @@ export const opencode: ClientRecipe = {
   next: () => ["Start it as usual: opencode", "All models are there under /models, as Excursor's."],
 };
 
-/** A name with suffixes is in no list, and is a model all the same. */
+/** Adds the chosen model if it is not listed, such as a name with suffixes. */
 const withChosen = (models: readonly OfferedModel[], id: string): readonly OfferedModel[] =>
   models.some((model) => model.id === id)
     ? models
