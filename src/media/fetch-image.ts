@@ -12,10 +12,10 @@ import { connectPinned, type PinnedTarget } from "./pinned-connection.ts";
 
 export interface FetchOptions {
   readonly maxBytes: number;
-  /** All redirects included. */
+  /** Includes redirects. */
   readonly timeoutMs: number;
   readonly ports: readonly number[];
-  /** All addresses of a name. */
+  /** Returns all addresses of a name. */
   readonly lookup: (host: string) => Promise<readonly string[]>;
   readonly connect: (target: PinnedTarget) => Duplex;
 }
@@ -31,8 +31,8 @@ const MAX_REDIRECTS = 3;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * Fetches from the public internet, as somebody who must not be made to reach anything else: a URL is parsed once, a
- * name resolved once, and every step of a redirect is a new URL to be checked.
+ * Fetches an image from the public internet, and from nowhere else. Parses the URL once, resolves the name once, and
+ * checks every redirect as a new URL.
  */
 export async function fetchImage(text: string, options: FetchOptions): Promise<Buffer> {
   const signal = AbortSignal.timeout(options.timeoutMs);
@@ -49,7 +49,7 @@ export async function fetchImage(text: string, options: FetchOptions): Promise<B
     if (location === undefined) return readBody(response, options.maxBytes).catch(fail);
     response.destroy();
     if (redirects === MAX_REDIRECTS) throw fetchFailed(hostname, "too many redirects");
-    // Where a redirect leads to is something that the fetch saw.
+    // The error must not tell the client where the redirect leads.
     address = attempt(() => readImageAddress(location, address.url, options.ports), hostname);
   }
 }
@@ -65,7 +65,7 @@ async function open(address: ImageAddress, options: FetchOptions, signal: AbortS
       signal,
       headers: { host: url.host, accept: ACCEPT, "accept-encoding": "identity", "user-agent": "excursor" },
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Instead of any agent: no pool, no proxy, no connection but this one.
+      // Replaces the agent: no pool, no proxy, one connection.
       createConnection: () => options.connect({ host, port, addresses }),
     });
     outgoing.on("response", resolved);
@@ -76,7 +76,7 @@ async function open(address: ImageAddress, options: FetchOptions, signal: AbortS
 
 const ACCEPT = "image/png, image/jpeg, image/gif, image/webp";
 
-/** One address that is not public spoils them all: an honest name has none. */
+/** Rejects the name if any of its addresses is not public. */
 async function resolve(host: string, { lookup }: FetchOptions): Promise<readonly string[]> {
   const addresses = isIP(host) ? [host] : await lookup(host);
   if (addresses.length === 0) throw new Error("no address");

@@ -4,7 +4,7 @@ import { imageError } from "./image-errors.ts";
 
 const MAX_URL_LENGTH = 8192;
 
-/** Where an image is fetched from: checked as far as the text of its URL goes. */
+/** Where an image is fetched from. The URL's text has been checked, its name not yet resolved. */
 export interface ImageAddress {
   /** A name, or an IP address without brackets. */
   readonly host: string;
@@ -13,7 +13,7 @@ export interface ImageAddress {
   readonly url: URL;
 }
 
-/** Parses a URL once and for all: what is checked here is what is connected to. */
+/** Parses and checks a URL. Only the parsed result is used to connect, so the check cannot be bypassed. */
 export function readImageAddress(text: string, base: URL | undefined, ports: readonly number[]): ImageAddress {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
   if (!url) throw imageError("image_url_invalid", "The image's URL is not a valid URL.");

@@ -1,6 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** Every way in which an image can be refused. The face that asked adds where it stood. */
+/** The ways in which an image can be refused. The face adds the position in the request. */
 type ImageErrorCode =
   | "image_invalid"
   | "image_too_large"
@@ -8,7 +8,7 @@ type ImageErrorCode =
   | "image_url_forbidden"
   | "image_fetch_failed";
 
-/** `reason` is for the log alone. */
+/** `reason` is only logged. */
 export function imageError(code: ImageErrorCode, message: string, reason?: string): ExcursorError {
   return new ExcursorError("invalid-request", message, { code, ...(reason && { context: { reason } }) });
 }
@@ -20,6 +20,9 @@ export function tooLarge(maxBytes: number): ExcursorError {
 
 const MiB = 1024 * 1024;
 
-/** The one thing that is said of whatever the network did: no address, no port, no status to learn from. */
+/**
+ * The only error for any network failure. Reveals no address, port or status, so that a client cannot probe the
+ * network.
+ */
 export const fetchFailed = (host: string, reason: string): ExcursorError =>
   imageError("image_fetch_failed", `The image at ${host.slice(0, 100)} could not be fetched.`, reason);

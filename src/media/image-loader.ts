@@ -5,13 +5,13 @@ import { imageError } from "./image-errors.ts";
 import { sniffImage } from "./sniff-image.ts";
 
 export interface ImageLoaderOptions extends Partial<FetchOptions> {
-  /** Whether images may be fetched from the internet, or must come along as data URLs. */
+  /** `data`: images must come as data URLs. `fetch`: they may also be fetched from the internet. */
   readonly mode: "data" | "fetch";
-  /** Of one image. */
+  /** Largest image. */
   readonly maxBytes?: number;
 }
 
-/** Gets the bytes behind an image's URL. Throws `invalid-request` only. */
+/** Loads the image of a URL. Throws `invalid-request` only. */
 export interface ImageLoader {
   load(url: string): Promise<ImagePart>;
 }

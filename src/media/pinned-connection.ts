@@ -4,11 +4,11 @@ import { connect, type TLSSocket } from "node:tls";
 export interface PinnedTarget {
   readonly host: string;
   readonly port: number;
-  /** All that the host may be reached at: these were checked. */
+  /** The only addresses to connect to; they have been checked. */
   readonly addresses: readonly string[];
 }
 
-/** Connects to the given addresses and no others; the host's name is only for its certificate. */
+/** Connects to the given addresses only. The host's name is used for its certificate only. */
 export function connectPinned({ host, port, addresses }: PinnedTarget, ca?: string | Buffer): TLSSocket {
   return connect({
     host,

@@ -1,4 +1,4 @@
-/** The media type by the first bytes, of the four kinds that the models take; whatever somebody declared it to be. */
+/** Returns the media type by the first bytes, for the four kinds that models accept. Ignores the declared type. */
 export function sniffImage(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString("latin1");
   if (head.startsWith("\x89PNG\r\n\x1a\n") && head.endsWith("IHDR")) return "image/png";
