@@ -2,7 +2,7 @@ import { stripVTControlCharacters, styleText } from "node:util";
 
 const COLOURS = { warn: "yellow", error: "red", fatal: "red", debug: "gray", trace: "gray" } as const;
 
-/** A JSON log line as a short one for a terminal: time, level, message, then the facts. */
+/** Formats a JSON log line for a terminal: time, level, message, then the fields. */
 export function formatLine(json: string): string {
   const { time, level, msg, ...facts } = JSON.parse(json) as Record<string, unknown>;
   const clock = String(time).slice(11, 19);
@@ -12,11 +12,11 @@ export function formatLine(json: string): string {
   return `${styled("dim", clock)} ${colour ? `${styled(colour, String(level))} ${text}` : text}\n`;
 }
 
-/** The log is on stderr, whatever becomes of stdout. */
+/** Styles for stderr, where the log goes; stdout may be redirected. */
 const styled = (format: "dim" | (typeof COLOURS)[keyof typeof COLOURS], text: string): string =>
   styleText(format, text, { stream: process.stderr });
 
-/** On one line, and nothing in it that a terminal would obey. */
+/** Returns the value on one line, without terminal control characters. */
 function printable(value: unknown): string {
   const text = typeof value === "string" ? stripVTControlCharacters(value) : JSON.stringify(value);
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");

@@ -2,14 +2,14 @@ import { inspect } from "node:util";
 import { formatLine } from "./format-line.ts";
 import type { Redactor } from "./redactor.ts";
 
-/** The least first. */
+/** In ascending order. */
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 type LogLevel = (typeof LEVELS)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Takes facts and a message. Never prompt text, never an answer. */
+/** Writes log lines. Never pass prompts or answers. */
 export interface Log {
   trace(fields: Fields, message: string): void;
   debug(fields: Fields, message: string): void;
@@ -21,13 +21,13 @@ export interface Log {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly redactor: Redactor;
-  /** Takes whole lines. */
+  /** Called with whole lines. */
   readonly write: (text: string) => void;
   /** Writes short lines for people instead of JSON. */
   readonly isPretty: boolean;
 }
 
-/** Creates the one sink of log text: every line passes the redactor here, as it will be written. */
+/** Creates the log. Every line passes the redactor in its final form. */
 export function createLog({ level, redactor, write, isPretty }: LogOptions): Log {
   const writer = (own: LogLevel) => {
     if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
@@ -46,7 +46,9 @@ export function createLog({ level, redactor, write, isPretty }: LogOptions): Log
   };
 }
 
-/** Returns the rest of the line. Fields that JSON cannot hold are written as text: a log never fails. */
+/**
+ * Returns the rest of the line. Fields that JSON cannot represent are written as text, because logging must not fail.
+ */
 function factsOf(fields: Fields, msg: string): string {
   try {
     return JSON.stringify({ ...fields, msg }).slice(1);
@@ -55,7 +57,7 @@ function factsOf(fields: Fields, msg: string): string {
   }
 }
 
-/** JSON lets these stand as they are; a terminal would obey some, and others turn the text around (SEC-53). */
+/** Control characters that JSON does not escape. A terminal would obey some; others reverse the text (SEC-53). */
 const CONTROLS = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 const escapeControls = (line: string): string =>

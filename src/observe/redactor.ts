@@ -1,27 +1,27 @@
 import { SecretForms } from "./secret-forms.ts";
 
-/** Takes secrets out of text that leaves the process: those it was told of, and whatever looks like one. */
+/** Removes secrets from text that leaves the process: registered secrets, and anything that looks like a secret. */
 export interface Redactor {
-  /** Told of a live secret. Shorter ones than eight characters cannot be told from ordinary text, and are not kept. */
+  /** Registers a secret. Ignores secrets of fewer than eight characters, which occur in ordinary text. */
   add(secret: string, origin?: SecretOrigin): void;
   redact(text: string): string;
 }
 
 /**
- * Where a secret came from. `own` ones (settings, keys) are kept for ever. All others have lists of their own: callers
- * together, each account of ours, and each MCP server. None of these can push out a secret of another.
+ * Where a secret came from. `own` secrets (settings, keys) are kept forever. There is one list for all callers, one for
+ * each account and one for each MCP server. None of these lists can push out a secret of another.
  */
 export type SecretOrigin = "own" | "caller" | { readonly type: "account" | "server"; readonly name: string };
 
 /**
- * How many are kept in one list; the longest unseen one makes room. A login of an account is told whole, and has at most
- * three secrets: the current one and those before it fit. At a server each principal may have tokens of its own.
+ * How many secrets a list keeps; the least recently seen is dropped. An account has at most three secrets at a time, so
+ * its current and earlier ones fit. At an MCP server each principal may have tokens.
  */
 const MAX_KEPT = { own: Number.POSITIVE_INFINITY, caller: 256, account: 12, server: 256 } as const;
 
 const REDACTED = "[redacted]";
 
-/** None of these can run on over a quote or a backslash, so that a JSON line stays one. */
+/** None of these matches a quote or a backslash, so that a JSON line stays valid. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\bBearer(?: |%20)+[^\s"'\\,;]{8,}/gi, `Bearer ${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, REDACTED],

@@ -1,29 +1,29 @@
-/** What the first characters of every form are hashed to. */
+/** The first characters of every form, which are hashed. */
 const WINDOW = 8;
 const TABLE_SIZE = 1 << 16;
 const BASE = 0x01_00_01_93;
-/** `BASE ** (WINDOW - 1)`, to take the oldest character out of the hash. */
+/** `BASE ** (WINDOW - 1)`, to remove the oldest character from the hash. */
 const OLDEST = Array.from({ length: WINDOW - 1 }).reduce<number>((power) => Math.imul(power, BASE), 1);
 
-/** The halves of a secret give most of it away; halves shorter than this would redact ordinary words. */
+/** Half of a secret is redacted, too, unless it is so short that it may be an ordinary word. */
 const MIN_HALF_LENGTH = 16;
 
 interface Form {
   readonly text: string;
-  /** Two secrets may share one. */
+  /** Two secrets may share a form. */
   users: number;
 }
 
 /**
- * Finds any of many secrets in a text, each in all the forms it may be written in. One pass over the text with a rolling
- * hash (Rabin-Karp), whatever the number of secrets: a search for each form would take longer with every caller.
+ * Finds many secrets in a text, each in all forms in which it may be written. Uses a rolling hash (Rabin-Karp), so that
+ * the time does not grow with the number of secrets.
  */
 export class SecretForms {
   static readonly MIN_LENGTH = WINDOW;
   readonly #replacement: string;
-  /** Forms that begin with these characters, by their hash. */
+  /** Forms by the hash of their first characters. */
   readonly #byHash = new Map<number, Form[]>();
-  /** How many hashes fall on each place: most positions of a text are dismissed by one look. */
+  /** How many hashes fall into each slot. Most positions of a text are rejected by one lookup. */
   readonly #table = new Uint16Array(TABLE_SIZE);
 
   constructor(replacement: string) {
@@ -60,9 +60,9 @@ export class SecretForms {
   replaceIn(text: string): string {
     if (this.#byHash.size === 0 || text.length < WINDOW) return text;
     let clean = "";
-    /** Up to here the text is copied, or replaced. */
+    /** The text up to here is copied or replaced. */
     let done = 0;
-    /** Where a secret that was found ends; another one may begin inside of it. */
+    /** Where the last match ends. Another match may begin inside it. */
     let end = 0;
     let hash = 0;
     for (let at = 0; at < WINDOW - 1; at++) hash = (Math.imul(hash, BASE) + text.charCodeAt(at)) | 0;
@@ -101,13 +101,13 @@ function hashOf(text: string): number {
   return hash;
 }
 
-/** How a secret may be written. */
+/** Returns the forms in which a secret may be written. */
 function formsOf(secret: string): ReadonlySet<string> {
   const half = secret.slice(0, Math.ceil(secret.length / 2));
   const bytes = Buffer.from(secret);
   return new Set([
     secret,
-    // Half a character cannot be encoded.
+    // An unpaired surrogate cannot be encoded.
     encodeURIComponent(secret.toWellFormed()),
     JSON.stringify(secret).slice(1, -1),
     bytes.toString("base64"),
