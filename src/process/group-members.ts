@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Whether anybody of a process group still runs, by Linux's `/proc`. A signal would also reach the dead that their parent
- * has not yet fetched, and in a container that may never come to pass.
+ * True if a member of the process group still runs, according to Linux's `/proc`. A signal would also reach zombies,
+ * which in a container may never be reaped.
  */
 export function hasRunningMember(group: number): boolean {
   return readdirSync("/proc").some((name) => /^\d+$/.test(name) && runsIn(name, group));
@@ -11,7 +11,7 @@ export function hasRunningMember(group: number): boolean {
 function runsIn(pid: string, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name before it may hold anything, brackets and spaces among it.
+    // The process name before it may contain brackets and spaces.
     const [state = "", , members] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 3);
     return Number(members) === group && !"ZX".includes(state);
   } catch {

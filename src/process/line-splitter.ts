@@ -1,7 +1,4 @@
-/**
- * Cuts bytes into lines. It holds what came of a line, not what might come, and no more than is allowed: of a line that
- * is too long it says so once and forgets it.
- */
+/** Splits bytes into lines, and buffers at most one line. */
 export class LineSplitter {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
@@ -11,7 +8,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Throws {@link LineTooLong}; after that it is of no more use. */
+  /** Throws {@link LineTooLong}; the splitter must not be used after that. */
   push(chunk: Buffer, onLine: (line: string) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {

@@ -1,4 +1,6 @@
-/** What a program needs to run at all. Everything else, our keys and tokens among it, is given by name or not at all. */
+/**
+ * The variables that a program needs to run at all. All others, such as our keys and tokens, must be passed explicitly.
+ */
 const NAMES =
   process.platform === "win32"
     ? [
@@ -22,12 +24,12 @@ const NAMES =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a child process: the least it needs of ours, and what was named for it (SEC-42). */
+/** Returns the environment of a child process: the minimum of ours, and the named variables (SEC-42). */
 export function minimalEnvironment(ours: Environment, named: Readonly<Record<string, string>>): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const name of NAMES) {
     const value = ours[name];
-    // An exported function of bash is code.
+    // An exported bash function contains code.
     if (value !== undefined && !value.startsWith("()")) environment[name] = value;
   }
   return { ...environment, ...named };

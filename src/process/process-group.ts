@@ -12,24 +12,23 @@ export interface GroupOptions {
   readonly watchdog: Watchdog;
 }
 
-/** A program with all that it starts: a launcher such as npx ends, and what it launched must end, too (SEC-44). */
+/**
+ * A program and all its descendants. A launcher such as npx exits early, but its child must be ended as well (SEC-44).
+ */
 export interface ProcessGroup {
   readonly child: ChildProcessWithoutNullStreams;
-  /**
-   * Ends it: stdin is closed, then comes TERM, then KILL, to all of the group. Resolves when nothing of it is left to
-   * be ended.
-   */
+  /** Ends the whole group: closes stdin, then sends TERM, then KILL. Resolves when no process is left. */
   end(): Promise<void>;
 }
 
-/** What a program may take to end by itself when its stdin is closed, and after TERM. */
+/** How long a program may take to end after its stdin is closed, and after TERM. */
 const STDIN_GRACE_MS = 1000;
 const TERM_GRACE_MS = 3000;
 const POLL_MS = 20;
 
 /**
- * Starts a program in a process group of its own, without a shell. Rejects if it cannot be started. It does not outlive
- * us, even if we are killed.
+ * Starts a program in its own process group, without a shell. Rejects if it cannot be started. The watchdog ends it if
+ * this process is killed.
  */
 export async function startGroup(options: GroupOptions): Promise<ProcessGroup> {
   const { command, args, environment, folder, watchdog } = options;
@@ -43,7 +42,7 @@ export async function startGroup(options: GroupOptions): Promise<ProcessGroup> {
   });
   const { pid } = child;
   if (pid !== undefined) watchdog.watch(pid);
-  // A write to one that has ended is known from its exit.
+  // Errors of writing to an ended program are ignored; its exit is handled.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
   await once(child, "spawn");
   const group = pid as number;
@@ -75,7 +74,7 @@ async function isGone(child: ChildProcessWithoutNullStreams, group: number, with
   return false;
 }
 
-/** False if there is nobody left to get it. */
+/** Returns false if no process is left to receive it. */
 function signal(child: ChildProcessWithoutNullStreams, group: number, name: NodeJS.Signals | 0): boolean {
   if (process.platform === "win32") return !hasExited(child) && child.kill(name);
   try {

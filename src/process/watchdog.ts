@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * Knows the process groups that must not outlive us. It is a shell that reads their numbers from a pipe which nobody
- * else holds: when that closes, however we died, it ends the groups that are left. One for all of them, about 1 MiB.
+ * Ends process groups when this process dies, in whatever way. It is a shell that reads group ids from a pipe which
+ * only this process holds. When the pipe closes, it ends the groups that are left. One shell serves all groups and
+ * takes about 1 MiB.
  */
 const SCRIPT = `
 groups=' '
@@ -19,13 +20,16 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 `;
 
 export interface Watchdog {
-  /** From now on this group dies with us. */
+  /** Registers a group that must end with this process. */
   watch(group: number): void;
-  /** It is gone; its number may soon be somebody else's. */
+  /** Removes a group that has ended. Its id may soon be reused. */
   forget(group: number): void;
 }
 
-/** Started with the first group. On Windows there are no groups: there a closed stdin has to do. */
+/**
+ * Creates the watchdog; its shell starts with the first group. Windows has no process groups: closing stdin has to
+ * suffice there.
+ */
 export function createWatchdog(): Watchdog {
   let shell: ChildProcess | undefined;
   const tell = (line: string) => {
@@ -39,7 +43,7 @@ export function createWatchdog(): Watchdog {
 }
 
 function start(onExit: () => void): ChildProcess {
-  // A session of its own: what ends our group, a Ctrl-C or a kill, must not end it.
+  // In its own session, so that a Ctrl-C or a kill of our group does not end it.
   const shell = spawn("/bin/sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "ignore"], detached: true, env: {} });
   shell.once("exit", onExit).once("error", onExit);
   shell.stdin.on("error", () => {});
