@@ -3,8 +3,8 @@ import { ExcursorError } from "../core/errors.ts";
 import { type FileErrorMeaning, fileError } from "./file-error.ts";
 
 /**
- * The text of a file, without its byte order mark; undefined if there is none. Refuses what cannot be meant: a link to
- * nothing, something else than a file, more than `maxBytes`.
+ * Returns the text of a file without its byte order mark; undefined if there is no file. Throws if it is a dangling
+ * link, not a file, or larger than `maxBytes`.
  */
 export function readSmallFile(path: string, maxBytes: number, unreadable: FileErrorMeaning = {}): string | undefined {
   try {
