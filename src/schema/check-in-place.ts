@@ -9,7 +9,7 @@ export interface SchemaNode {
 }
 
 /**
- * Refuses schemas that lead back to themselves without going into the value (`{"$ref": "#"}`), and those whose references
+ * Throws if a schema leads back to itself without descending into the value (`{"$ref": "#"}`), or if its references
  * multiply (two references to a schema that has two references …).
  */
 export function checkInPlace(nodes: readonly SchemaNode[]): void {

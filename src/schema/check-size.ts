@@ -3,8 +3,8 @@ import { SCHEMA_LIMITS } from "./schema-budget.ts";
 import { UnusableSchema } from "./unusable-schema.ts";
 
 /**
- * Refuses schemas whose JSON text is too long, annotations included. It adds up the least that each value takes as text
- * and stops at the limit. The keys of one object are listed at once, which takes less time than to parse them.
+ * Throws if the JSON text of a schema is too long, annotations included. Sums up the minimal text length of each value
+ * and stops at the limit. Listing the keys of one object takes less time than parsing them did.
  */
 export function checkSize(schema: JsonObject): void {
   const waiting: JsonValue[] = [schema];

@@ -21,7 +21,7 @@ type Holds =
 
 export interface Keyword {
   readonly holds: Holds;
-  /** Its schemas apply to the very value that the schema around them applies to, not to a member of it. */
+  /** Its schemas apply to the same value as the schema around them, not to a member of it. */
   readonly isInPlace: boolean;
 }
 
@@ -38,12 +38,12 @@ const keyword = (holds: Holds): Keyword => ({ holds, isInPlace: false });
 
 /**
  * The keywords that affect what a schema matches, of drafts 6 to 2020-12 and, with `nullable`, of OpenAPI. All others
- * are annotations by the specification, and are dropped, unless {@link REFUSED_KEYWORDS} has them.
+ * are annotations and are dropped, unless {@link REFUSED_KEYWORDS} has them.
  */
 export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
   Object.entries<Keyword>({
     $ref: keyword("reference"),
-    // Names and definitions are looked up where a reference needs them.
+    // References look up names and definitions themselves.
     $id: keyword("annotation"),
     $anchor: keyword("annotation"),
     $defs: keyword("annotation"),
@@ -104,7 +104,7 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
 );
 
 /**
- * Keywords that affect what a schema matches and that we do not support: all others that begin with `$` (`$async`,
- * `$dynamicRef`, …), and those of draft 3.
+ * Unsupported keywords that affect what a schema matches: all others that begin with `$` (`$async`, `$dynamicRef`, …),
+ * and those of draft 3.
  */
 export const REFUSED_KEYWORDS = /^(\$|(extends|disallow|divisibleBy)$)/;

@@ -7,36 +7,36 @@ import { RefTargets } from "./ref-targets.ts";
 import { SCHEMA_LIMITS, SchemaBudget } from "./schema-budget.ts";
 import { UnusableSchema } from "./unusable-schema.ts";
 
-/** A schema that holds nothing but keywords we know, ready to be compiled. */
+/** A schema with known keywords only, ready to be compiled. */
 export interface ReducedSchema {
   /** JSON text. Every `$ref` in it is `#`, or points to a member of the root's `$defs`. */
   readonly json: string;
-  /** `2019` stands for all older drafts, too. */
+  /** `2019` also stands for all older drafts. */
   readonly draft: "2019" | "2020";
   readonly digest: string;
 }
 
 /**
- * Copies the known keywords of a schema. Annotations are dropped, and so are definitions that nothing refers to. Throws
- * {@link UnusableSchema} for what is invalid, not supported or beyond {@link SCHEMA_LIMITS}.
+ * Copies the known keywords of a schema. Drops annotations and definitions that nothing refers to. Throws {@link
+ * UnusableSchema} if the schema is invalid, unsupported or beyond {@link SCHEMA_LIMITS}.
  *
- * It runs in the main thread, so it is iterative, and the size of the whole schema is checked first: members that are no
- * keywords count towards no other limit, and take time all the same.
+ * Runs in the main thread, so it is iterative. The size of the whole schema is checked first, because members that are
+ * no keywords count towards no other limit.
  */
 export function reduceSchema(schema: JsonObject): ReducedSchema {
   checkSize(schema);
   return new Reduction(schema).run();
 }
 
-/** A schema that is still to be reduced. */
+/** A schema that is yet to be reduced. */
 interface Task {
   readonly schema: JsonValue;
   readonly path: string;
   readonly depth: number;
-  /** What `#` means inside it. */
+  /** The schema that `#` refers to inside it. */
   readonly base: JsonObject;
   readonly node: SchemaNode;
-  /** Takes the result, whose members follow later. */
+  /** Receives the result. Its members are filled in later. */
   readonly put: (reduced: JsonValue) => void;
 }
 
@@ -143,7 +143,7 @@ class Reduction {
         this.#map(value, reduced, member);
         return;
       case "nullable":
-        // It widens `type`, and means nothing without it.
+        // It widens `type` and has no effect without it.
         if (value === true && member.schema["type"] !== undefined) reduced[name] = true;
         return;
       default:
@@ -151,7 +151,7 @@ class Reduction {
     }
   }
 
-  /** A schema inside, as this member of the reduced one. */
+  /** Adds an inner schema as a member of the reduced one. */
   #inner(value: JsonValue, path: string, into: Fields | JsonValue[], key: string | number, member: Member): void {
     const { keyword, depth, base, node } = member;
     const inner = this.#add(value, { path, depth: depth + 1, base }, (reduced) => {
@@ -176,7 +176,7 @@ class Reduction {
     reduced[member.name] = map;
     for (const [name, entry] of Object.entries(value)) {
       const at = `${path}/${name}`;
-      // Ajv passes over it without a word.
+      // Ajv ignores such a member silently.
       if (name === "__proto__") throw new UnusableSchema(at, "a member of this name is not supported");
       if (holds === "schemas-by-pattern") this.#pattern(name, path);
       else this.#budget.addText(name);

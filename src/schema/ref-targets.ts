@@ -1,22 +1,22 @@
 import type { JsonObject, JsonValue } from "../core/turn.ts";
 
 const MAX_REFERENCE_CHARS = 2048;
-/** Values that are looked through for names. */
+/** How many values are searched for names. */
 const MAX_VISITS = 50_000;
 
 export interface RefTarget {
   readonly schema: JsonObject | boolean;
-  /** What `#` means inside it. */
+  /** The schema that `#` refers to inside it. */
   readonly base: JsonObject;
 }
 
 /**
- * Finds what the references of one schema point to, all of it inside the schema: by JSON pointer (`#/$defs/a`), by `$anchor`
- * (`#a`), or by `$id`, as it is written there. Nothing is ever fetched.
+ * Resolves the references of a schema, all inside the schema: by JSON pointer (`#/$defs/a`), by `$anchor` (`#a`), or by
+ * `$id`, verbatim. Never fetches anything.
  */
 export class RefTargets {
   readonly #root: JsonObject;
-  /** Schemas by `$id`, and by `#` and `$anchor`. Built for the first reference that needs it. */
+  /** Schemas by `$id`, and by `#` and `$anchor`. Built when a reference first needs it. */
   #names: ReadonlyMap<string, JsonObject> | undefined;
 
   constructor(root: JsonObject) {

@@ -1,11 +1,11 @@
 import type { JsonValue } from "../core/turn.ts";
 import { UnusableSchema } from "./unusable-schema.ts";
 
-/** What a client's schema may hold. Each figure is far above what schemas of real programs need. */
+/** Limits of a client's schema. Each is far above what real programs need. */
 export const SCHEMA_LIMITS = {
-  /** The whole JSON text, with annotations and definitions that nothing refers to. */
+  /** The whole JSON text, with annotations and unused definitions. */
   jsonChars: 512 * 1024,
-  /** Schemas in it, the inner ones included. */
+  /** Schemas in it, inner ones included. */
   schemas: 5000,
   depth: 64,
   /** Names, patterns and values together. */
@@ -15,11 +15,11 @@ export const SCHEMA_LIMITS = {
   patternChars: 1024,
   /** Sum of the squares of the branch counts of `oneOf` and `anyOf`: the compiler nests their branches. */
   branches: 250_000,
-  /** Schemas that apply to one and the same value, `$ref` followed. */
+  /** Schemas that apply to the same value, with `$ref` followed. */
   inPlace: 5000,
 } as const;
 
-/** Counts what one schema holds, and throws {@link UnusableSchema} when it is too much. */
+/** Counts the parts of a schema. Throws {@link UnusableSchema} when there are too many. */
 export class SchemaBudget {
   #schemas = 0;
   #chars = 0;
@@ -36,14 +36,13 @@ export class SchemaBudget {
   }
 
   addText(text: string): void {
-    // Quotes and commas count, too.
+    // Includes quotes and commas.
     this.#chars += text.length + 4;
     if (this.#chars > SCHEMA_LIMITS.chars) {
       throw new UnusableSchema("", `it holds more than ${SCHEMA_LIMITS.chars} characters of names and values`);
     }
   }
 
-  /** Any JSON. */
   addValue(value: JsonValue): void {
     const waiting: { readonly value: JsonValue; readonly depth: number }[] = [{ value, depth: 0 }];
     for (let next = waiting.pop(); next; next = waiting.pop()) {

@@ -14,20 +14,20 @@ export interface OwnedSchemaChecker extends SchemaChecker {
 
 interface Lane {
   readonly queue: WorkerQueue;
-  /** Not shared: a worker that others keep busy may call a harmless schema too costly. */
+  /** Not shared between lanes: while others keep the worker busy, a harmless schema may seem too costly. */
   readonly verdicts: Verdicts;
 }
 
-/** Longer answers are not checked: they would be copied into the worker. */
+/** Longer answers are not checked, because they would be copied into the worker. */
 const MAX_ANSWER_CHARS = 16 * 1024 * 1024;
 
 const TOO_COSTLY = "it takes too long or too much memory to compile";
 const TOO_COSTLY_TO_CHECK = "it takes too long or too much memory to check an answer against it";
 
 /**
- * Reduces schemas to what we know and can bound, here, then compiles and checks in a worker thread under a deadline. Keys
- * of the gateway and tokens that came with a request have a worker each, with verdicts of their own. The first schema
- * starts it.
+ * Checks answers against JSON schemas. Reduces a schema in this thread to what is known and bounded, then compiles and
+ * checks it in a worker thread under a deadline. Keys of the gateway and tokens of requests have a worker each, with
+ * separate verdicts. The first schema starts a worker.
  */
 export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): OwnedSchemaChecker {
   const forKeys: Lane = { queue: new WorkerQueue(limits), verdicts: new Verdicts() };
@@ -38,7 +38,7 @@ export function createSchemaChecker(limits: WorkerLimits = WORKER_LIMITS): Owned
     const { verdicts } = laneOf(principal);
     if (outcome.type === "too-costly") {
       if (answer === undefined) verdicts.setForAWhile(digest, TOO_COSTLY);
-      // What takes too long with one answer may be quick with another: only the principal that got it is refused.
+      // Another answer may be quick to check, so only this principal is refused.
       else verdicts.setForAWhile(digest, TOO_COSTLY_TO_CHECK, principal.id);
       return;
     }

@@ -3,7 +3,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
 
-// Runs in a worker thread of its own, which is terminated if it takes too long: see worker-queue.ts.
+// Runs in a worker thread, which is terminated if it takes too long; see worker-queue.ts.
 
 type Check = (answer: unknown) => string | undefined;
 
@@ -18,9 +18,9 @@ const OPTIONS = {
   meta: false,
   validateFormats: false,
   validateSchema: false,
-  // Without it, every answer has a property `constructor`.
+  // Otherwise every answer has a property `constructor`.
   ownProperties: true,
-  // Inlined definitions multiply the code, and its optimisation takes longer than it saves.
+  // Inlined definitions multiply the code, and optimising it takes longer than it saves.
   inlineRefs: false,
   code: { optimize: false, regExp: Object.assign(toRegExp, { code: "toRegExp" }) },
 } as const;
@@ -44,7 +44,10 @@ function compile({ json, draft }: WorkerRequest): Check {
   };
 }
 
-/** Keeps the last compiled schemas, so that an answer need not wait for the compiler again. */
+/**
+ * Returns the worker's request handler. Caches compiled schemas, so that an answer need not wait for the compiler
+ * again.
+ */
 function createReplies(): (request: WorkerRequest) => WorkerReply {
   /** By digest, the least recently used first. */
   const compiled = new Map<string, Check>();
@@ -71,7 +74,7 @@ function createReplies(): (request: WorkerRequest) => WorkerReply {
       const problem = check(JSON.parse(request.answer));
       return problem === undefined ? { type: "good" } : { type: "mismatch", problem };
     } catch (error) {
-      // A recursive schema follows the answer as deep as it goes.
+      // A recursive schema recurses as deep as the answer is nested.
       if (error instanceof RangeError) return { type: "mismatch", problem: "it is nested too deeply to be checked" };
       return { type: "unusable", why: messageOf(error) };
     }

@@ -1,6 +1,6 @@
 const MAX_PATH_CHARS = 200;
 
-/** Why a schema cannot be used, with the place in it, as a JSON pointer; `""` is all of it. */
+/** Why a schema cannot be used, with the place as a JSON pointer; `""` is the whole schema. */
 export class UnusableSchema extends Error {
   override readonly name = "UnusableSchema";
 

@@ -1,21 +1,21 @@
 import type { WorkerReply } from "./worker-messages.ts";
 
 const MAX_VERDICTS = 2000;
-/** The machine may have been busy: what took too long may be tried again later. */
+/** How long a schema counts as too costly. The machine may have been busy, so it may be tried again later. */
 const TOO_COSTLY_MS = 300_000;
 
 interface Verdict {
   readonly reply: WorkerReply;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly until: number;
 }
 
-/** What is known of schemas, by digest: the last {@link MAX_VERDICTS} that were asked for. */
+/** What is known of the last {@link MAX_VERDICTS} schemas, by digest. */
 export class Verdicts {
   /** The least recently used first. */
   readonly #verdicts = new Map<string, Verdict>();
 
-  /** What holds for everybody, or for this principal alone. */
+  /** Returns a verdict for this principal, or else for all. */
   get(digest: string, principalId: string): WorkerReply | undefined {
     return this.#look(`${digest} ${principalId}`) ?? this.#look(digest);
   }
@@ -24,7 +24,7 @@ export class Verdicts {
     this.#keep(digest, { reply, until: Number.POSITIVE_INFINITY });
   }
 
-  /** `principalId`: for this principal alone. */
+  /** With `principalId`: for this principal only. */
   setForAWhile(digest: string, why: string, principalId?: string): void {
     const key = principalId === undefined ? digest : `${digest} ${principalId}`;
     this.#keep(key, { reply: { type: "unusable", why }, until: performance.now() + TOO_COSTLY_MS });

@@ -1,6 +1,6 @@
 import type { ReducedSchema } from "./reduce-schema.ts";
 
-/** What the worker is asked: to compile a schema, and to check an answer if there is one. */
+/** Asks the worker to compile a schema, and to check an answer if there is one. */
 export interface WorkerRequest extends ReducedSchema {
   /** JSON text. */
   readonly answer?: string;

@@ -29,7 +29,7 @@ export interface Job {
   readonly request: WorkerRequest;
   readonly principal: Principal;
   readonly signal: AbortSignal;
-  /** Asked when its turn comes: an answer makes the job unnecessary. */
+  /** Called when its turn comes. A result makes the job unnecessary. */
   readonly known: () => WorkerReply | undefined;
 }
 
@@ -115,7 +115,7 @@ export class WorkerQueue {
       const worker = await starting;
       if (this.#isClosed) throw CANCELED;
       const { promise, resolve } = Promise.withResolvers<Outcome>();
-      // It has used up its memory, or was closed.
+      // The worker ran out of memory, or was closed.
       const onExit = () => resolve({ type: "too-costly" });
       const outcome = await within(this.#limits.jobMs, promise, () => {
         worker.once("message", resolve).once("exit", onExit).postMessage(request);
@@ -144,7 +144,7 @@ export class WorkerQueue {
 
   #next(): Waiting | undefined {
     const [first, second] = this.#waiting.keys();
-    // The one that was served last may have come back before the others.
+    // The principal that was served last may be first in the queue again.
     const turn = first === this.#lastServed ? (second ?? first) : first;
     if (turn === undefined) return undefined;
     const jobs = this.#waiting.get(turn);
@@ -171,7 +171,7 @@ export class WorkerQueue {
 const turnOf = ({ id, isUnverified }: Principal): string => (isUnverified ? "unverified" : id);
 
 async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
-  // The same file has another ending in the build.
+  // The file has another extension in the build.
   const file = new URL(`./schema-worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
   const worker = new Worker(file, {
     env: {},
@@ -194,10 +194,10 @@ async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
   throw new ExcursorError("internal", "The worker that checks JSON schemas did not start.", { cause: failure });
 }
 
-/** What the promise gives, or undefined if that takes longer. `begin` is called once the time runs. */
+/** Returns the promise's result, or undefined after a timeout. Calls `begin` when the timer has started. */
 async function within<T>(ms: number, promise: Promise<T>, begin: () => void): Promise<T | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  // After the timer comes one look at what has arrived: this thread may have been the one that was late.
+  // Checks once more for a result after the timer: this thread itself may have been late.
   const timer = setTimeout(() => setImmediate(() => resolve(undefined)), ms).unref();
   begin();
   try {
