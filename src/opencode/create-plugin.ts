@@ -16,7 +16,7 @@ import { within } from "./within.ts";
 
 const PROVIDER = "cursor";
 
-/** How long OpenCode's start waits for a sign-in and the models, with a list of an earlier start and without. */
+/** How long OpenCode's start waits for the sign-in and the models, with and without a list of an earlier start. */
 export interface ModelWaits {
   readonly knownMs: number;
   readonly unknownMs: number;
@@ -35,7 +35,9 @@ export const createPlugin =
     let tried: string | undefined;
     let settling: Promise<void> = Promise.resolve();
 
-    /** Brings the account in line with what OpenCode has stored: takes secrets over, and signs out after its logout. */
+    /**
+     * Brings the account in line with OpenCode's stored auth: takes over secrets, and signs out after a logout there.
+     */
     const settle = async (stored: StoredAuth | "none" | "unknown"): Promise<void> => {
       if (stored === "unknown" || isElsewhere) return;
       if (stored === "none") {
@@ -49,13 +51,13 @@ export const createPlugin =
         if (!wasSignedIn(account.name)) remember(true);
         return;
       }
-      // An account that has a login of its own does not need another plugin's.
+      // An account that is signed in already does not need another plugin's login.
       if (secret === tried || (stored.type === "oauth" && (await gateway.isSignedIn().catch(() => false)))) return;
       tried = secret;
       rememberUnfinished(listKey, true);
       const outcome = await takeOver(stored, account, report);
       if (outcome !== "failed") rememberUnfinished(listKey, false);
-      // What failed for another reason is tried again at the next start, and another plugin's login is not ours to remove.
+      // After other failures the next start tries again. Another plugin's login is not ours to remove.
       if (outcome === "failed" || (outcome === "refused" && stored.type === "oauth")) return;
       if (!(await forgetSecret(client, PROVIDER)))
         report(
@@ -63,11 +65,11 @@ export const createPlugin =
           `OpenCode still keeps the secret itself: run \`opencode auth logout ${PROVIDER}\`, then sign in again.`,
         );
       remember(outcome === "signed-in");
-      // It has told us that nobody was signed in.
+      // The gateway was started without a login, so it must start again.
       await gateway.stop();
     };
 
-    /** One after the other: two at once would sign in twice. */
+    /** Runs one at a time: two at once would sign in twice. */
     const settleNext = (read: () => StoredAuth | "none" | "unknown"): Promise<void> => {
       settling = settling.catch(() => {}).then(() => settle(read()));
       return settling;
@@ -85,19 +87,22 @@ export const createPlugin =
       return models;
     };
 
-    /** The list leaves out an upstream that fails; asked for one model, it says why. Throws that. */
+    /**
+     * Throws the reason for an empty list. The list omits a failing upstream; a request for one model reports its
+     * error.
+     */
     const explainEmptyList = async (): Promise<void> => {
       const response = await gateway.fetch(`${gateway.baseUrl}/models/auto`, { signal: AbortSignal.timeout(30_000) });
       const body = (await response.json()) as { error?: { message?: string } };
       throw new Error(body.error?.message ?? "The account has no models.");
     };
 
-    /** Settles and lists. What takes longer than OpenCode's start waits goes on in the background. */
+    /** Settles and lists the models. If that takes too long for OpenCode's start, it continues in the background. */
     const models = async (): Promise<Record<string, object>> => {
       const known = rememberedModels(listKey);
       const wasUnfinished = isUnfinished(listKey);
       const fresh = settleNext(() => storedAuth(PROVIDER))
-        // Nothing is started any more once OpenCode ends.
+        // Starts nothing after OpenCode has ended.
         .then(() => (isOver ? {} : freshModels()))
         .catch((error: unknown) => {
           if (!isOver)
@@ -151,7 +156,7 @@ export const createPlugin =
       },
       async dispose() {
         isOver = true;
-        // `opencode auth login` ends here: the key that it has stored is not to stay there.
+        // `opencode auth login` ends here. The key that it has stored must not stay there.
         await settleNext(() => storedAuth(PROVIDER));
         await gateway.stop();
       },

@@ -4,17 +4,17 @@ import { type Environment, firstLine, spawnExcursor } from "./run-excursor.ts";
 interface Running {
   readonly url: string;
   readonly key: string;
-  /** Whether a Cursor account is signed in; agents and other upstreams may answer without one. */
+  /** Whether a Cursor account is signed in. Other upstreams may work without one. */
   readonly isSignedIn: boolean;
   stop(): void;
 }
 
-/** Stands for the gateway, wherever it will be. */
+/** Placeholder origin, replaced by the gateway's real one. */
 const ORIGIN = "http://excursor.invalid";
 
 /**
- * A gateway of our own: started when something is asked of it, started again if it is gone, with a key that nobody else
- * has. It ends with us, however we end.
+ * A gateway of our own, with a private key. It is started on the first request, and again if it has ended. It ends with
+ * this process, however that ends.
  */
 export class GatewayProcess {
   readonly baseUrl = `${ORIGIN}/v1`;
@@ -25,12 +25,11 @@ export class GatewayProcess {
     this.#environment = environment;
   }
 
-  /** Whether an address leads to this gateway. */
   owns(address: unknown): boolean {
     return typeof address === "string" && URL.canParse(address) && new URL(address).origin === ORIGIN;
   }
 
-  /** `fetch`, with the key for addresses below {@link baseUrl}. All others are fetched as they are, without it. */
+  /** `fetch` that adds the key to requests below {@link baseUrl}. Passes all others on unchanged. */
   readonly fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const given = input instanceof Request ? input : undefined;
     const address = given?.url ?? String(input);
@@ -42,7 +41,7 @@ export class GatewayProcess {
     return fetch(given ? new Request(target, given) : target, { ...init, headers });
   };
 
-  /** Starts it if need be. Rejects with the reason if it cannot start. */
+  /** Starts the gateway if necessary. Rejects with the reason if it cannot start. */
   async isSignedIn(): Promise<boolean> {
     return (await this.#start()).isSignedIn;
   }

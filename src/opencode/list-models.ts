@@ -14,8 +14,8 @@ const OUTPUT_TOKENS = 32_000;
 const CONTEXT_TOKENS = 200_000;
 
 /**
- * The models of the account with all their names, as OpenCode's settings describe them. Agents are left out: they have
- * tools of their own, and OpenCode could become a model of itself. Rejects with the gateway's reason.
+ * Returns the account's models under all their names, in the form of OpenCode's settings. Omits agents: they have tools
+ * of their own, and OpenCode could become its own model. Rejects with the gateway's reason.
  */
 export async function listModels(ask: typeof fetch, baseUrl: string): Promise<Record<string, object>> {
   const response = await ask(`${baseUrl}/models`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -25,7 +25,7 @@ export async function listModels(ask: typeof fetch, baseUrl: string): Promise<Re
   const aliases = models.flatMap((model) =>
     (model.aliases ?? []).map((alias) => [alias, describe(model, alias)] as const),
   );
-  // A name of its own comes before another model's alias.
+  // A model's id takes precedence over another model's alias.
   return Object.fromEntries([...aliases, ...models.map((model) => [model.id, describe(model)] as const)]);
 }
 

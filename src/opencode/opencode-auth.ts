@@ -3,16 +3,16 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { OpenCodeClient, StoredAuth } from "./plugin-api.ts";
 
-/** What OpenCode is told to keep: the login itself is where `excursor login` keeps it. */
+/** What OpenCode stores instead of the login, which `excursor login` keeps. */
 export const KEPT_ELSEWHERE = "kept-by-excursor";
 
-/** The folder in which OpenCode keeps `auth.json`, on every system. */
+/** Returns the folder of OpenCode's `auth.json`, on every system. */
 export const dataFolder = (): string =>
   join(process.env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "opencode");
 
 /**
- * What OpenCode has stored for a provider. Plugins get to know it only after `config`, and not at all in `opencode auth
- * login`. `unknown`: it cannot be read, or does not come from the file.
+ * Returns what OpenCode has stored for a provider. Plugins otherwise learn it only after `config`, and never in
+ * `opencode auth login`. `unknown`: it cannot be read, or does not come from the file.
  */
 export function storedAuth(provider: string): StoredAuth | "none" | "unknown" {
   if (process.env["OPENCODE_AUTH_CONTENT"]) return "unknown";
@@ -24,7 +24,7 @@ export function storedAuth(provider: string): StoredAuth | "none" | "unknown" {
   }
 }
 
-/** Replaces what OpenCode has stored by a text that is no secret; whether that worked. */
+/** Replaces what OpenCode has stored by a placeholder. Returns false if that failed. */
 export async function forgetSecret(client: OpenCodeClient, provider: string): Promise<boolean> {
   try {
     const body = { type: "api", key: KEPT_ELSEWHERE } as const;

@@ -1,4 +1,4 @@
-/** OpenCode's plugin interface, as far as this one uses it. */
+/** The parts of OpenCode's plugin interface that this plugin uses. */
 
 export type Plugin = (input: PluginInput, options?: Readonly<Record<string, unknown>>) => Promise<Hooks>;
 
@@ -6,7 +6,10 @@ interface PluginInput {
   readonly client: OpenCodeClient;
 }
 
-/** OpenCode's own server. Requests that need its session hang until the plugin's `config` has returned: never await those there. */
+/**
+ * OpenCode's own server. Requests that need its session hang until the plugin's `config` has returned, so never await
+ * them there.
+ */
 export interface OpenCodeClient {
   readonly app: {
     log(request: {
@@ -39,7 +42,7 @@ export interface PluginConfig {
   provider?: Record<string, ProviderConfig>;
 }
 
-/** What the user wrote about the provider comes before what we say. */
+/** The user's own entries override ours. */
 interface ProviderConfig {
   npm?: string;
   name?: string;
@@ -53,7 +56,7 @@ export interface AuthHook {
   readonly methods: readonly (BrowserMethod | KeyMethod)[];
 }
 
-/** What OpenCode keeps in its `auth.json`; other plugins for Cursor keep `refresh|apiKey` in it. */
+/** An entry of OpenCode's `auth.json`. Other plugins for Cursor store `refresh|apiKey` in it. */
 export type StoredAuth =
   | { readonly type: "oauth"; readonly refresh: string }
   | { readonly type: "api"; readonly key: string };
@@ -70,8 +73,8 @@ interface BrowserMethod {
 }
 
 /**
- * OpenCode asks for the key itself, hidden, and stores it. It hands the key to no plugin, and prompts of ours would show it;
- * so it is taken over from where OpenCode has stored it.
+ * OpenCode asks for the key itself, hidden, and stores it without telling the plugin. A prompt of ours would show the
+ * key. So the key is taken over from OpenCode's store.
  */
 interface KeyMethod {
   readonly type: "api";

@@ -3,23 +3,23 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { dataFolder } from "./opencode-auth.ts";
 
-/** What one start of OpenCode leaves for the next. No secrets. */
+/** What the plugin remembers between starts of OpenCode. Contains no secrets. */
 interface PluginState {
-  /** Accounts that were signed in through OpenCode, by name. */
+  /** Names of accounts that were signed in through OpenCode. */
   readonly signedIn: readonly string[];
   /** The last list of models, by account and backend. */
   readonly models: Readonly<Record<string, Record<string, object>>>;
-  /** When a sign-in was begun that has not come to an end, by account and backend; milliseconds since the epoch. */
+  /** When an unfinished sign-in was started, by account and backend, in milliseconds since the epoch. */
   readonly unfinished: Readonly<Record<string, number>>;
 }
 
 const NOTHING: PluginState = { signedIn: [], models: {}, unfinished: {} };
 const MAX_LISTS = 8;
 
-/** For so long a sign-in that has not come to an end is not waited for again. */
+/** How long the next starts do not wait for an unfinished sign-in. */
 const UNFINISHED_MS = 10 * 60_000;
 
-/** Beside OpenCode's `auth.json`, with which it has to agree. */
+/** Beside OpenCode's `auth.json`, because both must agree. */
 const path = (): string => join(dataFolder(), "excursor.json");
 
 export const wasSignedIn = (account: string): boolean => read().signedIn.includes(account);
@@ -39,7 +39,7 @@ export function rememberModels(key: string, models: Record<string, object>): voi
 
 export function isUnfinished(key: string): boolean {
   const ageMs = Date.now() - (read().unfinished[key] ?? Number.NEGATIVE_INFINITY);
-  // A clock that was set back must not make it last.
+  // A clock that was set back must not prolong it.
   return ageMs >= 0 && ageMs < UNFINISHED_MS;
 }
 
@@ -58,7 +58,7 @@ function read(): PluginState {
   try {
     return { ...NOTHING, ...(JSON.parse(readFileSync(path(), "utf8")) as Partial<PluginState>) };
   } catch {
-    // There is none yet, or it is damaged: everything in it can be had again.
+    // Missing or damaged; everything in it can be fetched again.
     return NOTHING;
   }
 }
@@ -70,7 +70,7 @@ function write(state: PluginState): void {
     writeFileSync(temporary, JSON.stringify(state), { mode: 0o600 });
     renameSync(temporary, path());
   } catch {
-    // A full or read-only disk costs the next start some time, and nothing else.
+    // On a full or read-only disk the next start is only slower.
     rmSync(temporary, { force: true });
   }
 }

@@ -1,12 +1,12 @@
 import { isMainThread } from "node:worker_threads";
 import type { Level, OpenCodeClient } from "./plugin-api.ts";
 
-/** Tells the user of something; never waits and never throws. */
+/** Shows a message to the user. Never waits and never throws. */
 export type Report = (level: Level, message: string) => void;
 
 /**
- * Writes to OpenCode's log, and, beyond `info`, to where the user looks: a toast in the terminal interface, stderr for a
- * command. The interface runs plugins in a worker, and text on stderr would spoil its screen.
+ * Writes to OpenCode's log. Warnings and errors also go to a toast in the terminal interface, or to stderr for a
+ * command. The interface runs plugins in a worker, where text on stderr would garble its screen.
  */
 export function createReporter({ app, tui }: OpenCodeClient): Report {
   return (level, message) => {
@@ -18,7 +18,6 @@ export function createReporter({ app, tui }: OpenCodeClient): Report {
   };
 }
 
-/** A message that cannot be shown is no reason to fail. */
 function quietly(send: () => Promise<unknown>): void {
   void Promise.resolve()
     .then(send)

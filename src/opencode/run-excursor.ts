@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** A command of ours that runs. */
+/** A running command of ours. */
 export interface Excursor {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   /** Resolves when it has ended; never rejects. */
@@ -14,7 +14,7 @@ export interface Excursor {
 export interface Ending {
   /** Null if it could not be started or was killed. */
   readonly code: number | null;
-  /** What it said about a failure, in one line without secrets; empty if nothing failed. */
+  /** The error in one line without secrets; empty on success. */
   readonly reason: string;
 }
 
@@ -22,13 +22,13 @@ const BIN = fileURLToPath(new URL("../../bin/excursor.js", import.meta.url));
 
 const MAX_STDERR_CHARACTERS = 4096;
 
-/** Starts our command line under Node; the program that loads this plugin may be another runtime. */
+/** Starts our command line with Node. The process that loads this plugin may be another runtime. */
 export function spawnExcursor(args: readonly string[], environment: Environment): Excursor {
   const child = spawn("node", [BIN, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1", ...environment },
   });
-  // A command that has ended reads no more; it says why by its exit code.
+  // An ended command does not read its stdin; its exit code tells why it ended.
   child.stdin.on("error", () => {});
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
@@ -36,7 +36,7 @@ export function spawnExcursor(args: readonly string[], environment: Environment)
   });
   const ended = new Promise<Ending>((resolve) => {
     child.once("error", (error: NodeJS.ErrnoException) => resolve({ code: null, reason: startProblem(error) }));
-    // Not `exit`: what it said may still be on its way then.
+    // `close` and not `exit`, because output may still arrive after `exit`.
     child.once("close", (code, signal) =>
       resolve({ code, reason: code === 0 ? "" : (lastError(stderr) ?? `excursor ended with ${code ?? signal}.`) }),
     );
@@ -44,7 +44,7 @@ export function spawnExcursor(args: readonly string[], environment: Environment)
   return { child, ended };
 }
 
-/** The first line that it prints. Rejects with what it said about the failure if it ends without one. */
+/** Returns the first line of output. Rejects with the command's error if it ends without one. */
 export function firstLine({ child, ended }: Excursor): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
@@ -57,7 +57,7 @@ export function firstLine({ child, ended }: Excursor): Promise<string> {
   });
 }
 
-/** Runs a command to its end, with something to read, for a limited time. */
+/** Runs a command to its end with the given stdin, within a time limit. */
 export async function runExcursor(
   args: readonly string[],
   input: string,
@@ -76,7 +76,7 @@ export async function runExcursor(
 const startProblem = ({ code, message }: NodeJS.ErrnoException): string =>
   code === "ENOENT" ? "There is no `node` on the path; Excursor needs Node 22.13 or newer." : message;
 
-/** `error: …` and the hint in the lines after it, as the command line writes them. */
+/** Returns the text after `error: `, with the hint in the lines after it. */
 function lastError(stderr: string): string | undefined {
   const start = stderr.lastIndexOf("error: ");
   const text = start >= 0 ? stderr.slice(start + "error: ".length) : stderr;

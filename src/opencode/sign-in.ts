@@ -3,20 +3,20 @@ import type { AuthHook, StoredAuth } from "./plugin-api.ts";
 import type { Report } from "./reporter.ts";
 import { type Ending, type Environment, firstLine, runExcursor, spawnExcursor } from "./run-excursor.ts";
 
-/** Which account, and what our commands are started with. */
+/** The account, and the environment of our commands. */
 export interface AccountChoice {
   readonly name: string;
   readonly environment: Environment;
 }
 
-/** OpenCode waits for it when it starts, and when it ends. */
+/** Short, because OpenCode waits for it when it starts and when it ends. */
 const TAKE_OVER_TIMEOUT_MS = 10_000;
 const LOGOUT_TIMEOUT_MS = 10_000;
 
 /** The exit code of a login that the backend has refused. */
 const REFUSED = 77;
 
-/** The ways to sign in, which are those of `excursor login`. */
+/** Returns the sign-in methods: those of `excursor login`. */
 export function signInMethods(
   { name, environment }: AccountChoice,
   report: Report,
@@ -51,7 +51,7 @@ export function signInMethods(
 
 export type TakeOver = "signed-in" | "refused" | "failed";
 
-/** Signs in with what OpenCode has stored: an API key, or what another plugin has kept as `refresh|apiKey`. */
+/** Signs in with what OpenCode has stored: an API key, or the `refresh|apiKey` of another plugin. */
 export async function takeOver(
   auth: StoredAuth,
   { name, environment }: AccountChoice,
@@ -68,10 +68,10 @@ export async function takeOver(
   return code === REFUSED ? "refused" : "failed";
 }
 
-/** Removes the login from where `excursor login` keeps it. */
+/** Removes the login that `excursor login` keeps. */
 export async function signOut({ name, environment }: AccountChoice, report: Report): Promise<void> {
   const { code, reason } = await runExcursor(["logout", "--account", name], "", environment, LOGOUT_TIMEOUT_MS);
-  // Refused: nobody was signed in any more.
+  // `REFUSED` means that no account was signed in.
   if (code === 0 || code === REFUSED) report("info", `Signed out of the Cursor account ${name}, as in OpenCode.`);
   else report("warn", `Signing out of the Cursor account ${name} failed: ${reason}`);
 }

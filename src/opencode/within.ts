@@ -1,4 +1,4 @@
-/** What a promise resolves to, if it does so in time; the work itself continues. */
+/** Returns the promise's result, or undefined if it takes too long; the work itself continues. */
 export async function within<Value>(promise: Promise<Value>, waitMs: number): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
