@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Plain JavaScript on purpose: this file must still run where the rest cannot, to say why.
+// Plain JavaScript, so that it runs on old versions of Node and can say what is wrong.
 import { existsSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
-// Node opens its inspector at this signal, unless there is a listener. Whoever wants it starts with --inspect.
+// Without a listener, Node opens its inspector at this signal. Use --inspect instead.
 process.on("SIGUSR1", () => {});
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -16,11 +16,11 @@ if (major < 22 || (major === 22 && minor < 13)) {
   process.exit(78);
 }
 
-// In a checkout Node runs the sources as they are, whatever was built once; installed, there is only the build.
+// A checkout runs the sources, even if a build exists. An installed package has only the build.
 const source = new URL("../src/main.ts", import.meta.url);
 const isCheckout = existsSync(source);
 if (isCheckout) {
-  // Half of a start would go into stripping types from hundreds of files: what comes of that is kept for the next one.
+  // Caches the compiled sources: stripping types from hundreds of files takes half of the start.
   module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));
 }
 const { main } = await import(isCheckout ? source.href : new URL("../dist/main.js", import.meta.url).href);

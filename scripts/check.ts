@@ -6,7 +6,7 @@ import { styleText } from "node:util";
 import { findWrongImports } from "./import-direction.ts";
 import { findUndefinedIds } from "./requirement-ids.ts";
 
-/** Everything that can be wrong without running the product. Each check says nothing, or what is wrong. */
+/** All checks that need not run the product. Each returns an empty string, or what is wrong. */
 const CHECKS: Readonly<Record<string, () => string>> = {
   "schema is clean": () => run("buf", "lint"),
   "generated code is current": () => generatedCodeDrift() || run("node", "scripts/generate-injected.ts", "--check"),

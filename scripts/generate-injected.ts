@@ -5,7 +5,7 @@ import { build } from "vite";
 const folder = fileURLToPath(new URL("../src/ide/", import.meta.url));
 const target = `${folder}injected-source.ts`;
 
-/** What runs inside the IDE, as one expression in one string: Excursor itself needs no bundler for it. */
+/** Bundles the code that runs inside the IDE into one expression, as a string. So Excursor itself needs no bundler. */
 async function makeInjectedSource(): Promise<string> {
   const made = await build({
     configFile: false,

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 type Packages = Readonly<Record<string, { readonly version: string; readonly setUp?: string }>>;
 
 /**
- * Other people's clients, to be run as they are against the gateway or the simulated backend. Not dependencies: nothing
- * here needs them. No script of theirs is run on the way, but those that are named: they put a binary in its place.
+ * Third-party clients, which the tests run against the gateway or the simulator. They are no dependencies of ours. Only
+ * the install scripts named here are run; they put a binary in place.
  */
 const CLIENTS: Packages = {
   "@agentclientprotocol/claude-agent-acp": { version: "0.99.0" },
@@ -25,7 +25,7 @@ const CLIENTS: Packages = {
   zod: { version: "4.6.7" },
 };
 
-/** Other people's MCP servers, for the hub, and the suite that judges clients. */
+/** Third-party MCP servers for tests of the hub, and the conformance suite for MCP clients. */
 const MCP_SERVERS: Packages = {
   "@modelcontextprotocol/conformance": { version: "0.2.0-alpha.12" },
   "@modelcontextprotocol/server-everything": { version: "2026.8.31" },
@@ -38,7 +38,7 @@ export const CLIENTS_FOLDER = fileURLToPath(new URL("../.clients", import.meta.u
 export const installClients = (): void => install(CLIENTS);
 export const installMcpServers = (): void => install(MCP_SERVERS);
 
-/** Installs what is missing, in a folder of its own. */
+/** Installs missing packages into .clients. */
 function install(packages: Packages): void {
   const missing = Object.entries(packages).filter(([name, { version }]) => installedVersion(name) !== version);
   if (missing.length === 0) return;
@@ -49,7 +49,7 @@ function install(packages: Packages): void {
   if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
   const flags = ["--prefix", CLIENTS_FOLDER, "--save-exact", "--ignore-scripts", "--no-audit", "--no-fund"];
   run("npm", ["install", ...flags, ...wanted]);
-  // npm may have put anew what was there.
+  // npm may have reinstalled packages that were there.
   for (const [name, { setUp }] of Object.entries(packages)) {
     if (setUp !== undefined) run(process.execPath, [`${CLIENTS_FOLDER}/node_modules/${name}/${setUp}`]);
   }

@@ -2,14 +2,17 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A real workbench of VS Code with its server, and what drives a browser. Not dependencies: only the IDE proof needs them. */
+/**
+ * A real VS Code workbench with its server, and a browser driver. They are no dependencies of ours: only the IDE proof
+ * needs them.
+ */
 const PACKAGES = ["code-server@4.139.1", "playwright-core@1.65.0"];
 const FOLDER = fileURLToPath(new URL("../.clients/workbench", import.meta.url));
 
 export const WORKBENCH_MODULES = `${FOLDER}/node_modules`;
 const SERVER = `${WORKBENCH_MODULES}/code-server/lib/vscode`;
 
-/** Installs what is missing, in a folder of its own, without running anybody's install scripts. */
+/** Installs missing packages into their own folder, without running install scripts. */
 export function installWorkbench(): void {
   if (existsSync(`${SERVER}/node_modules`)) return;
   console.error(`Installing ${PACKAGES.join(", ")} into .clients/workbench.`);
@@ -25,7 +28,7 @@ function npm(folder: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`npm install failed: ${error?.message ?? `exit code ${status}`}.`);
 }
 
-/** A browser of the machine's. */
+/** Returns the path of a Chromium on this machine. */
 export function findChromium(): string {
   const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
   const found = [process.env["CHROMIUM"] ?? "", ...places].find((path) => path !== "" && existsSync(path));

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-// Node keeps what it has compiled of the sources (see bin/excursor.js). One answer of the demo after an install, and the
-// first start of a newcomer is as quick as any other. If it fails, that one is a second slower, and nothing else.
+// Fills Node's compile cache (see bin/excursor.js) after an install, by one answer of the demo, so that the first start
+// is as fast as any other. A failure only makes the first start about a second slower.
 const program = fileURLToPath(new URL("../bin/excursor.js", import.meta.url));
 spawnSync(process.execPath, [program, "chat", "--demo", "@sim say ready"], { stdio: "ignore", timeout: 60_000 });
