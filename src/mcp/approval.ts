@@ -7,8 +7,9 @@ import { realFile } from "./real-file.ts";
 import type { HttpServer, ServerConfig, StdioServer } from "./server-config.ts";
 
 /**
- * What somebody approves who approves a server of a project: all that decides what is run or called, the program's real
- * path and the versions of installed packages included. Another command under the same name is something else (SEC-41).
+ * Returns the digest that a user approves for a project's server. It covers everything that decides what is run or
+ * called, including the program's real path and the versions of installed packages. Another command under the same name
+ * has another digest (SEC-41).
  */
 export function approvalDigest(server: ServerConfig, project: string, path: string | undefined): string {
   const content = server.type === "stdio" ? programContent(server, project, path) : addressContent(server);
@@ -19,7 +20,7 @@ function programContent({ command, args, env, folder }: StdioServer, project: st
   const place = folder ?? project;
   const program = realCommand(command, place, path) ?? command;
   const versions = packageVersions([program, ...args], place);
-  // Nothing where nothing is known, so that what was approved before there was any of it stays approved.
+  // Omitted if empty, so that digests approved by earlier versions stay valid.
   return [program, args, revealed(env), folder ?? null, ...(versions.length > 0 ? [versions] : [])];
 }
 
@@ -30,7 +31,7 @@ const addressContent = ({ type, url, headers, oauth }: HttpServer) => [
   ...oauthContent(oauth),
 ];
 
-/** The file that a command stands for, links followed; undefined if there is none. */
+/** Returns the file that a command runs, with links resolved; undefined if there is none. */
 function realCommand(command: string, folder: string, path = ""): string | undefined {
   const isPath = isAbsolute(command) || command.includes("/") || command.includes("\\");
   const candidates = isPath ? [resolve(folder, command)] : path.split(delimiter).map((part) => join(part, command));
@@ -41,7 +42,7 @@ function realCommand(command: string, folder: string, path = ""): string | undef
   return undefined;
 }
 
-/** The same goes for these. */
+/** Empty if nothing is set, for the same reason. */
 function oauthContent(oauth: OAuthSettings | undefined): readonly unknown[] {
   if (!oauth) return [];
   const { grant, algorithm, ...said } = oauth;
@@ -49,7 +50,7 @@ function oauthContent(oauth: OAuthSettings | undefined): readonly unknown[] {
   return [{ ...oauth, clientSecret: oauth.clientSecret?.reveal(), privateKey: oauth.privateKey?.reveal() }];
 }
 
-/** Only ever hashed. */
+/** The result is only ever hashed. */
 const revealed = (values: Readonly<Record<string, Secret>>) =>
   Object.entries(values)
     .map(([name, value]) => [name, value.reveal()] as const)

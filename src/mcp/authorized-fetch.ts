@@ -2,12 +2,12 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 import type { Authorization } from "./oauth/authorization.ts";
 import { readRefusal } from "./oauth/refusal.ts";
 
-/** A renewal, a sign-in, a wider one. */
+/** One renewal, one sign-in, one sign-in with a wider scope. */
 const MAX_TRIES = 3;
 
 /**
- * A fetch that says who asks. A refused request was not carried out: it is sent again with what the refusal asked for, a
- * sign-in or a wider one, if that can be had; else the refusal is the answer.
+ * Creates a fetch that adds the access token. A refused request was not carried out, so it is sent again after a
+ * renewal or a sign-in, if that is possible. Otherwise the refusal is returned.
  */
 export function createAuthorizedFetch(base: FetchLike, authorization: Authorization): FetchLike {
   return async (url, init) => {

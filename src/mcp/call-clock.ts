@@ -1,10 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { HubLimits } from "./limits.ts";
 
-/**
- * The time that one call has: so long without a sign of progress, and so long in all. It stands still while a person
- * is asked.
- */
+/** The time limits of a call: without progress, and in total. The idle limit is paused while a user is asked. */
 export class CallClock {
   readonly #abort = new AbortController();
   readonly #idleMs: number;
@@ -20,12 +17,12 @@ export class CallClock {
     this.touch();
   }
 
-  /** Aborted with the reason when the time is up. */
+  /** Aborts with the reason when the time is up. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** A sign of progress. */
+  /** Restarts the idle limit. */
   touch(): void {
     clearTimeout(this.#idle);
     if (this.#questions === 0) this.#idle = setTimeout(() => this.#expire(this.#idleMs), this.#idleMs).unref();

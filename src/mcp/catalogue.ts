@@ -3,7 +3,7 @@ import type { ToolDefinition } from "../core/turn.ts";
 import type { Connection } from "./connection.ts";
 import type { ServerTool } from "./tool-list.ts";
 
-/** A tool of one of the servers, under the name that it has in the catalogue. */
+/** A tool of a server, under its name in the catalogue. */
 interface CatalogueTool extends ToolDefinition {
   readonly connection: Connection;
   readonly tool: ServerTool;
@@ -12,8 +12,8 @@ interface CatalogueTool extends ToolDefinition {
 export type Catalogue = ReadonlyMap<string, CatalogueTool>;
 
 /**
- * `server__tool`, spelt so that every dialect can take it. Where the two underscores do not tell where the server's name
- * ends, the digest does.
+ * Returns `server__tool` in characters that every face accepts. Appends a digest if the underscores do not tell where
+ * the server's name ends.
  */
 export function catalogueName(server: string, tool: string): string {
   const name = `${server}__${tool}`;
@@ -22,7 +22,7 @@ export function catalogueName(server: string, tool: string): string {
   return isPlain ? name : spellToolName(name, JSON.stringify([server, tool]));
 }
 
-/** The tools of all servers in one list. It is the same whatever the order in which the servers came. */
+/** Lists the tools of all servers, in an order that does not depend on the order of the servers. */
 export function buildCatalogue(connections: readonly Connection[], mayUse: MayUse): Catalogue {
   const tools = connections.flatMap((connection) =>
     connection.tools
@@ -38,7 +38,7 @@ export function buildCatalogue(connections: readonly Connection[], mayUse: MayUs
 
 type MayUse = (server: string, tool: string) => boolean;
 
-/** `server`, `server/tool` and `*` in either: what a key may use. */
+/** Creates the check of what a key may use, from patterns `server` and `server/tool`, with `*` in either. */
 export function createAllowList(patterns: readonly string[]): MayUse {
   const rules = patterns.map((pattern) => {
     const [server = "", tool = "*"] = pattern.split(/\/(.*)/s);
@@ -47,7 +47,7 @@ export function createAllowList(patterns: readonly string[]): MayUse {
   return (server, tool) => rules.some(([servers, tools]) => servers.test(server) && tools.test(tool));
 }
 
-/** The servers that somebody with these may use anything of. */
+/** Creates the check of which servers the patterns allow at least one tool of. */
 export function createServerFilter(patterns: readonly string[]): (server: string) => boolean {
   const rules = patterns.map((pattern) => globOf(pattern.split("/", 1)[0] ?? ""));
   return (server) => rules.some((rule) => rule.test(server));

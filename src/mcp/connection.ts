@@ -20,7 +20,7 @@ import { listTools, type ServerTool, type ToolList } from "./tool-list.ts";
 export interface CallContext {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Who answers questions that come up; nobody declines them. */
+  /** Answers questions of the server. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
 }
 
@@ -33,20 +33,20 @@ export type ConnectionOptions = Pick<
   LinkOptions,
   "server" | "environment" | "watchdog" | "limits" | "authorization"
 > & {
-  /** Its tools have changed, or are there for the first time, or are gone. */
+  /** Called when its tools have changed, appeared or disappeared. */
   readonly onTools: () => void;
-  /** Names of tools that are held back until the user approves them. */
+  /** Returns the names of tools that are held back until the user approves them. */
   readonly screen?: ((tools: readonly ServerTool[]) => ReadonlySet<string>) | undefined;
   readonly onTrouble: (error: ExcursorError) => void;
-  /** One sentence for the log. */
+  /** Called with one sentence for the log. */
   readonly onNote?: ((text: string) => void) | undefined;
 };
 
 export type ConnectionState = "idle" | "connecting" | "ready" | "waiting" | "closed";
 
 /**
- * One server, through all the links to it: it is connected when it is first needed, after a loss again with growing
- * pauses, and its list of tools is followed.
+ * A server, across reconnects. Connects on first use and reconnects after a loss, at growing intervals. Keeps its list
+ * of tools current.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -62,7 +62,7 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined;
   #isRetired = false;
   readonly #life = new AbortController();
-  /** Calls under way, each with who answers for its user. */
+  /** Calls under way. */
   readonly #calls = new Set<CallEntry>();
   /** Calls through which a question is being asked. */
   readonly #asked = new Set<CallEntry>();
@@ -82,12 +82,12 @@ export class Connection {
     return this.#list.tools.filter(({ name }) => !this.#heldNames.has(name) && !disabledTools.includes(name));
   }
 
-  /** Tools that are not approved as they are now: they are neither offered nor called. */
+  /** Tools that are not approved in their current form. They are neither offered nor called. */
   get held(): readonly ServerTool[] {
     return this.#list.tools.filter(({ name }) => this.#heldNames.has(name));
   }
 
-  /** What is wrong with tools that are left out. */
+  /** Problems of tools that are not offered. */
   get problems(): readonly string[] {
     const problems = this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
     if (this.held.length === 0) return problems;
@@ -96,7 +96,7 @@ export class Connection {
     return [text, ...problems];
   }
 
-  /** Looks again which tools are held back. */
+  /** Checks again which tools are held back. */
   review(): void {
     const before = JSON.stringify([...this.#heldNames]);
     this.#screen();
@@ -119,7 +119,7 @@ export class Connection {
     return this.#error;
   }
 
-  /** What is known of the server behind it. */
+  /** What is known of the server. */
   get about(): { readonly transport: string; readonly version: string; readonly garbageLines: number } {
     const { name, version } = this.#link?.client.getServerVersion() ?? {};
     return {
@@ -129,17 +129,17 @@ export class Connection {
     };
   }
 
-  /** The last of what the program said on stderr. */
+  /** The end of the program's stderr. */
   get stderr(): string {
     return this.#stderr.text;
   }
 
-  /** Connects, if it is not connected; all who ask meanwhile share the attempt. */
+  /** Connects if necessary. Concurrent callers share the attempt. */
   async connect(): Promise<void> {
     await this.#ready();
   }
 
-  /** Something has changed that may let it in where it was not before, such as a sign-in: does not wait any longer. */
+  /** Reconnects without waiting any longer, for example after a sign-in. */
   async retry(): Promise<void> {
     if (this.#link || this.#failures === 0) return;
     clearTimeout(this.#timer);
@@ -160,7 +160,7 @@ export class Connection {
     let link: Link | undefined;
     try {
       link = await unlessAborted(this.#ready(), signal);
-      // It may have been started for this call, and be another one than before.
+      // It may have been started for this call, with other tools than before.
       if (this.#heldNames.has(tool)) throw heldBack(this.name, tool);
       try {
         return await link.call(this.#known(tool), args, { signal, onProgress });
@@ -181,7 +181,7 @@ export class Connection {
     }
   }
 
-  /** Puts the texts of resources that a result links to beside the links, where the server can be asked for them. */
+  /** Adds the text of linked resources to a result, if the server can be asked for them. */
   async readLinks(result: CallToolResult, signal: AbortSignal): Promise<CallToolResult> {
     const { client } = this.#link ?? {};
     if (!client?.getServerCapabilities()?.resources) return result;
@@ -191,23 +191,22 @@ export class Connection {
     });
   }
 
-  /** Whether a call is under way. */
   get isBusy(): boolean {
     return this.#calls.size > 0;
   }
 
-  /** Ends the server, if nobody uses it; the next call starts it again, and what is known of its tools stays. */
+  /** Stops an unused server. The next call starts it again; its list of tools is kept. */
   async rest(): Promise<void> {
     const link = this.#link;
     if (this.isBusy) return;
-    // One that fails is not started again for nobody, either.
+    // A failing server is not restarted while it is unused.
     clearTimeout(this.#timer);
     if (!link) return;
     this.#link = undefined;
     await link.close();
   }
 
-  /** Closed with its last call; there are no new ones. */
+  /** Accepts no more calls, and closes after the last one. */
   async retire(): Promise<void> {
     this.#isRetired = true;
     if (!this.isBusy) await this.close();
@@ -226,7 +225,7 @@ export class Connection {
     const { name } = this;
     if (this.#life.signal.aborted) return Promise.reject(stopped(name));
     const waitMs = this.#retryAt - performance.now();
-    // One that was lost is started again for whoever needs it; one that could not be started is not, time and again.
+    // A lost server is restarted at once. One that repeatedly cannot be started waits for its back-off.
     if (!this.#opening && this.#error && this.#failures > 1 && waitMs > 0) return Promise.reject(this.#error);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
@@ -234,7 +233,7 @@ export class Connection {
     return this.#opening;
   }
 
-  /** A new link in the place of one whose session is gone. Whoever comes second finds the one that the first made. */
+  /** Replaces a link whose session is lost. Concurrent callers share the new one. */
   async #replace(lost: Link): Promise<Link> {
     if (this.#link === lost) {
       this.#link = undefined;
@@ -278,7 +277,7 @@ export class Connection {
   #onLost(lost: Link): void {
     if (this.#link !== lost) return;
     this.#link = undefined;
-    // One that ran for a while has earned a quick start.
+    // A server that ran for a while is restarted quickly.
     if (performance.now() - this.#readyAt > this.#options.limits.maxBackOffMs) this.#failures = 0;
     this.#onFailure(
       lost.failure ?? new ExcursorError("upstream-unavailable", `The MCP server "${this.name}" closed the connection.`),
@@ -293,7 +292,7 @@ export class Connection {
     this.#retryAt = performance.now() + pauseMs;
     if (this.#life.signal.aborted) return;
     this.#options.onTrouble(error);
-    // What the settings have wrong is not put right by waiting, nor does it sign anybody in.
+    // Waiting repairs neither wrong settings nor a missing sign-in.
     if (error.kind === "config" || error.code === NEEDS_LOGIN) return;
     this.#timer = setTimeout(() => void this.#retry(), pauseMs).unref();
   }
@@ -326,8 +325,8 @@ export class Connection {
   }
 
   /**
-   * Asks through the most recent call whose caller can be asked and is not being asked already: the protocol does not say
-   * which call a question belongs to. All calls of a connection are of one principal.
+   * Asks through the most recent call whose client can be asked and is not being asked already. The protocol does not
+   * say which call a question belongs to. All calls of a connection belong to one principal.
    */
   async #elicit(params: ElicitRequest["params"]): Promise<ElicitResult> {
     const calls = [...this.#calls];
@@ -343,7 +342,7 @@ export class Connection {
     this.#asked.add(entry);
     try {
       const asked = this.#ask(params, entry);
-      // It may be any of them that waits for the answer.
+      // Any of the calls may wait for the answer.
       await Promise.all(calls.map(({ clock }) => clock.pauseFor(asked)));
       return await asked;
     } finally {
@@ -351,7 +350,7 @@ export class Connection {
     }
   }
 
-  /** Once for each call, so that a server cannot fill the log. */
+  /** Logs once for each call, so that a server cannot flood the log. */
   #noteQuestion(subject: object, text: string): void {
     if (this.#noted.has(subject)) return;
     this.#noted.add(subject);
@@ -363,14 +362,14 @@ export class Connection {
     const question = this.#questionOf(params);
     if (!elicit || !question) return { action: "decline" };
     const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#options.limits.elicitationMs)]);
-    // Whoever asks may not listen to the signal.
+    // `elicit` may ignore the signal.
     const asked = unlessAborted(elicit(question, limited), limited).catch(() => undefined);
     const answer = await clock.pauseFor(asked);
     if (answer?.action !== "accept") return { action: answer?.action ?? "cancel" };
     return question.url === undefined ? { action: "accept", content: { ...answer.content } } : { action: "accept" };
   }
 
-  /** Undefined if it is nothing that a user should be shown. */
+  /** Returns undefined if the question must not be shown to a user. */
   #questionOf(params: ElicitRequest["params"]): Elicitation | undefined {
     const { name: server } = this;
     const { message } = params;
@@ -380,7 +379,7 @@ export class Connection {
     return isPage ? { server, message, schema: {}, url: url.href } : undefined;
   }
 
-  /** A call that needs the user to open pages first: shows them. It was not made, and is not repeated by itself. */
+  /** Shows the pages that the user must open before a call. The call was not made and is not repeated automatically. */
   async #showPages({ elicitations }: UrlElicitationRequiredError, entry: CallEntry): Promise<ExcursorError> {
     const pages: string[] = [];
     for (const params of elicitations.slice(0, MAX_PAGES)) {

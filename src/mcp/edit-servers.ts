@@ -3,10 +3,10 @@ import { ExcursorError } from "../core/errors.ts";
 import { writePrivate } from "../files/write-private.ts";
 import { approvalsFile, ownFile, readTree, type Tree, type UnapprovedServer } from "./server-files.ts";
 
-/** Servers as a file has them, by name: checked when they are read, not here. */
+/** Servers by name, as a file has them. Validated when they are read. */
 export type ServerEntries = Readonly<Record<string, unknown>>;
 
-/** Puts servers into the user's own file. One that is there already is only replaced if that is wanted. */
+/** Adds servers to the user's own file. Replaces existing ones only if `replaces` is set. */
 export function addServers(home: string, entries: ServerEntries, { replaces }: { replaces: boolean }): Promise<void> {
   return change(home, ownFile(home), (tree) => {
     const known = serversIn(tree);
@@ -29,7 +29,7 @@ export function removeServer(home: string, name: string): Promise<void> {
   });
 }
 
-/** From now on these servers of a project's may be started, as they are now and not otherwise. */
+/** Approves servers of a project in their current form. */
 export function approveServers(home: string, servers: readonly UnapprovedServer[]): Promise<void> {
   const approved = servers.map(({ digest, server: { name, origin } }) => [digest, { name, origin }] as const);
   return change(home, approvalsFile(home), (tree) => ({ ...tree, ...Object.fromEntries(approved) }));
@@ -43,7 +43,7 @@ export function unknownServer(name: string, known: readonly string[]): ExcursorE
   });
 }
 
-/** The servers in a file of the same form, such as Cursor's own. */
+/** Returns the servers in a file of the same format, such as Cursor's own. */
 export const serversIn = ({ mcpServers }: Tree): ServerEntries =>
   typeof mcpServers === "object" && mcpServers !== null ? (mcpServers as ServerEntries) : {};
 

@@ -10,8 +10,8 @@ export interface VariableSource {
 const VARIABLE = /\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * A JSON value with the variables in its texts filled in, as Cursor and others write them. Undefined if one of them is
- * not set, after each such one has been reported with its field.
+ * Replaces variables in the strings of a JSON value, in the syntax of Cursor and others. Reports unset variables with
+ * their fields, and returns undefined if there are any.
  */
 export function expandVariables(
   value: unknown,

@@ -5,8 +5,8 @@ import { pipeline } from "node:stream/promises";
 export type FetchHandler = (request: Request) => Promise<Response>;
 
 /**
- * Has a web-standard handler answer a request of Node's. It is aborted when the client leaves. The handler gets no body: the
- * caller reads that, within limits of its own.
+ * Runs a web-standard handler for a Node request. Aborts it when the client disconnects. The handler gets no body: the
+ * caller reads that, with its own limits.
  */
 export async function answerByFetch(
   request: IncomingMessage,
@@ -19,7 +19,7 @@ export async function answerByFetch(
     headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
   const left = new AbortController();
   response.once("close", () => left.abort());
-  // The host is the gate's to judge; here it only makes the address a whole one.
+  // The gate has already checked the host. This one only completes the URL.
   const answer = await handler(
     new Request(new URL(url, "http://localhost"), {
       method,

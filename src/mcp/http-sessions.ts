@@ -9,9 +9,9 @@ import {
 
 export interface HttpSessionsOptions {
   readonly create: (clientId: string) => Server;
-  /** Of one client; the one that was used longest ago makes room. */
+  /** Sessions of one client. The least recently used is closed for a new one. */
   readonly maxSessions?: number;
-  /** How long a session is kept that nothing is asked of and that has no stream open. */
+  /** How long a session without requests and open streams is kept. */
   readonly idleMs?: number;
 }
 
@@ -24,7 +24,7 @@ interface Session {
   readonly clientId: string;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Requests and streams that are open. */
+  /** Open requests and streams. */
   open: number;
   timer: NodeJS.Timeout | undefined;
 }
@@ -32,8 +32,8 @@ interface Session {
 const SESSION_HEADER = "mcp-session-id";
 
 /**
- * Serves the older era of the protocol over HTTP, with sessions: only they let a server ask its client something or tell it
- * of changes. A client that begins none is answered request by request.
+ * Serves the older version of the protocol over HTTP, with sessions. Only in a session can a server ask its client
+ * something or notify it of changes. A client without a session is served request by request.
  */
 export class HttpSessions {
   readonly #options: HttpSessionsOptions;
@@ -86,7 +86,7 @@ export class HttpSessions {
   }
 
   async #serve(id: string, session: Session, request: Request, given: GivenRequest): Promise<Response> {
-    // Put last: it was used last.
+    // Moves it to the end, as the most recently used.
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     clearTimeout(session.timer);
@@ -99,7 +99,7 @@ export class HttpSessions {
       if (session.open > 0 || !this.#sessions.has(id)) return;
       session.timer = setTimeout(() => void this.#end(id), this.#options.idleMs ?? IDLE_MS).unref();
     };
-    // A stream is open until the client leaves, or until it has ended.
+    // A stream stays open until the client disconnects or the stream ends.
     request.signal.addEventListener("abort", leave, { once: true });
     const response = await session.transport.handleRequest(request, given);
     if (!response.body) leave();
@@ -117,7 +117,7 @@ export class HttpSessions {
 
 const IDLE_MS = 30 * 60_000;
 
-/** A client begins another session then. */
+/** Makes the client start another session. */
 const notFound = (): Response =>
   Response.json(
     { jsonrpc: "2.0", error: { code: -32_001, message: "Session not found" }, id: null },

@@ -23,12 +23,12 @@ export interface HubServerOptions {
   readonly callLog?: HubCallLog | undefined;
 }
 
-/** The name of the one question that a client is asked at a time. */
+/** The name of the question; a client is asked one at a time. */
 const QUESTION = "question";
 
 /**
- * The hub as one MCP server: whoever connects to it has the tools of all servers, under their names in the catalogue.
- * What a tool gives back is passed on as it came, and what it asks, too. One instance for each connection, or for each request.
+ * The hub as one MCP server. Its clients get the tools of all servers, under their names in the catalogue. Results and
+ * questions are passed on unchanged. There is one instance for each connection, or for each request.
  */
 export function createHubServer(hub: Hub, principal: Principal, { paused, callLog }: HubServerOptions): Server {
   const server = new Server(
@@ -40,7 +40,7 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
     },
   );
   const catalogue = async (signal: AbortSignal) => {
-    // Servers that are just being started are worth a moment.
+    // Waits briefly for servers that are starting.
     await hub.open(principal, signal);
     return hub.catalogueFor(principal);
   };
@@ -75,7 +75,7 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
       record("asked");
       if (!found) record("finished", { outcome: "refused" });
       if (!found) return failed(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
-      // The newer era says it with each request.
+      // In the newer version of the protocol each request has the capabilities.
       const envelope = mcpReq.envelope as { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
       const asks = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation;
       const begun = paused.begin(
@@ -83,7 +83,8 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
         recorded(record, async (elicit, callSignal) => {
           const result = await found.connection.call(found.tool.name, (params.arguments ?? {}) as JsonObject, {
             signal: callSignal,
-            // A client that says nothing of forms has them, as the first version of the protocol with questions had.
+            // The first version of the protocol with questions had forms only, so a client that declares nothing
+            // supports them.
             elicit: (question, ...rest) =>
               (question.url === undefined ? asks && (asks.form || !asks.url) : asks?.url)
                 ? elicit(question, ...rest)
@@ -159,7 +160,7 @@ function requestFor({ server, message, schema, url }: Elicitation) {
   return inputRequired.elicit({ message: text, requestedSchema: schema as never });
 }
 
-/** What the client brought; a client that brings nothing has cancelled. */
+/** Returns the client's answer. A missing answer counts as cancelled. */
 function answerIn(responses: McpRequest["inputResponses"]): ElicitationAnswer {
   const given = inputResponse(responses, QUESTION);
   if (given.kind !== "elicit") return { action: "cancel" };

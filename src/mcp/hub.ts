@@ -17,50 +17,50 @@ import { errorResult, readToolResult } from "./tool-result.ts";
 
 export interface HubOptions {
   readonly servers: readonly ServerConfig[];
-  /** What each key may use, by its name; `*` is for all that are not named. The owner may use everything. */
+  /** What each key may use, by its name; `*` is for all other keys. The owner may use everything. */
   readonly keys?: Readonly<Record<string, readonly string[]>>;
-  /** The name of the key that a principal came with; without a name nothing may be used. */
+  /** Returns the name of a principal's key. Principals without a name may use nothing. */
   readonly keyName?: (principalId: string) => string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: HubLimits;
-  /** With more tools than this, a search stands for them. */
+  /** With more tools than this, the model gets a search tool instead. */
   readonly searchAbove?: number;
-  /** How long `open` waits for servers that are starting, counted from their start. 250 ms if not given. */
+  /** How long `open` waits for starting servers, counted from their start. Default: 250 ms. */
   readonly patienceMs?: number | undefined;
-  /** What lets us into a server of another machine; without it nobody is signed in anywhere. */
+  /** Returns the authorization for a remote server. Absent: no server can be signed in to. */
   readonly authorize?: ((server: HttpServer) => Authorization | undefined) | undefined;
   readonly onTrouble?: (server: string, error: ExcursorError) => void;
-  /** One sentence about a server, for the log. */
+  /** Called with one sentence about a server, for the log. */
   readonly onNote?: (server: string, text: string) => void;
-  /** Names of tools of a server that are held back until the user approves them. */
+  /** Returns the names of a server's tools that are held back until the user approves them. */
   readonly screen?: (server: string, tools: readonly ServerTool[]) => ReadonlySet<string>;
 }
 
 export interface Hub extends ToolHub {
-  /** The owner's. */
+  /** The owner's connections. */
   readonly connections: readonly Connection[];
-  /** Connects the owner's; resolves when each is there or has failed. */
+  /** Connects the owner's servers. Resolves when each is ready or has failed. */
   connect(): Promise<void>;
-  /** Told whenever the list of a server has changed. */
+  /** Called when a server's list of tools has changed. */
   onTools(listener: (connection: Connection) => void): void;
-  /** Told whenever somebody's catalogue may be another one: after that, and after a change of the settings. */
+  /** Called when a catalogue may have changed: because of a server's tools, or of the settings. */
   onChange(listener: () => void): void;
-  /** Every tool that a principal may use, by its name in the catalogue. */
+  /** Returns every tool that a principal may use, by its name in the catalogue. */
   catalogueFor(principal: Principal): Catalogue;
-  /** Runs one by that name. What goes wrong is a result; it rejects only if it was aborted. */
+  /** Calls a tool by its catalogue name. Failures are results; rejects only if the signal aborts. */
   call(catalogue: Catalogue, name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
-  /** From now on these servers and keys. What has not changed is not touched; what is gone ends with its last call. */
+  /** Applies new servers and keys. Unchanged servers keep running; removed ones end after their last call. */
   follow(found: Required<Pick<HubOptions, "servers" | "keys">>): void;
-  /** Somebody may have signed in: servers that did not let us in are asked again. */
+  /** Reconnects servers that refused us, because a user may have signed in. */
   retry(): void;
-  /** Somebody may have approved tools: looks again which are held back. */
+  /** Checks again which tools are held back, because a user may have approved some. */
   review(): void;
   /** Ends every server that was started. */
   close(): Promise<void>;
 }
 
 const SEARCH_ABOVE = 40;
-/** A server that hangs must delay no turn: what is not there by then is offered to later turns. */
+/** A hanging server must not delay a turn. Its tools are offered to later turns. */
 const PATIENCE_MS = 250;
 const OWNER = "owner";
 
@@ -91,7 +91,7 @@ export function createHub(options: HubOptions): Hub {
   const patternsOf = (id: string): readonly string[] => {
     if (id === OWNER) return ["*"];
     const name = keyName(id);
-    // A token that came with a request is not looked at before the backend does, and programs are started earlier.
+    // A request's token is verified only by the backend, after programs would have been started.
     if (name === undefined) return [];
     return (Object.hasOwn(keys, name) ? keys[name] : keys["*"]) ?? [];
   };
@@ -113,7 +113,7 @@ export function createHub(options: HubOptions): Hub {
   const nobodys = new ServerSet(create);
   const setOf = (id: string): ServerSet => {
     if (id === OWNER) return own;
-    // Who may use nothing takes nobody's place.
+    // A principal without servers must not take up one of the limited places.
     return serversOf(id).length === 0 ? nobodys : others.for(id);
   };
   const catalogueFor = ({ id }: Principal) => buildCatalogue(setOf(id).connections, createAllowList(patternsOf(id)));
@@ -209,7 +209,7 @@ async function callTool(
   }
 }
 
-/** Waits for work, at most so long. Rejects when the signal aborts. */
+/** Waits for work, at most this long. Rejects when the signal aborts. */
 async function patiently(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms).unref();

@@ -3,11 +3,11 @@ import type { CallToolResult, ContentBlock, ReadResourceResult } from "@modelcon
 type Contents = ReadResourceResult["contents"];
 type ResourceLink = Extract<ContentBlock, { readonly type: "resource_link" }>;
 
-/** How many links of one result are read, and how much of them is passed on. */
+/** How many links of a result are read, and how much of their text is passed on. */
 const MAX_LINKS = 4;
 const MAX_CHARS = 256 * 1024;
 
-/** Puts what a result links to behind each link. A link that cannot be read stays a link, with the reason. */
+/** Adds the linked content after each link of a result. If a link cannot be read, adds the reason. */
 export async function inlineLinks(
   result: CallToolResult,
   read: (uri: string) => Promise<Contents>,

@@ -1,12 +1,10 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 
-/**
- * A fetch whose answers are cut off when one message of theirs gets too long: a body, or one line of an event stream.
- */
+/** Creates a fetch that fails when one message gets too long: a body, or one line of an event stream. */
 export function createLimitedFetch(
   maxBytes: number,
   onTooLarge: () => Error,
-  /** Told of a request that had no answer. */
+  /** Called when a request gets no response. */
   onFailure: (error: unknown) => void = () => {},
 ): FetchLike {
   return async (url, init) => {

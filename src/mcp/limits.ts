@@ -1,22 +1,22 @@
 const MIB = 1024 * 1024;
 
-/** What an MCP server may cost. */
+/** Limits of an MCP server. */
 export const HUB_LIMITS = {
   /** One message of a server, such as the result of a tool. */
   messageBytes: 8 * MIB,
-  /** What is kept of what it says on stderr. */
+  /** How much of its stderr is kept. */
   stderrBytes: 64 * 1024,
-  /** To start it and agree on a protocol. */
+  /** To start it and complete the handshake. */
   connectMs: 30_000,
-  /** A call without a sign of progress, and with. */
+  /** Time of a call without progress, and in total. */
   callMs: 60_000,
   callTotalMs: 3_600_000,
-  /** For a person to answer a question of a server's. */
+  /** Time for a user to answer a question. */
   elicitationMs: 300_000,
-  /** After a server was lost: the first pause, and the longest. */
+  /** The first and the longest pause before a lost server is restarted. */
   backOffMs: 1000,
   maxBackOffMs: 60_000,
-  /** Keys beside the owner's that have servers running for them, and how long those run without use. */
+  /** How many keys beside the owner's have running servers, and how long unused servers keep running. */
   principals: 16,
   idleMs: 600_000,
   tools: 1000,

@@ -29,20 +29,20 @@ export interface LinkOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watchdog: Watchdog;
   readonly limits: HubLimits;
-  /** What lets us in, where somebody signs in. */
+  /** Absent: requests carry no access token. */
   readonly authorization?: Authorization | undefined;
-  /** Gives up on the handshake. */
+  /** Aborts the handshake. */
   readonly signal: AbortSignal;
-  /** Gets what a program says on stderr. */
+  /** Receives the program's stderr. */
   readonly stderr: TailText;
-  /** A question of the server's to the user. */
+  /** Asks the user a question of the server. */
   readonly onElicit: (params: ElicitRequest["params"]) => Promise<ElicitResult>;
   readonly onToolsChanged: () => void;
-  /** It is over, and not because we closed it. */
+  /** Called when it ended by itself. */
   readonly onLost: (link: Link) => void;
 }
 
-/** One agreed connection to a server, from its handshake to its end. It is not repaired: another one takes its place. */
+/** One connection to a server, from its handshake to its end. It never reconnects: another link replaces it. */
 export class Link {
   readonly client: Client;
   readonly #transport: Transport;
@@ -66,7 +66,7 @@ export class Link {
     try {
       return await Link.#connect(options, (troubles) => httpTransport(server, options, troubles));
     } catch (error) {
-      // An older server knows no POST there. Everything else is an answer.
+      // An older server rejects the POST with one of these. Any other error is final.
       const isOlder = SdkHttpError.isInstance(error) && [400, 404, 405].includes(error.status);
       if (server.isFixed || !isOlder) throw error;
       return viaSse();
@@ -77,7 +77,7 @@ export class Link {
     const { limits } = options;
     const client = createClient(options);
     let link: Link | undefined;
-    /** The SDK tells only that something failed. */
+    /** The cause; the SDK reports only that something failed. */
     let unreachable: unknown;
     const transport = create({
       lose: (failure) => {
@@ -102,12 +102,12 @@ export class Link {
       await made.close();
       throw failure ?? (SdkHttpError.isInstance(error) ? error : (unreachable ?? error));
     }
-    // Such a stream comes back by itself, to a server that may know nothing of us any more.
+    // This transport reconnects by itself, but the server may have lost the session.
     if (transport instanceof SSEClientTransport) client.onerror = () => made.#lose(undefined);
     return made;
   }
 
-  /** Why it ended by itself, where that is known. */
+  /** Why it ended by itself, if known. */
   get failure(): ExcursorError | undefined {
     return this.#failure;
   }
@@ -121,7 +121,7 @@ export class Link {
     return this.#transport instanceof SSEClientTransport ? "sse" : "http";
   }
 
-  /** Whether an error says that the server has forgotten our session: it did not do what it was asked. */
+  /** True if the error means that the server has lost our session. The request was then not carried out. */
   hasLostSession(error: unknown): boolean {
     if (!SdkHttpError.isInstance(error) || this.#transport.sessionId === undefined) return false;
     return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
@@ -132,11 +132,11 @@ export class Link {
     args: JsonObject,
     { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
   ): Promise<CallToolResult> {
-    // The clock is the caller's: it stops while a person is asked.
+    // The caller limits the time, because its clock is paused while a user is asked.
     const timeout = this.#limits.callTotalMs + 1000;
     this.#callsUnderWay++;
     try {
-      // By its schema the SDK knows which arguments are headers, too.
+      // The SDK also needs the schema to find arguments that are sent as headers.
       const toolDefinition = { name, inputSchema: { ...schema, type: "object" as const } };
       return await this.client.callTool(
         { name, arguments: { ...args } },
@@ -148,7 +148,7 @@ export class Link {
     }
   }
 
-  /** Nobody new uses it: it is closed when the last call has its answer. */
+  /** Accepts no more calls, and closes after the last one. */
   retire(): void {
     this.#isRetired = true;
     this.#closeIfDone();
@@ -158,7 +158,7 @@ export class Link {
     this.#isClosed = true;
     if (this.#transport instanceof StreamableHTTPClientTransport) await endSession(this.#transport);
     await this.client.close().catch(() => {});
-    // A client that was never connected knows no transport to close.
+    // A client that never connected does not close its transport.
     await this.#transport.close().catch(() => {});
   }
 
@@ -172,11 +172,11 @@ export class Link {
   }
 }
 
-/** What a transport has to tell beside its protocol. */
+/** What a transport reports beside the protocol. */
 interface Troubles {
-  /** The connection is over. */
+  /** The connection is lost. */
   readonly lose: (failure: ExcursorError) => void;
-  /** A request could not be sent, or had no answer. */
+  /** A request could not be sent, or got no response. */
   readonly note: (error: unknown) => void;
 }
 
@@ -221,7 +221,7 @@ function requestOptions(
 
 const GOODBYE_MS = 1000;
 
-/** Politely, and without waiting for one that is gone. */
+/** Ends the session, but does not wait long for a server that is gone. */
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise((resolve) => {

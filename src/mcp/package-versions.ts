@@ -3,15 +3,15 @@ import { dirname, join, parse, resolve, sep } from "node:path";
 import { realFile } from "./real-file.ts";
 
 /**
- * The installed packages that a command line runs, each as `name@version`: a file inside of one, or a name that `npx`
- * and the like find in the project. What is only fetched when it is run has none here.
+ * Returns the installed packages that a command line runs, as `name@version`: files inside a package, and names that
+ * `npx` and the like find in the project. Packages that are fetched when run are not included.
  */
 export function packageVersions(words: readonly string[], folder: string): readonly string[] {
   const found = words.flatMap((word) => [...ofFile(resolve(folder, word)), ...ofName(word, folder)]);
   return [...new Set(found)].sort();
 }
 
-/** Whether a command line fetches a package by a name without a version: another one may run tomorrow. */
+/** True if a command line fetches a package without a version, so that another one may run tomorrow. */
 export function isUnpinned(words: readonly string[], folder: string): boolean {
   const [command = "", ...args] = words;
   const spec = args.find((word) => !word.startsWith("-") && word !== "dlx");
@@ -20,7 +20,7 @@ export function isUnpinned(words: readonly string[], folder: string): boolean {
 }
 
 const SPEC = /^((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:@.*)?$/;
-/** They run others, and are renewed without anybody's doing. */
+/** Launchers run other packages, and are often updated automatically. */
 const LAUNCHERS = new Set(["npm", "pnpm", "yarn", "corepack", "bun"]);
 
 function ofFile(path: string): readonly string[] {
@@ -43,7 +43,7 @@ function ofName(word: string, folder: string): readonly string[] {
   }
 }
 
-/** Undefined if there is no package there. */
+/** Returns undefined if there is no package. */
 function read(path: string): readonly string[] | undefined {
   try {
     const { name, version } = JSON.parse(readFileSync(path, "utf8"));

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../core/turn.ts";
 
 const KEY = "x-mcp-header";
-/** What a header may be called (RFC 9110 §5.1). */
+/** Valid header names (RFC 9110 §5.1). */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES = ["string", "integer", "boolean"];
 
 /**
- * The newer era of the protocol lets a tool name parameters that are sent as headers, too. A tool that does so in a way
- * that nobody can follow must not be called; gives what is wrong with it.
+ * Validates parameters that a tool wants as headers, which the newer version of the protocol allows. A tool with an
+ * invalid declaration must not be called. Returns what is wrong.
  */
 export function headerFault(schema: JsonObject): string | undefined {
   const names = new Set<string>();
@@ -42,7 +42,7 @@ export function headerFault(schema: JsonObject): string | undefined {
   return visit(schema, "", false);
 }
 
-/** What these hold are values, not schemas. */
+/** These hold values, not schemas. */
 const VALUES = ["const", "enum", "default", "examples", "required", KEY];
 
 function first(visits: readonly (() => string | undefined)[]): string | undefined {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Elicit, Elicitation, ElicitationAnswer } from "../core/hub/tool-hub.ts";
 
-/** What became of a call for now: its result, or a question that has to be answered before it goes on. */
+/** The state of a call: its result, or a question that must be answered first. */
 export type CallStep<T> =
   | { readonly type: "done"; readonly result: T }
   | { readonly type: "asks"; readonly question: Elicitation; readonly ticket: string };
@@ -13,12 +13,12 @@ interface PausedCall<T> {
   answer(given: ElicitationAnswer): void;
 }
 
-/** Calls that wait for an answer at the same time, for one owner. */
+/** How many calls of one owner may wait for an answer at the same time. */
 const MAX_PAUSED = 64;
 
 /**
- * Calls of tools that ask their user something, for a protocol in which the client gets the question as the result of its request
- * and brings the answer with another one. A call waits so long for that, and for its owner alone.
+ * Tool calls that ask their user something, for a protocol in which the question is the result of a request and the
+ * answer comes with another request. A paused call waits for a limited time, and only its owner can resume it.
  */
 export class PausedCalls<T> {
   readonly #waitMs: number;
@@ -28,7 +28,7 @@ export class PausedCalls<T> {
     this.#waitMs = waitMs;
   }
 
-  /** Begins a call. The signal is of the request: it ends the call only while the request waits for it. */
+  /** Starts a call. The signal is that of the request, and aborts the call only while the request waits for it. */
   begin(
     owner: string,
     work: (elicit: Elicit, signal: AbortSignal) => Promise<T>,
@@ -60,7 +60,7 @@ export class PausedCalls<T> {
     return this.#follow(call, signal);
   }
 
-  /** Goes on with a call; undefined if there is none under this ticket any more, or it is another owner's. */
+  /** Resumes a call. Returns undefined if there is no such ticket, or if it belongs to another owner. */
   resume(
     owner: string,
     ticket: string,
@@ -96,7 +96,7 @@ export class PausedCalls<T> {
     return ticket;
   }
 
-  /** Nobody has answered: the tool is told so, and nobody waits for what it makes of that. */
+  /** Cancels a question that was not answered. The tool is told so, and its result is dropped. */
   #expire(ticket: string): void {
     const found = this.#paused.get(ticket);
     if (!found) return;

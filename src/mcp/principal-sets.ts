@@ -3,13 +3,13 @@ import type { ServerSet } from "./server-set.ts";
 
 export interface PrincipalSetsOptions {
   readonly create: (principalId: string) => ServerSet;
-  /** Each of them may be a dozen programs. */
+  /** Each set may run a dozen programs. */
   readonly max: number;
-  /** After so long without use the programs of a set are ended. */
+  /** How long the programs of an unused set keep running. */
   readonly idleMs: number;
 }
 
-/** A set of servers for everybody who may use some; the one that was used longest ago makes room. */
+/** A set of servers for each principal that may use any. The least recently used set is closed for a new one. */
 export class PrincipalSets {
   readonly #options: PrincipalSetsOptions;
   readonly #sets = new Map<string, { readonly set: ServerSet; timer: NodeJS.Timeout }>();
@@ -27,7 +27,7 @@ export class PrincipalSets {
     if (!known && this.#sets.size >= this.#options.max) this.#makeRoom();
     const set = known?.set ?? this.#options.create(id);
     clearTimeout(known?.timer);
-    // Put last: it was used last.
+    // Moves it to the end, as the most recently used.
     this.#sets.delete(id);
     this.#sets.set(id, { set, timer: this.#restLater(set) });
     return set;

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 
-/** The file at a path, links followed; undefined where there is none, or none that we may see, or no path at all. */
+/** Returns the file at a path, with links resolved; undefined if there is none that we may see. */
 export function realFile(path: string): string | undefined {
   try {
     return statSync(path).isFile() ? realpathSync(path) : undefined;

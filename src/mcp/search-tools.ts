@@ -2,8 +2,8 @@ import type { JsonObject, ToolDefinition } from "../core/turn.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 /**
- * Two tools that stand for many: a model that had to read the schemas of hundreds would pay for them with every
- * question. It looks for what it needs, reads that, and calls it.
+ * Two tools that replace many. The schemas of hundreds of tools would cost tokens with every request, so the model
+ * searches for a tool and then calls it.
  */
 export const SEARCH_TOOL = "hub_search";
 export const CALL_TOOL = "hub_call";
@@ -41,7 +41,7 @@ export function searchTools(catalogue: Catalogue): readonly ToolDefinition[] {
   ];
 }
 
-/** The tools that fit a query best, as text for the model. */
+/** Returns the tools that match a query best, as text for the model. */
 export function findTools(catalogue: Catalogue, { query, limit }: JsonObject): string {
   const wanted = wordsOf(typeof query === "string" ? query : "");
   const count = Math.min(MAX_FOUND, typeof limit === "number" && limit >= 1 ? Math.floor(limit) : FOUND);
@@ -83,6 +83,6 @@ const wordsOf = (text: string): string[] =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word.length > 1);
 
-/** `file` is in `files`. */
+/** `file` matches `files`. */
 const hasWord = (words: readonly string[], word: string): boolean =>
   words.some((candidate) => candidate.startsWith(word) || (candidate.length > 3 && word.startsWith(candidate)));

@@ -3,17 +3,17 @@ import { Secret } from "../core/secret.ts";
 import { expandVariables, type VariableSource } from "./expand-variables.ts";
 import { type OAuthSettings, oauthFields, readOAuth } from "./oauth/oauth-settings.ts";
 
-/** One MCP server, ready to be reached. What stands in `env` and `headers` is often a key: it is never printed. */
+/** An MCP server, as configured. `env` and `headers` often hold keys and are never printed. */
 export type ServerConfig = StdioServer | HttpServer;
 
 interface CommonServer {
   readonly name: string;
-  /** Where it was written, for people: a file. */
+  /** The file that it comes from, for messages. */
   readonly origin: string;
   readonly isDisabled: boolean;
-  /** Which era of the protocol to speak; unset tries the new one where that costs nothing. */
+  /** The version of the protocol. Undefined: tries the newer one where that costs nothing. */
   readonly protocol: "auto" | "legacy" | undefined;
-  /** Tools of it that are never offered. */
+  /** Tools that are never offered. */
   readonly disabledTools?: readonly string[];
 }
 
@@ -29,13 +29,13 @@ export interface HttpServer extends CommonServer {
   readonly type: "http" | "sse";
   readonly url: URL;
   readonly headers: Readonly<Record<string, Secret>>;
-  /** How to sign in there; undefined where the headers let us in, or nobody shall. */
+  /** How to sign in. Undefined if a header authorizes us, or if sign-in is disabled. */
   readonly oauth: OAuthSettings | undefined;
-  /** The file says which transport it is: no other is tried. */
+  /** The file names the transport, so no other is tried. */
   readonly isFixed: boolean;
 }
 
-/** What is wrong with one server or file; the others work. */
+/** A problem of one server or file. The others still work. */
 export interface ConfigProblem {
   readonly server: string;
   /** One sentence with file and field. */
@@ -45,11 +45,11 @@ export interface ConfigProblem {
 export interface ReadServers {
   readonly servers: readonly ServerConfig[];
   readonly problems: readonly ConfigProblem[];
-  /** What has no effect, or not the one that was meant; the server works. */
+  /** Entries without effect, or with an unexpected one. The server still works. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** What an entry may be called: it becomes part of its tools' names, and stands in messages. */
+/** Valid names of servers. They become part of tool names, and appear in messages. */
 const SERVER_NAME = /^\P{Cc}{1,128}$/u;
 
 const texts = z.record(z.string(), z.string());
@@ -58,7 +58,7 @@ const common = {
   disabled: z.boolean().optional(),
   protocol: z.enum(["auto", "legacy"]).optional(),
   disabledTools: z.array(z.string()).default([]),
-  // Tools that other clients run without asking their user. The hub never asks, so they are as these say.
+  // Tools that other clients run without asking the user. The hub never asks, so these have no effect.
   autoApprove: z.unknown().optional(),
   alwaysAllow: z.unknown().optional(),
 };
@@ -82,7 +82,10 @@ const httpEntry = z.looseObject({
   ...common,
 });
 
-/** Reads `mcpServers`, as Cursor's `mcp.json` and a project's `.mcp.json` have it; without variables as it is written. */
+/**
+ * Reads `mcpServers` in the format of Cursor's `mcp.json` and a project's `.mcp.json`. Without `variables`, nothing is
+ * replaced.
+ */
 export function readServers(mcpServers: unknown, origin: string, variables: VariableSource | undefined): ReadServers {
   if (mcpServers === undefined) return { servers: [], problems: [], warnings: [] };
   if (!isObject(mcpServers)) {
@@ -108,7 +111,7 @@ export function readServers(mcpServers: unknown, origin: string, variables: Vari
   return { servers, problems, warnings };
 }
 
-/** Fields of an entry that nothing here knows. */
+/** Returns the fields of an entry that are unknown here. */
 function unknownFields(entry: unknown): readonly string[] {
   const fields = Object.keys(entry ?? {});
   const known = fields.includes("command") ? stdioEntry.shape : httpEntry.shape;
@@ -167,7 +170,7 @@ function readHttp(
     return undefined;
   }
   const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  // A token would cross the network in the clear.
+  // Over plain http a token would be readable on the network.
   const isOpen = url.protocol === "http:" && !isLoopback(url.hostname);
   return {
     ...shared,

@@ -17,7 +17,7 @@ export const messageTooLarge = (server: string, maxBytes: number): ExcursorError
     { code: "mcp_message_too_large", hint: "Ask the tool for less at once." },
   );
 
-/** Whatever a server or the SDK throws, as ours: it always says which server. */
+/** Converts any error of a server or of the SDK. The message always names the server. */
 export function serverError(
   server: string,
   thrown: unknown,
@@ -99,7 +99,7 @@ export function serverError(
   });
 }
 
-/** What our own fetch threw comes back inside of something of the SDK's. */
+/** Finds an error of our own fetch, which the SDK wraps. */
 function ownError(thrown: unknown): ExcursorError | undefined {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     if (error instanceof ExcursorError) return error;
@@ -112,10 +112,10 @@ function statusOf(thrown: unknown): number | undefined {
   return thrown instanceof SseError ? thrown.code : undefined;
 }
 
-/** fetch says only that it failed; why is further down. */
+/** Finds the network error code among the causes; fetch itself reports only that it failed. */
 function networkCode(thrown: unknown): string | undefined {
   for (let error = thrown as NodeJS.ErrnoException | undefined; error; error = error.cause as typeof error) {
-    // A name with several addresses fails with all of them at once.
+    // A name with several addresses fails with an error for each.
     const one = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException | undefined) : error;
     if (typeof one?.code === "string" && (one.syscall !== undefined || one.code.startsWith("UND_ERR"))) {
       return one.code;
@@ -133,7 +133,7 @@ function httpError(subject: string, cause: Error, status: number, doing: string)
       hint: "Give it what it asks for under headers in mcp.json, such as authorization.",
     });
   }
-  // What it was sent is not for anybody else: only the user can say that this is still the same server.
+  // Redirects are not followed, because the request may hold secrets. Only the user can confirm the new address.
   const moved = /Redirect to (\S+) not followed/.exec(clip(cause.message))?.[1];
   return new ExcursorError("upstream-failed", `${subject} answered ${doing} with ${status}.`, {
     ...details,
@@ -142,5 +142,5 @@ function httpError(subject: string, cause: Error, status: number, doing: string)
   });
 }
 
-/** Somebody else's words: not endless, and on one line. */
+/** Limits foreign text to one line of at most 300 characters. */
 const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

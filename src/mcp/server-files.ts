@@ -6,17 +6,17 @@ import { approvalDigest } from "./approval.ts";
 import type { VariableSource } from "./expand-variables.ts";
 import { type ConfigProblem, readServers, type ServerConfig } from "./server-config.ts";
 
-/** Where servers are looked for. */
+/** Where servers are configured. */
 export interface ServerPlaces {
-  /** Excursor's own folder: what stands in its `mcp.json` is the user's own word. */
+  /** Excursor's own folder. Its `mcp.json` is trusted, because the user wrote it. */
   readonly home: string;
-  /** Where the command was started: what lies there was written by anybody. */
+  /** The working directory. Its files are not trusted. */
   readonly project: string;
   readonly userHome: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A server of the project's that nobody has approved, or that is not what was approved. */
+/** A project's server that is not approved in its current form. */
 export interface UnapprovedServer {
   readonly server: ServerConfig;
   readonly digest: string;
@@ -26,7 +26,7 @@ export interface FoundServers {
   readonly servers: readonly ServerConfig[];
   readonly unapproved: readonly UnapprovedServer[];
   readonly problems: readonly ConfigProblem[];
-  /** What each key may use, by the key's name; `*` is for the others. */
+  /** What each key may use, by its name; `*` is for all other keys. */
   readonly keys: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -37,17 +37,17 @@ const PROJECT_FILES = [".mcp.json", join(".cursor", "mcp.json")];
 export const ownFile = (home: string): string => join(home, OWN_FILE);
 export const approvalsFile = (home: string): string => join(home, APPROVALS_FILE);
 
-/** Files of other programs that may be imported from. */
+/** Files of other programs that servers may be imported from. */
 export const foreignFiles = ({ userHome }: ServerPlaces): readonly string[] => [join(userHome, ".cursor", "mcp.json")];
 
-/** Every file that says which servers there are. */
+/** Returns every file that configures servers. */
 export const serverFiles = ({ home, project }: ServerPlaces): readonly string[] => [
   ownFile(home),
   approvalsFile(home),
   ...PROJECT_FILES.map((file) => join(project, file)),
 ];
 
-/** All servers of the user's own file, and those of the project's that were approved as they are. */
+/** Returns the servers of the user's own file, and the approved ones of the project. */
 export function findServers(places: ServerPlaces): FoundServers {
   const { home, project, environment } = places;
   const variables = variablesOf(places);
@@ -62,7 +62,7 @@ export function findServers(places: ServerPlaces): FoundServers {
     const read = readProjectFile(project, file, variables);
     found.problems.push(...read.problems, ...read.warnings);
     for (const server of read.servers) {
-      // A project cannot put something else in the place of what the user has.
+      // A project cannot replace a server of the user.
       if (taken.has(server.name)) continue;
       taken.add(server.name);
       const digest = approvalDigest(server, project, environment["PATH"]);
@@ -73,7 +73,7 @@ export function findServers(places: ServerPlaces): FoundServers {
   return { ...found, keys: readKeys(own["keys"]) };
 }
 
-/** A broken file of a project's is no reason not to start. */
+/** Reads a project's file. A broken one must not prevent the start. */
 function readProjectFile(project: string, file: string, variables: VariableSource) {
   try {
     return readServers(readTree(join(project, file))["mcpServers"], file, variables);
@@ -82,7 +82,7 @@ function readProjectFile(project: string, file: string, variables: VariableSourc
   }
 }
 
-/** Our own secrets are not for others' configs, whatever they are called there. */
+/** Excludes our own variables, so that config files cannot read our secrets. */
 const variablesOf = ({ environment, userHome, project }: ServerPlaces): VariableSource => ({
   environment: Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("EXCURSOR_"))),
   userHome,
@@ -93,7 +93,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
-/** The object in a JSON file; an empty one if there is no file. */
+/** Returns the object in a JSON file; an empty one if there is no file. */
 export function readTree(path: string): Tree {
   const text = readSmallFile(path, MAX_BYTES, { kind: "config" });
   if (text === undefined) return {};
@@ -101,7 +101,7 @@ export function readTree(path: string): Tree {
     const tree: unknown = JSON.parse(text);
     if (typeof tree === "object" && tree !== null && !Array.isArray(tree)) return tree as Tree;
   } catch {
-    // Not in the parser's words: they quote the text, which may hold a key.
+    // The parser's own message would quote the text, which may hold a key.
   }
   throw new ExcursorError("config", `${path}: expected a JSON object.`, {
     code: "bad_config",
@@ -114,7 +114,7 @@ function readKeys(keys: unknown): Readonly<Record<string, readonly string[]>> {
   const isList = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((item) => typeof item === "string");
   if (typeof keys === "object" && keys !== null && Object.values(keys).every(isList)) return keys as never;
-  // Not passed over: whoever writes this wants to keep something from somebody.
+  // Not ignored: it may be meant to restrict access.
   throw new ExcursorError("config", `${OWN_FILE}: keys: expected lists of server or server/tool, by the key's name.`, {
     code: "bad_config",
   });

@@ -4,8 +4,8 @@ import type { Connection } from "./connection.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /**
- * The servers of one principal, each through a connection of its own: what a server remembers of one of them, another
- * never sees (SEC-30). Follows the settings: what has not changed in them is not touched.
+ * The servers of one principal, each with its own connection, so that no server state is shared between principals
+ * (SEC-30). Follows changes of the settings; unchanged servers are kept.
  */
 export class ServerSet {
   readonly #create: (server: ServerConfig) => Connection;
@@ -22,12 +22,12 @@ export class ServerSet {
     return [...this.#entries.values()].map(({ connection }) => connection);
   }
 
-  /** Whether a call is under way, or somebody waits for it. */
+  /** True if a call is under way, or a request waits for the servers. */
   get isBusy(): boolean {
     return this.#waiting > 0 || this.connections.some(({ isBusy }) => isBusy);
   }
 
-  /** From now on these. One that is gone, or is another one under the same name, ends with its last call. */
+  /** Applies a new list of servers. A removed or changed server ends after its last call. */
   follow(servers: readonly ServerConfig[]): void {
     const before = this.#entries;
     this.#entries = new Map(
@@ -48,7 +48,7 @@ export class ServerSet {
     }
   }
 
-  /** Connects all; resolves when each is there or has failed. */
+  /** Connects all servers. Resolves when each is ready or has failed. */
   connect(): Promise<void> {
     if (!this.#connecting) {
       this.#since = performance.now();
@@ -57,12 +57,12 @@ export class ServerSet {
     return this.#connecting;
   }
 
-  /** What is left of this time since the servers were started. */
+  /** Returns how much of this time is left since the servers were started. */
   patience(ms: number): number {
     return Math.max(0, this.#since + ms - performance.now());
   }
 
-  /** Lets somebody wait, who needs it afterwards. */
+  /** Marks the set as busy while a request waits for its servers. */
   async holdFor(work: Promise<void>): Promise<void> {
     this.#waiting++;
     try {
@@ -72,14 +72,14 @@ export class ServerSet {
     }
   }
 
-  /** Something has changed that may let in what was not let in before. */
+  /** Reconnects servers that had refused us. */
   retry(): void {
     for (const connection of this.connections) void connection.retry();
   }
 
-  /** Ends what runs for it; whoever calls a tool has it started again. */
+  /** Stops the running servers; the next call starts them again. */
   async rest(): Promise<void> {
-    // What has failed is not tried again meanwhile: whoever comes next has that done.
+    // Failed servers are tried again by the next request, not before.
     if (this.connections.some(({ error }) => error)) this.#connecting = undefined;
     await Promise.all(this.connections.map((connection) => connection.rest()));
   }
@@ -89,7 +89,7 @@ export class ServerSet {
   }
 }
 
-/** Two servers with the same one are the same. Only compared, never shown: there are secrets in it. */
+/** Identifies a configuration. Contains hashed secrets: compare it, never show it. */
 function digestOf(server: ServerConfig): string {
   const text = JSON.stringify(server, function (this: Readonly<Record<string, unknown>>, key, value: unknown) {
     const plain = this[key];

@@ -20,21 +20,21 @@ export interface StdioOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watchdog: Watchdog;
   readonly limits: HubLimits;
-  /** Gets what the program says on stderr. */
+  /** Receives the program's stderr. */
   readonly stderr: TailText;
 }
 
 /**
- * A server that is a program of its own: one JSON-RPC message a line, on its stdin and stdout. Unlike the SDK's own
- * transport it ends all that the program has started, and takes a limit for what it says.
+ * The transport of a server that runs as a child process: one JSON-RPC message a line, on stdin and stdout. Unlike the
+ * SDK's transport it ends all descendants, and limits the size of a message.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** Why it ended by itself; unset while it runs, or if we ended it. */
+  /** Why it ended by itself. Undefined while it runs, or if we ended it. */
   failure: ExcursorError | undefined;
-  /** Lines on stdout that were no messages. */
+  /** Lines on stdout that were not messages. */
   garbageLines = 0;
   readonly #options: StdioOptions;
   readonly #splitter: LineSplitter;
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
       const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
       this.#fail(new ExcursorError("upstream-unavailable", `The MCP server "${server.name}" ${how}.`, EXITED));
     });
-    // It may have been closed while it was being started.
+    // It may have been closed during the start.
     if (this.#isOver) await group.end();
   }
 
@@ -71,7 +71,7 @@ export class StdioTransport implements Transport {
     if (!stdin?.writable) return Promise.reject(this.failure ?? new Error("It is not running."));
     return new Promise((resolve) => {
       if (stdin.write(serializeMessage(message))) resolve();
-      // One that ends does not drain.
+      // The stream of an ended program never drains.
       else stdin.once("drain", resolve).once("close", resolve);
     });
   }
@@ -106,7 +106,7 @@ export class StdioTransport implements Transport {
     if (this.#isOver) return;
     this.failure = error;
     this.#finish();
-    // What it has started may still be there.
+    // Its descendants may still run.
     void this.#group?.end();
   }
 

@@ -1,4 +1,4 @@
-/** The last of what somebody says, up to so many characters. */
+/** The end of a text, up to a number of characters. */
 export class TailText {
   readonly #maxChars: number;
   #pieces: string[] = [];
@@ -16,7 +16,7 @@ export class TailText {
     const kept = piece.slice(-this.#maxChars);
     this.#pieces.push(kept);
     this.#chars += kept.length;
-    // Not at every piece: that would cost the square of their number.
+    // Truncating at every piece would take quadratic time.
     if (this.#chars > 2 * this.#maxChars) {
       this.#pieces = [this.text];
       this.#chars = this.#maxChars;

@@ -9,31 +9,31 @@ export interface ServerTool {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonObject;
-  /** Kept as they came, for whoever is shown the tool by us. */
+  /** Unchanged, for clients of the hub. */
   readonly annotations: JsonObject | undefined;
-  /** The same: `title`, `outputSchema`, `icons` and `_meta`, those that there are. */
+  /** Unchanged, for clients of the hub: `title`, `outputSchema`, `icons` and `_meta`, if present. */
   readonly extras?: JsonObject;
 }
 
 export interface ToolList {
   readonly tools: readonly ServerTool[];
-  /** What is wrong with tools that were left out, each with its field. */
+  /** Problems of tools that were left out, each with its field. */
   readonly problems: readonly string[];
 }
 
-// Judged one by one: the SDK would give up the whole list for one bad tool.
+// Tools are validated one by one: the SDK would reject the whole list for one bad tool.
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 const MAX_PAGES = 100;
 const MAX_DESCRIPTION_CHARS = 8192;
 
-/** All pages of a server's tools. A tool that nobody could call is left out and named. */
+/** Lists a server's tools, all pages. Leaves out invalid tools and reports them. */
 export async function listTools(client: Client, limits: HubLimits): Promise<ToolList> {
   if (!client.getServerCapabilities()?.tools) return { tools: [], problems: ["it offers no tools"] };
   const tools: ServerTool[] = [];
   const problems: string[] = [];
   const names = new Set<string>();
-  // Programs get no headers, and the older era knows none.
+  // Only HTTP with the newer protocol sends parameters as headers.
   const hasHeaders = client.getProtocolEra() === "modern";
   let cursor: string | undefined;
   let seen = 0;
@@ -82,11 +82,11 @@ function readTool(entry: unknown, place: string, limits: HubLimits, problems: st
   };
 }
 
-/** What others may use and we do not. One of the wrong kind is left out. */
+/** Returns fields that only clients of the hub use. Leaves out invalid ones. */
 function extrasOf({ title, outputSchema, icons, _meta }: Readonly<Record<string, unknown>>): JsonObject {
   return {
     ...(typeof title === "string" && { title }),
-    // Clients of the older era refuse the whole list for any other.
+    // Older clients reject the whole list for any other type.
     ...(isObject(outputSchema) && outputSchema["type"] === "object" && { outputSchema }),
     ...(Array.isArray(icons) && icons.every((icon) => typeof icon?.src === "string") && { icons }),
     ...(isObject(_meta) && { _meta }),

@@ -7,7 +7,7 @@ import { readTree, type Tree } from "./server-files.ts";
 import type { ServerTool } from "./tool-list.ts";
 
 export interface CheckedTools {
-  /** Names of tools that differ from what was pinned: they are held back until somebody approves them. */
+  /** Names of tools that differ from their pins. They are held back until they are approved. */
   readonly held: ReadonlySet<string>;
   /** One sentence for each thing that the user should know. */
   readonly notes: readonly string[];
@@ -16,10 +16,10 @@ export interface CheckedTools {
 export const pinsFile = (home: string): string => join(home, "mcp-tools.json");
 
 /**
- * Compares a server's tools with their pins. A server that was harmless when it was set up can describe its tools otherwise
- * later, and models do what descriptions say (SEC-41): such a tool is held back. The tools of a new server, and new tools of
- * a known one, are pinned as they are. If earlier pins are lost (a damaged file), all tools are held back until they are
- * approved. If pins cannot be written, a note says so and new tools work all the same.
+ * Compares a server's tools with their pins. A server may change the descriptions of its tools after it was approved,
+ * and models follow descriptions (SEC-41), so a changed tool is held back. Tools of a new server, and new tools of a
+ * known one, are pinned as they are. If pins are lost (a damaged file), all tools are held back until they are
+ * approved. If pins cannot be written, a note says so and new tools still work.
  */
 export function checkTools(home: string, server: string, tools: readonly ServerTool[]): CheckedTools {
   const { tree, damage } = readPins(home);
@@ -35,7 +35,7 @@ export function checkTools(home: string, server: string, tools: readonly ServerT
   const notes = [];
   if (before && added.length > 0) notes.push(`The MCP server "${server}" has new tools: ${namesOf(added)}.`);
   try {
-    // What a server does not offer now stays pinned: it may come back as something else.
+    // Tools that are not offered now stay pinned: they may come back changed.
     if (added.length + outdated.length > 0)
       write(home, { ...tree, [server]: { ...known, ...digestsOf([...added, ...outdated]) } });
   } catch (error) {
@@ -52,18 +52,19 @@ export function pinTools(home: string, server: string, tools: readonly ServerToo
   write(home, { ...tree, [server]: { ...(before === "lost" ? { [LOST]: "" } : before), ...digestsOf(tools) } });
 }
 
-/** Forgets the pins of a server: under the same name there may be another one, whose tools are new. */
+/** Deletes the pins of a server, because another server may get the same name. */
 export function forgetTools(home: string, server: string): void {
   const { tree } = readPins(home);
   const { [server]: pinned, ...others } = tree;
-  // Without an entry, it would count as one of those whose pins are lost.
+  // Without an entry, the server's pins would count as lost.
   if (Object.hasOwn(tree, LOST)) write(home, { ...others, [server]: {} });
   else if (pinned !== undefined) write(home, others);
 }
 
 /**
- * Marks a file, or an entry, that was damaged: servers, or tools, without a pin are not new there, their pins may be lost.
- * It stays when the first of them is approved, so that the others are still held back. No server and no tool has this name.
+ * Marks a damaged file or entry, in which servers or tools without a pin are not new: their pins may be lost. The mark
+ * stays when the first of them is approved, so that the others are still held back. No server and no tool has this
+ * name.
  */
 const LOST = "";
 
@@ -105,11 +106,11 @@ function write(home: string, tree: Tree): void {
 const digestsOf = (tools: readonly ServerTool[]): Pins =>
   Object.fromEntries(tools.map((tool) => [tool.name, digestOf(tool)]));
 
-/** Of everything that a model or a client is shown. The number is the version of the pin. */
+/** Returns the digest of everything that a model or a client sees. The number is the version of the pin. */
 const digestOf = ({ description, schema, annotations, extras }: ServerTool): string =>
   `2:${digest([description, schema, annotations ?? null, extras ?? null])}`;
 
-/** The first version, without a number. It is replaced when the tool is seen again as it was. */
+/** The first version of the pin, without a number. Replaced when the tool is seen unchanged. */
 const firstDigestOf = ({ description, schema }: ServerTool): string => digest([description, schema]);
 
 const digest = (parts: readonly unknown[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);

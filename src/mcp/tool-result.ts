@@ -3,10 +3,10 @@ import type { HubResult } from "../core/hub/tool-hub.ts";
 import type { ImagePart, TextPart } from "../core/turn.ts";
 import { HUB_LIMITS } from "./limits.ts";
 
-/** What a tool gave back, as a model can be told. Nothing is dropped without a word. */
+/** Converts a tool's result for the model. Content that cannot be passed on is replaced by a note. */
 export function readToolResult({ content, structuredContent, isError }: CallToolResult): HubResult {
   const parts = (content ?? []).map(readBlock);
-  // Servers should say it in words, too; some do not.
+  // Servers should also send it as text, but some do not.
   if (parts.length === 0 && structuredContent !== undefined) parts.push(text(JSON.stringify(structuredContent)));
   return { content: parts, isError: isError === true };
 }

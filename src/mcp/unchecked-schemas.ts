@@ -1,6 +1,6 @@
 /**
- * A validator for the SDK that compiles nothing: schemas come from strangers, and compiling them can take for ever. Whoever
- * asked for a value checks it.
+ * A validator for the SDK that checks nothing: compiling a foreign schema can take forever. Callers check values
+ * themselves.
  */
 export const UNCHECKED_SCHEMAS = {
   getValidator: () => (value: unknown) => ({ valid: true as const, data: value as never, errorMessage: undefined }),

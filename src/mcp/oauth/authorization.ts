@@ -5,33 +5,33 @@ import type { LoginStore } from "./login-store.ts";
 import type { AccessRefusal } from "./refusal.ts";
 import { createUserAuthorization } from "./user-authorization.ts";
 
-/** What lets us into one server. */
+/** The access token for one server. */
 export interface Authorization {
-  /** To be sent with a request; undefined while nobody is signed in. */
+  /** Returns the token for a request; undefined if nobody is signed in. */
   token(): Promise<string | undefined>;
   /**
-   * After a request with that token was refused: gets another one, if it can. True: ask again. All who are refused at
-   * once share what the first of them gets. `isAgain`: what the last renewal gave was refused, too.
+   * Gets another token after a request with `refused` was refused. Returns true if the request should be sent again.
+   * Concurrent callers share the result. `isAgain`: the renewed token was refused, too.
    */
   renew(refusal: AccessRefusal, refused: string | undefined, isAgain: boolean): Promise<boolean>;
 }
 
-/** A person with a browser. */
+/** A user with a browser. */
 export interface Consent {
-  /** Where the browser comes back to. */
+  /** The OAuth redirect URL. */
   readonly redirectUrl: string;
-  /** Sends them to the page, and gives what they bring back. */
+  /** Opens the page, and returns what the browser brings back. */
   ask(page: URL, state: string): Promise<{ readonly code: string; readonly iss?: string | undefined }>;
 }
 
 export interface AuthorizationOptions {
   readonly logins: LoginStore;
-  /** Nobody is asked without it: what runs in the background never opens a browser. */
+  /** Absent: no browser is ever opened, as in the background. */
   readonly consent?: Consent | undefined;
   readonly onSecret?: ((secret: Secret) => void) | undefined;
 }
 
-/** Undefined where nobody signs in, or a header of the settings is what lets us in. */
+/** Returns undefined if the server has no sign-in, or if a configured header authorizes us. */
 export function createAuthorization(server: HttpServer, options: AuthorizationOptions): Authorization | undefined {
   const { oauth } = server;
   if (!oauth) return undefined;

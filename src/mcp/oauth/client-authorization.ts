@@ -12,7 +12,9 @@ import { loginFailed } from "./errors.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 import type { OAuthSettings } from "./oauth-settings.ts";
 
-/** This program signs itself in (`client_credentials`). Its tokens are kept nowhere: another one is one request away. */
+/**
+ * Signs this program in by itself (`client_credentials`). Tokens are not stored, because another is one request away.
+ */
 export function createClientAuthorization(
   { name, url }: HttpServer,
   settings: OAuthSettings,

@@ -1,13 +1,13 @@
 import { OAuthClientFlowError, OAuthError, RegistrationRejectedError } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
 
-/** The code of the error that only a person can put right. */
+/** The code of the error that only a user's sign-in can resolve. */
 export const NEEDS_LOGIN = "mcp_needs_login";
 
 const loginCommand = (server: string): string =>
   `excursor mcp login ${/^[\w.@-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`}`;
 
-/** The one sentence for it: in the log, in lists and to whoever calls. */
+/** The error for the log, for lists and for callers. */
 export const needsLogin = (server: string, cause?: unknown): ExcursorError =>
   new ExcursorError("unauthenticated", `The MCP server "${server}" needs sign-in: ${loginCommand(server)}`, {
     code: NEEDS_LOGIN,
@@ -22,7 +22,10 @@ export const needsScope = (server: string, scope: string | undefined): ExcursorE
     { code: "mcp_needs_scope", hint: "Signing in again asks for it." },
   );
 
-/** Whatever a sign-in or a renewal ended with, as ours. Words of an authorization server are clipped; tokens are not in them. */
+/**
+ * Converts any error of a sign-in or a renewal. Messages of an authorization server are clipped; they contain no
+ * tokens.
+ */
 export function loginFailed(server: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   const subject = `Signing in to the MCP server "${server}" failed`;
@@ -57,5 +60,5 @@ export function loginFailed(server: string, thrown: unknown): ExcursorError {
   });
 }
 
-/** Somebody else's words: not endless, and on one line. */
+/** Limits foreign text to one line of at most 300 characters. */
 const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

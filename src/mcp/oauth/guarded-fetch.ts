@@ -11,9 +11,10 @@ const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 15_000;
 
 /**
- * A fetch for addresses that an MCP server names: its authorization server and what that one names in turn. A server of
- * the internet cannot send us to this machine or this network, one of this network not to this machine; only TLS, but on
- * this machine; answers have an end, and redirects are not followed. What was looked at is what is connected to (SEC-43).
+ * Creates a fetch for addresses that an MCP server names: its authorization server, and addresses named by that. A
+ * public server cannot redirect us into this network or this machine, and a server of this network not to this machine.
+ * Requires TLS except on this machine, limits the size, follows no redirects, and connects only to checked addresses
+ * (SEC-43).
  */
 export function createGuardedFetch(name: string, server: URL): FetchLike {
   const refused = (url: URL, why: string) => addressRefused(name, url, why);
@@ -38,7 +39,10 @@ export function createGuardedFetch(name: string, server: URL): FetchLike {
 
 type Reach = "machine" | "nobody" | "network" | "internet";
 
-/** How far around an address lies. Link-local is where clouds keep their keys: nobody is sent there. */
+/**
+ * How public an address is. `nobody` covers link-local addresses, where clouds serve credentials; they are never
+ * allowed.
+ */
 const REACH: Readonly<Record<Reach, number>> = { nobody: -1, machine: 0, network: 1, internet: 2 };
 
 function reach(address: string): Reach {
@@ -61,7 +65,7 @@ const NOBODY = blockList([
   ["::", 128],
 ]);
 
-/** Where the server itself is. One that cannot be found is taken for one of the internet. */
+/** Returns how public the server itself is. One that cannot be resolved counts as public. */
 async function reachOf(server: URL): Promise<Reach> {
   const found = await lookup(bare(server), { all: true }).catch(() => []);
   const reaches = found.map(({ address }) => reach(address));
@@ -89,7 +93,7 @@ async function send(
   guarded: LookupFunction,
   tooLong: () => Error,
 ): Promise<Response> {
-  // The standard class puts body and headers into the forms that Node's own request takes.
+  // `Request` converts body and headers to the forms that Node's request takes.
   const asked = new Request(url, { method: init?.method ?? "GET", ...pick(init) });
   const body = asked.body ? Buffer.from(await asked.arrayBuffer()) : undefined;
   const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(init?.signal ? [init.signal] : [])]);

@@ -12,21 +12,21 @@ import type { ServerLogin } from "./server-login.ts";
 export interface LoginProviderOptions {
   readonly settings: OAuthSettings;
   readonly login: ServerLogin;
-  /** Where the browser comes back to; undefined: there is nobody with a browser. */
+  /** The OAuth redirect URL. Undefined: there is no browser. */
   readonly redirectUrl: string | undefined;
 }
 
-/** Stands for it where no browser ever comes: the SDK takes a client without one for a program that signs itself in. */
+/** Placeholder where no browser is used: without a redirect URL the SDK assumes the `client_credentials` grant. */
 const NOWHERE = "http://127.0.0.1/callback";
 
-/** One sign-in or renewal as the SDK wants to see it. It works on a draft: nothing is kept before its owner says so. */
+/** One sign-in or renewal, in the form of the SDK. Works on a copy; the caller stores the result. */
 export class LoginProvider implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
   readonly clientMetadataUrl?: string;
-  /** Missing where we must not register ourselves: nobody is there to use it, or we were registered by hand. */
+  /** Absent if we must not register: there is no browser, or the client was registered by hand. */
   readonly saveClientInformation?: (client: StoredOAuthClientInformation) => void;
-  /** What the browser has to bring back, so that it is our own question that is answered. */
+  /** The state parameter, which proves that the browser's answer belongs to our request. */
   readonly expectedState = randomBytes(32).toString("base64url");
   readonly #settings: OAuthSettings;
   #login: ServerLogin;
@@ -50,12 +50,12 @@ export class LoginProvider implements OAuthClientProvider {
     }
   }
 
-  /** As it stands now. */
+  /** The current state of the login. */
   get login(): ServerLogin {
     return this.#login;
   }
 
-  /** Where a person has to go to. */
+  /** The page that the user has to open. */
   get page(): URL | undefined {
     return this.#page;
   }

@@ -1,21 +1,21 @@
 import type { Secret } from "../../core/secret.ts";
 
 /**
- * Where sign-ins at MCP servers are kept, one secret text for each. It belongs to a name and an address: a server of the
- * same name elsewhere gets nothing of it.
+ * Stores sign-ins at MCP servers, one secret text for each. A sign-in belongs to a name and an address, so a server of
+ * the same name elsewhere does not get it.
  */
 export interface LoginStore {
-  /** Whoever changes something holds it from the look to the write, in all processes. */
+  /** A writer holds it from its read to its write. It spans processes. */
   readonly lock: { run<T>(work: () => Promise<T> | T): Promise<T> };
-  /** Another one after every change, whoever made it; costs next to nothing. */
+  /** Returns a value that differs after every change by any process. Cheap. */
   stamp(): string;
   read(name: string, url: string): Promise<Secret | undefined>;
   write(name: string, url: string, login: Secret): Promise<void>;
-  /** False if there was none. */
+  /** Returns false if there was none. */
   remove(name: string): Promise<boolean>;
 }
 
-/** One that forgets: for a sign-in that is not finished yet. */
+/** Creates a store in memory, for a sign-in that is not finished yet. */
 export function createMemoryLogins(): LoginStore {
   const logins = new Map<string, { readonly url: string; readonly login: Secret }>();
   let changes = 0;

@@ -6,7 +6,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { Consent } from "./authorization.ts";
 
 export interface LoopbackOptions {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** Shows the page to the user. */
   readonly show: (page: URL) => void;
@@ -14,7 +14,10 @@ export interface LoopbackOptions {
 }
 
 export interface LoopbackConsent extends Consent {
-  /** The address that a browser elsewhere could not reach, brought by hand. False if it is no answer to our question. */
+  /**
+   * Takes the redirect address from the user, if the browser is on another machine. Returns false if it does not answer
+   * our request.
+   */
   offer(address: string): boolean;
   close(): void;
 }
@@ -22,8 +25,8 @@ export interface LoopbackConsent extends Consent {
 const PATH = "/callback";
 
 /**
- * Waits on this machine for the browser to come back (RFC 8252). Whoever does not bring the state that was sent along is
- * told nothing and changes nothing: any page can send a browser here.
+ * Waits on loopback for the browser's redirect (RFC 8252). A request without the right state gets no information and
+ * has no effect, because any page can send a browser here.
  */
 export async function openLoopbackConsent({ port, show, signal }: LoopbackOptions): Promise<LoopbackConsent> {
   let expected: ((parameters: URLSearchParams) => boolean) | undefined;
@@ -67,7 +70,7 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
       const parameters = await unlessAborted(answer, signal);
       const [code, iss] = [parameters.get("code"), parameters.get("iss")];
       if (code !== null && code !== "") return { code, ...(iss !== null && { iss }) };
-      // Its description is anybody's text, its code is one of a few words.
+      // The description is free text of the server, so only the error code is shown.
       const reason = /^[a-z_]{1,40}$/.exec(parameters.get("error") ?? "")?.[0] ?? "no code came back";
       throw new ExcursorError("forbidden", `The sign-in was refused: ${reason}.`, {
         code: "mcp_login_refused",

@@ -1,22 +1,22 @@
 import { z } from "zod";
 import { Secret } from "../../core/secret.ts";
 
-/** How we show up at the authorization server of an MCP server. All of it may be left to the two of them. */
+/** The OAuth settings for an MCP server. All are optional. */
 export interface OAuthSettings {
-  /** A person signs in, or this program by itself. */
+  /** A user signs in, or this program by itself. */
   readonly grant: "authorization_code" | "client_credentials";
-  /** As we were registered there by hand; without it we register ourselves. */
+  /** Of a client registered by hand. Absent: we register dynamically. */
   readonly clientId: string | undefined;
   readonly clientSecret: Secret | undefined;
-  /** Instead of a secret: what this program signs with. */
+  /** Signs assertions, instead of a secret. */
   readonly privateKey: Secret | undefined;
   readonly algorithm: string;
-  /** Where the world can read who we are, for authorization servers that look there. */
+  /** The public URL of our client metadata, for authorization servers that support it. */
   readonly clientMetadataUrl: string | undefined;
   readonly scope: string | undefined;
-  /** The only authorization server that may have the client's secret. */
+  /** The only authorization server that may receive the client's secret. */
   readonly issuer: string | undefined;
-  /** Where the browser comes back to, if the registration knows one port only. */
+  /** The port of the redirect URL, if the registration fixes it. */
   readonly callbackPort: number | undefined;
 }
 
@@ -35,14 +35,14 @@ const ownForm = z.strictObject({
   callbackPort: z.int().min(1).max(65_535).optional(),
 });
 
-/** As Cursor's own file has it. */
+/** The format of Cursor's own file. */
 const cursorForm = z.looseObject({
   CLIENT_ID: z.string().min(1),
   CLIENT_SECRET: z.string().min(1).optional(),
   scopes: scopes.optional(),
 });
 
-/** `oauth` of an entry in `mcp.json`, or Cursor's `auth`; `false` wants none of it. */
+/** `oauth` of an entry in `mcp.json`, or Cursor's `auth`. `false` disables sign-in. */
 export const oauthFields = { oauth: z.union([z.literal(false), ownForm]).optional(), auth: cursorForm.optional() };
 
 interface OAuthFields {
@@ -50,7 +50,9 @@ interface OAuthFields {
   readonly auth?: z.output<typeof cursorForm> | undefined;
 }
 
-/** Undefined: nobody signs in there. Gives a field and what is wrong with it, if the settings cannot work. */
+/**
+ * Returns the settings, or undefined if sign-in is disabled. Returns a field and a message if the settings are invalid.
+ */
 export function readOAuth({ oauth, auth }: OAuthFields): OAuthSettings | undefined | readonly [string, string] {
   if (oauth === false) return undefined;
   const form = oauth ?? ownForm.parse(auth ? fromCursor(auth) : {});

@@ -1,8 +1,8 @@
 import { extractWWWAuthenticateParams } from "@modelcontextprotocol/client";
 
-/** Why a server did not let a request through, as far as signing in can help. */
+/** Why a server refused a request, if a sign-in can help. */
 export interface AccessRefusal {
-  /** `login`: nobody is signed in, or not any more. `scope`: who is signed in may not do this. */
+  /** `login`: not signed in, or not any more. `scope`: the sign-in does not permit this. */
   readonly type: "login" | "scope";
   readonly scope: string | undefined;
   readonly resourceMetadataUrl: URL | undefined;

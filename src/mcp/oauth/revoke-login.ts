@@ -6,8 +6,8 @@ import { LoginProvider } from "./login-provider.ts";
 import { parseLogin } from "./server-login.ts";
 
 /**
- * Tells the authorization server that a sign-in is over (RFC 7009), where it wants to know. False if it did not take it:
- * then the tokens live on there until they are too old.
+ * Revokes a sign-in at the authorization server (RFC 7009), if it supports that. Returns false if it refused: the
+ * tokens then stay valid until they expire.
  */
 export async function revokeLogin({ name, url, oauth }: HttpServer, kept: Secret): Promise<boolean> {
   const login = parseLogin(kept);
@@ -17,10 +17,10 @@ export async function revokeLogin({ name, url, oauth }: HttpServer, kept: Secret
     revocation_endpoint_auth_methods_supported: methods,
     issuer,
   } = (discovery?.authorizationServerMetadata ?? {}) as Readonly<Record<string, unknown>>;
-  // With the refresh token all that came of it is gone, too.
+  // Revoking the refresh token also revokes the access token.
   const token = tokens?.refresh_token ?? tokens?.access_token;
   if (typeof endpoint !== "string" || token === undefined) return true;
-  // The settings may say who gets the secret: nobody else does.
+  // If an issuer is configured, no other server receives the secret.
   if (oauth?.issuer !== undefined && oauth.issuer !== issuer) return false;
   const client = oauth
     ? new LoginProvider({ settings: oauth, login, redirectUrl: undefined }).clientInformation()

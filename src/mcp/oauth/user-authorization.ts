@@ -16,8 +16,8 @@ import type { AccessRefusal } from "./refusal.ts";
 import { formatLogin, parseLogin, type ServerLogin, secretsOf } from "./server-login.ts";
 
 /**
- * A person has signed in, or will. Tokens are renewed by themselves, by one process at a time, for a refresh token that
- * is used twice can cost the whole sign-in (REL-36, REL-37). Only with somebody to ask a page is opened.
+ * Authorization by a user's sign-in. Renews tokens automatically, in one process at a time: a refresh token that is
+ * used twice can invalidate the whole sign-in (REL-36, REL-37). Opens a page only if there is a `consent`.
  */
 export function createUserAuthorization(
   { name, url }: HttpServer,
@@ -41,7 +41,7 @@ export function createUserAuthorization(
     await logins.write(name, url.href, formatLogin(login));
   };
 
-  /** Without a person. False: it takes one. */
+  /** Renews without the user. Returns false if the user has to sign in. */
   const refresh = (refused: string | undefined): Promise<boolean> =>
     logins.lock.run(async () => {
       const login = await load();
@@ -51,7 +51,7 @@ export function createUserAuthorization(
       const { fetchFn, trouble } = noticeTrouble(guardedFetch);
       try {
         const isRenewed = (await auth(provider, { serverUrl: url, fetchFn })) === "AUTHORIZED";
-        // The SDK asks for a page, too, where the authorization server only was not to be reached.
+        // The SDK also asks for a page if the authorization server merely cannot be reached.
         if (!isRenewed && trouble()) throw loginFailed(name, trouble());
         await keep(provider.login);
         return isRenewed;
@@ -67,7 +67,7 @@ export function createUserAuthorization(
     });
 
   const ask = async (person: Consent, { resourceMetadataUrl }: AccessRefusal, scope: string | undefined) => {
-    // The server may have moved to another authorization server meanwhile: what is known of the old one stays there.
+    // Drops the discovery: the server may use another authorization server now.
     const login = { ...(await load()), discovery: undefined };
     const provider = new LoginProvider({ settings, login, redirectUrl: person.redirectUrl });
     const options = {
@@ -105,7 +105,7 @@ export function createUserAuthorization(
         });
         return asking;
       }
-      // A renewal never grants more (RFC 6749 §6): who signs in next is asked for it.
+      // A renewal never widens the scope (RFC 6749 §6), so the next sign-in asks for it.
       if (isScope && scope !== wantedScope) {
         await logins.lock.run(async () => keep({ ...(await load()), wantedScope: scope }));
       }
@@ -117,7 +117,7 @@ export function createUserAuthorization(
 const hasOther = ({ tokens }: ServerLogin, refused: string | undefined): boolean =>
   tokens !== undefined && tokens.access_token !== refused;
 
-/** Where a person is sent: a page of the web, or of this machine if the server is here, too (SEC-43). */
+/** Checks the sign-in page: https, or http on this machine if the server is on it, too (SEC-43). */
 function checkedPage(page: URL, { name, url: server }: Pick<HttpServer, "name" | "url">): URL {
   const isHere = (url: URL) => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (page.protocol === "https:" || (page.protocol === "http:" && isHere(page) && isHere(server))) return page;
@@ -131,7 +131,7 @@ function checkedPage(page: URL, { name, url: server }: Pick<HttpServer, "name" |
   );
 }
 
-/** What went wrong on the way to the authorization server, or inside it. */
+/** Remembers network failures and server errors of the authorization server. */
 function noticeTrouble(base: FetchLike) {
   let seen: unknown;
   const fetchFn: FetchLike = async (url, init) => {
