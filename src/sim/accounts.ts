@@ -3,16 +3,16 @@ import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
 import { ConnectFailure } from "./connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Who calls. Any non-empty token is an account of its own; nothing is remembered of it. */
+/** A caller. Any non-empty token is an account of its own, and no state is kept for it. */
 export interface Account {
-  /** A JWT's subject, else the token itself: this is a stage, there is nothing to protect. */
+  /** A JWT's subject, else the token itself. The simulator has nothing to protect. */
   readonly id: string;
   readonly token: string;
 }
 
 /**
- * The account of a request. Tokens that begin with `invalid` are refused, and so are JWTs past their `exp`.
- * Signatures are not checked: tests bring tokens of their own making.
+ * Returns the account of a request. Rejects tokens that begin with `invalid`, and expired JWTs. Does not check
+ * signatures, because tests make their own tokens.
  */
 export function authenticate(exchange: Exchange): Account {
   const token = /^Bearer\s+(.+)$/i.exec(exchange.header("authorization") ?? "")?.[1]?.trim() ?? "";
@@ -56,15 +56,15 @@ export function readClaims(token: string): Claims | undefined {
   }
 }
 
-/** The subject that the tokens for a user API key or a login carry. */
+/** Returns the subject in the tokens of a user API key or a login. */
 export function subjectFor(seed: string): string {
   const name = /^[\w-]{1,64}$/.test(seed) ? seed : createHash("sha256").update(seed).digest("hex").slice(0, 16);
   return `auth0|user_${name}`;
 }
 
 /**
- * A token pair for a subject. The access token lives `ttlS` seconds, the refresh token sixty days. All that one login leads
- * to is one family.
+ * Issues a token pair. The access token lives `ttlS` seconds, the refresh token sixty days. All tokens of one login
+ * belong to one family.
  */
 export function issueTokens(
   sub: string,

@@ -4,29 +4,29 @@ import type { Exchange } from "./exchange.ts";
 import type { SimOptions } from "./options.ts";
 import type { Tally } from "./script/tally.ts";
 
-/** What all requests of one simulated backend share. It remembers no conversation: clients bring theirs. */
+/** What all requests of one simulated backend share. It stores no conversations: clients send theirs. */
 export interface Backend {
   readonly options: SimOptions;
   readonly tally: Tally;
   readonly rendezvous: Rendezvous<ConnectFailure>;
-  /** Streams whose answer is not over. */
+  /** Streams that have not ended. */
   readonly openRuns: Set<Exchange>;
-  /** Browser logins under way, by the uuid that the client made up. */
+  /** Browser logins under way, by the client's uuid. */
   readonly logins: Map<string, Login>;
-  /** When each of them was last asked for. */
+  /** When each login was last polled. */
   readonly polls: Map<string, number>;
-  /** Where refresh tokens rotate: the one of each family that is still good. */
+  /** The valid refresh token of each family, if refresh tokens rotate. */
   readonly families: Map<string, string>;
 }
 
 interface Login {
-  /** base64url(sha256(verifier)): whoever polls with the verifier is who began. */
+  /** base64url(sha256(verifier)): proves that the polling client began the login. */
   readonly challenge: string;
-  /** Who approved it. */
+  /** The subject that approved it. */
   readonly authId: string;
 }
 
-/** Answers one request. What it throws becomes a Connect failure. */
+/** Handles one request. What it throws is sent as a Connect failure. */
 export type Route = (exchange: Exchange, backend: Backend) => void | Promise<void>;
 
 /** Routes by `METHOD /path`; a path may end in `*`. */

@@ -1,7 +1,7 @@
 import { create, toBinary, toJson } from "@bufbuild/protobuf";
 import { type ErrorDetails_Error, ErrorDetails_ErrorSchema, ErrorDetailsSchema } from "../gen/aiserver/v1/error_pb.ts";
 
-/** The Connect codes, in gRPC's order, and the HTTP status a unary call answers each with. */
+/** The Connect codes, in gRPC's order, with the HTTP status of a unary call. */
 const HTTP_STATUS = {
   canceled: 499,
   unknown: 500,
@@ -25,7 +25,7 @@ export type ConnectCode = keyof typeof HTTP_STATUS;
 
 export const isConnectCode = (word: string): word is ConnectCode => Object.hasOwn(HTTP_STATUS, word);
 
-/** gRPC numbers the same codes from 1, in the order of the table. */
+/** Returns gRPC's number of a code. gRPC counts from 1, in the order of the table. */
 export const grpcStatus = (code: ConnectCode): number => Object.keys(HTTP_STATUS).indexOf(code) + 1;
 
 export function connectCodeFromHttp(status: number): ConnectCode {
@@ -57,7 +57,7 @@ export interface FailureDetails {
   readonly retryable?: boolean | undefined;
 }
 
-/** A call that ends with a Connect error, as the backend words it. */
+/** A Connect error, in the form of the real backend. */
 export class ConnectFailure extends Error {
   override readonly name = "ConnectFailure";
   readonly code: ConnectCode;
@@ -82,7 +82,7 @@ export class ConnectFailure extends Error {
     return this.http ?? HTTP_STATUS[this.code];
   }
 
-  /** The error as JSON: `{code, message, details}`, the body of a unary failure and a member of the end frame. */
+  /** Returns `{code, message, details}`: the body of a unary failure, and a member of the end frame. */
   toConnectJson() {
     const { details } = this;
     if (!details) return { code: this.code, message: this.message };
@@ -108,7 +108,7 @@ export class ConnectFailure extends Error {
     };
   }
 
-  /** The payload of the frame that ends a stream with this error. */
+  /** Returns the payload of the end frame with this error. */
   toEndFrame(): Buffer {
     const metadata = Object.entries(this.metadata).map(([name, value]) => [name, [value]]);
     return Buffer.from(
@@ -120,6 +120,6 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** The number of `ERROR_…`, or undefined if the backend has no such error. */
+/** Returns the number of `ERROR_…`; undefined if the backend has no such error. */
 export const errorNumber = (name: string): ErrorDetails_Error | undefined =>
   ErrorDetails_ErrorSchema.values.find((value) => value.name === name)?.number as ErrorDetails_Error | undefined;

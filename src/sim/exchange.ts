@@ -3,12 +3,12 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse, type Serv
 import type { Socket } from "node:net";
 import { ConnectFailure } from "./connect-failure.ts";
 
-/** How long a client may keep its half of a stream open after the end of the answer. */
+/** How long a client may keep its half of a stream open after the end of the response. */
 const LINGER_MS = 5000;
 
 export type Transport = "h1" | "h2";
 
-/** One HTTP request and its answer, whichever HTTP carries it, with the ways in which an answer can go wrong. */
+/** An HTTP request and its response, over HTTP/1.1 or HTTP/2, with the ways in which a response can fail. */
 export class Exchange {
   readonly transport: Transport;
   readonly method: string;
@@ -22,14 +22,14 @@ export class Exchange {
   constructor(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) {
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
     this.method = request.method ?? "GET";
-    // By hand: a request target need not be what `URL` takes for one, and must not end the process.
+    // Parsed by hand: `URL` throws for some request targets.
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     this.path = path;
     this.query = new URLSearchParams(query);
     this.request = request;
     this.#response = response;
     this.#bytes = (chunk) => (response as ServerResponse).write(chunk);
-    // A vanished peer is an ordinary event here; without a listener it would end the process.
+    // Disconnects are normal here. Without a listener the error would end the process.
     request.on("error", () => {});
     response.on("error", () => {});
   }
@@ -39,7 +39,7 @@ export class Exchange {
     return Array.isArray(value) ? value.join(",") : value;
   }
 
-  /** Called once when the answer is over; `wasCut` if it had not been sent to its end. */
+  /** Calls the listener once when the response is over; `wasCut` if it was not sent completely. */
   onOver(listener: (wasCut: boolean) => void): void {
     let isTold = false;
     const tell = () => {
@@ -69,7 +69,7 @@ export class Exchange {
     return Buffer.concat(chunks);
   }
 
-  /** Sends the headers of an answer whose body follows. */
+  /** Sends the headers of a response whose body follows. */
   open(status: number, headers: Readonly<Record<string, string>>): void {
     if (this.isOver || this.hasResponded) return;
     const response = this.#response as ServerResponse;
@@ -77,12 +77,12 @@ export class Exchange {
     response.flushHeaders();
   }
 
-  /** False if the reader is behind: wait for {@link drained}. */
+  /** Returns false if the client reads too slowly: wait for {@link drained}. */
   write(chunk: Uint8Array): boolean {
     return this.isOver || this.#bytes(chunk);
   }
 
-  /** Resolves when the reader has caught up; all who wait meanwhile share one promise. */
+  /** Resolves when the client has caught up. Concurrent callers share the promise. */
   drained(): Promise<void> {
     if (this.isOver || !this.#response.writableNeedDrain) return Promise.resolve();
     this.#drained ??= new Promise((resolve) => {
@@ -103,7 +103,7 @@ export class Exchange {
     this.#dismissLingerer();
   }
 
-  /** A client that never ends its own half would hold the stream for ever. */
+  /** Closes the stream of a client that never ends its own half. */
   #dismissLingerer(): void {
     const stream = this.#stream;
     const timer = setTimeout(() => stream?.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
@@ -120,7 +120,7 @@ export class Exchange {
     this.respond(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
   }
 
-  /** From now on every byte travels alone. */
+  /** Sends every further byte in a write of its own. */
   splitBytes(): void {
     const write = this.#bytes;
     this.#bytes = (chunk) => {
@@ -130,11 +130,11 @@ export class Exchange {
     };
   }
 
-  /** Resolves when the peer has (HTTP/2), or at least its kernel has, all that was written so far. */
+  /** Resolves when the client (HTTP/2), or at least its kernel, has received everything written so far. */
   async delivered(): Promise<void> {
     const session = this.#stream?.session;
     if (session && !session.destroyed) {
-      // A PING is answered in turn, so its answer comes after everything before it was read.
+      // A PING is answered in order, so all earlier data has been read when its answer comes.
       await new Promise<void>((resolve) => {
         const settle = () => {
           this.#response.off("close", settle);
@@ -150,29 +150,29 @@ export class Exchange {
     }
   }
 
-  /** Resolves when the client has closed its half of the stream. Over HTTP/1.1 that half says nothing: never. */
+  /** Resolves when the client has closed its half of the stream. Never resolves over HTTP/1.1, which cannot tell. */
   halfClosed(): Promise<void> {
     const { request } = this;
     if (this.transport === "h1") return new Promise(() => {});
     return request.readableEnded ? Promise.resolve() : new Promise((resolve) => request.once("end", () => resolve()));
   }
 
-  /** RST_STREAM with this code; HTTP/1.1 has only its connection to close. */
+  /** Sends RST_STREAM with this code. Over HTTP/1.1 closes the connection. */
   reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
     if (this.#stream) this.#stream.close(code);
     else this.#socket?.destroy();
   }
 
-  /** Ends the body here without its end; the connection lives on where the protocol has a way to say so. */
+  /** Ends the body without its end marker. The connection stays open if the protocol allows it. */
   truncate(): void {
     if (this.transport === "h2") this.#response.end();
     else this.#socket?.end();
   }
 
-  /** Tells the peer to make no more requests on this connection; what is open goes on. */
+  /** Tells the client to make no more requests on this connection. Open requests continue. */
   goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
     const session = this.#stream?.session;
-    // Without a stream id it speaks of all there are: naming ours would disown those that came after it.
+    // Without a stream id it covers all current streams; with ours it would reject later ones.
     session?.goaway(code);
     session?.close();
   }
@@ -183,12 +183,12 @@ export class Exchange {
     try {
       socket?.resetAndDestroy();
     } catch {
-      // Only a bare TCP socket can send an RST; under TLS the connection is cut.
+      // Only a plain TCP socket can send an RST. With TLS the connection is just closed.
       socket?.destroy();
     }
   }
 
-  /** The HTTP/2 stream, where there is one. */
+  /** The HTTP/2 stream, if there is one. */
   get #stream(): ServerHttp2Stream | undefined {
     const response = this.#response;
     return "stream" in response ? (response.stream as ServerHttp2Stream | undefined) : undefined;

@@ -4,14 +4,14 @@ import { encodeFrame, FLAG_COMPRESSED } from "../wire/connect/envelope.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import type { FaultStep } from "./script/step.ts";
 
-/** Faults that show only later, in how an answer ends or asks. */
+/** Faults that take effect later in the response. */
 export interface Oddities {
   keepsOpen: boolean;
   hasLateCheckpoint: boolean;
-  /** The next calls are followed by a checkpoint that knows none of their results. */
+  /** The next calls are followed by a checkpoint without their results. */
   hasEarlyCheckpoint: boolean;
   hasNoUsage: boolean;
-  /** The next frame that asks something is sent twice. */
+  /** The next request to the client is sent twice. */
   repeatsNextRequest: boolean;
 }
 
@@ -23,12 +23,12 @@ export const noOddities = (): Oddities => ({
   repeatsNextRequest: false,
 });
 
-/** What a fault leaves: an answer that goes on, one that is gone, or one that hangs without a sign of life. */
+/** The state after a fault: the response continues, has ended, or hangs silently. */
 export type FaultOutcome = "goes-on" | "gone" | "hangs";
 
 const BOMB_BYTES = 64 << 20;
 
-/** Does what the step says, after all that was said before it has arrived. */
+/** Injects a fault, after everything sent before it has arrived. */
 export async function inject(step: FaultStep, out: FrameWriter, oddities: Oddities): Promise<FaultOutcome> {
   const { exchange } = out;
   await exchange.delivered();

@@ -3,12 +3,12 @@ import { encodeFrame, FLAG_COMPRESSED, FLAG_END } from "../wire/connect/envelope
 import { type ConnectFailure, grpcStatus } from "./connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** How the frames of a streamed answer end: Connect closes with JSON, grpc-web with a block of trailers. */
+/** The end of a streamed response: JSON for Connect, a block of trailers for grpc-web. */
 export type StreamFormat = "connect" | "grpc-web";
 
 const GRPC_WEB_TRAILERS = 0x80;
 
-/** The format a streaming request asks for by its content type, or undefined if it is none. */
+/** Returns the format for a request's content type; undefined if it is no stream. */
 export function streamFormat(contentType: string | undefined): StreamFormat | undefined {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === "application/connect+proto") return "connect";
@@ -16,12 +16,12 @@ export function streamFormat(contentType: string | undefined): StreamFormat | un
   return undefined;
 }
 
-/** Writes a streamed answer, frame by frame. */
+/** Writes a streamed response, frame by frame. */
 export class FrameWriter {
   readonly exchange: Exchange;
   readonly format: StreamFormat;
   isCompressing = false;
-  /** What the end frame said was wrong; undefined before it, and where all went well. */
+  /** The error in the end frame. Undefined before the end, and on success. */
   failure: ConnectFailure | undefined;
 
   constructor(exchange: Exchange, format: StreamFormat) {
@@ -29,7 +29,7 @@ export class FrameWriter {
     this.format = format;
   }
 
-  /** Sends the response headers; from here on, failures travel in the end frame. */
+  /** Sends the response headers. After that, failures go into the end frame. */
   open(): void {
     const takesGzip = /\bgzip\b/.test(this.exchange.header("connect-accept-encoding") ?? "");
     this.exchange.open(200, {
@@ -38,13 +38,13 @@ export class FrameWriter {
     });
   }
 
-  /** One message. False if the reader is behind: wait for `exchange.drained()`. */
+  /** Sends one message. Returns false if the client reads too slowly: wait for `exchange.drained()`. */
   send(payload: Uint8Array): boolean {
     if (!this.isCompressing) return this.exchange.write(encodeFrame(payload));
     return this.exchange.write(encodeFrame(gzipSync(payload), FLAG_COMPRESSED));
   }
 
-  /** The end frame, then the end. */
+  /** Sends the end frame and ends the response. */
   end(failure?: ConnectFailure): void {
     this.failure = failure;
     this.open();

@@ -12,7 +12,7 @@ import type { ResetCounter } from "./reset-counter.ts";
 
 export interface Listener {
   readonly port: number;
-  /** Stops accepting, tells HTTP/2 peers to go away, and resolves when the last exchange is over. */
+  /** Stops accepting, sends GOAWAY on HTTP/2, and resolves when the last request is over. */
   close(): Promise<void>;
   /** Drops every connection at once. */
   destroy(): void;
@@ -21,28 +21,28 @@ export interface Listener {
 export interface ListenOptions {
   readonly port: number;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Watches the plain HTTP/2 connections. */
+  /** Watches plain HTTP/2 connections. */
   readonly resets?: ResetCounter | undefined;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
 const HTTP2: ServerOptions = {
-  // As many runs as a session may hold before a client must open another.
+  // How many runs a client may have on one session.
   settings: { maxConcurrentStreams: 1000, initialWindowSize: 1 << 20 },
 };
 
 /**
- * Idle connections stay for longer than clients keep theirs. Node's own five seconds are less than a busy one may take
- * to come back: it would write into a connection that has just been closed, and not all try again.
+ * Idle connections stay open longer than clients keep theirs. With Node's default of five seconds, a busy client would
+ * write into a connection that was just closed, and not all clients retry.
  */
 const HTTP1 = { keepAliveTimeout: 65_000 } as const;
 
-/** No HTTP/1.1 method begins like the connection preface of HTTP/2. */
+/** No HTTP/1.1 method begins like the HTTP/2 preface. */
 const isHttp2Preface = (first: Buffer): boolean => first.subarray(0, 3).equals(Buffer.from("PRI"));
 
 /**
- * Listens on loopback for HTTP/1.1 and HTTP/2 on one port: with TLS by ALPN, without by looking at the first
- * bytes, since clients of the real backend send both to the same plain origin.
+ * Listens on loopback for HTTP/1.1 and HTTP/2 on one port, because clients send both to the same origin. Uses ALPN with
+ * TLS, and the first bytes without.
  */
 export async function listen({ port, tls, resets, onExchange }: ListenOptions): Promise<Listener> {
   const onRequest: RequestListener = (request, response) => onExchange(new Exchange(request, response));
@@ -50,7 +50,7 @@ export async function listen({ port, tls, resets, onExchange }: ListenOptions): 
   const sessions = new Set<Http2Session>();
   const http1 = createHttp1Server({ ...HTTP1, requestTimeout: 0, headersTimeout: 15_000 }, onRequest);
   const http2 = tls ? createTlsServer(tls, onRequest) : createHttp2Server(HTTP2, onRequest as never);
-  // It never listens itself, and watches its connections (idle ones, slow headers) only from then on.
+  // This server never listens itself, but it checks idle connections and slow headers only after this event.
   http1.emit("listening");
   http2.on("session", (session) => {
     sessions.add(session);
@@ -98,7 +98,7 @@ export async function listen({ port, tls, resets, onExchange }: ListenOptions): 
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
       http1.close();
-      // A connection that never sent a request belongs to neither server.
+      // A connection without any data belongs to neither server.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       return closed;
     },

@@ -1,32 +1,32 @@
-/** How the simulated backend behaves; the defaults are those of a fresh `excursor sim`. */
+/** Options of the simulated backend, with the defaults of `excursor sim`. */
 export interface SimOptions {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Serves TLS (HTTP/2 by ALPN, HTTP/1.1 beside it) instead of plain HTTP. PEM texts. */
+  /** Serves TLS (HTTP/2 by ALPN, and HTTP/1.1) instead of plain HTTP. PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Which transport `GetServerConfig` tells clients to use for runs. */
+  /** The transport that `GetServerConfig` tells clients to use for runs. */
   readonly hostConfig: "h1" | "h2";
-  /** Whether `StreamChat` still works, or answers `ERROR_DEPRECATED` as the real one does today. */
+  /** Whether `StreamChat` still works, or fails with `ERROR_DEPRECATED` as at the real backend. */
   readonly legacy: "on" | "deprecated";
-  /** Goes on, with a trace entry, where a client breaks the protocol. */
+  /** Traces protocol violations of the client instead of failing. */
   readonly isLenient: boolean;
-  /** Delay before the first frame of a new run: what a real bootstrap costs. */
+  /** Delay before the first frame of a new run, as at the real backend. */
   readonly bootstrapMs: number;
-  /** Lifetime of the tokens handed out. */
+  /** Lifetime of access tokens. */
   readonly tokenTtlS: number;
-  /** Whether a refresh token can be used again, or is replaced by each use, and the family revoked if it is not. */
+  /** `rotating`: each use replaces the refresh token, and using an old one revokes its family. */
   readonly refreshTokens: "reusable" | "rotating";
-  /** Whoever polls for a login more often than this is told to slow down. 0: as often as they like. */
+  /** A client that polls for a login more often gets a 429. 0: no limit. */
   readonly pollIntervalMs: number;
   /** Steps for turns without a script of their own. */
   readonly script?: string | undefined;
   readonly trace?: ((entry: TraceEntry) => void) | undefined;
   readonly heartbeatMs: number;
-  /** How long kv, request context and queries may stay unanswered. */
+  /** How long the client may take to answer kv, request context and queries. */
   readonly answerTimeoutMs: number;
   /**
-   * Counts RST_STREAM frames, and cuts an HTTP/2 connection, with ENHANCE_YOUR_CALM, that sends more than this; infinity
-   * only counts. Not with TLS.
+   * Counts RST_STREAM frames, and closes an HTTP/2 connection that sends more than this with ENHANCE_YOUR_CALM.
+   * Infinity only counts. Not with TLS.
    */
   readonly maxResets?: number | undefined;
 }
@@ -44,15 +44,18 @@ export const SIM_DEFAULTS: SimOptions = {
   answerTimeoutMs: 10_000,
 };
 
-/** One line of the trace: what passed, on which run, in which direction. */
+/** One line of the trace. */
 export interface TraceEntry {
   /** Milliseconds since the epoch. */
   readonly t: number;
-  /** The run's request id; empty for what belongs to no run. */
+  /** The run's request id; empty if it belongs to no run. */
   readonly run: string;
   readonly transport: "h1" | "h2";
   readonly dir: "in" | "out" | "-";
-  /** The member of the message (`run_request`, `text_delta`, …), or `request`, `open`, `reset`, `end`, `violation`, `skip`, `fault`. */
+  /**
+   * The member of the message (`run_request`, `text_delta`, …), or `request`, `open`, `reset`, `end`, `violation`,
+   * `skip`, `fault`.
+   */
   readonly kind: string;
   readonly message: unknown;
 }

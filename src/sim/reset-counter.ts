@@ -2,13 +2,13 @@ import { constants, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
-/** What the counted HTTP/2 connections have sent so far, closed ones included. */
+/** Totals over all watched HTTP/2 connections, closed ones included. */
 export interface ResetStats {
   readonly connections: number;
   readonly resets: number;
-  /** The most of them on one connection. */
+  /** The most resets on one connection. */
   readonly mostResets: number;
-  /** Connections that were cut for too many of them. */
+  /** Connections that were closed for too many resets. */
   readonly connectionsCut: number;
 }
 
@@ -17,8 +17,8 @@ const FRAME_HEADER_BYTES = 9;
 const RST_STREAM = 3;
 
 /**
- * Counts the RST_STREAM frames of clients, by connection, and cuts a connection that sends too many. It reads the bytes
- * themselves: Node does not tell of a reset that comes after the end of an answer.
+ * Counts the RST_STREAM frames of clients, by connection, and closes a connection that sends too many. It parses the
+ * bytes itself, because Node does not report a reset after the end of a response.
  */
 export class ResetCounter {
   readonly #maxResets: number;
@@ -40,7 +40,7 @@ export class ResetCounter {
     };
   }
 
-  /** The connection as HTTP/2 shall have it. */
+  /** Returns the stream to use as the HTTP/2 connection. */
   watch(socket: Socket, sessionOf: () => Http2Session | undefined): Duplex {
     this.#connections++;
     let count = 0;
@@ -57,7 +57,7 @@ export class ResetCounter {
   }
 }
 
-/** The same connection, whose incoming HTTP/2 frames are told by their type. */
+/** Returns the same connection, and calls `onFrame` with the type of every incoming HTTP/2 frame. */
 function tapFrames(socket: Socket, onFrame: (type: number) => void): Duplex {
   let skip = PREFACE_BYTES;
   const header = Buffer.alloc(FRAME_HEADER_BYTES);

@@ -16,10 +16,7 @@ import type { Exchange } from "./exchange.ts";
 
 const MAX_BODY_BYTES = 64 << 20;
 
-/**
- * Serves one unary call: a bare message in, a bare message out, as protobuf or as JSON, whichever the caller
- * speaks. An enveloped body is the mistake of a caller that takes the method for a stream, and gets 415.
- */
+/** Serves one unary call, as protobuf or JSON. An enveloped body gets 415: the client takes the method for a stream. */
 export async function serveUnary<I extends DescMessage, O extends DescMessage>(
   exchange: Exchange,
   method: DescMethodUnary<I, O>,
@@ -40,7 +37,7 @@ export async function serveUnary<I extends DescMessage, O extends DescMessage>(
 function unaryCodec(contentType: string | undefined): "proto" | "json" | undefined {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
   if (type === "application/json") return "json";
-  // Some clients send an empty message without saying what it is.
+  // Some clients send an empty message without a content type.
   return type === "application/proto" || type === undefined || type === "" ? "proto" : undefined;
 }
 
@@ -65,12 +62,12 @@ function decode<I extends DescMessage>(schema: I, codec: "proto" | "json", body:
   }
 }
 
-/** A unary failure: the HTTP status that goes with the code, the error as JSON. */
+/** Sends a unary failure: the HTTP status of the code, and the error as JSON. */
 export function respondFailure(exchange: Exchange, failure: ConnectFailure): void {
   exchange.respondJson(failure.httpStatus, failure.toConnectJson(), failure.metadata);
 }
 
-/** What a handler threw, as a failure. Anything unknown is a bug of the simulator; where it is, is no client's business. */
+/** Converts what a handler threw. An unknown error is a bug of the simulator; its message is not sent to clients. */
 export function failureFrom(thrown: unknown): ConnectFailure {
   if (thrown instanceof ConnectFailure) return thrown;
   const kind = thrown instanceof Error ? ` (${thrown.name})` : "";

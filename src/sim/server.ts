@@ -16,13 +16,13 @@ export interface Simulator {
   readonly url: string;
   readonly port: number;
   stats(): SimStats;
-  /** Lets what is under way finish, for as long as the given time. */
+  /** Lets open requests finish within the given time. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Resets are counted only where {@link SimOptions.maxResets} is set. */
+/** Resets are counted only if {@link SimOptions.maxResets} is set. */
 export interface SimStats extends ResetStats {
-  /** Runs and chats whose answer is not over. */
+  /** Runs and chats that have not ended. */
   readonly openRuns: number;
 }
 
@@ -98,7 +98,7 @@ function findRoute({ method, path }: Exchange): Route | undefined {
   return ROUTES[key] ?? (wildcard === undefined ? undefined : ROUTES[wildcard]);
 }
 
-/** Loopback is open to every page in the user's browser; none of them has business here. */
+/** True for pages of other sites: any page in the user's browser can reach loopback. */
 function isForeignPage(origin: string | undefined): boolean {
   return origin !== undefined && !/^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
 }

@@ -7,7 +7,7 @@ import type {
 import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
 import { variantsOf, variantText } from "./model-variants.ts";
 
-/** The catalogue as the model picker wants it: a row a model, its variants inside. */
+/** Returns the catalogue for the model picker: a row for each model, with its variants. */
 export const availableModels = (): MessageInitShape<typeof AvailableModelsResponseSchema> => ({
   modelNames: CATALOGUE.map(({ id }) => id),
   models: CATALOGUE.map(pickerRow),

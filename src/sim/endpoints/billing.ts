@@ -1,4 +1,4 @@
-/** The figures that every usage endpoint tells, in cents: a plan a quarter used, nothing beyond it. */
+/** The figures of all usage endpoints, in cents: a quarter of the plan is used, and nothing beyond it. */
 export const PLAN = {
   limit: 2000,
   used: 500,
@@ -15,7 +15,7 @@ export interface BillingCycle {
   readonly endMs: number;
 }
 
-/** The calendar month, in UTC. */
+/** Returns the calendar month, in UTC. */
 export function billingCycle(nowMs: number): BillingCycle {
   const now = new Date(nowMs);
   const month = (offset: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1);

@@ -3,14 +3,14 @@ export interface ParameterValue {
   readonly value: string;
 }
 
-/** One knob of a model. Each value adds its suffix to the id that goes over the wire. */
+/** A parameter of a model. Each value adds its suffix to the id on the wire. */
 export interface ModelParameter {
   readonly id: string;
   readonly displayName: string;
   readonly values: readonly {
     readonly value: string;
     readonly suffix: string;
-    /** Empty where a user does not see the value in the model's name. */
+    /** Empty if the value does not show in the model's name. */
     readonly label: string;
   }[];
   readonly defaultValue: string;
@@ -26,7 +26,7 @@ export interface CatalogueModel {
   /** Only if the model has a max mode. */
   readonly maxModeContextTokens?: number;
   readonly supportsImages: boolean;
-  /** Whether it thinks: never, always, or unless one parameter says so. */
+  /** Whether it thinks: never, always, or unless a parameter has this value. */
   readonly thinking: "never" | "always" | { readonly unless: ParameterValue };
   /** In the order of their suffixes. */
   readonly parameters: readonly ModelParameter[];
@@ -64,7 +64,7 @@ const LEVELS = {
 
 type Level = keyof typeof LEVELS;
 
-/** Families name it differently: `effort` with Claude and GLM, `reasoning` with GPT. */
+/** Creates a parameter with levels. Claude and GLM name it `effort`, GPT `reasoning`. */
 const levels = (id: "effort" | "reasoning", values: readonly Level[], defaultValue: Level): ModelParameter => ({
   id,
   displayName: id === "effort" ? "Effort" : "Reasoning",
@@ -76,8 +76,8 @@ const NO_THINKING = { unless: { id: "thinking", value: "false" } } as const;
 const NO_REASONING = { unless: { id: "reasoning", value: "none" } } as const;
 
 /**
- * Every model list is made from this one. The choice is for the differences that break clients: an id that ends
- * in `-fast` or `-max` without meaning it, levels with and without thinking, no images, a window soon full.
+ * The source of all model lists. It covers differences that break clients: an id that ends in `-fast` or `-max` without
+ * being a variant, levels with and without thinking, no images, a small window.
  */
 export const CATALOGUE: readonly CatalogueModel[] = [
   {

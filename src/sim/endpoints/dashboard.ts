@@ -8,7 +8,7 @@ import { unaryRoute } from "./unary-route.ts";
 
 const { method } = DashboardService;
 
-/** The account: who it is, what it allows, what it has used. */
+/** The account: identity, settings and usage. */
 export const dashboardRoutes: Routes = {
   ...unaryRoute(method.getMe, (_, { account }) => ({ ...identityOf(account) })),
   ...unaryRoute(method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
@@ -30,12 +30,12 @@ export const dashboardRoutes: Routes = {
     };
   }),
   ...unaryRoute(method.createUserApiKey, (_, { account, backend }) => ({
-    // Nothing is remembered here, so the key itself says whose it is: it is read like the long-lived token inside it.
+    // No keys are stored, so the key itself names its owner: it contains a long-lived token.
     apiKey: `key_${issueTokens(identityOf(account).authId, backend.options.tokenTtlS).refreshToken}`,
   })),
   ...unaryRoute(method.getTeamAdminSettingsOrEmptyIfNotInTeam, () => ({})),
-  // Of the many other methods some stand in the way of a run: the official client asks for the team's repositories
-  // before each of its own tools and takes a failure for the tool's. An empty message is what an account without a team gets.
+  // Answers all other methods with an empty message, as for an account without a team. The official client asks for the
+  // team's repositories before each of its own tools, and treats a failure as the tool's.
   [`POST /${DashboardService.typeName}/*`](exchange, backend) {
     authenticate(exchange);
     return answerEmpty(exchange, backend);

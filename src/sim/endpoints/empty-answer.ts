@@ -1,7 +1,7 @@
 import type { Route } from "../backend.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** Reads a call to its end and answers an empty message or an empty stream, in the encoding in which it was made. */
+/** Reads a call to its end and answers with an empty message or an empty stream, in the encoding of the call. */
 export const answerEmpty: Route = async (exchange) => {
   await discardBody(exchange);
   const type = contentType(exchange);

@@ -17,7 +17,7 @@ const BY_ID: ReadonlyMap<string, FoundModel> = new Map(
   }),
 );
 
-/** The model that an id on the wire means: with its suffixes, bare, as an alias, or as `base[key=value,…]`. */
+/** Finds a model by its id on the wire: with suffixes, bare, as an alias, or as `base[key=value,…]`. */
 export function findModel(id: string): FoundModel | undefined {
   const bracket = id.indexOf("[");
   return BY_ID.get(bracket > 0 && id.endsWith("]") ? id.slice(0, bracket) : id);

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { type Account, subjectFor } from "../accounts.ts";
 
 export interface Identity {
-  /** The subject that the account's tokens carry. */
+  /** The subject of the account's tokens. */
   readonly authId: string;
   readonly userId: number;
   readonly email: string;
 }
 
-/** Who an account is. A key and the tokens that it is exchanged for are the same person. */
+/** Returns the identity of an account. A key and the tokens that it is exchanged for have the same one. */
 export function identityOf({ id, token }: Account): Identity {
   const authId = id === token ? subjectFor(token) : id;
   const name = authId

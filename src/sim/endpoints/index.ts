@@ -11,7 +11,7 @@ import { usageRestRoutes } from "./usage-rest.ts";
 
 export { findModel } from "./find-model.ts";
 
-/** Everything of the backend that is neither a run nor a chat. */
+/** All routes except runs and chats. */
 export const endpointRoutes: Routes = {
   ...nameAgentRoutes,
   ...modelRpcRoutes,

@@ -3,7 +3,7 @@ import type { Exchange } from "../exchange.ts";
 
 const MAX_BYTES = 64 << 10;
 
-/** The string members of a small JSON object; anything else in it is left out. An empty body is an empty object. */
+/** Reads the string members of a small JSON object and ignores others. An empty body counts as an empty object. */
 export async function readStrings(exchange: Exchange): Promise<ReadonlyMap<string, string>> {
   const body = await exchange.readBody(MAX_BYTES);
   if (body.length === 0) return new Map();

@@ -1,6 +1,6 @@
 import type { Exchange } from "../exchange.ts";
 
-/** The page that a login opens in the browser: all in one answer, no script, no other request. */
+/** Sends the page that a login opens in the browser. It has no script and loads nothing else. */
 export function respondLoginPage(exchange: Exchange, isApproved: boolean, redirectTarget: string): void {
   const page = isApproved ? approvedPage(redirectTarget) : refusedPage();
   exchange.respond(isApproved ? 200 : 400, page, {

@@ -10,12 +10,12 @@ import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
 const MAX_LOGINS = 1000;
 
-/** Whoever logs in through the browser is this one person; with a session cookie, whose it is. */
+/** The user who signs in through the browser without a session cookie. */
 const WEBSITE_USER = "simulated";
 
 /**
- * The browser login: the website approves a challenge, and the client that knows its verifier fetches the tokens.
- * The website of this backend has its user signed in already, so that opening the page is all there is to do.
+ * The browser login: the website approves a challenge, and the client that has the verifier fetches the tokens. The
+ * website's user is already signed in, so that opening the page approves the login.
  */
 export const loginRoutes: Routes = {
   "GET /loginDeepControl": (exchange, backend) => {
@@ -43,7 +43,7 @@ export const loginRoutes: Routes = {
   },
 };
 
-/** False for what no client would have made up. */
+/** Stores an approved login. Returns false if uuid or challenge is malformed. */
 function approve(
   { logins }: Backend,
   uuid: string | null | undefined,
@@ -58,7 +58,7 @@ function approve(
   return true;
 }
 
-/** Once. A wrong verifier learns no more than one who came too early. */
+/** Sends the tokens, once. A wrong verifier gets the same response as a poll that is too early. */
 function handOut(exchange: Exchange, backend: Backend, uuid: string, verifier: string): void {
   const { logins, options } = backend;
   const waitS = tooSoon(backend, uuid);
@@ -72,7 +72,7 @@ function handOut(exchange: Exchange, backend: Backend, uuid: string, verifier: s
   }
   const login = logins.get(uuid);
   if (login?.challenge !== challengeOf(verifier)) {
-    // These very words: clients take any other 404 for a backend without this route.
+    // The exact text matters: clients take any other 404 for a missing route.
     exchange.respond(404, "Not found", { "content-type": "text/plain" });
     return;
   }
@@ -81,7 +81,7 @@ function handOut(exchange: Exchange, backend: Backend, uuid: string, verifier: s
   exchange.respondJson(200, { ...issueTokens(authId, options.tokenTtlS), authId });
 }
 
-/** In how many seconds to come back; 0 if it is time. */
+/** Returns after how many seconds to poll again; 0 if this poll is not too early. */
 function tooSoon({ polls, options }: Backend, uuid: string): number {
   const [now, last] = [performance.now(), polls.get(uuid)];
   polls.delete(uuid);

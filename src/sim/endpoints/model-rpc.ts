@@ -24,13 +24,13 @@ function modelDetails(model: CatalogueModel, variant: ModelVariant): ModelDetail
     displayModelId: isAuto ? "auto" : variant.wireId,
     displayName: variant.displayName,
     displayNameShort: variant.shortName,
-    // An alias means one model only.
+    // An alias must mean one model only.
     aliases: variant.isDefault ? [...model.aliases] : [],
     ...(variant.isThinking ? { thinkingDetails: {} } : {}),
   };
 }
 
-/** The lists of models. Two services answer to the same questions, since clients ask either. */
+/** The lists of models. Two services have the same methods, because clients use either. */
 export const modelRpcRoutes: Routes = {
   ...unaryRoute(AgentService.method.getUsableModels, usableModels),
   ...unaryRoute(AiService.method.getUsableModels, usableModels),

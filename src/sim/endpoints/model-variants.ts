@@ -1,18 +1,18 @@
 import type { CatalogueModel, ParameterValue } from "./catalogue.ts";
 
-/** A model with every parameter set: what the flat lists show as a model of its own. */
+/** A model with every parameter set, which flat lists show as a separate model. */
 export interface ModelVariant {
   readonly wireId: string;
   readonly displayName: string;
   readonly shortName: string;
   /** In the order of the model's parameters. */
   readonly params: readonly ParameterValue[];
-  /** The values that the model has if nothing is said. */
+  /** True if all parameters have their default values. */
   readonly isDefault: boolean;
   readonly isThinking: boolean;
 }
 
-/** All combinations of a model's parameters; one without any for a model that has none. */
+/** Returns all combinations of a model's parameters; a single variant if it has none. */
 export function variantsOf(model: CatalogueModel): readonly ModelVariant[] {
   let variants: readonly ModelVariant[] = [
     {
@@ -43,7 +43,7 @@ function switchesThinkingOff({ thinking }: CatalogueModel, { id, value }: Parame
   return typeof thinking === "object" && thinking.unless.id === id && thinking.unless.value === value;
 }
 
-/** `base[effort=high,fast=false]`, the form in which a person writes a variant; a model without parameters is its id. */
+/** Returns `base[effort=high,fast=false]`, the notation for users; just the id if there are no parameters. */
 export function variantText(baseId: string, params: readonly ParameterValue[]): string {
   if (params.length === 0) return baseId;
   return `${baseId}[${params.map(({ id, value }) => `${id}=${value}`).join(",")}]`;

@@ -5,7 +5,7 @@ import { unaryRoute } from "./unary-route.ts";
 const MAX_WORDS = 5;
 const MAX_CHARACTERS = 40;
 
-/** A title for a conversation that begins with this message: its first few words. */
+/** Returns a title for a conversation: the first words of its first message. */
 export function titleFor(message: string): string {
   // The beginning is enough, and keeps hostile input cheap.
   const plain = message.slice(0, 1000).replace(/<[^<>]*>/g, " ");

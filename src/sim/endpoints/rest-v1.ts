@@ -9,7 +9,7 @@ import { variantsOf } from "./model-variants.ts";
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWriteTokens: 0, cacheReadTokens: 0, totalTokens: 0 } as const;
 const NO_COST = { rawCostCents: 0, chargedCents: 0 } as const;
 
-/** Bills nothing, for any agent and run: nothing is remembered of either. */
+/** Usage is zero for any agent and run, because none is stored. */
 const USAGE = { totalUsage: NO_TOKENS, cost: NO_COST, runs: [] } as const;
 
 /** The public REST interface, as far as a local agent of the official client needs it. */
@@ -33,7 +33,7 @@ export const restV1Routes: Routes = {
   }),
 };
 
-/** Errors are worded differently here: one object `error`, no details. */
+/** Errors have another form here: one object `error`, without details. */
 function restRoute(answer: (account: Account, exchange: Exchange) => unknown): Route {
   return (exchange) => {
     try {

@@ -4,14 +4,14 @@ import type { Routes } from "../backend.ts";
 import { serveUnary } from "../rpc.ts";
 import { unaryPath, unaryRoute } from "./unary-route.ts";
 
-/** Whether the backend is there, and how to reach it. */
+/** Health check and transport settings. */
 export const serverConfigRoutes: Routes = {
   ...unaryRoute(ServerConfigService.method.getServerConfig, (_, { backend }) => ({
     http2Config: backend.options.hostConfig === "h2" ? Http2Config.FORCE_BIDI_ENABLED : Http2Config.FORCE_BIDI_DISABLED,
-    // No other host: runs stay where the client already is.
+    // Keeps runs on the host that the client already uses.
     useNlbForNal: false,
   })),
-  // A probe asks for the backend, not for an account.
+  // Needs no account.
   [unaryPath(AiService.method.healthCheck)]: (exchange) =>
     serveUnary(exchange, AiService.method.healthCheck, () => ({})),
 };

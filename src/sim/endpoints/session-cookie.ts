@@ -3,7 +3,7 @@ import type { Exchange } from "../exchange.ts";
 
 const COOKIE = "WorkosCursorSessionToken";
 
-/** The account of a browser session: the cookie holds `user_…::JWT`, as it is or URL-encoded. */
+/** Returns the account of a browser session. The cookie holds `user_…::JWT`, plain or URL-encoded. */
 export function authenticateCookie(exchange: Exchange): Account {
   const value = cookieValue(exchange.header("cookie") ?? "");
   const separator = value.indexOf("::");

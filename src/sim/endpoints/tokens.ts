@@ -4,10 +4,7 @@ import { ConnectFailure } from "../connect-failure.ts";
 import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";
 
-/**
- * New access tokens for what lives longer: a refresh token or a user API key. Neither is used up by it, except refresh
- * tokens where the options say that they rotate.
- */
+/** Issues access tokens for a refresh token or a user API key. Both stay valid, unless refresh tokens rotate. */
 export const tokenRoutes: Routes = {
   "POST /auth/exchange_user_api_key": async (exchange, backend) => {
     const account = authenticate(exchange);
@@ -34,7 +31,7 @@ export const tokenRoutes: Routes = {
   },
 };
 
-/** The last token of a family is the good one. Whoever brings an older one may have stolen it: all of them are over. */
+/** Replaces the valid token of a family. An older token may be stolen, so its use revokes the whole family. */
 function rotate({ options, families }: Backend, family: string, given: string, next: string): void {
   if (options.refreshTokens !== "rotating") return;
   const isGood = (families.get(family) ?? given) === given;
@@ -47,7 +44,7 @@ function rotate({ options, families }: Backend, family: string, given: string, n
 
 const MAX_FAMILIES = 10_000;
 
-/** A dead refresh token is an answer here, not a failure. */
+/** Returns undefined for an invalid refresh token; the response is then not an error. */
 function liveAccount(token: string): Account | undefined {
   try {
     return accountOf(token);

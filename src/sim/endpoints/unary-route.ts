@@ -8,7 +8,7 @@ export interface Caller {
   readonly backend: Backend;
 }
 
-/** The route of a unary method for callers with a good token. */
+/** Returns the route of a unary method that requires a valid token. */
 export function unaryRoute<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   answer: (input: MessageShape<I>, caller: Caller) => MessageInitShape<O>,

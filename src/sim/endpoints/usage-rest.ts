@@ -4,7 +4,7 @@ import { billingCycle, MEMBERSHIP, PLAN } from "./billing.ts";
 import { identityOf } from "./identity.ts";
 import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
-/** Plan and usage as the editor and the web dashboard ask for them. */
+/** Plan and usage for the editor and the web dashboard. */
 export const usageRestRoutes: Routes = {
   "GET /auth/full_stripe_profile": (exchange) => {
     authenticate(exchange);

@@ -3,10 +3,10 @@ import { type ConversationMessage, MessageType } from "../../gen/aiserver/v1/con
 import { imageTypeOf } from "../../wire/agent/state/media-type.ts";
 import type { Call, Message } from "../script/conversation.ts";
 
-/** One old client numbers system messages so; no schema knows the value. */
+/** An old client uses this number for system messages; no schema has it. */
 const SYSTEM_BY_HABIT = 3;
 
-/** The bubbles of a chat as messages. */
+/** Converts the bubbles of a chat to messages. */
 export const readBubbles = (bubbles: readonly ConversationMessage[]): readonly Message[] => bubbles.flatMap(readBubble);
 
 function readBubble({ type, text, images, toolResults }: ConversationMessage): Message[] {

@@ -11,7 +11,7 @@ import { type CallStep, play, type Stage } from "../script/play.ts";
 import { stepsDone } from "../script/progress.ts";
 import type { FaultStep } from "../script/step.ts";
 
-/** What one of the older chat protocols can say, as bytes; `undefined` for what it has no words for. */
+/** Encodes the messages of an older chat protocol. Undefined if the protocol has no such message. */
 export interface ChatVoice {
   text(delta: string): Uint8Array;
   thinking(delta: string, isLast: boolean): Uint8Array | undefined;

@@ -17,7 +17,7 @@ import { beginStream, readFirstMessage } from "../run/stream-request.ts";
 import { readBubbles } from "./chat-history.ts";
 import { answerChat, type ChatVoice } from "./chat-stage.ts";
 
-/** A chat whose one request holds everything, and whose answer is a stream. */
+/** A chat with a single request and a streamed response. */
 interface ChatProtocol<I extends DescMessage> {
   readonly input: I;
   readonly voice: ChatVoice;

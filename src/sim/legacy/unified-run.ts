@@ -24,7 +24,7 @@ import type { CallStep } from "../script/play.ts";
 import { readBubbles } from "./chat-history.ts";
 import { answerChat } from "./chat-stage.ts";
 
-/** The IDE's chat: one request, tool calls and their results on the same stream. */
+/** The IDE's chat: one request, with tool calls and their results on the same stream. */
 class UnifiedRun {
   readonly #backend: Backend;
   readonly #account: Account;

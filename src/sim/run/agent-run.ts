@@ -32,8 +32,8 @@ import { RunTrace } from "./run-trace.ts";
 const HEARTBEAT = create(AgentServerMessageSchema, { message: SERVER_HEARTBEAT });
 
 /**
- * One run of `agent.v1`, whichever transport carries it: takes the client's messages as they come, gives the answer
- * that the script asks for, and ends exactly once.
+ * One run of `agent.v1`, over either transport. Receives the client's messages, plays the script, and ends exactly
+ * once.
  */
 export class AgentRun {
   readonly #backend: Backend;
@@ -43,7 +43,7 @@ export class AgentRun {
   readonly #trace: RunTrace;
   readonly #lifeline: Lifeline;
   readonly #client: ClientRequests;
-  /** Of the turn being played; a client that steers adds to them. */
+  /** The steps of the current turn. A client that steers adds to them. */
   readonly #steps: Step[] = [];
   #briefing: Briefing | undefined;
   #hasStarted = false;
@@ -84,7 +84,7 @@ export class AgentRun {
     });
   }
 
-  /** One message of the client. */
+  /** Handles one message of the client. */
   receive(payload: Uint8Array): void {
     if (this.#isStopped) return;
     try {
@@ -101,7 +101,7 @@ export class AgentRun {
     }
   }
 
-  /** Ends the run with this failure, wherever it is. */
+  /** Ends the run with this failure. */
   stop(failure: ConnectFailure): void {
     this.#noteViolation(failure);
     this.#isStopped = true;
@@ -110,7 +110,7 @@ export class AgentRun {
     if (!this.#hasStarted) this.#out.end(failure);
   }
 
-  /** Once, whoever hears of it first. */
+  /** Notes a failure once, even if it is reported twice. */
   #noteViolation(failure: ConnectFailure): void {
     if (this.#noted !== failure) this.#trace.note("violation", failure.message);
     this.#noted = failure;
@@ -144,7 +144,7 @@ export class AgentRun {
       this.#briefing = briefing;
       await this.#answer(request, briefing);
     } catch (error) {
-      // Cancelled before there was anything to say.
+      // Cancelled before anything was sent.
       if (error instanceof TurnCancelled) this.#out.end();
       else if (!(error instanceof StreamGone)) this.#out.end(failureFrom(error));
     } finally {
@@ -157,7 +157,7 @@ export class AgentRun {
     const { tally } = this.#backend;
     const { script, turn, turnCount, from } = briefing;
     const source = script?.source ?? "";
-    // Before those of a client that was quick to steer.
+    // A client may already have added steps by steering.
     this.#steps.unshift(...(script?.steps ?? []));
 
     const stage = new AgentStage({
@@ -196,7 +196,7 @@ export class AgentRun {
     }
   }
 
-  /** What a client may want while the answer is under way. */
+  /** Handles an action of the client during the run. */
   #act(action: ConversationAction): void {
     if (action.action.case === "cancelAction") {
       const cancelled = new TurnCancelled();

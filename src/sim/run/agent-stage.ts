@@ -31,7 +31,7 @@ export interface AgentStageParts {
   readonly transcript: Transcript;
   readonly tools: OfferedTools;
   readonly trace: RunTrace;
-  /** Quoted by the script; `reused` is the stage's own to say. */
+  /** Values that the script may quote. The stage itself knows `reused`. */
   readonly received: Omit<Received, "reused">;
   readonly startedFrom: "checkpoint" | "fresh";
   readonly turnStart: number;
@@ -39,11 +39,11 @@ export interface AgentStageParts {
   readonly maxTokens: number;
 }
 
-/** Every so many deltas the client is told how many tokens they were. */
+/** How many deltas are sent between two token counts. */
 const TOKENS_PER_UPDATE = 16;
 const LATE_CHECKPOINT_MS = 1000;
 
-/** One call of a batch, however it is asked for. */
+/** One call of a batch, to a client tool or native. */
 interface Request {
   readonly callId: string;
   readonly name: string;
@@ -52,7 +52,7 @@ interface Request {
   display(answer?: ExecReply): ToolCall;
 }
 
-/** Plays a turn as `agent.v1` shows it: updates, execs, blobs, checkpoints. */
+/** Plays a turn in `agent.v1`: updates, execs, blobs, checkpoints. */
 export class AgentStage implements Stage {
   readonly received: Received;
   readonly #parts: AgentStageParts;
@@ -129,7 +129,7 @@ export class AgentStage implements Stage {
     const response = await this.#parts.client.query(request);
     if (!response) return "";
     const { result } = response;
-    // Most answers are one of approved, rejected {reason}; others are quoted whole.
+    // Most replies are approved or rejected with a reason; others are quoted completely.
     const outcome = result.value && "result" in result.value ? result.value.result : undefined;
     if (outcome && "case" in outcome && outcome.case === "approved") return "approved";
     if (outcome && "case" in outcome && outcome.case === "rejected") return `rejected: ${outcome.value.reason}`;
@@ -160,14 +160,14 @@ export class AgentStage implements Stage {
     this.#send({ case: "conversationCheckpointUpdate", value: await this.#state(stepsDone, false) });
   }
 
-  /** Compaction, as far as a client sees it. */
+  /** Sends what a client sees of a compaction. */
   summarize(summary: string): void {
     this.#update({ case: "summaryStarted", value: {} });
     this.#update({ case: "summary", value: { summary } });
     this.#update({ case: "summaryCompleted", value: {} });
   }
 
-  /** The end of a turn that went well: `turn_ended`, the last checkpoint, the end frame. */
+  /** Ends a turn normally: `turn_ended`, the last checkpoint, the end frame. */
   async finish(stepsDone: number, usage: Usage | undefined): Promise<void> {
     const { lifeline } = this.#parts;
     this.#tellTokens();
@@ -207,14 +207,14 @@ export class AgentStage implements Stage {
     return texts;
   }
 
-  /** As of before the calls that were just asked. */
+  /** Sends a checkpoint of the state before the calls that were just made. */
   async #checkpointEarly(): Promise<void> {
     if (!this.#oddities.hasEarlyCheckpoint) return;
     this.#oddities.hasEarlyCheckpoint = false;
     await this.checkpoint(this.#stepsDone);
   }
 
-  /** A call as it comes into being: announced, its arguments growing, each time from their beginning. */
+  /** Announces a call with growing arguments. Each update has them from the beginning. */
   #announce(callId: string, args: JsonObject, toolCall: ToolCall): void {
     const modelCallId = modelCallIdOf(callId);
     this.#update({ case: "toolCallStarted", value: { callId, toolCall, modelCallId } });
@@ -256,7 +256,7 @@ export class AgentStage implements Stage {
     };
   }
 
-  /** The next checkpoint. The client has all its blobs before it is returned. */
+  /** Returns the next checkpoint, after the client has stored all its blobs. */
   async #state(stepsDone: number, isDone: boolean): Promise<ConversationStateStructure> {
     const { transcript, turnStart, inputTokens, maxTokens } = this.#parts;
     const tokens = { used: inputTokens + this.#outputTokens, max: maxTokens };
@@ -270,7 +270,7 @@ export class AgentStage implements Stage {
     return withMarker(state, { stepsDone, turnStart: isDone ? undefined : turnStart });
   }
 
-  /** Checkpoints share most of their blobs: each goes out once. */
+  /** Sends each blob once, because checkpoints share most of them. */
   #store(id: Uint8Array, bytes: Uint8Array): Promise<void> {
     const stored = this.#stored.get(hexId(id)) ?? this.#parts.client.setBlob(id, bytes);
     this.#stored.set(hexId(id), stored);

@@ -8,10 +8,9 @@ import { failureOf, hasNeeded } from "../script/play.ts";
 import { defaultScript } from "./echo.ts";
 
 /**
- * Does what belongs before the stream, `fail http=…` and `fault refused`, if that is what the prompt, or the script of
- * the settings, asks for first. True if nothing is left to answer. Where a client had its response headers before it
- * said anything, as it may over HTTP/1.1, the status is spent and the failure goes into the end frame. `offers` knows
- * the tools that came with the request: what a script needs beyond them, the stream has to tell.
+ * Handles `fail http=…` and `fault refused`, if the script begins with one: they come before the stream. Returns true
+ * if the response is complete. Over HTTP/1.1 the headers may already be sent; the failure then goes into the end frame.
+ * `offers` knows only the tools in the request itself.
  */
 export function endBeforeStream(
   prompt: string,

@@ -23,13 +23,13 @@ import { defaultScript } from "./echo.ts";
 import { readMarker } from "./marker.ts";
 import { asFailure, forScript, readHistory } from "./read-history.ts";
 
-/** All that a run knows before it says its first word. */
+/** Everything that a run knows before it starts to answer. */
 export interface Briefing {
   readonly script: Script | undefined;
   /** Steps of the script that an earlier run has done. */
   readonly from: number;
   readonly turn: Turn;
-  /** How many turns the conversation has, this one included. */
+  /** The number of turns in the conversation, this one included. */
   readonly turnCount: number;
   readonly startedFrom: "checkpoint" | "fresh";
   readonly tools: OfferedTools;
@@ -41,7 +41,7 @@ export interface Briefing {
   readonly inputTokens: number;
 }
 
-/** Reads what the client brought and asks it for the rest: the blobs of its history, then its context. */
+/** Reads the request, and asks the client for the rest: the blobs of its history, then its context. */
 export async function brief(
   request: AgentRunRequest,
   requestId: string,
@@ -64,7 +64,7 @@ export async function brief(
   const marker = readMarker(state);
   const isResumed = asked.length === 0;
 
-  // A turn that is taken up again may look finished: its text so far ends like any answer.
+  // A resumed turn may look finished, because its text so far ends like any answer.
   const start = (isResumed ? marker?.turnStart : undefined) ?? splitTurns(messages).at(-1)?.start ?? messages.length;
   const turn = asOneTurn(messages, start);
   const turns = [...splitTurns(messages.slice(0, start)), turn];

@@ -1,7 +1,7 @@
 import type { SimOptions } from "../options.ts";
 import { parseScripts, type Script } from "../script/parse.ts";
 
-/** What is answered to a turn that scripts nothing. */
+/** Returns the answer to a turn without a script. */
 export function echoOf(prompt: string): string {
   const said = prompt.trim();
   const quoted = said.length > 200 ? `${said.slice(0, 200)}…` : said;
@@ -9,7 +9,7 @@ export function echoOf(prompt: string): string {
   return quoted === "" ? `Hello! ${hint}` : `You said: ${quoted}\n\n${hint}`;
 }
 
-/** The script of the settings for the N-th turn (from 1); `next` in it goes round. */
+/** Returns the script of the settings for turn N (from 1). Its parts, separated by `next`, repeat. */
 export function defaultScript({ script }: SimOptions, turn: number): Script | undefined {
   const scripts = script === undefined ? [] : parseScripts(script);
   return scripts[(turn - 1) % Math.max(1, scripts.length)];

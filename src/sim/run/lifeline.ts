@@ -1,19 +1,19 @@
 import type { ConnectFailure } from "../connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 
-/** The client is gone, or was sent away by a fault: there is nobody left to tell. */
+/** The client has disconnected, or a fault has ended the stream. */
 export class StreamGone extends Error {
   override readonly name = "StreamGone";
 }
 
-/** The client asked for the turn to end here. */
+/** The client has cancelled the turn. */
 export class TurnCancelled extends Error {
   override readonly name = "TurnCancelled";
 }
 
 /**
- * The stream of one run towards its client: signs of life while nothing else is sent, and one reason, whichever
- * comes first, that stops whatever the run is doing.
+ * The stream of one run to its client: sends heartbeats while nothing else is sent, and stops the run for whichever
+ * reason comes first.
  */
 export class Lifeline {
   readonly out: FrameWriter;
@@ -21,7 +21,7 @@ export class Lifeline {
   #isSilent = false;
   #stop = new AbortController();
 
-  /** Without a heartbeat, silence is silence. */
+  /** Without `heartbeat` none are sent. */
   constructor(out: FrameWriter, heartbeat?: { readonly everyMs: number; readonly encode: () => Uint8Array }) {
     this.out = out;
     this.#heartbeat =
@@ -34,7 +34,7 @@ export class Lifeline {
     out.exchange.onOver(() => this.stop(new StreamGone()));
   }
 
-  /** Sends a message; a promise means that the reader is behind. */
+  /** Sends a message. Returns a promise if the client reads too slowly. */
   write(payload: Uint8Array): Promise<void> | undefined {
     this.#stop.signal.throwIfAborted();
     if (!this.#isSilent) this.#heartbeat?.refresh();
@@ -45,7 +45,7 @@ export class Lifeline {
     this.#stop.abort(reason);
   }
 
-  /** Lets a cancelled turn say its last words. */
+  /** Allows a cancelled turn to send its end. */
   revive(): void {
     this.#stop = new AbortController();
   }
@@ -66,7 +66,7 @@ export class Lifeline {
     });
   }
 
-  /** Waits until the client has had enough. */
+  /** Waits until the client disconnects. */
   untilGone(): Promise<never> {
     const { signal } = this.#stop;
     return new Promise((_, reject) => {
@@ -75,7 +75,7 @@ export class Lifeline {
     });
   }
 
-  /** The same without a sign of life, and deaf to a client that cancels the turn. */
+  /** Waits without heartbeats until the client disconnects. Ignores cancellation. */
   async hang(): Promise<never> {
     this.end();
     for (;;) {
@@ -88,7 +88,7 @@ export class Lifeline {
     }
   }
 
-  /** No more heartbeats. */
+  /** Stops the heartbeats. */
   end(): void {
     this.#isSilent = true;
     clearTimeout(this.#heartbeat);

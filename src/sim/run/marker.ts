@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ConversationStateStructure } from "../../gen/agent/v1/conversation_pb.ts";
 
-/** What a checkpoint of ours says about itself. */
+/** What the simulator stores in its own checkpoints. */
 export interface Marker {
   /** Steps of the turn's script that are done. */
   readonly stepsDone: number;
@@ -12,9 +12,8 @@ export interface Marker {
 const FORM = /^sim-checkpoint:(\d+):(\d+|done):([0-9a-f]{64})$/;
 
 /**
- * Checkpoints carry their marker in `read_paths`: a field that every known client has in its schema and sends back
- * untouched, so that it survives even clients that drop unknown fields. It is sealed with a digest of what the
- * checkpoint refers to: one whose history was rewritten by the client is not ours any more.
+ * Adds the marker of a checkpoint to `read_paths`. All known clients have that field in their schema and send it back,
+ * even those that drop unknown fields. A digest detects a history that the client has rewritten.
  */
 export function withMarker(state: ConversationStateStructure, marker: Marker): ConversationStateStructure {
   const text = `sim-checkpoint:${marker.stepsDone}:${marker.turnStart ?? "done"}`;
@@ -22,7 +21,7 @@ export function withMarker(state: ConversationStateStructure, marker: Marker): C
   return { ...state, readPaths: [...others, `${text}:${digest(text, state)}`] };
 }
 
-/** The marker, if this backend (in whatever process) wrote the state and nobody has changed it since. */
+/** Returns the marker, if a simulator wrote the state and nobody has changed it since. */
 export function readMarker(state: ConversationStateStructure): Marker | undefined {
   for (const path of state.readPaths) {
     const [whole, stepsDone, start, seal] = FORM.exec(path) ?? [];

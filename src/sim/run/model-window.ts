@@ -1,6 +1,6 @@
 import { findModel } from "../endpoints/find-model.ts";
 
-/** What a model takes that the catalogue does not know: any id may be asked for. */
+/** The window of models that the catalogue lacks; any id may be used. */
 const USUAL_TOKENS = 200_000;
 
 export function contextTokens(modelId: string, isMaxMode: boolean): number {

@@ -6,7 +6,7 @@ import { withMember } from "../../wire/agent/member.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { ExecKind } from "../script/step.ts";
 
-/** Makes the exec request of a scripted step; a number asks for a member that may exist in no schema. */
+/** Makes the exec request of a scripted step. A number stands for a member that may exist in no schema. */
 export const scriptedRequest = (exec: ExecKind | number, args: JsonObject, callId: string): ExecServerMessage =>
   typeof exec === "number"
     ? withMember(ExecServerMessageSchema, exec)
@@ -29,10 +29,10 @@ function fill(exec: ExecKind, args: JsonObject, callId: string): JsonObject {
   const filled: JsonObject = { ...args };
   if (!("toolCallId" in args) && !("tool_call_id" in args)) filled["toolCallId"] = callId;
   if (exec !== "shell" && exec !== "shell_stream") return filled;
-  // The schema refuses a command that is not text.
+  // The schema rejects a command that is not a string.
   const command = typeof args["command"] === "string" ? args["command"] : "";
   if (!("timeout" in args)) filled["timeout"] = 30_000;
-  // The official client refuses to run a command that comes without its parse.
+  // The official client refuses a command without its parse result.
   if (!("parsingResult" in args) && !("parsing_result" in args)) filled["parsingResult"] = parseCommand(command);
   return filled;
 }

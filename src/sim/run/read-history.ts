@@ -12,13 +12,13 @@ import { resultText } from "./result-text.ts";
 
 export interface History {
   readonly messages: readonly HistoryMessage[];
-  /** The root messages hold it all; otherwise it had to be read from elsewhere. */
+  /** True if the root messages hold the whole history. */
   readonly isInRoots: boolean;
 }
 
 /**
- * Reads the conversation before this run, from its root messages like the real backend. Clients that write their history
- * only into turns, or beside the message, are understood, too. Whichever is used has to be complete.
+ * Reads the conversation before this run, from its root messages like the real backend. Also accepts clients that send
+ * their history only as turns, or beside the message. The source that is used must be complete.
  */
 export async function readHistory(
   state: ConversationStateStructure,
@@ -36,14 +36,14 @@ export async function readHistory(
   return { messages: [...messages, ...plain], isInRoots: false };
 }
 
-/** What is wrong with a state is internal to the real backend, and clients go by that code. */
+/** Throws an error of the state as `internal`, as the real backend does; clients depend on that code. */
 export function asFailure(error: unknown): never {
   throw error instanceof ExcursorError ? new ConnectFailure("internal", error.message) : error;
 }
 
 /**
- * Replaces the last turn of the roots by the one of `turns` if only that has its calls: some clients write calls into the
- * roots as prose, and the calls of a turn say how far it got.
+ * Replaces the last turn of the roots by the one of `turns` if only that has its calls. Some clients write calls into
+ * the roots as prose, but the calls tell how far a turn got.
  */
 function withCalls(
   roots: readonly HistoryMessage[],
@@ -60,7 +60,7 @@ function withCalls(
 const hasCalls = (message: HistoryMessage): boolean =>
   message.role === "assistant" && message.content.some(({ type }) => type === "tool-call");
 
-/** Converts a message for scripts, which know nothing of thinking. */
+/** Converts a message for scripts, which ignore thinking. */
 export function forScript(message: HistoryMessage): Message[] {
   switch (message.role) {
     case "system":

@@ -1,6 +1,6 @@
 import type { ToolMessage } from "../../core/turn.ts";
 
-/** The text that the model reads of a tool's result. */
+/** Returns a tool's result as the model reads it. */
 export const resultText = (content: ToolMessage["content"]): string =>
   content
     .map((part) => (part.type === "text" ? part.text : `[image ${part.mediaType}:${part.data.length}]`))

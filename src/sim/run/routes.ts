@@ -18,7 +18,7 @@ export const runRoutes: Routes = {
   },
 };
 
-/** One upload. Those for a run that is over are fine: a client closes its execs after it has read the end. */
+/** Handles one upload. Accepts uploads for a run that is over: clients close their execs after the end. */
 function takeUpload(request: BidiAppendRequest, { rendezvous, options }: Backend): Record<string, never> {
   const append = readAppend(request);
   const problem = findAppendProblem(request);

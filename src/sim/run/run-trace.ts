@@ -10,7 +10,7 @@ import type { ConnectFailure } from "../connect-failure.ts";
 import type { Transport } from "../exchange.ts";
 import type { TraceEntry } from "../options.ts";
 
-/** Writes the trace of one run. Costs nothing where no trace is kept. */
+/** Writes the trace of one run, if tracing is on. */
 export class RunTrace {
   readonly #write: ((entry: TraceEntry) => void) | undefined;
   readonly #run: string;
@@ -30,7 +30,7 @@ export class RunTrace {
     this.#write?.({ t: Date.now(), run: this.#run, transport: this.#transport, dir, kind, message });
   }
 
-  /** The stream is over: cut, or ended with the error of its end frame if there was one. */
+  /** Notes that the stream was cut, or ended, with the error of its end frame. */
   over(wasCut: boolean, failure: ConnectFailure | undefined): void {
     if (!this.isOn) return;
     this.note(wasCut ? "reset" : "end", failure && !wasCut ? { error: failure.toConnectJson() } : {});
@@ -48,7 +48,7 @@ export class RunTrace {
   }
 }
 
-/** An update by its own name, everything else by that of the message. */
+/** Returns the name of an update, or else of the message. */
 function kindOf(message: AgentServerMessage): string {
   if (message.message.case !== "interactionUpdate") {
     return memberName(AgentServerMessageSchema, memberOf(AgentServerMessageSchema, message));

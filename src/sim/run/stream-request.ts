@@ -11,10 +11,10 @@ import { FrameWriter, streamFormat } from "../frame-writer.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
 
-/** How long a download waits for its first upload before it is answered without it. */
+/** How long a download waits for its first upload before it sends headers. */
 const FIRST_UPLOAD_MS = 100;
 
-/** Makes the run that answers a stream. */
+/** Creates the run of a stream. */
 export type OpenRun = (
   backend: Backend,
   account: Account,
@@ -22,7 +22,7 @@ export type OpenRun = (
   out: FrameWriter,
 ) => Uplink<ConnectFailure>;
 
-/** A bidirectional stream. The load balancers of the real backend refuse it over HTTP/1.1 with a status of their own. */
+/** Serves a bidirectional stream. Over HTTP/1.1 it answers 464, like the load balancers of the real backend. */
 export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): void {
   if (exchange.transport === "h1") {
     exchange.respond(464, "", {});
@@ -41,7 +41,7 @@ export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): 
   });
 }
 
-/** The download half over HTTP/1.1: one frame says which run it is, the uploads come beside it. */
+/** Serves the download half over HTTP/1.1. One frame names the run; uploads come separately. */
 export async function serveDownload(exchange: Exchange, backend: Backend, open: OpenRun): Promise<void> {
   const begun = beginStream(exchange, backend);
   if (!begun) return;
@@ -49,18 +49,18 @@ export async function serveDownload(exchange: Exchange, backend: Backend, open: 
   const requestId = await readRequestId(exchange);
   await backend.rendezvous.waitForFirst(requestId, FIRST_UPLOAD_MS);
   if (exchange.isOver) {
-    // Gone before it began: a run on it would never hear of its end.
+    // The client disconnected before the run began, so the run would never notice.
     backend.rendezvous.leave(requestId);
     return;
   }
   const run = open(backend, account, requestId, out);
   exchange.onOver(() => backend.rendezvous.leave(requestId));
-  // Some clients wait for these headers before they upload anything; with the first upload here, the run decides.
+  // Some clients wait for the headers before they upload anything. If the first upload is here, the run decides.
   if (!backend.rendezvous.hasFirst(requestId)) out.open();
   backend.rendezvous.join(requestId, run);
 }
 
-/** Checks what every stream needs. A bad token is told on the stream itself; only a wrong content type is not. */
+/** Checks what every stream needs. A bad token is reported in the stream, a wrong content type as 415. */
 export function beginStream(
   exchange: Exchange,
   { openRuns }: Backend,
@@ -89,7 +89,7 @@ async function readRequestId(exchange: Exchange): Promise<string> {
   return id;
 }
 
-/** The one message of a request whose answer is a stream. */
+/** Reads the only message of a request with a streamed response. */
 export async function readFirstMessage<D extends DescMessage>(exchange: Exchange, schema: D): Promise<MessageShape<D>> {
   const body = await exchange.readBody(MAX_FRAME_BYTES);
   let first: Uint8Array | undefined;
@@ -112,7 +112,7 @@ function inflate(payload: Uint8Array): Uint8Array {
   }
 }
 
-/** What a client sent, where it cannot be read. */
+/** Converts a decoding error to a failure. */
 function unreadable(error: unknown, name: string): ConnectFailure {
   if (error instanceof ConnectFailure) return error;
   return new ConnectFailure("invalid_argument", `${name}: ${error instanceof Error ? error.message : error}`);

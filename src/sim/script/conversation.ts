@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/turn.ts";
 import { parseScripts, type Script } from "./parse.ts";
 
-/** A message as the backend received it, from whichever structure it was read. */
+/** A message, independent of the structure that it was read from. */
 export type Message =
   | { readonly role: "system"; readonly text: string }
   | { readonly role: "user"; readonly text: string; readonly images: readonly Image[] }
@@ -14,7 +14,7 @@ interface Image {
 }
 
 export interface Call {
-  /** Empty where nobody gave one. */
+  /** Empty if the client sent none. */
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
@@ -30,7 +30,7 @@ export interface Turn {
   readonly text: string;
   readonly images: readonly Image[];
   readonly calls: readonly Call[];
-  /** In the order of the calls that they answer, whatever order they came in. */
+  /** In the order of their calls. */
   readonly results: readonly string[];
   /** Index of its first message. */
   readonly start: number;
@@ -38,8 +38,8 @@ export interface Turn {
 }
 
 /**
- * Cuts a conversation into turns. An answer is finished if the run of adjacent assistant messages that gives it
- * holds no tool call: after a call, the same answer goes on.
+ * Splits a conversation into turns. An answer is finished if its adjacent assistant messages have no tool call; after a
+ * call, the same answer goes on.
  */
 export function splitTurns(messages: readonly Message[]): readonly Turn[] {
   const turns: ReturnType<typeof emptyTurn>[] = [];
@@ -88,21 +88,21 @@ const emptyTurn = (start: number) => ({
   isFinished: false,
 });
 
-/** These messages as one turn, whatever they look like: for an answer that is taken up again in the middle. */
+/** Returns these messages as one turn, for an answer that is resumed. */
 export function asOneTurn(messages: readonly Message[], start: number): Turn {
   const turn = emptyTurn(start);
   for (const message of messages.slice(start)) addTo(turn, message);
   return turn;
 }
 
-/** Results by their calls; those that name none that is known keep their place behind them. */
+/** Sorts results by their calls. Results without a known call come last. */
 function inOrderOfCalls(results: readonly Result[], calls: readonly Call[]): string[] {
   const places = new Map(calls.flatMap(({ id }, place) => (id === "" ? [] : [[id, place] as const])));
   const placeOf = ({ callId }: Result) => places.get(callId) ?? calls.length;
   return [...results].sort((a, b) => placeOf(a) - placeOf(b)).map(({ text }) => text);
 }
 
-/** The script of the last turn: its own, or what an earlier one left for it behind `next`. */
+/** Returns the script of the last turn: its own, or one that an earlier turn left after `next`. */
 export function scriptOf(turns: readonly Turn[]): Script | undefined {
   let pending: readonly Script[] = [];
   for (const turn of turns) {
@@ -112,7 +112,7 @@ export function scriptOf(turns: readonly Turn[]): Script | undefined {
   return pending[0];
 }
 
-/** `{{history}}`: a line for each message, a line for each call. */
+/** Formats `{{history}}`: a line for each message and for each call. */
 export function describeHistory(messages: readonly Message[]): string {
   const line = (role: string, text: string) => `${role}: ${text.replaceAll("\n", "\\n")}`;
   return messages

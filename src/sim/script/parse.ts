@@ -12,14 +12,14 @@ import {
   wholeNumbers,
 } from "./values.ts";
 
-/** The steps of one turn, and those it leaves to the following turns. */
+/** The steps of one turn. */
 export interface Script {
-  /** What the script said, as far as it was steps: the identity of the script for counting faults. */
+  /** The text of the steps. Identifies the script when faults are counted. */
   readonly source: string;
   readonly steps: readonly Step[];
 }
 
-/** The scripts of a text, one for this turn and one more for each `next`; none if it holds no step. */
+/** Parses the scripts of a text: one for this turn, and one for each `next`. Returns none if there is no step. */
 export function parseScripts(text: string): readonly Script[] {
   const scripts: { source: string[]; steps: Step[] }[] = [];
   for (const { source, step } of findSteps(text, parseStep, isCut)) {
@@ -34,7 +34,7 @@ export function parseScripts(text: string): readonly Script[] {
   return scripts.map(({ source, steps }) => ({ source: source.join(" ;; "), steps }));
 }
 
-/** Whether this is the beginning of a step whose JSON may go on. */
+/** True if this may be the beginning of a step whose JSON continues. */
 const isCut = ({ source, step }: { readonly source: string; readonly step: Step }): boolean =>
   step.type === "invalid" && /^(?:call|exec|ask)\s[^{]*\{/.test(source);
 
@@ -49,7 +49,7 @@ function parseStep(source: string): Step {
   }
 }
 
-/** More would be no answer but an endurance test. */
+/** An upper bound, so that an answer cannot run forever. */
 const TOKENS: Range = [0, 10_000_000];
 const TIMES: Range = [1, Number.MAX_SAFE_INTEGER];
 const HTTP_STATUS: Range = [400, 599];
@@ -140,7 +140,7 @@ function takeWord(text: string): { word: string; rest: string } {
 
 const OPTION = /^(title|retryable|retry|times|http|code)=("[^"]*"|\S*)(?:\s+|$)/;
 
-/** Leading `key=value` pairs (and words of the given form), then the rest as it is. */
+/** Takes leading `key=value` pairs, and words that match, and returns the rest unchanged. */
 function takeOptions(text: string, wordForm?: RegExp) {
   const options = new Map<string, string>();
   const words: string[] = [];

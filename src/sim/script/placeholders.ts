@@ -1,4 +1,4 @@
-/** What a backend received, as scripts quote it. Implementations may work each out when it is read. */
+/** What the backend received, for scripts to quote. Implementations may compute members lazily. */
 export interface Received {
   readonly system: string;
   readonly history: string;
@@ -9,14 +9,14 @@ export interface Received {
   readonly reused: "stream" | "checkpoint" | "fresh";
 }
 
-/** What a script was answered so far in its turn. */
+/** The results of the script so far in its turn. */
 export interface Answers {
   readonly results: readonly string[];
-  /** The last answer of any kind: a tool's, or that to a query. */
+  /** The last result of a tool, or the last answer to a query. */
   readonly last: string;
 }
 
-/** Replaces `{{name}}` and `{{result.N}}`; what is none of them stays as it is. */
+/** Replaces `{{name}}` and `{{result.N}}`. Leaves unknown names unchanged. */
 export function fillPlaceholders(text: string, received: Received, answers: Answers): string {
   return text.replace(/\{\{([a-z]+)(?:\.(\d+))?\}\}/g, (whole, name: string, index: string | undefined) => {
     switch (name) {

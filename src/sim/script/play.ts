@@ -7,35 +7,35 @@ export type CallStep = StepOf<"call">;
 export type ExecStep = StepOf<"exec">;
 export type AskStep = StepOf<"ask">;
 
-/** What a script is played on: one answer of one protocol. A method that returns a promise wants to be awaited. */
+/** What a script is played on: one answer in one protocol. Await a method that returns a promise. */
 export interface Stage {
   readonly received: Received;
   offers(tool: string): boolean;
   text(delta: string): Promise<void> | undefined;
   thinking(delta: string): Promise<void> | undefined;
   thinkingCompleted(durationMs: number): void;
-  /** Asks for all of the batch at once and waits for all answers, in the order of the batch. */
+  /** Makes all calls of the batch at once, and waits for all results, in the order of the batch. */
   call(batch: readonly CallStep[]): Promise<readonly string[]>;
   exec(batch: readonly ExecStep[]): Promise<readonly string[]>;
   ask(step: AskStep): Promise<string>;
-  /** Does what the fault says; throws if nothing can follow it. */
+  /** Injects the fault. Throws if nothing can follow it. */
   fault(step: FaultStep): Promise<void>;
   sleep(ms: number): Promise<void>;
-  /** Told after every step how many are done. */
+  /** Called after every step with the number of steps done. */
   checkpoint(stepsDone: number): Promise<void>;
   skip(reason: string): void;
 }
 
 export interface Play {
-  /** May grow while it is played: a client can steer. */
+  /** May grow during the play, because a client can steer. */
   readonly steps: readonly Step[];
   /** Steps that an earlier attempt has done. */
   readonly from: number;
-  /** Tool results of this turn that an earlier attempt got. */
+  /** Tool results of this turn from an earlier attempt. */
   readonly results: readonly string[];
-  /** What is said if the script does nothing. */
+  /** The answer if the script does nothing. */
   readonly echo: string;
-  /** Whether a fault or failure is to happen (once more). */
+  /** True if a fault or failure is to happen (again). */
   readonly isDue: (index: number, times: number) => boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Usage {
   readonly cached: number;
 }
 
-/** Plays the steps of one turn in order; says what usage the script asked for. */
+/** Plays the steps of one turn in order. Returns the usage that the script sets. */
 export async function play(
   { steps, from, results: earlier, echo, isDue }: Play,
   stage: Stage,
@@ -133,7 +133,7 @@ export async function play(
   return usage;
 }
 
-/** Whether of every `need` one tool is offered: otherwise the script is not for this client. */
+/** True if each `need` has at least one offered tool. Otherwise the script is not meant for this client. */
 export function hasNeeded(steps: readonly Step[], offers: (tool: string) => boolean): boolean {
   return steps.every((step) => step.type !== "need" || step.names.some(offers));
 }
@@ -149,7 +149,7 @@ export function failureOf(step: FailStep, text: string): ConnectFailure {
   });
 }
 
-/** The consecutive steps of one kind from here on: they are asked for in parallel. */
+/** Returns the consecutive steps of one kind from here on, which run in parallel. */
 function batchAt<T extends "call" | "exec">(steps: readonly Step[], index: number, type: T): StepOf<T>[] {
   const batch: StepOf<T>[] = [];
   for (const step of steps.slice(index)) {
@@ -173,7 +173,7 @@ async function streamTokens({ count, everyMs }: StepOf<"tokens">, stage: Stage):
   for (let n = 0; n < count; n++) {
     const full = stage.text(n === 0 ? "t0" : ` t${n}`);
     if (full) await full;
-    // By the clock, not by the last token: late timers do not add up.
+    // Scheduled from the start, so that late timers do not add up.
     if (everyMs > 0) await stage.sleep(start + (n + 1) * everyMs - performance.now());
   }
 }

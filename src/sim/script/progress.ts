@@ -3,11 +3,12 @@ import type { Call } from "./conversation.ts";
 import type { Step } from "./step.ts";
 
 /**
- * How many steps the history shows as done: a replayed conversation goes on where the first one stopped.
+ * Returns how many steps the history shows as done, so that a replayed conversation continues where the first one
+ * stopped.
  *
- * Calls are matched by name and arguments, in order as far as they are in order: calls of a batch may have changed
- * places on the way. A call that matches none belongs to the next native `exec`, since gateways map native requests to
- * tools of their clients, whose names and arguments nobody here knows.
+ * Calls are matched by name and arguments, because calls of a batch may have changed places. A call that matches none
+ * belongs to the next native `exec`: gateways map native requests to tools of their clients, whose names and arguments
+ * are unknown here.
  */
 export function stepsDone(
   steps: readonly Step[],

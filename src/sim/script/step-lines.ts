@@ -1,22 +1,24 @@
 /**
- * Where the steps of a text are. Clients quote, fence and wrap prompts, so white space, quotes, `>` and tags may stand
- * before `@sim`. Every alternative begins with another character: the match is linear. A line ends at a line feed only.
+ * Matches a line with steps. Clients quote, fence and wrap prompts, so white space, quotes, `>` and tags may precede
+ * `@sim`. Every alternative begins with another character, so the match is linear. Only a line feed ends a line.
  */
 const STEP_LINE = /^((?:[\s"'`“”‘’>]|<[^<>]*>)*)@sim[ \t]+(.*)$/s;
 
-/** So many pieces are put together again at most, and so often in one text: adversarial ones must not cost their square. */
+/**
+ * How many pieces are joined at most, and how often in one text, so that hostile input does not take quadratic time.
+ */
 const MAX_PIECES = 16;
 const MAX_JOINS = 256;
 
 interface Found<S> {
-  /** What the step says, without `@sim`. */
+  /** The text of the step, without `@sim`. */
   readonly source: string;
   readonly step: S;
 }
 
 /**
- * The steps of a text, parsed. ` ;; ` separates them, but not within what makes sense only as a whole, such as a call
- * with that in its arguments: `isCut` tells whether a step breaks off.
+ * Finds and parses the steps of a text. ` ;; ` separates them, except inside a step such as a call with that in its
+ * arguments: `isCut` tells whether a step is incomplete.
  */
 export function* findSteps<S>(
   text: string,
@@ -53,10 +55,10 @@ const sourceOf = (pieces: readonly string[]): string =>
     .trim()
     .replace(/^@sim[ \t]+/, "");
 
-/** What closes each quote. */
+/** The closing quote of each opening one. */
 const CLOSING: Readonly<Record<string, string>> = { "“": "”", "‘": "’" };
 
-/** Without the closing tags and quotes that belong to what was opened before the step, on this line or another. */
+/** Removes closing tags and quotes that were opened before the step, on this line or another. */
 function dropClosing(line: string, before: string): string {
   const opened = (before.replace(/<[^<>]*>/g, "").match(/```|["'`“”‘’]/g) ?? []).map(
     (quote) => CLOSING[quote] ?? quote,
@@ -78,7 +80,7 @@ function dropClosing(line: string, before: string): string {
 // An apostrophe within a word is no quote.
 const MARKS = /<(\/?)([\w:.-]+)(?:[\s/][^<>]*)?>|```|["`“”‘]|(?<![\p{L}\p{N}](?=['’][\p{L}\p{N}]))['’]/gu;
 
-/** For each closing tag and quote, how many more there are than the step itself opens. */
+/** Counts for each closing tag and quote how many more there are than the step itself opens. */
 function countSurplus(line: string): Map<string, number> {
   const surplus = new Map<string, number>();
   const add = (closing: string, count: number) => surplus.set(closing, (surplus.get(closing) ?? 0) + count);
@@ -87,7 +89,7 @@ function countSurplus(line: string): Map<string, number> {
     else if (CLOSING[mark] !== undefined) add(CLOSING[mark], -1);
     else add(mark, 1);
   }
-  // These open and close alike.
+  // Their opening and closing forms are the same.
   for (const quote of ['"', "'", "`", "```"]) surplus.set(quote, (surplus.get(quote) ?? 0) % 2);
   return surplus;
 }

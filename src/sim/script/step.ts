@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { ConnectCode } from "../connect-failure.ts";
 
-/** One thing a scripted turn does. The language is described in docs/simulator.md. */
+/** A step of a scripted turn. docs/simulator.md describes the language. */
 export type Step =
   | { readonly type: "say"; readonly text: string }
   | { readonly type: "think"; readonly text: string }
@@ -16,15 +16,15 @@ export type Step =
   | FaultStep
   | { readonly type: "need"; readonly names: readonly string[] }
   | { readonly type: "next" }
-  /** Something after `@sim` that is no step. It is skipped, traced, and named in the echo. */
+  /** Text after `@sim` that is no step. It is skipped, traced, and named in the echo. */
   | { readonly type: "invalid"; readonly source: string; readonly reason: string };
 
 export interface FailStep {
   readonly type: "fail";
   readonly code: ConnectCode;
-  /** Fails with this HTTP status before the stream, where the script is known before the stream. */
+  /** Fails with this HTTP status before the stream, if the script is known by then. */
   readonly http?: number;
-  /** A name of the backend's error enum, e.g. `ERROR_RATE_LIMITED`: adds typed details. */
+  /** A name of the backend's error enum, such as `ERROR_RATE_LIMITED`. Adds typed details. */
   readonly errorName?: string;
   readonly title?: string;
   readonly retryable?: boolean;
@@ -36,7 +36,7 @@ export interface FailStep {
 export interface FaultStep {
   readonly type: "fault";
   readonly fault: FaultKind;
-  /** The HTTP/2 error code of `rst` and `goaway`, where another than the usual one is wanted. */
+  /** The HTTP/2 error code of `rst` and `goaway`, instead of the default. */
   readonly code?: number;
   readonly times: number;
 }

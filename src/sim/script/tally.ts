@@ -1,6 +1,6 @@
 /**
- * How often a fault or failure has happened, by account, script and step, so that `times=N` holds over the
- * attempts of a client that tries again. A script that completes is forgotten.
+ * Counts faults and failures by account, script and step, so that `times=N` holds across retries of a client. A
+ * completed script is forgotten.
  */
 export class Tally {
   readonly #counts = new Map<string, Map<number, number>>();
@@ -10,7 +10,7 @@ export class Tally {
     this.#maxScripts = maxScripts;
   }
 
-  /** Whether it is to happen once more; counts it if so. */
+  /** Returns true and counts, if the fault is to happen once more. */
   take(account: string, script: string, step: number, times: number): boolean {
     const key = keyOf(account, script);
     const steps = this.#counts.get(key) ?? new Map<number, number>();
@@ -19,7 +19,7 @@ export class Tally {
     steps.set(step, count + 1);
     this.#counts.delete(key);
     this.#counts.set(key, steps);
-    // The oldest go first: whoever scripts a fault and never comes back must not cost memory for ever.
+    // Drops the oldest, because a client may never retry.
     const oldest = this.#counts.keys().next();
     if (this.#counts.size > this.#maxScripts && !oldest.done) this.#counts.delete(oldest.value);
     return true;

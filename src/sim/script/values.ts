@@ -1,11 +1,11 @@
 import { fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { InteractionQuerySchema } from "../../gen/agent/v1/query_pb.ts";
 
-/** What steps say besides words: numbers and JSON. All of these throw an Error that says what is wrong. */
+/** Parsers of numbers and JSON in steps. They throw an Error that says what is wrong. */
 
 export type Range = readonly [min: number, max: number];
 
-/** What a timer can wait. */
+/** The range of a timer. */
 export const MILLISECONDS: Range = [0, 2 ** 31 - 1];
 export const COUNT: Range = [0, Number.MAX_SAFE_INTEGER];
 const MEMBERS: Range = [1, 2 ** 29 - 1];
@@ -16,7 +16,7 @@ export function wholeNumber(word: string, [min, max]: Range): number {
   throw new Error(`"${word}" is not a whole number from ${min} to ${max}`);
 }
 
-/** Numbers apart by blanks, one for each range; those after the first `atLeast` may be missing. */
+/** Parses numbers separated by blanks, one for each range. Those after the first `atLeast` are optional. */
 export function wholeNumbers(text: string, atLeast: number, ranges: readonly Range[]): number[] {
   const words = text.split(/\s+/).filter((word) => word !== "");
   if (words.length < atLeast || words.length > ranges.length) {
@@ -26,15 +26,15 @@ export function wholeNumbers(text: string, atLeast: number, ranges: readonly Ran
   return words.map((word, index) => wholeNumber(word, ranges[index] ?? COUNT));
 }
 
-/** The number of `#N`: a member that may exist in no schema, but on the wire. Undefined if it is something else. */
+/** Parses `#N`, the number of a member that may exist in no schema. Returns undefined for anything else. */
 export function memberNumber(text: string): number | undefined {
   const word = text.trim();
   return word.startsWith("#") ? wholeNumber(word.slice(1), MEMBERS) : undefined;
 }
 
 /**
- * A step's JSON object. Clients that put a prompt in quotes escape what is in it, so that is undone if it must be: of
- * its quotes, or of all of it.
+ * Parses a step's JSON object. Some clients escape a quoted prompt; if necessary the escapes are undone, first of
+ * quotes, then of everything.
  */
 export function parseObject(text: string): JsonObject {
   if (text.trim() === "") return {};
@@ -60,7 +60,7 @@ function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** The JSON of an `InteractionQuery`. */
+/** Parses the JSON of an `InteractionQuery`. */
 export function parseQuery(text: string): JsonObject {
   const json = parseObject(text);
   const { query } = fromJson(InteractionQuerySchema, json, { ignoreUnknownFields: true });
