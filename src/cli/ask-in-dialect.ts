@@ -7,9 +7,9 @@ interface DialectQuestion {
   readonly title: string;
   readonly path: string;
   readonly body: (model: string) => object;
-  /** The text that an event brings. */
+  /** Returns the text of an event. */
   readonly textOf: (event: StreamedEvent) => string | undefined;
-  /** The event after which nothing comes, where `[DONE]` does not say so. */
+  /** The last event of a stream, if there is no `[DONE]`. */
   readonly last?: string;
 }
 
@@ -49,7 +49,7 @@ const QUESTIONS: Readonly<Record<ClientDialect, DialectQuestion>> = {
 
 export const dialectTitle = (dialect: ClientDialect): string => QUESTIONS[dialect].title;
 
-/** One real question, streamed, as a client of this dialect would ask it. Throws unless there is a whole answer. */
+/** Streams one real question in this dialect, as a client would. Throws unless the answer is complete. */
 export async function askInDialect(
   dialect: ClientDialect,
   gateway: GatewayClient,

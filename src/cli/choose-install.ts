@@ -3,7 +3,7 @@ import { ExcursorError } from "../core/errors.ts";
 import { type Install, refusal, severalInstalls } from "../ide/find-installs.ts";
 import { printable } from "./terminal/printable.ts";
 
-/** The one to work on: the only one, or the one that the user picks; without a terminal to ask on, none. */
+/** Returns the install to work on: the only one, or the user's choice. Throws if there is no terminal to ask on. */
 export async function chooseInstall(installs: readonly Install[]): Promise<string> {
   const roots = installs.filter(({ refused }) => !refused).map(({ root }) => root);
   const [only, second] = roots;

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** A tool that is safe to run for anybody: it reads nothing and changes nothing. */
+/** A tool that is safe to run: it reads nothing and changes nothing. */
 interface DemoTool {
   readonly description: string;
   readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
@@ -40,13 +40,13 @@ function within(name: string, value: unknown, min: number, max: number): number 
   throw new RangeError(`${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** As a request offers them. */
+/** In the form of a request. */
 export const DEMO_TOOLS: readonly object[] = Object.entries(TOOLS).map(([name, { description, properties }]) => ({
   type: "function",
   function: { name, description, parameters: { type: "object", properties } },
 }));
 
-/** What a tool answers. Whatever is wrong with the call is an answer, too: the model may do better. */
+/** Returns the tool's result. A wrong call returns an error text, so that the model can correct it. */
 export function runDemoTool(name: string, args: string): string {
   const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   if (!tool) return `error: there is no tool ${name}; there are ${Object.keys(TOOLS).join(", ")}`;

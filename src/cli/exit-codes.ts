@@ -26,5 +26,4 @@ const EXIT_CODES = {
   io: 74,
 } as const satisfies Record<ErrorKind, number>;
 
-/** Returns the exit code of a process that fails with an error of this kind. */
 export const exitCodeOf = (kind: ErrorKind): number => EXIT_CODES[kind];

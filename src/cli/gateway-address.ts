@@ -15,7 +15,7 @@ export interface AddressFlags {
   readonly port?: number | undefined;
 }
 
-/** Where the settings say that the gateway is, and the key to it. */
+/** Returns the address of the gateway and its key, from the settings. */
 export function gatewayAddress({ url, ...flags }: AddressFlags): GatewayAddress {
   const { values, home } = loadConfig({ flags: { ...flags }, environment: process.env });
   return { url: url?.replace(/\/(?:v1\/?)?$/, "") ?? urlOf(values.host, values.port), key: values.key ?? keyOf(home) };
@@ -26,7 +26,7 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** For those who must name the port to others. */
+/** Throws if the port is picked on every start, so that it cannot be written down. */
 export function checkPortIsKnown({ url }: GatewayAddress): void {
   if (!url.endsWith(":0")) return;
   throw new ExcursorError("config", "The port is 0: it is picked anew on every start.", {

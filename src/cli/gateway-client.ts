@@ -16,13 +16,13 @@ interface GatewayRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A gateway as a command uses it: like any other client, over HTTP. */
+/** A gateway that a command uses over HTTP, like any other client. */
 export interface GatewayClient {
-  /** Throws what the gateway answers with, if it is an error. */
+  /** Throws the error that the gateway answers with. */
   call(path: string, init?: GatewayRequest): Promise<Response>;
 }
 
-/** Gives the work a running gateway, or one of its own that is gone afterwards. */
+/** Runs the work with a running gateway, or with a demo gateway that is stopped afterwards. */
 export async function withGateway(flags: ClientFlags, work: (gateway: GatewayClient) => Promise<void>): Promise<void> {
   if (!flags.demo) {
     await work(createClient(gatewayAddress(flags)));
@@ -84,7 +84,7 @@ async function errorOf(response: Response): Promise<ExcursorError> {
   return messageError(kind, body) ?? new ExcursorError(kind, `The gateway answered with ${status}.`);
 }
 
-/** The error that a body or an event of the gateway tells of. Its message brings the gateway's hint along. */
+/** Returns the error in a body or an event of the gateway; its message includes the hint. */
 export function messageError(kind: ErrorKind, body: unknown): ExcursorError | undefined {
   const error = (body as { error?: { message?: unknown; code?: unknown } } | undefined)?.error;
   if (typeof error?.message !== "string") return undefined;

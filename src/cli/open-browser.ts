@@ -2,7 +2,10 @@ import { spawn } from "node:child_process";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How this system opens an address; undefined where nobody sits in front of it. Never a shell: it is an argument (SEC-43). */
+/**
+ * Returns the command that opens an address; undefined without a desktop. Never uses a shell: the address is an
+ * argument (SEC-43).
+ */
 export function browserCommand(platform: NodeJS.Platform, environment: Environment): readonly string[] | undefined {
   const { BROWSER, DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION } = environment;
   if (BROWSER) return [BROWSER];
@@ -12,7 +15,7 @@ export function browserCommand(platform: NodeJS.Platform, environment: Environme
   return DISPLAY || WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }
 
-/** Tries to open an address; whether that worked, nobody knows. */
+/** Tries to open an address. Returns false if there is no browser; success is not known. */
 export function openBrowser(url: string, environment: Environment = process.env): boolean {
   const command = browserCommand(process.platform, environment);
   const [program, ...args] = command ?? [];

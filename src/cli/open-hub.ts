@@ -15,7 +15,7 @@ export const serverPlaces = (): ServerPlaces => ({
   environment: process.env,
 });
 
-/** Gives the work the hub as the files have it, or as much of it as is wanted, and ends all servers afterwards. */
+/** Runs the work with a hub of the chosen servers, and ends them afterwards. */
 export async function withHub<T>(
   choose: (found: FoundServers) => FoundServers["servers"],
   work: (hub: Hub, found: FoundServers, signal: AbortSignal) => Promise<T>,

@@ -18,7 +18,7 @@ import { simCommand } from "./commands/sim.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { version } from "./version.ts";
 
-/** In the order in which users meet them. */
+/** In the order of `--help`. */
 const COMMANDS = [
   loginCommand,
   serveCommand,

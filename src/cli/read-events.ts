@@ -4,11 +4,13 @@ import { createSseParser } from "../wire/sse/sse-parser.ts";
 /** An event of the gateway may hold a whole answer. */
 const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
-/** The JSON of each server-sent event, up to `[DONE]` or the last one. A stream that stops without either was cut off. */
+/**
+ * Yields the JSON of each server-sent event, up to `[DONE]` or the last one. Throws if the stream ends without either.
+ */
 export async function* readEvents(
   response: Response,
   isLast: (event: unknown) => boolean = () => false,
-  /** Told of what is no event. */
+  /** Called with each comment. */
   onComment: (text: string) => unknown = () => {},
 ): AsyncGenerator<unknown> {
   let parts: { readonly comment?: string; readonly data?: string }[] = [];

@@ -2,8 +2,8 @@ import { format } from "node:util";
 import type { Log } from "../observe/log.ts";
 
 /**
- * Libraries print: into the log with it, where secrets are taken out, and never to stdout, which may be a protocol's. For
- * processes that stay.
+ * Redirects the console to the log, which redacts secrets: libraries print, and stdout may belong to a protocol. For
+ * long-running processes.
  */
 export function redirectConsole(log: Log): void {
   const write = (...given: unknown[]) => log.warn({}, format(...given));

@@ -1,9 +1,9 @@
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** One Ctrl-C in a terminal reaches us twice: from the terminal and, passed on, from npm. */
+/** One Ctrl-C in a terminal arrives twice: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 300;
 
-/** How often we look whether the shell that npm started is still there. */
+/** How often to check that the shell which npm started still runs. */
 const SHELL_CHECK_MS = 200;
 
 /**
@@ -30,15 +30,16 @@ export function nextSignal(onIgnored: (signal: NodeJS.Signals) => void = () => {
   });
 }
 
-/** Whether npm runs one of the two scripts of this package that start us. */
+/** True if npm runs one of the two scripts of this package that start us. */
 const isNpmScript = (environment: NodeJS.ProcessEnv): boolean =>
   environment["npm_package_name"] === "excursor" &&
   ["start", "excursor"].includes(environment["npm_lifecycle_event"] ?? "");
 
 /**
- * npm sends its signals to the shell that it started. Some shells (bash, zsh, busybox) have become this process by then;
- * dash and cmd.exe have not. Those die of SIGTERM without passing it on, and their end is all that we see of it. A SIGINT
- * to npm alone dash keeps to itself, and we never see it; Ctrl-C reaches the whole group.
+ * Calls `onGone` when the parent process has ended. npm sends its signals to the shell that it started. Some shells
+ * (bash, zsh, busybox) have been replaced by this process; dash and cmd.exe have not. Those die of SIGTERM without
+ * passing it on, so their end is the only sign. dash ignores a SIGINT to npm alone, which is never noticed here; Ctrl-C
+ * reaches the whole group.
  */
 function whenParentIsGone(onGone: () => void): void {
   const { ppid } = process;
@@ -50,7 +51,7 @@ function whenParentIsGone(onGone: () => void): void {
   timer.unref();
 }
 
-/** On Windows the parent's id stays the same after its end, so the process itself is looked for. */
+/** Checks the process itself, because on Windows the parent's id stays the same after its end. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -1,6 +1,6 @@
 /**
- * Keeps Node 22 from printing that its SQLite is experimental; every other warning is printed as before. With
- * `--no-warnings` there is nobody who prints.
+ * Suppresses Node 22's warning that SQLite is experimental. Other warnings are printed as before, unless
+ * `--no-warnings` is set.
  */
 export function silenceSqliteWarning(): void {
   const printers = process.listeners("warning");

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-/** Which version of Excursor this is. */
 export function version(): string {
   const manifest: { version: string } = JSON.parse(
     readFileSync(new URL("../../package.json", import.meta.url), "utf8"),

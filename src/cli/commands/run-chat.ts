@@ -33,13 +33,13 @@ interface ToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A comment that says nothing; all others are about tools of the hub. */
+/** The keep-alive comment. All others are about tools of the hub. */
 const KEEP_ALIVE = "keep-alive";
 
-/** How often tools may be asked for before somebody should have a look. */
+/** How many rounds of tool calls one question may have. */
 const MAX_ROUNDS = 25;
 
-/** Asks, and shows the answer as it comes. Ctrl-C takes the question back. */
+/** Sends a question and prints the answer as it arrives. Ctrl-C cancels the question. */
 export async function runChat(words: string, { model, system, effort, tools, ...flags }: ChatFlags): Promise<void> {
   const prompt = words === "" || words === "-" ? await readPrompt() : words;
   const messages: object[] = [
@@ -82,13 +82,13 @@ export async function runChat(words: string, { model, system, effort, tools, ...
   }
 }
 
-/** One request: shows what is said, and gives it back as the client must repeat it. */
+/** Sends one request and prints the answer. Returns the message that the client must send back. */
 async function ask(gateway: GatewayClient, body: object, screen: ChatScreen, signal: AbortSignal) {
   const calls: ToolCall[] = [];
   let said = "";
   const spinner = startSpinner();
   try {
-    // Whoever sits here can be asked what a tool of the hub's wants to know.
+    // On a terminal the user can answer questions of a hub tool.
     const headers = process.stdin.isTTY && process.stderr.isTTY ? { "x-excursor-asks": "terminal" } : {};
     const response = await gateway.call("/fields/v1/chat/completions", { body, signal, headers });
     const onComment = async (comment: string) => {

@@ -24,7 +24,7 @@ export interface ConnectFlags {
   readonly json: boolean;
 }
 
-/** Writes a client's configuration and asks a question in its dialect. If anything fails, all is as it was. */
+/** Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. */
 export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
   const connections = openConnections();
   if (client === undefined) {

@@ -6,7 +6,7 @@ export interface DisconnectFlags {
   readonly json: boolean;
 }
 
-/** Puts back what was there, of these clients or of all. */
+/** Restores the previous configuration of these clients, or of all. */
 export function runDisconnect(clients: readonly string[], { force, json }: DisconnectFlags): void {
   const connections = openConnections();
   const ids = clients.length > 0 ? clients : connections.list().map(({ id }) => id);

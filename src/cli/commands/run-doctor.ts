@@ -33,7 +33,7 @@ export interface DoctorFlags {
 
 type Named = Finding & { readonly id: string };
 
-/** Looks at one thing after the other; nothing that is wrong keeps it from looking at the rest. */
+/** Runs all checks, even if some fail. */
 export async function runDoctor({ account, upstream, json, ...flags }: DoctorFlags): Promise<void> {
   const redactor = createRedactor();
   const findings: Named[] = [];
@@ -109,7 +109,7 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
   }
 }
 
-/** Without an account all works as it should where models are routed elsewhere, or agents are set up. */
+/** False if the gateway is fine without an account, because models are routed elsewhere or agents are configured. */
 async function wantsCursor(config: Config, { sources }: Accounts): Promise<boolean> {
   const hasOthers = hasOtherUpstreams(config) || Object.keys(config.agents ?? {}).length > 0;
   if (!hasOthers || config.account !== undefined) return true;

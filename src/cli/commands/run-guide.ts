@@ -16,24 +16,24 @@ export interface GuideFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly tunnel?: string | undefined;
-  /** Whether the settings that a tunnel needs are written. */
+  /** Whether to write the settings that a tunnel needs. */
   readonly write: boolean;
   readonly json: boolean;
 }
 
 const TUNNEL_TIMEOUT_MS = 15_000;
 
-/** Says what to do by hand. With a tunnel that is known, it writes our own settings for it and tries it. */
+/** Prints what to do by hand. If a tunnel is given, writes the gateway's settings for it and tries it. */
 export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<void> {
   const address = gatewayAddress(flags);
   checkPortIsKnown(address);
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const tunnel = flags.tunnel === undefined ? undefined : readTunnel(flags.tunnel);
   const models = await offeredModels(createClient(address));
-  // The same one every time: it may stand in Cursor already.
+  // Always the same secret, because Cursor may already have it.
   const pathSecret = (loaded.values.pathSecret ?? keyOf(loaded.home, "path-secret")).reveal();
   const missing = missingSettings(loaded, address.url, tunnel, pathSecret);
-  // A gateway elsewhere has settings of its own.
+  // A remote gateway has its own settings.
   const isOurs = tunnel !== undefined && isLocal(new URL(address.url));
   const writtenTo = isOurs && flags.write ? writeSettings(loaded, missing) : undefined;
   const gateway: GuidedGateway = { url: address.url, models, tunnel, pathSecret, missing, writtenTo };
@@ -61,13 +61,13 @@ function missingSettings(
 ): Readonly<Record<string, JsonValue>> {
   const url = tunnel === undefined ? undefined : new URL(tunnel);
   const host = url?.host ?? "YOUR-TUNNEL";
-  // The gate knows the gateway's own address; loopback with another port has to be named.
+  // The gate knows the gateway's own address. Loopback with another port must be listed.
   const isKnown = values.hosts.includes(host) || host === new URL(gatewayUrl).host;
   const hosts = [...values.hosts, host];
   return { ...(!isKnown && { hosts }), ...(values.pathSecret === undefined && { pathSecret }) };
 }
 
-/** Writes settings into our file, unless the environment would override them. Gives the file if that was done. */
+/** Writes settings into our file, unless the environment would override them. Returns the file if they were written. */
 function writeSettings(
   { home, origins }: LoadedConfig,
   missing: Readonly<Record<string, JsonValue>>,
@@ -95,7 +95,7 @@ const notReached = ({ tunnel, writtenTo, url }: GuidedGateway): ExcursorError =>
         : `Start the gateway again, so that it reads the settings, and see that the tunnel leads to ${url}. Then run this once more.`,
   });
 
-/** Whether a list of models comes back: some tunnels answer by themselves. */
+/** True if a list of models is returned. Some tunnels answer by themselves. */
 async function isAnswered(url: string, key: string): Promise<boolean> {
   try {
     const response = await fetch(url, {
@@ -109,7 +109,7 @@ async function isAnswered(url: string, key: string): Promise<boolean> {
   }
 }
 
-/** The key goes through it: never in the clear, but to try it on this machine. */
+/** Throws unless it is https, or http on this machine: the key goes through it. */
 function readTunnel(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url && url.pathname === "/" && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url))))

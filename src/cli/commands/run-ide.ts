@@ -112,7 +112,7 @@ function formatStatus(row: StatusRow): string {
   return `Cursor${printable(version)}: ${state}\n  ${printable(row.root)}\n  ${printable(row.explanation)}\n`;
 }
 
-/** One app that cannot be read does not hide the others. */
+/** Reports an unreadable app as a row, so that the others are still listed. */
 function readStatus(host: IdeHost, root: string): StatusRow {
   try {
     return statusOf(host, root);

@@ -60,7 +60,7 @@ const row = ({ name, account, limits, createdAt }: GatewayKey): readonly string[
   createdAt.slice(0, 10),
 ];
 
-/** A key for an account that is not there would only be found out by who uses it. */
+/** Throws if the account does not exist. Otherwise only the user of the key would find out. */
 function checkAccount(loaded: Parameters<typeof openAccounts>[0], account: string): void {
   const { store, close } = openAccounts(loaded, { onSecret: () => {}, onNotice: () => {} });
   const names = store.list().map(({ name }) => name);

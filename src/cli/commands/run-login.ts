@@ -29,7 +29,7 @@ export interface LoginFlags {
   readonly json: boolean;
 }
 
-/** Signs in, looks whether that worked, and keeps it. Ctrl-C leaves everything as it was. */
+/** Signs in, checks the login and stores it. Ctrl-C changes nothing. */
 export async function runLogin(flags: LoginFlags): Promise<void> {
   const { account: name, json } = flags;
   if (!ACCOUNT_NAME.test(name)) {
@@ -56,7 +56,7 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
   process.once("SIGINT", () => interrupt.abort());
   const { origin, store, transport } = accounts;
   try {
-    // Said before anybody goes to the browser for nothing.
+    // Throws early if the file is unusable, before the user goes to the browser.
     store.list();
     const login = await unlessAborted(getLogin(flags, accounts, loaded.home, interrupt.signal), interrupt.signal);
     if (!login.access) throw new ExcursorError("upstream-protocol", "The backend gave no token.");
@@ -102,7 +102,7 @@ async function getLogin(flags: LoginFlags, accounts: Accounts, home: string, sig
   return loginByBrowser(flags, accounts, signal);
 }
 
-/** Takes over what another program has. From then on both have it, and each renews its own. */
+/** Copies the login of another program. Both have it from then on, and each renews its own. */
 async function importLogin(from: "ide" | "cli", home: string): Promise<Login> {
   const ids = from === "ide" ? ["cursor-ide"] : ["cursor-cli", "macos-keychain"];
   const sources = foreignSources(home).filter(({ id }) => ids.includes(id));
@@ -144,5 +144,5 @@ async function loginByBrowser(
   }
 }
 
-/** Only where there are eyes: in a log it is noise. */
+/** Returns a QR code; empty if stderr is not a terminal. */
 const qrCode = (url: string): string => (process.stderr.isTTY ? `${renderUnicodeCompact(url, { border: 2 })}\n` : "");

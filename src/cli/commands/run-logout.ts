@@ -5,7 +5,7 @@ import { DEFAULT_ACCOUNT } from "../../credentials/account-store.ts";
 import { notSignedIn } from "../../credentials/find-login.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
 
-/** Removes logins from where they are kept; a gateway that runs notices it at its next request. */
+/** Removes stored logins. A running gateway notices it at its next request. */
 export async function runLogout({ account, all }: { account?: string | undefined; all: boolean }): Promise<void> {
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const { store, close } = openAccounts(loaded, {

@@ -13,7 +13,7 @@ const OWNER = { id: "owner", token: undefined };
 export async function runMcpCall(tool: string, given: string, { json }: { readonly json: boolean }): Promise<void> {
   const args = parseArguments(given === "-" ? await readAll(process.stdin) : given);
   await withHub(
-    // Only the one that it is about, where the name tells.
+    // Starts only the server that the name refers to, if that is clear.
     ({ servers }) => {
       const named = servers.filter(({ name }) => tool.startsWith(`${name}/`) || tool.startsWith(`${name}__`));
       return named.length > 0 ? named : servers;
@@ -22,7 +22,7 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
       await hub.connect();
       signal.throwIfAborted();
       const catalogue = hub.catalogueFor(OWNER);
-      // A name in a file may have a slash of its own.
+      // A server's name may contain a slash.
       const names = hub.connections.filter(({ name }) => tool.startsWith(`${name}/`));
       const meant = names.map(({ name }) => catalogueName(name, tool.slice(name.length + 1)));
       const wanted = [tool, ...meant].find((name) => catalogue.has(name));
@@ -44,7 +44,7 @@ function parseArguments(given: string): JsonObject {
     const value: unknown = JSON.parse(given);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new ExcursorError("invalid-request", "The arguments must be a JSON object.", {
     hint: `Such as: excursor mcp call everything/echo '{"message":"hi"}'`,

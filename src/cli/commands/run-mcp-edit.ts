@@ -100,7 +100,9 @@ export async function runMcpImport(
   process.stderr.write(`Imported ${wanted.length} from ${file}. See them at work: excursor mcp list\n`);
 }
 
-/** Approves servers of this folder, and tools that a server has changed. Without names, shows what waits. */
+/**
+ * Approves servers of this folder, and tools that a server has changed. Without names, lists what waits for approval.
+ */
 export async function runMcpApprove(names: readonly string[]): Promise<void> {
   const places = serverPlaces();
   const { servers, unapproved } = findServers(places);
@@ -135,7 +137,7 @@ export async function runMcpApprove(names: readonly string[]): Promise<void> {
   process.stderr.write(`${isNothing ? "Nothing waits for approval here." : isShown ? advice : done}\n`);
 }
 
-/** What a name means that is no server of this folder's: a server, or one tool of it. */
+/** Returns what a name refers to that is no server of this folder: a server, or one of its tools. */
 function toolsMeant(
   given: string,
   servers: readonly ServerConfig[],
@@ -151,7 +153,7 @@ function toolsMeant(
   );
 }
 
-/** Everything that a model or a client would be shown. */
+/** Formats everything that a model or a client would see. */
 function describe(server: string, { name, description, schema, annotations, extras }: ServerTool): string {
   const others = { ...(annotations && { annotations }), ...extras };
   const rest = Object.keys(others).length > 0 ? `\n  ${JSON.stringify(others)}` : "";

@@ -64,7 +64,7 @@ const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
     problems: [],
   }));
 
-/** What is run or called, without what may be secret. */
+/** Returns what is run or called, without possible secrets. */
 export const targetOf = (server: ServerConfig): string =>
   server.type === "stdio" ? [server.command, ...server.args].join(" ") : server.url.origin + server.url.pathname;
 
@@ -91,7 +91,7 @@ function notes(rows: readonly ServerRow[], problems: readonly string[], { unappr
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Somebody else's file may be broken without that being our trouble. */
+/** Reads another program's file. A broken one counts as empty. */
 function readable(file: string): ReturnType<typeof readTree> {
   try {
     return readTree(file);

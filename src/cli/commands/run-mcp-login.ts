@@ -24,10 +24,10 @@ interface McpLoginFlags {
   readonly json: boolean;
 }
 
-/** For a person to find a password in. */
+/** Time for the user to find a password. */
 const LOGIN_MS = 600_000;
 
-/** Signs in to a server, looks whether it lets us in, and keeps it. Ctrl-C leaves everything as it was. */
+/** Signs in to a server, checks that it accepts us, and stores the login. Ctrl-C changes nothing. */
 export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags): Promise<void> {
   const server = serverToSignInTo(name);
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
@@ -37,7 +37,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   const signal = AbortSignal.any([interrupt.signal, AbortSignal.timeout(LOGIN_MS)]);
-  // A draft: what was kept before stays until there is something better, and is not used on the way there.
+  // The sign-in works on a copy: the stored login stays, unused, until the new one is complete.
   const draft = createMemoryLogins();
   await draft.write(name, server.url.href, formatLogin({ wantedScope: before.wantedScope }));
   const consent = await openLoopbackConsent({
@@ -56,7 +56,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
     onTrouble: () => {},
   });
   const pasted = process.stdin.isTTY ? createInterface({ input: process.stdin }) : undefined;
-  // With a reader on it the terminal tells us of Ctrl-C, and not the process.
+  // With a reader attached, the terminal reports Ctrl-C to it instead of the process.
   pasted?.on("line", (line) => void consent.offer(line.trim())).on("SIGINT", () => interrupt.abort());
   const spinner = startSpinner();
   try {
@@ -79,7 +79,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
   }
 }
 
-/** Some servers show their list to everybody and ask only then. */
+/** Connects, and signs in if the server lists its tools without a sign-in. */
 async function signIn(connection: Connection, authorization: Authorization | undefined): Promise<void> {
   await connection.connect();
   if ((await authorization?.token()) !== undefined) return;
@@ -124,7 +124,7 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
   process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for you to sign in there; Ctrl-C cancels.\n`);
 }
 
-/** Forgets a sign-in, here and there. */
+/** Removes a sign-in, and revokes it at the server. */
 export async function runMcpLogout(name: string): Promise<void> {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));

@@ -27,10 +27,10 @@ interface McpServeFlags {
 
 const OWNER = { id: "owner", token: undefined };
 
-/** No turn waits here, and many clients ask for the list of tools only once. */
+/** Longer than for a turn: nothing waits here, and many clients list the tools only once. */
 const LIST_MS = 10_000;
 
-/** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is told to stop. */
+/** Serves the hub as one MCP server: on stdio, or over HTTP if a port is given. Runs until it is stopped. */
 export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<never> {
   const signal = nextSignal();
   const { values: config, home } = loadConfig({ flags, environment: process.env });
@@ -38,7 +38,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const redactor = createRedactor();
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   if (key) onSecret(key);
-  // Never to stdout: on stdio that is the protocol's.
+  // stdout belongs to the protocol.
   const write = (text: string) => process.stderr.write(text);
   const log = createLog({ level: config.logLevel, redactor, write, isPretty: process.stderr.isTTY });
   redirectConsole(log);
@@ -59,7 +59,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   process.exit(0);
 }
 
-/** Resolves when the client has closed our stdin, or cannot be understood any more. */
+/** Resolves when the client has closed stdin, or sends something unreadable. */
 async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits; readonly log: Log }): Promise<void> {
   const transport = new EndingTransport(limits.bodyBytes);
   const paused = new PausedCalls<CallToolResult>(HUB_LIMITS.elicitationMs);
@@ -75,7 +75,7 @@ async function serveOnStdio(hub: Hub, { limits, log }: { readonly limits: Limits
   await handle.close();
 }
 
-/** A transport that says when it is over: it closes by itself after a message that is too large, and reads no more. */
+/** A transport that reports its end: it closes by itself after a message that is too large. */
 class EndingTransport extends StdioServerTransport {
   readonly #end = Promise.withResolvers<void>();
 

@@ -10,24 +10,25 @@ import { nextSignal } from "../shutdown.ts";
 export interface ServeFlags {
   readonly demo: boolean;
   readonly json: boolean;
-  /** Whoever started us holds our stdin: when they are gone, however they went, so are we. */
+  /** Stops when stdin closes, so that the gateway does not outlive the process that started it. */
   readonly untilStdinEnds: boolean;
-  /** The rest are settings under their own names. */
+  /** Settings, by their own names. */
   readonly [setting: string]: string | number | boolean | undefined;
 }
 
-/** What an answer under way may still take when the process can no longer be trusted. */
+/** How long answers may continue after an uncaught error. */
 const CRASH_DRAIN_MS = 5000;
 
 const IGNORED_SIGNALS = "signal ignored: keys and MCP servers are followed without it, other settings need a restart";
 
 /**
- * The read buffer of a stream, for the whole process. Node fills a paused HTTP/2 stream with small pieces that weigh ten times
- * their content, and has no setting for these streams alone: see docs/decisions/2026-11-16-stream-buffers.md.
+ * The read buffer of streams, for the whole process. Node fills a paused HTTP/2 stream with small pieces that take ten
+ * times their content in memory, and has no setting for these streams alone. See
+ * docs/decisions/2026-11-16-stream-buffers.md.
  */
 const STREAM_BUFFER_BYTES = 4 * 1024;
 
-/** Starts the gateway, says where it listens, and runs until it is told to stop. */
+/** Starts the gateway, prints its address, and runs until it is stopped. */
 export async function runServe({ demo, json, untilStdinEnds, ...settings }: ServeFlags): Promise<never> {
   setDefaultHighWaterMark(false, STREAM_BUFFER_BYTES);
   let running: RunningGateway | undefined;
@@ -64,7 +65,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   process.exit(0);
 }
 
-/** A bug leaves the process in no known state: what can finish does, and then it is over. */
+/** Exits after an uncaught error, because the state is unknown. Answers under way get a short time to finish. */
 function exitOnBug(gateway: RunningGateway, log: Log): void {
   let isOver = false;
   process.removeAllListeners("uncaughtException");
@@ -78,7 +79,7 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
   });
 }
 
-/** How the reader calls us: an npm script is not on the path. */
+/** How the user calls the command line: an npm script is not on the path. */
 const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
 
 const signInFirst = `No Cursor account is signed in yet. In another terminal, without a restart here:
@@ -87,7 +88,7 @@ const signInFirst = `No Cursor account is signed in yet. In another terminal, wi
 
 `;
 
-/** How another terminal gets the key: by command, unless it was given to this process alone. */
+/** How another terminal gets the key: by command, unless it was given to this process only. */
 const keyHint = (origin: string | undefined) =>
   origin === "--key" || origin === "EXCURSOR_KEY"
     ? {
@@ -104,7 +105,7 @@ const bridgeSteps = (bridgeUrl: string): string => `  bridge     ${bridgeUrl}
 interface ReadyFacts {
   readonly url: string;
   readonly isDemo: boolean;
-  /** Where the key in force came from. */
+  /** Where the current key came from. */
   readonly keyOrigin: string | undefined;
   readonly bridgeUrl: string | undefined;
 }

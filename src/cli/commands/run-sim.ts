@@ -23,7 +23,7 @@ export interface SimFlags {
   readonly json: boolean;
 }
 
-/** Starts the simulator, says where it listens, and runs until it is told to stop. */
+/** Starts the simulator, prints its address, and runs until it is stopped. */
 export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
   const signal = nextSignal();
   const trace = flags.trace === undefined ? undefined : await openTrace(flags.trace);
@@ -61,7 +61,7 @@ function readTls({ tlsCert, tlsKey }: SimFlags): SimOptions["tls"] {
   return { cert: readFile("--tls-cert", tlsCert), key: readFile("--tls-key", tlsKey) };
 }
 
-/** Steps, one or more a line, with or without `@sim` before them; `#` begins a comment line. */
+/** Reads a script: one or more steps a line, with or without `@sim`. `#` begins a comment line. */
 function readScript(path: string): string {
   const lines = readFile("--script", path).split(/\r?\n/);
   const steps = lines.map((line) => {

@@ -40,7 +40,7 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
           ]),
     );
   } catch (error) {
-    // What ends it is said once, with what to do.
+    // The final error is reported separately, with a hint.
     notices.delete(ExcursorError.from(error).message);
     throw error;
   } finally {
@@ -54,7 +54,7 @@ const lines = (rows: readonly (readonly [string, string])[]): string =>
 
 const WIDTH = 20;
 
-/** What is used, as a picture and in figures. */
+/** Formats the usage as a bar and in figures. */
 function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
   const share = Math.min(Math.max(percentUsed, 0), 100) / 100;
   const full = Math.round(share * WIDTH);

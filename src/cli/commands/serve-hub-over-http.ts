@@ -24,7 +24,7 @@ import { Refusal } from "../../server/refusal.ts";
 
 export interface HubHttpOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly key: Secret;
   readonly keys: KnownKeys;
@@ -41,7 +41,10 @@ export interface ServedHub {
 
 const PATH = "/mcp";
 
-/** The hub over HTTP, behind the same gate as the gateway: Host, Origin, key. Each key has the tools it may use. */
+/**
+ * Serves the hub over HTTP, behind the same gate as the gateway: Host, Origin, key. Each key gets the tools that it may
+ * use.
+ */
 export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promise<ServedHub> {
   const { host, key, limits, callLog } = options;
   checkBind(host, key);
@@ -57,7 +60,7 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
     (await isLegacyRequest(request, given.parsedBody)) ? sessions.fetch(request, given) : modern.fetch(request, given);
 
   const bodies = BodyBudget.within(limits);
-  /** Reads a body once, within the limits: the SDK would read copies of it, without any. */
+  /** Reads a body within the limits; the SDK would read it without any. */
   const readBody = async (request: IncomingMessage, response: ServerResponse, sender: string): Promise<object> => {
     if (request.method !== "POST") return {};
     const { signal } = new AbortController();
@@ -103,10 +106,10 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
 
 const principalOf = (id = ""): Principal => ({ id, token: undefined });
 
-/** Of JSON-RPC. */
+/** JSON-RPC's code. */
 const PARSE_ERROR = -32_700;
 
-/** JSON-RPC has no words for what HTTP refuses; its clients look at the status. */
+/** Sends an HTTP error. JSON-RPC has no code for it, but clients look at the status. */
 function refuse(response: ServerResponse, error: ExcursorError): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();

@@ -7,7 +7,7 @@ import { withCredential } from "../../drivers/shared/account-credential.ts";
 import { printable } from "../terminal/printable.ts";
 import { type Check, failed, ok, skip, warn } from "./check.ts";
 
-/** Where a login may be, in the order in which they are tried, and whether the first of them is accepted. */
+/** Checks where a login may be, in order of precedence, and whether the first one is accepted. */
 export function accountChecks(accounts: Accounts, account: string | undefined): readonly Check[] {
   const { sources, access, origin, transport } = accounts;
   let isFound = false;

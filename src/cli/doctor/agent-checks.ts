@@ -11,17 +11,17 @@ import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 export interface AgentCheckOptions {
   readonly config: Config;
-  /** Starts none of them. */
+  /** Starts no agents. */
   readonly isQuick: boolean;
-  /** Told of what the agents' environments hold. */
+  /** Called with the secrets in the agents' environments. */
   readonly onSecret: (secret: Secret) => void;
 }
 
 const START_MS = 20_000;
 
 /**
- * The agents of the settings, and those that are known and installed: whether each starts and shakes hands. Nothing that
- * is wrong with one keeps the gateway from working.
+ * Checks that each configured or installed agent starts and completes its handshake. A failing one does not affect the
+ * gateway.
  */
 export function agentChecks({ config, isQuick, onSecret }: AgentCheckOptions): readonly Check[] {
   const { env: environment } = process;
@@ -38,7 +38,7 @@ export function agentChecks({ config, isQuick, onSecret }: AgentCheckOptions): r
       look: () => {
         if (agent instanceof ExcursorError) return findingFor(agent);
         if (isQuick) return skip("Not started.");
-        // All at once: one that takes its time is waited for only once.
+        // Starts all at once, so that slow ones do not add up.
         tried ??= new Map(
           wanted.flatMap(([key, each]) => (each instanceof ExcursorError ? [] : [[key, tryAgent(each)] as const])),
         );

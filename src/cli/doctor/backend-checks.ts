@@ -7,7 +7,7 @@ import { type Check, ok, skip, warn } from "./check.ts";
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 30_000;
 
-/** The way to the backend, and whether its clock and ours agree. */
+/** Checks the connection to the backend, and the difference between its clock and ours. */
 export function backendChecks(transport: HttpTransport, origin: string, findProxy: FindProxy): readonly Check[] {
   let head: ResponseHead | undefined;
   return [

@@ -9,7 +9,7 @@ import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
 const TIMEOUT_MS = 5000;
 
-/** The bridge for the IDE: whether it listens where the settings say, and takes its key. */
+/** Checks that the IDE's bridge listens where the settings say, and accepts its key. */
 export const bridgeCheck = ({ bridge, bridgePort }: Config, transport: HttpTransport): Check => ({
   id: "bridge",
   async look(): Promise<Finding> {

@@ -1,8 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** What one look has shown. */
+/** The result of one check. */
 export interface Finding {
-  /** `skip`: there was nothing to look at, or no use in looking. */
+  /** `skip`: there was nothing to check, or no use in checking. */
   readonly status: "ok" | "warn" | "fail" | "skip";
   /** One sentence. */
   readonly text: string;
@@ -10,11 +10,10 @@ export interface Finding {
   readonly fix?: string | undefined;
 }
 
-/** One thing that has to be right. */
 export interface Check {
   /** Stable, for scripts. */
   readonly id: string;
-  /** What it throws counts as `fail`, in its own words. */
+  /** Runs the check. An error that it throws counts as `fail`. */
   look(): Promise<Finding> | Finding;
 }
 

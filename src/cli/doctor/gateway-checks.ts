@@ -6,12 +6,12 @@ import { type Check, ok, skip } from "./check.ts";
 
 export interface GatewayCheckOptions {
   readonly gateway: GatewayClient;
-  /** Unset: the first in the list that is no agent. */
+  /** Undefined: the first listed model that is no agent. */
   readonly model: string | undefined;
-  /** A simulator answers, which does what the prompt scripts. */
+  /** The upstream is a simulator, which plays the script in the prompt. */
   readonly isScripted: boolean;
   readonly isQuick: boolean;
-  /** Whether an empty list of models is fine: some upstreams have none. */
+  /** True if an empty list of models is fine: some upstreams have none. */
   readonly mayListNone: boolean;
 }
 
@@ -40,7 +40,7 @@ const NO_MODEL = skip("There is no model to ask, agents aside.");
 const PROBE = "excursor_probe";
 const TIMEOUT_MS = 120_000;
 
-/** The whole way, as a client goes it. */
+/** Checks the whole path of a client's request. */
 export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
   const { gateway, isScripted, isQuick, mayListNone } = options;
   let { model } = options;

@@ -6,7 +6,7 @@ import { serverPlaces, withHub } from "../open-hub.ts";
 import { printable } from "../terminal/printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";
 
-/** The MCP servers, each by its name. Nothing that is wrong with one keeps the gateway from working. */
+/** Checks the MCP servers. A failing one does not affect the gateway. */
 export function hubChecks({ isQuick }: { readonly isQuick: boolean }): readonly Check[] {
   try {
     const { servers, problems } = findServers(serverPlaces());
@@ -17,7 +17,7 @@ export function hubChecks({ isQuick }: { readonly isQuick: boolean }): readonly 
     const findingOf = async (server: ServerConfig): Promise<Finding> => {
       if (server.isDisabled) return skip("Disabled.");
       if (isQuick) return skip("Not tried.");
-      // All at once: one that takes its time is waited for only once.
+      // Connects to all at once, so that slow ones do not add up.
       tried ??= tryAll(servers);
       return (await tried).get(server.name) ?? skip("Not tried.");
     };

@@ -8,7 +8,7 @@ import { type Check, ok, warn } from "./check.ts";
 
 const OLDEST_NODE = [22, 13] as const;
 
-/** This machine: its Node, the settings, the home folder. */
+/** Checks this machine: its Node, the settings, the home folder. */
 export function machineChecks(loaded: LoadedConfig): readonly Check[] {
   const { values: config, home, warnings } = loaded;
   return [

@@ -10,14 +10,14 @@ import { type Check, failed, ok } from "./check.ts";
 
 export interface UpstreamCheckOptions extends Pick<Accounts, "origin" | "transport" | "access"> {
   readonly config: Config;
-  /** Told of every key that the settings lead to. */
+  /** Called with every key in the settings. */
   readonly onSecret: (secret: Secret) => void;
 }
 
-/** Whoever asks the doctor is the gateway's owner. */
+/** The doctor runs as the gateway's owner. */
 const OWNER = { id: "owner", token: undefined } as const;
 
-/** The upstreams other than Cursor, each by the name that leads to it: whether it answers and takes the key. */
+/** Checks that each upstream other than Cursor answers and accepts its key. */
 export async function upstreamChecks(options: UpstreamCheckOptions): Promise<readonly Check[]> {
   const { config, origin, transport, access, onSecret } = options;
   try {
@@ -41,7 +41,7 @@ export async function upstreamChecks(options: UpstreamCheckOptions): Promise<rea
             return ok(`${driver.host} answers and takes the key; ${models.length} models.`);
           } catch (thrown) {
             const error = ExcursorError.from(thrown);
-            // Some servers have no list. Whether they take the key is seen by the first question.
+            // Some servers have no list. Only a real request shows whether they accept the key.
             if (error.kind === "not-found") return ok(`${driver.host} answers; it lists no models.`);
             return failed(error);
           }

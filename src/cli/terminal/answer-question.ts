@@ -6,12 +6,12 @@ const QUESTION = "excursor-question ";
 
 interface AnswerOptions {
   readonly signal: AbortSignal;
-  /** Before anything is shown. */
+  /** Called before anything is shown. */
   readonly onAsk: () => void;
   readonly ask?: Elicit;
 }
 
-/** If a comment of the gateway's is a question, it goes to the user, and the answer back. False if it is none. */
+/** If a comment of the gateway is a question, asks the user and sends the answer back. Returns false if it is none. */
 export async function answerQuestion(
   comment: string,
   gateway: GatewayClient,
@@ -21,7 +21,7 @@ export async function answerQuestion(
   const { id, ...question } = JSON.parse(comment.slice(QUESTION.length)) as Elicitation & { readonly id: string };
   onAsk();
   const answer = await ask(question, signal);
-  // It may have waited too long: then the tool has gone on without.
+  // Ignores errors: the tool may have continued without an answer.
   await gateway.call("/excursor/answers", { body: { id, ...answer }, signal }).catch(() => {});
   return true;
 }

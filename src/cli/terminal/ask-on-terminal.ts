@@ -4,7 +4,7 @@ import type { JsonObject } from "../../core/turn.ts";
 import { openBrowser } from "../open-browser.ts";
 import { printable } from "./printable.ts";
 
-/** Asks the person at the terminal what a tool wants to know, field by field. Ctrl-D at any of them cancels. */
+/** Asks the user on the terminal for what a tool needs, field by field. Ctrl-D cancels. */
 export const askOnTerminal: Elicit = async (question, signal) => {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
@@ -23,7 +23,10 @@ export const askOnTerminal: Elicit = async (question, signal) => {
 type Ask = (text: string) => Promise<string | undefined>;
 type Value = string | number | boolean | string[];
 
-/** Shows a page that the user is to open, whole: whose it is can only be seen by its address. It is not opened unasked. */
+/**
+ * Shows the full address of a page that the user is to open, because only the address tells whose it is. Does not open
+ * it unasked.
+ */
 export async function showPage(
   { server, message, url }: Elicitation & { readonly url: string },
   ask: Ask,
@@ -38,7 +41,7 @@ export async function showPage(
   return { action: "accept", content: {} };
 }
 
-/** The form as a conversation. An empty answer leaves a field to its default, or out. */
+/** Asks for each field of a form. An empty answer means the default, or omits the field. */
 export async function fill(
   { server, message, schema }: Elicitation,
   ask: Ask,
@@ -77,7 +80,7 @@ function labelOf(name: string, property: JsonObject, isRequired: boolean): strin
   return `${typeof title === "string" ? title : name}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
 }
 
-/** What may be chosen from, in the forms that the protocol has had for it. */
+/** Returns the options of a field, in the notations of the protocol's versions. */
 function optionsOf(property: JsonObject): readonly string[] | undefined {
   const source = (property["items"] ?? property) as JsonObject;
   const titled = source["oneOf"] ?? source["anyOf"];

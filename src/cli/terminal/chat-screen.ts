@@ -4,14 +4,16 @@ import { printable } from "./printable.ts";
 export interface ChatScreen {
   think(text: string): void;
   say(text: string): void;
-  /** A tool was called, and this is what it gave. */
+  /** Shows a tool call and its result. */
   call(name: string, args: string, result: string): void;
-  /** Something about a tool that the gateway runs. */
+  /** Shows a note about a hub tool. */
   note(text: string): void;
   end(): void;
 }
 
-/** The answer on stdout, as it is where that is no terminal; thinking only for eyes; tools on stderr. */
+/**
+ * Writes the answer to stdout, unchanged if that is no terminal. Thinking is shown on terminals only, tools on stderr.
+ */
 export function createChatScreen(): ChatScreen {
   const show = process.stdout.isTTY ? printable : (given: string) => given;
   const dim = (given: string) => styleText("dim", printable(given), { stream: process.stderr });
@@ -41,7 +43,7 @@ export function createChatScreen(): ChatScreen {
       process.stderr.write(dim(`→ ${name} ${args}\n← ${result}\n`));
     },
     note(text) {
-      // A program that reads the answer gets it without line breaks of ours.
+      // A program that reads the answer gets no extra line breaks.
       if (process.stdout.isTTY) endLine();
       process.stderr.write(dim(`→ ${text}\n`));
     },

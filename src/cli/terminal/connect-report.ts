@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { ClientRecipe, OfferedGateway } from "../../client-config/client-recipe.ts";
 import { startSpinner } from "./spinner.ts";
 
-/** Says step by step what passed; as JSON, all at the end. */
+/** Reports each step when it has passed; as JSON, all at the end. */
 export function createReport(isJson: boolean) {
   const passed: { readonly step: string; readonly detail: string; readonly ms: number }[] = [];
   return {

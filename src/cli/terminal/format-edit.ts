@@ -1,10 +1,10 @@
 import type { PatchPlan } from "../../ide/patch.ts";
 import { printable } from "./printable.ts";
 
-/** What is shown of the text in front of a place. */
+/** How much text before an insertion is shown. */
 const LEAD_BYTES = 60;
 
-/** A patch as people can read it: where, and every byte that comes in. */
+/** Formats a patch for people: every position, and every byte that is inserted. */
 export function formatEdit({ root, edits, checksums }: PatchPlan): string {
   const lines = [`${printable(root)}`, ""];
   for (const { path, original, insertions } of edits) {

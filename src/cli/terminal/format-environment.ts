@@ -6,7 +6,7 @@ const FORMS: Readonly<Record<Shell, (name: string, value: string) => string>> = 
   powershell: (name, value) => `$env:${name} = '${value.replaceAll("'", "''")}'`,
 };
 
-/** Variables as a shell sets them, a line each. */
+/** Formats variables as shell commands, one a line. */
 export const formatEnvironment = (variables: Readonly<Record<string, string>>, shell: Shell): string =>
   Object.entries(variables)
     .map(([name, value]) => `${FORMS[shell](name, value)}\n`)

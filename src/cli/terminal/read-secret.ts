@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { ExcursorError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 
-/** A secret that was given with its flag, else from stdin; on a terminal it is asked for, and does not show. */
+/** Reads a secret: given with its flag, else from stdin. On a terminal it asks, and does not echo. */
 export async function readSecret(given: string | true, what: string, signal: AbortSignal): Promise<Secret> {
   const read =
     given !== true ? given : process.stdin.isTTY ? await ask(what) : await text(addAbortSignal(signal, process.stdin));

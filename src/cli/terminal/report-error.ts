@@ -5,7 +5,7 @@ import { asFileError } from "../../files/file-error.ts";
 import { createRedactor } from "../../observe/redactor.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 
-/** Tells a person on stderr what went wrong and what to do; returns the exit code that goes with it. */
+/** Prints the error and its hint to stderr. Returns the exit code. */
 export function reportError(thrown: unknown): number {
   const error = asFileError(thrown) ?? ExcursorError.from(thrown);
   const label = styleText(["red", "bold"], "error", { stream: process.stderr });

@@ -2,11 +2,11 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const FRAME_MS = 80;
 
 export interface Spinner {
-  /** Leaves no trace of it. */
+  /** Removes the spinner from the screen. */
   stop(): void;
 }
 
-/** Shows that we wait; on a terminal only. */
+/** Shows a spinner on a terminal. */
 export function startSpinner(): Spinner {
   if (!process.stderr.isTTY) return { stop() {} };
   let frame = 0;
