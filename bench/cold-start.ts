@@ -2,10 +2,12 @@ import { type BenchResult, median, ROUNDS } from "./measure.ts";
 import { type Subject, startDemo } from "./processes.ts";
 import { cpuMs } from "./usage.ts";
 
-/** From nothing to the first answer, simulator and all: CPU time, which depends least on who else is busy. */
+/**
+ * Measures the time from start to first answer, simulator included. Uses CPU time, which depends least on other load.
+ */
 export async function measureColdStart(): Promise<BenchResult[]> {
   const first = await measureStarts(true);
-  // Keeps what the following ones find.
+  // Fills the compile cache for the next starts.
   await startAndAsk(false);
   const next = await measureStarts(false);
   return [

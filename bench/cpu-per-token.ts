@@ -12,7 +12,7 @@ const FULL_SPEED = [
 ];
 const PACED = { streams: 100, tokens: 150, rate: 50 };
 
-/** What a token costs, at full speed and as models speak. */
+/** Measures the cost of a token, at full speed and at the pace of a model. */
 export async function measureCpuPerToken(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const load of [...FULL_SPEED, PACED]) {
@@ -23,13 +23,13 @@ export async function measureCpuPerToken(bed: Testbed): Promise<BenchResult[]> {
   return results;
 }
 
-/** Microseconds a token took, of the process and of the clock. */
+/** Microseconds for each token, as CPU time of the process and as elapsed time. */
 export interface TokenCost {
   readonly cpuUs: number;
   readonly wallUs: number;
 }
 
-/** From when the last stream has begun: what it costs to open one is another figure. */
+/** Measures from the moment when the last stream has begun, so that opening streams does not count. */
 export async function tokenCost(
   subject: Subject,
   { streams, ...plan }: Plan & { readonly streams: number },

@@ -1,11 +1,11 @@
-/** A public dialect as the load client speaks it: how to ask, and where the tokens of a streamed answer stand. */
+/** A public dialect for the load client: how to send a request, and where the tokens of a streamed answer are. */
 export interface BenchDialect {
   readonly name: string;
   readonly path: string;
   body(messages: readonly object[], isStream: boolean): object;
-  /** What comes before the text of a token, and nowhere else before a text. */
+  /** The bytes before the text of a token. They precede no other text. */
   readonly beforeToken: Buffer;
-  /** In the events that end an answer, and in no others. */
+  /** The bytes that only the last events of an answer have. */
   readonly end: Buffer;
 }
 
@@ -24,7 +24,7 @@ export const CHAT_TAGS: BenchDialect = {
   path: "/tags/v1/chat/completions",
 };
 
-/** As Codex asks, and OpenCode: nothing is kept. */
+/** Without storage, as Codex and OpenCode send it. */
 export const RESPONSES: BenchDialect = {
   name: "Responses",
   path: "/v1/responses",
@@ -33,7 +33,7 @@ export const RESPONSES: BenchDialect = {
   end: Buffer.from("event: response.completed\n"),
 };
 
-/** The number of tokens has to be said in this dialect: it is one that nobody reaches. */
+/** This dialect requires a limit of tokens, so it is one that no answer reaches. */
 export const MESSAGES: BenchDialect = {
   name: "Messages",
   path: "/v1/messages",

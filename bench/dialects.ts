@@ -6,13 +6,13 @@ import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 const LOAD = { streams: 16, tokens: 10_000 };
 const BOUND = 1.15;
 
-/** What a token costs in the other dialects, against Chat Completions through the same gateway. */
+/** Compares the cost of a token in the other dialects with Chat Completions, through the same gateway. */
 export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   const ask = (which: BenchDialect) => tokenCost(bed.gateway, LOAD, which);
   for (const dialect of [RESPONSES, MESSAGES]) {
     const rounds = await measureRounds(bed, async (round) => {
-      // One around the other, so that a machine that becomes slower or faster meanwhile is so for both.
+      // In the order A-B-B-A, so that a drift of the machine affects both.
       const [outer, inner] = round % 2 === 0 ? [CHAT, dialect] : [dialect, CHAT];
       const [first, second, third, last] = [await ask(outer), await ask(inner), await ask(inner), await ask(outer)];
       const [around, within] = [sumOf(first, last), sumOf(second, third)];

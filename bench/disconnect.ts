@@ -8,7 +8,7 @@ const STREAMS = 200;
 const RATE = 25;
 const LONGEST_WAIT_MS = 2000;
 
-/** Clients that go away, all at once: how long until the backend hears of it. Infinity if it never does. */
+/** Measures how long after a disconnect of all clients the backend sees each reset. */
 export async function measureDisconnect(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await measureRounds(bed, async (round) => ({
     waitsMs: await measureResets(bed, (round + 1) * 10_000),
@@ -28,7 +28,7 @@ export async function measureDisconnect(bed: Testbed): Promise<BenchResult[]> {
   ];
 }
 
-/** Each stream has an id of its own, so that the backend's report tells which was reset when. */
+/** Each stream has its own id, so that the backend's report tells when it was reset. */
 async function measureResets({ gateway, upstream }: Testbed, firstId: number): Promise<number[]> {
   const ids = Array.from({ length: STREAMS }, (_, index) => firstId + index);
   const connections = await Promise.all(ids.map((id) => openStream(gateway, { id, tokens: MAX_TOKENS, rate: RATE })));

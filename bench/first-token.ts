@@ -7,7 +7,7 @@ import { compare, ratioOf, type Testbed } from "./testbed.ts";
 const REQUESTS = 500;
 const TOKENS = 4;
 
-/** How long a client waits for the first token of a backend that answers at once, on a connection that is open. */
+/** Measures the time to the first token on an open connection, with a backend that answers at once. */
 export async function measureFirstToken(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await compare(bed, measureWaits);
   return [

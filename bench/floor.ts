@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { TOOL_NAME } from "./tool-call.ts";
 
 /**
- * The floor: the smallest honest program that turns the backend's stream into OpenAI's, and the measure of what the
- * gateway costs. It has no gate, no validation, no errors, no checks on what it decodes; it does have flow control and
- * cancels what nobody reads. One write per event-loop turn and response, whatever came in it.
+ * The floor: the smallest program that converts the backend's stream to OpenAI's, as a baseline for the gateway. It has
+ * no gate, no validation, no errors and no checked decoding. It has flow control, and cancels streams that have no
+ * reader. It makes one write per response and turn of the event loop.
  */
 const [upstream = ""] = process.argv.slice(2);
 const WINDOW_BYTES = { stream: 32 * 1024, session: 8 * 1024 * 1024 };
@@ -36,7 +36,7 @@ const server = createServer((request, response) => {
 
 let count = 0;
 
-/** Streams that wait for the result of a tool, by the id of the call. */
+/** Streams that wait for a tool result, by call id. */
 const parked = new Map<string, ClientHttp2Stream>();
 
 function answer(chat: ChatRequest, request: IncomingMessage, response: ServerResponse): void {
@@ -106,7 +106,7 @@ function collect(run: ClientHttp2Stream, response: ServerResponse, head: object)
 const UPDATE = 0x0a;
 const EXEC = 0x12;
 
-/** Right for these messages only: one-byte lengths, and text is the one update whose field number is 1. */
+/** Correct for these messages only: one-byte lengths, and text is the only update with field number 1. */
 function read(run: ClientHttp2Stream, sink: { text(text: string): void; call(): void; end(): void }): void {
   let rest: Buffer = Buffer.alloc(0);
   run.on("data", (chunk: Buffer) => {

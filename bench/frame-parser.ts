@@ -3,7 +3,7 @@ import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 
 const MiB = 1024 * 1024;
 
-/** SEC-21: parsing is linear in the bytes and holds little, in the worst of all cuts: one byte at a time. */
+/** SEC-21: parsing is linear in the bytes and holds little memory, even one byte at a time. */
 export async function measureFrameParser(): Promise<BenchResult[]> {
   const small = encodeFrame(Buffer.alloc(4 * MiB));
   const large = encodeFrame(Buffer.alloc(8 * MiB));
@@ -14,7 +14,7 @@ export async function measureFrameParser(): Promise<BenchResult[]> {
   ];
 }
 
-/** Feeds a frame byte by byte; gives the most bytes that were held at once, old and new buffer of a growth together. */
+/** Pushes a frame byte by byte. Returns the most bytes held at once, with old and new buffer during a growth. */
 function pushBytes(frame: Uint8Array): number {
   const decoder = new FrameDecoder({ maxFrameBytes: frame.length });
   let [held, most, frames] = [0, 0, 0];

@@ -16,20 +16,20 @@ const RESPONSE_HEADERS = Buffer.concat([
   Buffer.from([0x88, 0x0f, 0x10, "application/connect+proto".length]),
   Buffer.from("application/connect+proto"),
 ]);
-/** `AgentServerMessage { interaction_update { turn_ended {} } }` in its envelope, and the end of the stream in its own. */
+/** `AgentServerMessage { interaction_update { turn_ended {} } }` in its envelope. */
 const TURN_ENDED = Buffer.from([0, 0, 0, 0, 4, 0x0a, 0x02, 0x72, 0x00]);
 /** `AgentClientMessage { conversation_action { cancel_action {} } }` in its envelope. */
 const CANCEL = Buffer.from([0, 0, 0, 0, 4, 0x22, 0x02, 0x1a, 0x00]);
 const STREAM_END = Buffer.concat([Buffer.from([2, 0, 0, 0, 2]), Buffer.from("{}")]);
 
 const BUFFER_BYTES = 64 * 1024;
-/** Room for the longest that is written at once for a stream, in the buffer and in its window. */
+/** The most bytes that one step writes for a stream, in the buffer and in its window. */
 const LARGEST_STEP = 128;
 
 interface Answer {
   readonly streamId: number;
   window: number;
-  /** Until the plan has come: the request so far. */
+  /** The request so far, until its plan has arrived. */
   request: Buffer;
   plan: Required<Plan> | undefined;
   startUs: number;
@@ -41,9 +41,9 @@ interface Answer {
 }
 
 /**
- * The serving side of one HTTP/2 connection, as little of it as the bench needs. It is written by hand because Node's
- * would put several messages into one DATA frame, and would cost as much as what is measured. All streams take turns,
- * token by token, and go out together in one write.
+ * The server side of one HTTP/2 connection, reduced to what the bench needs. Node's own would put several messages into
+ * one DATA frame, and would cost as much as what is measured. All streams take turns, token by token, and share one
+ * write.
  */
 export class Http2Peer {
   readonly resets: Record<number, number> = {};
@@ -68,7 +68,7 @@ export class Http2Peer {
     this.#control(TYPE.windowUpdate, 0, 0, uint32(LARGE_WINDOW));
   }
 
-  /** What each stream that is not over has been given. */
+  /** Returns how many tokens each open stream has been sent. */
   sent(): Record<number, number> {
     return Object.fromEntries(Array.from(this.#answers.values(), ({ plan, sent }) => [plan?.id ?? 0, sent]));
   }
@@ -95,7 +95,7 @@ export class Http2Peer {
     this.pump();
   }
 
-  /** Writes whatever may be written now. */
+  /** Writes everything that may be written now. */
   pump(): void {
     if (this.#isWriting || this.#socket.destroyed) return;
     this.#fill();
@@ -136,7 +136,7 @@ export class Http2Peer {
     }
   }
 
-  /** Lets those go on that wait for each other, once they are enough. */
+  /** Releases streams that wait for each other, once there are enough. */
   #release(): void {
     const waiting = Array.from(this.#answers.values()).filter(({ isWaiting }) => isWaiting);
     if (waiting.length < (waiting[0]?.plan?.together ?? 0)) return;
@@ -174,7 +174,7 @@ export class Http2Peer {
     }
   }
 
-  /** The next of a stream, if there is one by now. */
+  /** Writes the next part of a stream, if it is due. */
   #step(answer: Answer, now: number): boolean {
     const { plan } = answer;
     if (!plan && !answer.isCancelled) return false;
@@ -213,7 +213,7 @@ export class Http2Peer {
     out[at++] = 0;
     out.writeUInt32BE(textBytes + 6, at);
     at += 4;
-    // Three fields of number 1, each within the other.
+    // Three nested fields, each with number 1.
     for (const inner of [4, 2, 0]) {
       out[at++] = 0x0a;
       out[at++] = textBytes + inner;
@@ -257,7 +257,10 @@ function readPlan(answer: Answer, payload: Buffer): void {
   answer.startUs = startOf(answer.plan);
 }
 
-/** Paced streams begin at different moments of their period, so that their tokens do not come all at once. */
+/**
+ * Returns the start of a stream. Paced streams begin at different moments of their period, so that tokens do not arrive
+ * all at once.
+ */
 function startOf({ id, rate }: Required<Plan>): number {
   return nowUs() + (rate > 0 ? ((id * 0.618) % 1) * (1e6 / rate) : 0);
 }

@@ -2,8 +2,8 @@ import { createHub } from "../src/mcp/hub.ts";
 import type { StdioServer } from "../src/mcp/server-config.ts";
 
 /**
- * A process with a hub of so many servers, which says what it holds, and the groups that it has started, and stays. The
- * servers are shells that know their lines, each with a child of its own that does not want to die: what is measured is us.
+ * A process with a hub of the given number of servers. It reports its memory and keeps running. The servers are shells
+ * with scripted replies, each with a child that ignores TERM, so that the memory is that of the hub.
  */
 const LINES = `
 trap '' TERM

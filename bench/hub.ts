@@ -10,12 +10,15 @@ import { type BenchResult, medianRatio, ROUNDS } from "./measure.ts";
 const MIB = 1024 * 1024;
 const CALLS = 1000;
 const SERVERS = 50;
-/** What may still end after a kill -9: TERM, two seconds, KILL. */
+/** How long processes may need to end after a kill -9: TERM, two seconds, KILL. */
 const GRACE_MS = 5000;
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** A tool call through the hub against one by the SDK itself; what idle servers cost us; what a kill -9 leaves behind. */
+/**
+ * Measures a tool call through the hub against one by the SDK itself, the memory of idle servers, and what a kill -9
+ * leaves behind.
+ */
 export async function measureHub(): Promise<BenchResult[]> {
   return [await measureCalls(), ...(await measureIdle())];
 }
@@ -42,7 +45,7 @@ async function measureCalls(): Promise<BenchResult> {
     for (const name of round % 2 === 0 ? names : names.reverse()) {
       const start = performance.now();
       for (let call = 0; call < CALLS; call++) await works[name]();
-      // The first round is for the compiler.
+      // The first round warms up the compiler.
       if (round >= 0) times[name].push(performance.now() - start);
     }
   }

@@ -3,7 +3,9 @@ import fs from "node:fs";
 import { patchApp, restoreApp } from "../src/ide/change-app.ts";
 import { type IdeHost, systemHost } from "../src/ide/host.ts";
 
-/** A process of its own, so that its memory is the patcher's: `node ide-patch-process.ts ROOT HOME BUNDLE ROUNDS`. */
+/**
+ * Runs in a separate process to measure the patcher's own memory: `node ide-patch-process.ts ROOT HOME BUNDLE ROUNDS`.
+ */
 const [root = "", home = "", bundle = "", rounds = "1"] = process.argv.slice(2);
 
 const system = systemHost({
@@ -13,7 +15,7 @@ const system = systemHost({
   onStep: () => {},
 });
 const isAlone = rounds === "1";
-/** The syntax check runs elsewhere, and is reported apart: once is enough. */
+/** The time of the syntax check, which runs in another process and is reported separately. */
 let checkMs = 0;
 const host: IdeHost = {
   ...system,
@@ -26,7 +28,7 @@ const host: IdeHost = {
   },
 };
 
-/** The same, done once with one file: read, hashed, written and put on the disk. */
+/** Baseline: reads, hashes, writes and syncs one file. */
 function copyOnce(): void {
   const bytes = fs.readFileSync(bundle);
   createHash("sha256").update(bytes).digest();
@@ -39,7 +41,7 @@ function copyOnce(): void {
 const times: { patchMs: number; checkMs: number; copyMs: number }[] = [];
 for (let round = 0; round < Number(rounds); round++) {
   let copyMs = 0;
-  // Not when memory is what is measured.
+  // Skipped while memory is measured.
   if (!isAlone) {
     const start = performance.now();
     copyOnce();

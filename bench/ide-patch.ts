@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { adapterModule } from "../test/ide/support/cursor-bundles.ts";
 import { type BenchResult, median, ROUNDS } from "./measure.ts";
 
-/** As large as Cursor's own. */
+/** The size of Cursor's own bundle. */
 const BUNDLE_BYTES = 58 * 1000 * 1000;
 
 interface Report {
@@ -15,7 +15,7 @@ interface Report {
   readonly maxRssBytes: number;
 }
 
-/** What a patch costs beside reading, hashing and writing the bundle once; and what it holds in memory. */
+/** Measures the time of a patch against reading, hashing and writing the bundle once, and its memory. */
 export async function measureIdePatch(): Promise<BenchResult[]> {
   const folder = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   try {
@@ -60,7 +60,7 @@ function run(root: string, home: string, bundle: string, rounds: number): Report
   return JSON.parse(stdout) as Report;
 }
 
-/** Minified classes, each a little different, and in the middle of them the one that is looked for. */
+/** Makes a bundle of minified classes, each a little different, with the wanted class in the middle. */
 function makeBundle(): Buffer {
   const pieces: string[] = ["/*! licence */\n"];
   const half = BUNDLE_BYTES / 2;

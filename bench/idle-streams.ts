@@ -5,12 +5,12 @@ import { heldBytes, type Subject, startFloor, startGateway } from "./processes.t
 import { compare, medianOf, ratioOf, type Testbed } from "./testbed.ts";
 
 const STREAMS = 1000;
-/** Few at a time, so that no memory is left over from them; many in all, so that the compiler has done its work and had its memory. */
+/** Few streams at a time, so that they leave no memory; many in all, so that the compiler has finished. */
 const WARM_UP = { rounds: 100, streams: 50 };
 const SETTLE_MS = 500;
 const KiB = 1024;
 
-/** What an answer costs that is open and says nothing: one token, then silence. Each time in a fresh process. */
+/** Measures the memory of a stream that is open and silent after one token. Starts a new process each time. */
 export async function measureIdleStreams(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await compare(bed, async (subject) => {
     const fresh = await (subject === bed.floor ? startFloor(bed.upstream) : startGateway(bed.upstream));

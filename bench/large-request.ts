@@ -1,7 +1,7 @@
-/** A request of an agent in the middle of its work, in each dialect: 30 tools, 200 messages, about 40 KB. */
+/** An agent's request in each dialect: 30 tools, 200 messages, about 40 KB. */
 
 const TOOLS = 30;
-/** Of four messages each: a question, a call, its result, an answer. */
+/** Each has four messages: a question, a call, its result, an answer. */
 const TURNS = 50;
 const PAD = 14;
 

@@ -3,7 +3,7 @@ import { type BenchDialect, CHAT } from "./dialect.ts";
 import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS, textOf } from "./plan.ts";
 import { TOOL_NAME } from "./tool-call.ts";
 
-/** Whatever is measured: an address that speaks OpenAI's dialect, or others as well. */
+/** The address of a program under test. */
 export interface Address {
   readonly port: number;
   readonly key: string;
@@ -13,7 +13,7 @@ const TOOL = { type: "function", function: { name: TOOL_NAME, parameters: { type
 const CALL_ID = /"id":"(sess_[\w-]{22}__call_\d+)"/;
 const EVENT_END = "\n\n";
 
-/** One connection of a client, on a bare socket: one request at a time. */
+/** One connection of a client, on a raw socket. One request at a time. */
 export class Connection {
   readonly #address: Address;
   readonly #dialect: BenchDialect;
@@ -33,12 +33,12 @@ export class Connection {
     this.#socket.on("close", () => this.#fail(new Error("the connection was closed in the middle of an answer")));
   }
 
-  /** Asks for an answer as planned, and follows it to its end. */
+  /** Sends a request with the plan, and reads the answer to its end. */
   ask(plan: Plan, answer: Answer): Promise<void> {
     return this.send([{ role: "user", content: promptOf(plan) }], plan, answer);
   }
 
-  /** The same with a whole conversation, which ends with the plan; one with a tool in it. */
+  /** Sends a whole conversation that ends with the plan. Offers a tool if the plan calls one. */
   send(messages: readonly object[], plan: Plan, answer: Answer): Promise<void> {
     const isStream = answer instanceof StreamedAnswer;
     const tools = plan.isCall || messages.length > 1 ? { tools: [TOOL] } : {};
@@ -55,12 +55,12 @@ export class Connection {
     });
   }
 
-  /** Reads nothing more, and stays. */
+  /** Stops reading, and keeps the connection open. */
   stall(): void {
     this.#socket.pause();
   }
 
-  /** Goes away without a word. What was asked is never settled. */
+  /** Disconnects. The pending promise is never settled. */
   destroy(): void {
     this.#settle = undefined;
     this.#socket.destroy();
@@ -77,7 +77,7 @@ export class Connection {
     this.#received = bytes.subarray(at);
   }
 
-  /** Takes one element of the response at `at`; gives where the next begins, or undefined if it has not come yet. */
+  /** Consumes one element of the response at `at`. Returns where the next begins, or undefined if it is incomplete. */
   #advance(bytes: Buffer, at: number): number | undefined {
     switch (this.#at) {
       case "head": {
@@ -135,7 +135,7 @@ export class Connection {
   }
 }
 
-/** Opens a stream; resolves with its first token. */
+/** Opens a stream. Resolves at its first token. */
 export function openStream(address: Address, plan: Plan): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const connection = new Connection(address);
@@ -147,19 +147,19 @@ export function openStream(address: Address, plan: Plan): Promise<Connection> {
 interface Answer {
   begin(plan: Plan, dialect: BenchDialect): void;
   push(body: Buffer): void;
-  /** What is wrong with it, if anything is. */
+  /** Returns what is wrong with the answer, if anything. */
   finish(): string | undefined;
 }
 
-/** A streamed answer: counts its tokens and holds them to their numbers. */
+/** A streamed answer: counts its tokens and checks their numbers. */
 export class StreamedAnswer implements Answer {
   tokens = 0;
-  /** Tokens that never came, and those that came again or too late. */
+  /** Tokens that never arrived, and tokens that arrived twice or out of order. */
   lost = 0;
   repeated = 0;
   /** Microseconds from the request to the first token. */
   firstTokenUs = 0;
-  /** Of the tool call that it ended with. */
+  /** The id of the tool call at its end. */
   callId: string | undefined;
   readonly #latenciesUs: number[] | undefined;
   readonly #onFirst: (() => void) | undefined;
@@ -172,7 +172,7 @@ export class StreamedAnswer implements Answer {
   #isDone = false;
   #dialect = CHAT;
 
-  /** `latenciesUs` gets the time that each paced token took from the backend to here. */
+  /** `latenciesUs` receives the time of each paced token from the backend to here. */
   constructor(options: { readonly latenciesUs?: number[]; readonly onFirst?: () => void } = {}) {
     this.#latenciesUs = options.latenciesUs;
     this.#onFirst = options.onFirst;
@@ -208,7 +208,7 @@ export class StreamedAnswer implements Answer {
     for (let at = events.indexOf(beforeToken); at !== -1; at = events.indexOf(beforeToken, at)) {
       at += beforeToken.length;
       const number = readNumber(events, NUMBER_DIGITS, at);
-      // A text that is no token: an empty one, or a tag.
+      // Not a token: an empty text, or a tag.
       if (Number.isNaN(number)) continue;
       this.#take(number, now);
       if (this.#isPaced) this.#latenciesUs?.push(now - readNumber(events, TIME_DIGITS, at + NUMBER_DIGITS));
@@ -230,7 +230,7 @@ export class StreamedAnswer implements Answer {
   }
 }
 
-/** An answer that comes whole. */
+/** An answer that is not streamed. */
 export class WholeAnswer implements Answer {
   #body = "";
   #planned = 0;

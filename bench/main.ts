@@ -20,7 +20,7 @@ import { measureThinkSplitter } from "./think-splitter.ts";
 import { measureThinkingPath } from "./thinking-path.ts";
 import { measureToolTask } from "./tool-task.ts";
 
-/** Every figure we claim, measured; exit code 1 if one of them does not hold here. */
+/** Measures every figure that we claim. Exits with 1 if a bound is missed. */
 const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>> = {
   "frame-parser": measureFrameParser,
   "text-delta": measureTextDelta,

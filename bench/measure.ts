@@ -1,12 +1,12 @@
-/** One figure that we claim, measured within one run, and the bound it must keep. */
+/** A figure that we claim, and its bound. */
 export interface BenchResult {
   readonly name: string;
   readonly value: number;
-  /** Default: none, a ratio. */
+  /** Default: `×`, a ratio. */
   readonly unit?: string;
-  /** The value must not be larger. Without any bound the figure is for information. */
+  /** The largest value that passes. Without any bound the figure is only reported. */
   readonly bound?: number;
-  /** The value must not be smaller. */
+  /** The smallest value that passes. */
   readonly least?: number;
   /** Why the figure holds although the value passes its bound. */
   readonly excuse?: string | undefined;
@@ -20,7 +20,7 @@ export function holds({ value, bound, least, excuse }: BenchResult): boolean {
   return (bound === undefined || value <= bound) && (least === undefined || value >= least);
 }
 
-/** Times two or more pieces of work in turn, so that whatever else the machine does hits all of them alike. */
+/** Measures pieces of work in turn, so that other load on the machine affects all of them. */
 export function interleave<Name extends string>(works: Readonly<Record<Name, () => unknown>>): Record<Name, number[]> {
   const names = Object.keys(works) as Name[];
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
@@ -35,7 +35,7 @@ export function interleave<Name extends string>(works: Readonly<Record<Name, () 
   return times;
 }
 
-/** The median over the rounds of one time divided by the other. */
+/** Returns the median over the rounds of one time divided by the other. */
 export function medianRatio(times: readonly number[], baseline: readonly number[]): number {
   return median(times.map((time, round) => time / (baseline[round] ?? Number.NaN)));
 }

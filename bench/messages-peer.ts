@@ -10,7 +10,7 @@ const message = { id: "msg_1", type: "message", role: "assistant", content: [], 
 const START =
   event("message_start", { message }) +
   event("content_block_start", { index: 0, content_block: { type: "thinking", thinking: "", signature: "" } });
-/** From thinking to text. */
+/** The change from thinking to text. */
 const TURN =
   event("content_block_delta", { index: 0, delta: { type: "signature_delta", signature: "c2lnbmVk" } }) +
   event("content_block_stop", { index: 0 }) +
@@ -24,10 +24,13 @@ const tokenEvent = (index: number, delta: object) => event("content_block_delta"
 const THINKING = tokenEvent(0, { type: "thinking_delta", thinking: "@@@@" });
 const TEXT = tokenEvent(1, { type: "text_delta", text: "@@@@" });
 
-/** How many tokens are written at once. */
+/** How many tokens one write has. */
 const STEP = 128;
 
-/** Streams of Anthropic's API, as fast as they are read: one half of the tokens is thought, the other is said. */
+/**
+ * Sends streams of Anthropic's API as fast as they are read. The first half of the tokens is thinking, the second is
+ * text.
+ */
 export class MessagesPeer {
   #waiting: (() => void)[] = [];
 

@@ -8,12 +8,12 @@ const STREAMS = 500;
 /** Tokens a second. */
 const RATE = 25;
 const TOKENS = 75;
-/** One pause of anybody's is a tail of its own: the median needs more rounds than others. */
+/** A single pause decides the tail of a round, so there are more rounds than elsewhere. */
 const ROUNDS = 15;
-/** A gateway runs for days. What opens and ends an answer is called once for each, and is slow until it is compiled. */
+/** A gateway runs for days. Code that runs once per answer is slow until it is compiled. */
 const WARM_UP = { answers: 10_000, atOnce: 50, tokens: 4 };
 
-/** Many answers at once, as fast as people read: is every token there, in its place, and in time? */
+/** Measures many answers at once, at the pace of a reader: whether every token arrives, in order, and how late. */
 export async function measurePacedStreams(bed: Testbed): Promise<BenchResult[]> {
   for (const subject of [bed.floor, bed.gateway]) await warmUp(subject);
   const rounds = await compare(bed, measureStreams, ROUNDS);
@@ -58,7 +58,7 @@ async function measureStreams(subject: Subject): Promise<Sample> {
       wrong += answer.lost + answer.repeated;
     }),
   );
-  // What counts begins when the last is there.
+  // Counts only after the last stream has begun.
   const counted = latenciesUs.slice(STREAMS);
   return { wrong, p50: percentile(counted, 0.5), p99: percentile(counted, 0.99) };
 }

@@ -9,7 +9,7 @@ const WARM_UP = 200;
 const SETTLE_MS = 500;
 const KiB = 1024;
 
-/** What a run costs that waits for the result of a tool. Each time in a fresh process. */
+/** Measures the memory of a run that waits for a tool result. Starts a new process each time. */
 export async function measureParkedRuns(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await compare(bed, async (subject) => {
     const fresh = await (subject === bed.floor ? startFloor(bed.upstream) : startGateway(bed.upstream));
@@ -36,7 +36,7 @@ async function bytesPerRun(subject: Subject): Promise<number> {
   const { loops, connections } = await openLoops(subject, RUNS);
   await sleep(SETTLE_MS);
   const held = (await heldBytes(subject)) - before;
-  // All of them are still there: the first and the last go on.
+  // Checks that the first and the last runs are still parked.
   for (const loop of [...loops.slice(0, 10), ...loops.slice(-10)]) await loop.goOn({ tokens: 1 });
   for (const connection of connections) connection.destroy();
   return held / RUNS;
@@ -45,7 +45,7 @@ async function bytesPerRun(subject: Subject): Promise<number> {
 const PARKED = 200;
 const RESUMES = 600;
 
-/** How long a client waits for the first token after it has brought a result, with many others waiting. */
+/** Measures the time from a tool result to the first token, while many other runs are parked. */
 export async function measureResume(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await compare(bed, async (subject) => {
     const { loops, connections } = await openLoops(subject, PARKED);

@@ -1,15 +1,15 @@
-/** What one answer of the bare backend shall be. It travels as the prompt, through whatever is measured. */
+/** The answer that the bare backend shall give. It is sent as the prompt, through the program under test. */
 export interface Plan {
-  /** Tells one stream from another in the backend's report. */
+  /** Identifies the stream in the backend's report. */
   readonly id?: number;
   readonly tokens: number;
-  /** Tokens a second. Default: as fast as flow control lets it. */
+  /** Tokens a second. Default: as fast as flow control permits. */
   readonly rate?: number;
-  /** After its first token a stream waits until this many do. Default: it does not. */
+  /** After its first token the stream waits until this many streams do. Default: it does not wait. */
   readonly together?: number;
-  /** The stream stays open after the last token, and nothing more comes. */
+  /** The stream stays open and silent after the last token. */
   readonly isHeld?: boolean;
-  /** After the last token it calls a tool, whose result is the next plan. */
+  /** Calls a tool after the last token. Its result is the next plan. */
   readonly isCall?: boolean;
 }
 
@@ -18,7 +18,7 @@ export const promptOf = ({ id = 0, tokens, rate = 0, together = 0, isHeld = fals
 
 const FORM = /@bench id=(\d+) tokens=(\d+) rate=(\d+) together=(\d+) held=([01]) call=([01])/;
 
-/** The plan in a request, wherever in its bytes it is; undefined if it has not come yet. */
+/** Finds the plan in the bytes of a request; undefined if it has not arrived yet. */
 export function findPlan(request: Buffer): Required<Plan> | undefined {
   const found = FORM.exec(request.toString("latin1"));
   if (!found) return undefined;
@@ -26,20 +26,20 @@ export function findPlan(request: Buffer): Required<Plan> | undefined {
   return { id, tokens, rate, together, isHeld: held === 1, isCall: call === 1 };
 }
 
-/** What an answer as planned says, if it is not paced. */
+/** Returns the text of an unpaced answer. */
 export const textOf = ({ tokens }: Plan): string =>
   Array.from({ length: tokens }, (_, number) => number.toString(36).padStart(NUMBER_DIGITS, "0")).join("");
 
 /**
- * A token is its number in four digits, so that every one that is lost, doubled or out of order is seen; a paced one
- * also has the time when it was sent. All are as long as each other.
+ * A token is its number in four digits, which shows lost, doubled and reordered tokens. A paced token also has its send
+ * time. All tokens have the same length.
  */
 export const NUMBER_DIGITS = 4;
 export const TIME_DIGITS = 8;
-/** What four digits count to. */
+/** How far four digits count. */
 export const MAX_TOKENS = 36 ** NUMBER_DIGITS;
 
-/** Microseconds of the clock that all processes of a machine share. */
+/** Returns microseconds of a clock that all processes share. */
 export const nowUs = (): number => Math.round(Number(process.hrtime.bigint()) / 1000);
 
 const DIGITS = Buffer.from("0123456789abcdefghijklmnopqrstuvwxyz");
@@ -53,7 +53,7 @@ export function writeNumber(value: number, digits: number, target: Uint8Array, a
   }
 }
 
-/** NaN where there is no number. */
+/** Returns NaN if there is no number. */
 export function readNumber(source: Uint8Array, digits: number, at: number): number {
   let value = 0;
   for (let index = at; index < at + digits; index++) value = value * 36 + (VALUES[source[index] ?? 0] ?? Number.NaN);

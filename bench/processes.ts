@@ -11,10 +11,10 @@ import type { Address } from "./load.ts";
 import type { UpstreamReport } from "./upstream.ts";
 import { residentBytes } from "./usage.ts";
 
-/** A program that is measured, in a process of its own. */
+/** A program under test, in a process of its own. */
 export interface Subject extends Address {
   readonly pid: number;
-  /** Makes it let go of what it no longer needs, so that its memory is what it holds. */
+  /** Runs the garbage collector, so that its memory is what it holds. */
   collectGarbage(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,14 +27,14 @@ export interface Upstream {
 }
 
 const KEY = "bench-8Qm2vX7rT4kZ9wLc5nB1";
-/** Of the form that the account's tokens have. */
+/** In the form of an account's token. */
 const TOKEN = ["{}", '{"sub":"bench"}', "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");
 const fileOf = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** The load and the backend have one core, what is measured has another. */
+/** The load and the backend run on one core, the program under test on another. */
 const [LOAD_CORE, SUBJECT_CORE] = ["0", "1"];
 
-/** Puts this process and all it starts on the load's core; false where that cannot be had. */
+/** Pins this process and its children to the load's core. False if that is not possible. */
 export const isPinned: boolean = pinLoad();
 
 function pinLoad(): boolean {
@@ -47,9 +47,9 @@ function pinLoad(): boolean {
   }
 }
 
-/** The memory of a process once it has let go of what it no longer needs. */
+/** Returns the memory of a process after a garbage collection. */
 export async function heldBytes({ pid, collectGarbage }: Subject): Promise<number> {
-  // The second pass frees what the first has found to be waiting for its end.
+  // The second pass frees objects with finalizers that the first has found.
   await collectGarbage();
   await collectGarbage();
   return residentBytes(pid);
@@ -77,19 +77,19 @@ export function startGateway(upstream: { readonly url: string }, environment: En
   return serve(["--upstream", upstream.url, "--token", TOKEN], environment);
 }
 
-/** The simulated backend as a process of its own, as slow to begin as the real one. */
+/** Starts the simulated backend as a process, with the start-up delay of the real one. */
 export async function startSimulator(bootstrapMs: number): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const args = ["sim", "--port", "0", "--json", "--bootstrap-ms", String(bootstrapMs)];
   const { port, stop } = await start([fileOf("../bin/excursor.js"), ...args], {});
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
-/** With its embedded simulator. `isFirst` is as after an install: nothing is kept of an earlier start. */
+/** Starts the gateway with its embedded simulator. `isFirst`: without a compile cache, as after an install. */
 export function startDemo(isFirst: boolean): Promise<Subject> {
   return serve(["--demo"], isFirst ? { NODE_DISABLE_COMPILE_CACHE: "1" } : {});
 }
 
-/** As users run it, but for how much one key may have open. */
+/** Starts the gateway as users do, but with higher limits for one key. */
 function serve(args: readonly string[], environment: Environment): Promise<Subject> {
   return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], {
     EXCURSOR_LIMITS_CONNECTIONS: "4096",
@@ -103,7 +103,7 @@ function serve(args: readonly string[], environment: Environment): Promise<Subje
 
 type Environment = Readonly<Record<string, string>>;
 
-/** How long it may take to end of its own accord, and to keep what it wants to keep. */
+/** How long a process may take to end after SIGTERM. */
 const END_MS = 1000;
 
 async function start(args: readonly string[], environment: Environment): Promise<Subject> {
@@ -149,7 +149,7 @@ async function start(args: readonly string[], environment: Environment): Promise
 
 const tailOf = (log: string): string => readFileSync(log, "utf8").split("\n").slice(-10).join("\n");
 
-/** A process that was sent SIGUSR1 opens its inspector (open-inspector.ts), once, and says where. */
+/** Returns the inspector's address, which a process logs after SIGUSR1 (open-inspector.ts). */
 async function findInspector(log: string): Promise<string> {
   for (;;) {
     const url = /ws:\S+/.exec(readFileSync(log, "utf8"))?.[0];

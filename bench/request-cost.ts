@@ -14,7 +14,7 @@ import { openStateDatabase } from "../src/state/state-database.ts";
 import { LARGE_REQUESTS } from "./large-request.ts";
 import { type BenchResult, median, ROUNDS } from "./measure.ts";
 
-/** The two are measured in turn, so that what others do to the caches hits both. */
+/** Both are measured in turn, so that other load on the caches affects both. */
 const SLICES = 20;
 const REPEATS = 20;
 const BOUND = 20;
@@ -36,7 +36,7 @@ const model = {
   maxMode: false,
 } as const;
 
-/** What becomes of a large request before anything is sent: read, checked, hashed, encoded; against reading it alone. */
+/** Measures what happens to a large request before it is sent (parse, check, hash, encode), against parsing alone. */
 export async function measureRequestCost(): Promise<BenchResult[]> {
   const state = await openStateDatabase(":memory:");
   const faces: Readonly<Record<keyof typeof LARGE_REQUESTS, Face>> = {
@@ -83,7 +83,7 @@ async function prepare(face: Face, body: Buffer): Promise<number> {
   return encodeRunRequest({ state, action, conversationId, runId: "r", model, offer }).length;
 }
 
-/** What this process has used meanwhile, in microseconds. */
+/** Returns the CPU time of this process, in microseconds. */
 async function cpuUs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   for (let n = 0; n < REPEATS; n++) await work();

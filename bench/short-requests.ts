@@ -7,10 +7,10 @@ import { cpuMs } from "./usage.ts";
 const CLIENTS = 16;
 const DURATION_MS = 1500;
 const TOKENS = 8;
-/** A gateway runs for days. Until a hundred functions that are each called once a request are compiled, it takes this many. */
+/** A gateway runs for days. It takes this many requests until the code that runs once per request is compiled. */
 const WARM_UP_REQUESTS = 25_000;
 
-/** Requests a second for short answers that are not streamed: what everything around a token costs. */
+/** Measures short answers that are not streamed, in requests a second: the cost of everything but tokens. */
 export async function measureShortRequests(bed: Testbed): Promise<BenchResult[]> {
   for (const subject of [bed.floor, bed.gateway]) await askInParallel(subject, (count) => count < WARM_UP_REQUESTS);
   const rounds = await compare(bed, measureRequests);
@@ -29,7 +29,7 @@ async function measureRequests(subject: Subject): Promise<{ readonly perSecond: 
   };
 }
 
-/** Asks again and again, over as many connections as there are clients; gives how often. */
+/** Sends requests over one connection per client. Returns their number. */
 async function askInParallel(subject: Subject, goesOn: (count: number) => boolean): Promise<number> {
   let count = 0;
   await Promise.all(

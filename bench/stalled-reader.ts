@@ -14,8 +14,8 @@ const GRACE_MS = 5;
 const MiB = 1024 * 1024;
 
 /**
- * Readers that ask for all there is and take none of it, on the same connection to the backend as everybody else's.
- * Each round is a fresh process, and its neighbours are measured before and meanwhile.
+ * Measures readers that request everything and read nothing, on the same backend connection as all others. Each round
+ * has a new process, and measures its neighbours before and during the stall.
  */
 export async function measureStalledReader(bed: Testbed): Promise<BenchResult[]> {
   const rounds = await measureRounds(bed, () => measureRound(bed.upstream));
@@ -77,7 +77,10 @@ async function measureRound(upstream: Upstream): Promise<Sample> {
   }
 }
 
-/** Waits until they are sent nothing any more: before they hold all they can, they do not stall. Says how much it was. */
+/**
+ * Waits until the backend sends them nothing more, because only then their buffers are full. Returns how many tokens
+ * they were sent.
+ */
 async function settled(upstream: Upstream, ids: readonly number[]): Promise<number> {
   for (let before = Number.NaN; ; ) {
     await sleep(SETTLE_MS);
@@ -88,7 +91,7 @@ async function settled(upstream: Upstream, ids: readonly number[]): Promise<numb
   }
 }
 
-/** From when the last of them has begun. */
+/** Counts only after the last of them has begun. */
 async function measureNeighbours(gateway: Subject): Promise<number> {
   const latenciesUs: number[] = [];
   const plan = { ...NEIGHBOUR_PLAN, together: NEIGHBOURS };

@@ -3,7 +3,7 @@ import { median, ROUNDS } from "./measure.ts";
 import { type Subject, startFloor, startGateway, startUpstream, type Upstream } from "./processes.ts";
 import { cpuMs, machineCpuMs } from "./usage.ts";
 
-/** The gateway and the floor, side by side before the same backend. */
+/** The gateway and the floor, in front of the same backend. */
 export interface Testbed {
   readonly upstream: Upstream;
   readonly floor: Subject;
@@ -25,20 +25,20 @@ export async function openTestbed(): Promise<Testbed> {
   };
 }
 
-/** What was measured, and how many cores others had meanwhile. */
+/** A sample, and the cores that other processes used meanwhile. */
 export type Quiet<Sample> = Sample & { readonly foreignLoad: number };
 
-/** One round: the same measured on both. */
+/** One round: both measured. */
 export type Round<Sample> = Quiet<{ readonly floor: Sample; readonly gateway: Sample }>;
 
 const MAX_EXTRA_ROUNDS = 3;
 /** In cores. */
 const QUIET = 0.1;
 const LOOK_MS = 300;
-/** How long a figure waits in all for the machine to become quiet. */
+/** How long a figure waits in total for a quiet machine. */
 const PATIENCE_MS = 15_000;
 
-/** Measures both in turn, the order reversed every other round. */
+/** Measures both in turn, in reversed order every other round. */
 export function compare<Sample>(
   bed: Testbed,
   measure: (subject: Subject) => Promise<Sample>,
@@ -54,9 +54,9 @@ export function compare<Sample>(
 }
 
 /**
- * Five rounds or so, after one that does not count. A round waits for the machine to be quiet, within reason; those in which
- * others were busy all the same are made up for by a few more, and the quietest are kept. What was measured has no say
- * in that.
+ * Measures the given number of rounds, after one that does not count. Each round waits for a quiet machine, within
+ * limits. Rounds with other load are made up for by a few more, and the quietest are kept. The measured values do not
+ * influence that choice.
  */
 export async function measureRounds<Sample extends object>(
   { upstream, floor, gateway }: Testbed,
@@ -84,14 +84,14 @@ async function untilQuiet(pids: readonly number[], patience: AbortSignal): Promi
   }
 }
 
-/** Gives the cores that were busy since with neither us nor these processes. */
+/** Returns a function that reports how many cores were busy since, with neither this nor these processes. */
 function watchForeignLoad(pids: readonly number[]): () => number {
   const ownMs = () => [process.pid, ...pids].reduce((sum, pid) => sum + cpuMs(pid), 0);
   const [start, machine, own] = [performance.now(), machineCpuMs(), ownMs()];
   return () => Math.max(0, (machineCpuMs() - machine - (ownMs() - own)) / (performance.now() - start));
 }
 
-/** The median of the rounds' ratios, and a note on their spread and the values behind them. */
+/** Returns the median of the rounds' ratios, with a note on their spread and the underlying values. */
 export function ratioOf<Sample>(
   rounds: readonly Round<Sample>[],
   pick: (sample: Sample) => number,
@@ -114,7 +114,7 @@ export function medianOf<Sample>(
   return median(rounds.map((round) => pick(round[side])));
 }
 
-/** Says so where the machine was not ours alone. */
+/** Returns a note if other processes used the machine. */
 export function loadNote(rounds: readonly Quiet<object>[]): string {
   const most = Math.max(...rounds.map(({ foreignLoad }) => foreignLoad));
   return most <= QUIET ? "" : `; others had up to ${most.toFixed(1)} cores`;

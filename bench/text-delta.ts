@@ -6,10 +6,10 @@ import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 
 const TEXTS = ["Hello", " world", ", the", " quick brown", " fox", " jumps over", " naïve", " 日本", "\n\n", "."];
 const MESSAGES = 200_000;
-/** As they come from a socket. */
+/** The size of chunks from a socket. */
 const CHUNK_BYTES = 16_384;
 
-/** What checking costs: our decoder against one that trusts every offset, on the way a token takes. */
+/** Measures the cost of checking: our decoder against one that trusts every offset. */
 export async function measureTextDelta(): Promise<BenchResult[]> {
   const chunks = makeChunks();
   const times = interleave({
@@ -87,7 +87,7 @@ function expectAllText(length: number): void {
   if (length !== expected) throw new Error(`expected ${expected} characters, got ${length}`);
 }
 
-/** Right for these messages only: three one-byte lengths, one member, nothing else. */
+/** Correct for these messages only: three one-byte lengths, one member, nothing else. */
 function uncheckedText(payload: Uint8Array): string {
   return (payload as Buffer & { utf8Slice(start: number, end: number): string }).utf8Slice(6, payload.length);
 }

@@ -6,7 +6,7 @@ const PLAIN_BYTES = 64 * MB;
 const SENTENCE =
   "It is 3 < 4 and a <b>bold</b> one, `x` and so on; the quick brown fox jumps over the lazy dog again.\n";
 
-/** How fast text without tags passes, and that nothing in it can make it slow. */
+/** Measures the speed of text without tags, and that no input makes it slow. */
 export async function measureThinkSplitter(): Promise<BenchResult[]> {
   const chunk = SENTENCE.repeat(160);
   const [small, large] = ["<".repeat(2 * MB), "<".repeat(4 * MB)];

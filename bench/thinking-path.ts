@@ -6,13 +6,13 @@ import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
 const LOAD = { streams: 16, tokens: 20_000 };
 
-/** What a token costs on the way from Anthropic's API to Chat Completions with tags, against the one from Cursor. */
+/** Compares the cost of a token from Anthropic's API to Chat Completions with tags, with that from Cursor. */
 export async function measureThinkingPath(bed: Testbed): Promise<BenchResult[]> {
   const { url } = bed.upstream;
   const environment = { EXCURSOR_MODELS: "bench=anthropic", EXCURSOR_ANTHROPIC_BASE_URL: url };
   const other = await startGateway(bed.upstream, environment);
   try {
-    // The floor rests meanwhile: the other gateway has its place.
+    // The floor is not used here: the second gateway takes its place.
     const rounds = await measureRounds({ ...bed, floor: other }, async (round) => {
       if (round % 2 === 0) return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic: await tags() };
       const anthropic = await tags();

@@ -2,10 +2,10 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
 import { encodeFrame } from "../src/wire/connect/envelope.ts";
 
-/** The one tool that clients of the bench offer. */
+/** The only tool that clients of the bench offer. */
 export const TOOL_NAME = "look";
 
-/** What the backend sends to call it: how many calls come, and the call, each in its envelope. */
+/** The frames that call the tool: the number of calls, and the call. */
 export const CALL_FRAMES: readonly Buffer[] = [
   create(AgentServerMessageSchema, {
     message: {

@@ -2,12 +2,12 @@ import { type Address, Connection, StreamedAnswer } from "./load.ts";
 import { type Plan, promptOf, textOf } from "./plan.ts";
 import { TOOL_NAME } from "./tool-call.ts";
 
-/** A conversation whose run waits for the result of a tool. */
+/** A conversation whose run waits for a tool result. */
 export class ToolLoop {
   readonly #connection: Connection;
   readonly #messages: object[];
   #callId: string;
-  /** What was said before the call. */
+  /** The text before the call. */
   #content = "";
 
   private constructor(connection: Connection, messages: object[], callId: string) {
@@ -16,7 +16,7 @@ export class ToolLoop {
     this.#callId = callId;
   }
 
-  /** Asks, and is asked for a tool. */
+  /** Sends a request, and receives a tool call. */
   static async open(connection: Connection, id: number): Promise<ToolLoop> {
     const plan: Plan = { id, tokens: 0, isCall: true };
     const answer = new StreamedAnswer();
@@ -24,7 +24,7 @@ export class ToolLoop {
     return new ToolLoop(connection, [{ role: "user", content: promptOf(plan) }], callOf(answer));
   }
 
-  /** Brings the result: the next plan. Gives the time to its first token; a plan without one gives 0. */
+  /** Sends the next plan as the result. Returns the time to its first token; 0 if the plan has none. */
   async goOn(plan: Plan): Promise<number> {
     const call = { id: this.#callId, type: "function", function: { name: TOOL_NAME, arguments: "{}" } };
     this.#messages.push(
@@ -45,7 +45,7 @@ function callOf({ callId }: StreamedAnswer): string {
   return callId;
 }
 
-/** Many at once, over a few connections, which are left to the caller. */
+/** Opens many loops over a few connections. The caller closes these. */
 export async function openLoops(
   address: Address,
   count: number,

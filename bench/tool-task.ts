@@ -11,8 +11,8 @@ const ROUNDS = 3;
 const PROMPT = `@sim ${Array.from({ length: CALLS }, (_, n) => `call look {"at":"${n}"} ;; say {{reused}}`).join(" ;; ")}`;
 
 /**
- * A task of ten tools, one after the other, with a backend that needs its time to begin: through the gateway, in
- * eleven requests, and on one stream of the backend's own protocol. Beside it, what it takes where no run is kept.
+ * Measures a task of ten tool calls in a row, with a backend that starts slowly: through the gateway, in eleven
+ * requests, and on one stream of the backend's protocol. Also reports the time without parked runs.
  */
 export async function measureToolTask(): Promise<BenchResult[]> {
   const sim = await startSimulator(BOOTSTRAP_MS);
@@ -65,7 +65,7 @@ interface Message {
   readonly tool_calls?: readonly { readonly id: string }[];
 }
 
-/** Every answer after the first must say what it builds on. */
+/** Each answer after the first must name what it reused. */
 async function runTask({ port, key }: Subject, reused: string): Promise<void> {
   const messages: object[] = [{ role: "user", content: PROMPT }];
   const parameters = { type: "object", properties: { at: { type: "string" } } };

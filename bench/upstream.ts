@@ -4,15 +4,14 @@ import { MessagesPeer } from "./messages-peer.ts";
 import { findPlan } from "./plan.ts";
 
 /**
- * A bare backend in a process of its own: it costs next to nothing, so that what is measured is the gateway. The
- * prompt says what it does (see plan.ts). It answers `Run` at once, with one DATA frame per message, as a token stream
- * arrives; what comes over HTTP/1.1 is a request of Anthropic's API (messages-peer.ts), or a unary call that gets an
- * empty message.
+ * A bare backend in a process of its own, so cheap that the gateway dominates. The prompt is its plan (plan.ts). It
+ * answers `Run` at once, with one DATA frame per message. HTTP/1.1 requests are either for Anthropic's API
+ * (messages-peer.ts), or unary calls that get an empty message.
  */
 export interface UpstreamReport {
-  /** Microseconds of the machine's monotonic clock at which the stream of that id was cancelled or reset. */
+  /** When each stream was cancelled or reset, in microseconds of the machine's monotonic clock. */
   readonly resets: Readonly<Record<number, number>>;
-  /** How many tokens each stream that is not over has been given. */
+  /** How many tokens each open stream has been sent. */
   readonly sent: Readonly<Record<number, number>>;
 }
 
@@ -33,7 +32,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   });
 });
 
-/** Without a body in the answer there is nothing to parse but the length of the one in the question. */
+/** Answers unary calls with an empty body. */
 function answerUnary(socket: Socket, first: Buffer): void {
   let received: Buffer = Buffer.alloc(0);
   const receive = (chunk: Buffer) => {
@@ -58,7 +57,7 @@ function answerUnary(socket: Socket, first: Buffer): void {
   receive(first);
 }
 
-/** What is paced is looked at every millisecond. */
+/** Paced streams are checked every millisecond. */
 setInterval(() => {
   for (const peer of peers) peer.pump();
 }, 1);

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 
-/** What processes and the machine have used so far, as Linux counts it. */
+/** CPU time and memory, as Linux reports them. */
 
 const TICK_MS = 10;
 
-/** User and system time of a whole process, in milliseconds. */
+/** Returns user and system time of a process, in milliseconds. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The name, in parentheses, may hold anything.
+  // The name, in parentheses, may contain anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
-/** Time that any core of the machine was not idle, a neighbour of a virtual machine included. */
+/** Returns the busy time of all cores, including time stolen by other virtual machines. */
 export function machineCpuMs(): number {
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = readFileSync("/proc/stat", "latin1")
     .split("\n", 1)
