@@ -1,4 +1,4 @@
-import { type BenchResult, median, ROUNDS } from "./measure.ts";
+import { type BenchResult, median, ROUNDS, spreadOf } from "./measure.ts";
 import { type Subject, startDemo } from "./processes.ts";
 import { cpuMs } from "./usage.ts";
 
@@ -19,7 +19,7 @@ export async function measureColdStart(): Promise<BenchResult[]> {
 async function measureStarts(isFirst: boolean) {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) times.push(await startAndAsk(isFirst));
-  return { value: median(times), unit: "ms", note: `${Math.min(...times)}..${Math.max(...times)} ms` };
+  return { value: median(times), unit: "ms", note: `${spreadOf(times, 0)} ms` };
 }
 
 async function startAndAsk(isFirst: boolean): Promise<number> {

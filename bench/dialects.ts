@@ -1,6 +1,6 @@
 import { type TokenCost, tokenCost } from "./cpu-per-token.ts";
 import { type BenchDialect, CHAT, MESSAGES, RESPONSES } from "./dialect.ts";
-import { type BenchResult, median } from "./measure.ts";
+import { type BenchResult, median, spreadOf } from "./measure.ts";
 import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
 const LOAD = { streams: 16, tokens: 10_000 };
@@ -20,8 +20,7 @@ export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
     });
     const ratios = (pick: (round: (typeof rounds)[number]) => number) => {
       const values = rounds.map(pick);
-      const spread = `${Math.min(...values).toFixed(2)}..${Math.max(...values).toFixed(2)}`;
-      return { value: median(values), bound: BOUND, note: `${spread}${loadNote(rounds)}` };
+      return { value: median(values), bound: BOUND, note: `${spreadOf(values, 2)}${loadNote(rounds)}` };
     };
     results.push(
       { name: `${dialect.name} / chat: CPU per token`, ...ratios(({ chat, other }) => other.cpuUs / chat.cpuUs) },

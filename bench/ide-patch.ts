@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adapterModule } from "../test/ide/support/cursor-bundles.ts";
-import { type BenchResult, median, ROUNDS } from "./measure.ts";
+import { type BenchResult, median, ROUNDS, spreadOf } from "./measure.ts";
 
 /** The size of Cursor's own bundle. */
 const BUNDLE_BYTES = 58 * 1000 * 1000;
@@ -31,13 +31,12 @@ export async function measureIdePatch(): Promise<BenchResult[]> {
     const { times } = run(root, home, bundle, ROUNDS);
     const alone = run(root, home, bundle, 1);
     const ratios = times.map(({ patchMs, copyMs }) => patchMs / copyMs);
-    const [least = 0, most = 0] = [Math.min(...ratios), Math.max(...ratios)];
     return [
       {
         name: "IDE patch of 58 MB: time / read, hash and write once",
         value: median(ratios),
         bound: 4,
-        note: `${least.toFixed(2)}..${most.toFixed(2)}; ${Math.round(median(times.map(({ patchMs }) => patchMs)))} ms`,
+        note: `${spreadOf(ratios, 2)}; ${Math.round(median(times.map(({ patchMs }) => patchMs)))} ms`,
       },
       { name: "IDE patch of 58 MB: own peak memory / bundle", value: alone.maxRssBytes / bytes.length, bound: 6 },
       {

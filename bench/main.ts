@@ -46,12 +46,11 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
 const NAME_WIDTH = 56;
 
 function print(result: BenchResult): void {
-  const { name, value, unit = "×", bound, least, excuse, note } = result;
+  const { name, value, unit = "×", bound, least, note = "" } = result;
   const verdict = bound === undefined && least === undefined ? "" : holds(result) ? "pass" : "MISS";
   const limit = bound !== undefined ? `≤ ${bound}` : least !== undefined ? `≥ ${least}` : "";
   const shown = `${value.toFixed(Math.abs(value) >= 100 || unit === "tokens" ? 0 : 2)} ${unit}`;
-  const notes = [excuse, note].filter((text) => text !== undefined).join("; ");
-  console.log(`${verdict.padEnd(4)} ${name.padEnd(NAME_WIDTH)} ${shown.padStart(10)}  ${limit.padEnd(6)}  ${notes}`);
+  console.log(`${verdict.padEnd(4)} ${name.padEnd(NAME_WIDTH)} ${shown.padStart(10)}  ${limit.padEnd(6)}  ${note}`);
 }
 
 async function main(wanted: readonly string[]): Promise<void> {

@@ -8,15 +8,12 @@ export interface BenchResult {
   readonly bound?: number;
   /** The smallest value that passes. */
   readonly least?: number;
-  /** Why the figure holds although the value passes its bound. */
-  readonly excuse?: string | undefined;
   readonly note?: string;
 }
 
 export const ROUNDS = 5;
 
-export function holds({ value, bound, least, excuse }: BenchResult): boolean {
-  if (excuse !== undefined) return true;
+export function holds({ value, bound, least }: BenchResult): boolean {
   return (bound === undefined || value <= bound) && (least === undefined || value >= least);
 }
 
@@ -46,3 +43,7 @@ export function percentile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
+
+/** Returns the smallest and the largest value. */
+export const spreadOf = (values: readonly number[], digits: number): string =>
+  `${Math.min(...values).toFixed(digits)}..${Math.max(...values).toFixed(digits)}`;

@@ -12,7 +12,7 @@ import type { Face } from "../src/faces/shared/face.ts";
 import { createResponseStore } from "../src/state/response-store.ts";
 import { openStateDatabase } from "../src/state/state-database.ts";
 import { LARGE_REQUESTS } from "./large-request.ts";
-import { type BenchResult, median, ROUNDS } from "./measure.ts";
+import { type BenchResult, median, ROUNDS, spreadOf } from "./measure.ts";
 
 /** Both are measured in turn, so that other load on the caches affects both. */
 const SLICES = 20;
@@ -62,12 +62,11 @@ export async function measureRequestCost(): Promise<BenchResult[]> {
       us = allUs / SLICES / REPEATS;
       if (round > 0) ratios.push(allUs / readUs);
     }
-    const spread = `${Math.min(...ratios).toFixed(1)}..${Math.max(...ratios).toFixed(1)}`;
     results.push({
       name: `${name}: a request of ${Math.round(body.length / 1024)} KiB / JSON.parse`,
       value: median(ratios),
       bound: BOUND,
-      note: `${spread}; ${us.toFixed(0)} µs`,
+      note: `${spreadOf(ratios, 1)}; ${us.toFixed(0)} µs`,
     });
   }
   state.close();

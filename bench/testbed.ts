@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { median, ROUNDS } from "./measure.ts";
+import { median, ROUNDS, spreadOf } from "./measure.ts";
 import { type Subject, startFloor, startGateway, startUpstream, type Upstream } from "./processes.ts";
 import { cpuMs, machineCpuMs } from "./usage.ts";
 
@@ -99,10 +99,9 @@ export function ratioOf<Sample>(
 ): { readonly value: number; readonly note: string } {
   const ratios = rounds.map(({ floor, gateway }) => pick(gateway) / pick(floor));
   const [ours, theirs] = [medianOf(rounds, "gateway", pick), medianOf(rounds, "floor", pick)];
-  const spread = `${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}`;
   return {
     value: median(ratios),
-    note: `${spread}; ${figure(ours)} against ${figure(theirs)} ${unit}${loadNote(rounds)}`,
+    note: `${spreadOf(ratios, 2)}; ${figure(ours)} against ${figure(theirs)} ${unit}${loadNote(rounds)}`,
   };
 }
 

@@ -1,6 +1,6 @@
 import { tokenCost } from "./cpu-per-token.ts";
 import { CHAT, CHAT_TAGS } from "./dialect.ts";
-import { type BenchResult, median } from "./measure.ts";
+import { type BenchResult, median, spreadOf } from "./measure.ts";
 import { startGateway } from "./processes.ts";
 import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
@@ -19,14 +19,13 @@ export async function measureThinkingPath(bed: Testbed): Promise<BenchResult[]> 
       return { cursor: await tokenCost(bed.gateway, LOAD, CHAT), anthropic };
     });
     const ratios = rounds.map(({ cursor, anthropic }) => anthropic.cpuUs / cursor.cpuUs);
-    const spread = `${Math.min(...ratios).toFixed(2)}..${Math.max(...ratios).toFixed(2)}`;
     const us = `${median(rounds.map(({ anthropic }) => anthropic.cpuUs)).toPrecision(3)} µs`;
     return [
       {
         name: "anthropic to tags / cursor to chat: CPU per token",
         value: median(ratios),
         bound: 1.3,
-        note: `${spread}; ${us}${loadNote(rounds)}`,
+        note: `${spreadOf(ratios, 2)}; ${us}${loadNote(rounds)}`,
       },
     ];
   } finally {

@@ -33,7 +33,7 @@ export async function measureToolTask(): Promise<BenchResult[]> {
         name: `${CALLS} tool calls in a row, bootstrap ${BOOTSTRAP_MS / 1000} s: to one native stream`,
         value: median(ratios),
         bound: 1.05,
-        note: `${seconds(ours)} against ${seconds(theirs)}; told anew each time ${seconds(coldMs)}`,
+        note: `${seconds(ours)} against ${seconds(theirs)}; replayed each time ${seconds(coldMs)}`,
       },
     ];
   } finally {
