@@ -1,4 +1,5 @@
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonValue } from "../core/turn.ts";
 import { unreadable } from "./unreadable.ts";
 
@@ -22,7 +23,7 @@ function checkObject(text: string): void {
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first) throw unreadable(`${printParseErrorCode(first.error)} at position ${first.offset}`);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unreadable("it is not a JSON object");
+  if (!isJsonObject(value)) throw unreadable("it is not a JSON object");
 }
 
 const indentOf = (text: string): number => /^( +)"/m.exec(text)?.[1]?.length ?? 2;

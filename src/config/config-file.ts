@@ -1,4 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
@@ -32,7 +33,7 @@ export function readConfigFile(path: string, settings: readonly PlacedSetting[])
       const key = prefix + name;
       if (keys.has(key)) values.set(key, value);
       else if (!groups.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...keys, ...groups])}`);
-      else if (isObject(value)) visit(value, `${key}.`);
+      else if (isJsonObject(value)) visit(value, `${key}.`);
       else problems.push(`${place(key)}: ${key}: expected an object, found ${JSON.stringify(value)}.`);
     }
   };
@@ -56,7 +57,7 @@ function parse(text: string, path: string): object {
       hint: "Look for a missing or surplus comma or quote there; comments are not allowed.",
     });
   }
-  if (isObject(tree)) return tree;
+  if (isJsonObject(tree)) return tree;
   throw new ExcursorError("config", `${path}: expected an object with settings.`, { code: "bad_config" });
 }
 
@@ -105,6 +106,3 @@ function lineOf(text: string, key: string): string {
   }
   return `:${text.slice(0, position).split("\n").length}`;
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import type { AnyNode, ObjectExpression, Property } from "acorn";
 import { parseExpressionAt } from "acorn";
 import { ExcursorError } from "../core/errors.ts";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 
 /** The app's `product.json`. */
 export interface Product {
@@ -27,7 +28,7 @@ export function readProduct(bytes: Buffer): Product {
   } catch (error) {
     throw broken("it is not JSON", error);
   }
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw broken("it is not an object");
+  if (!isJsonObject(json)) throw broken("it is not an object");
   const { nameLong, nameShort, version, commit, checksums } = json as Record<string, unknown>;
   if (typeof version !== "string" || version === "") throw broken("it has no version");
   return {

@@ -2,6 +2,7 @@ import type { Progress } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { buildCatalogue, type Catalogue, createAllowList, createServerFilter } from "./catalogue.ts";
@@ -177,9 +178,8 @@ const searchBox = (catalogue: Catalogue): Toolbox => ({
     if (name !== CALL_TOOL) return errorResult(`There is no tool ${JSON.stringify(name)} here.`);
     const { name: tool, arguments: given } = args;
     if (typeof tool !== "string") return errorResult("name: expected the name of a tool.");
-    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-    if (given !== undefined && !isObject) return errorResult("arguments: expected an object.");
-    return callTool(catalogue, tool, isObject ? (given as JsonObject) : {}, context);
+    if (given !== undefined && !isJsonObject(given)) return errorResult("arguments: expected an object.");
+    return callTool(catalogue, tool, given ?? {}, context);
   },
   placeOf: (name, { name: tool }) =>
     name === CALL_TOOL && typeof tool === "string" ? placeIn(catalogue, tool) : undefined,

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject } from "../core/turn.ts";
 
 const KEY = "x-mcp-header";
@@ -25,7 +26,7 @@ export function headerFault(schema: JsonObject): string | undefined {
     }
     const isChain = isParameter || path === "";
     return first([
-      ...Object.entries(isObject(properties) ? properties : {}).map(
+      ...Object.entries(isJsonObject(properties) ? properties : {}).map(
         ([name, inner]) =>
           () =>
             visit(inner, `${path}.${name}`, isChain),
@@ -52,6 +53,3 @@ function first(visits: readonly (() => string | undefined)[]): string | undefine
   }
   return undefined;
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import { Secret } from "../core/secret.ts";
 import { expandVariables, type VariableSource } from "./expand-variables.ts";
 import { type OAuthSettings, oauthFields, readOAuth } from "./oauth/oauth-settings.ts";
@@ -88,7 +89,7 @@ const httpEntry = z.looseObject({
  */
 export function readServers(mcpServers: unknown, origin: string, variables: VariableSource | undefined): ReadServers {
   if (mcpServers === undefined) return { servers: [], problems: [], warnings: [] };
-  if (!isObject(mcpServers)) {
+  if (!isJsonObject(mcpServers)) {
     const problem = { server: "", text: `${origin}: mcpServers: expected an object.` };
     return { servers: [], problems: [problem], warnings: [] };
   }
@@ -131,7 +132,7 @@ function readEntry(
   const expanded = variables ? expandVariables(entry, variables, onUnset) : { value: entry };
   if (!expanded) return undefined;
   const { value } = expanded;
-  if (!isObject(value) || !("command" in value || "url" in value)) {
+  if (!isJsonObject(value) || !("command" in value || "url" in value)) {
     report("", 'expected an object with "command" or "url".');
     return undefined;
   }
@@ -186,6 +187,3 @@ const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[:
 
 const secrets = (values: Readonly<Record<string, string>>): Record<string, Secret> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

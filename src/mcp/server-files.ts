@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { checkConfigFile } from "../config/home.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { approvalDigest } from "./approval.ts";
 import type { VariableSource } from "./expand-variables.ts";
@@ -99,7 +100,7 @@ export function readTree(path: string): Tree {
   if (text === undefined) return {};
   try {
     const tree: unknown = JSON.parse(text);
-    if (typeof tree === "object" && tree !== null && !Array.isArray(tree)) return tree as Tree;
+    if (isJsonObject(tree)) return tree;
   } catch {
     // The parser's own message would quote the text, which may hold a key.
   }

@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject } from "../core/turn.ts";
 import type { HubLimits } from "./limits.ts";
 import { headerFault } from "./parameter-headers.ts";
@@ -68,7 +69,7 @@ function readTool(entry: unknown, place: string, limits: HubLimits, problems: st
     problems.push(`${place}.name: expected 1 to ${limits.toolNameChars} characters`);
     return undefined;
   }
-  if (!isObject(inputSchema) || (inputSchema["type"] ?? "object") !== "object") {
+  if (!isJsonObject(inputSchema) || (inputSchema["type"] ?? "object") !== "object") {
     problems.push(`${place}.inputSchema: expected the schema of an object, for "${name}"`);
     return undefined;
   }
@@ -77,7 +78,7 @@ function readTool(entry: unknown, place: string, limits: HubLimits, problems: st
     name,
     description: typeof description === "string" ? description.slice(0, MAX_DESCRIPTION_CHARS) : "",
     schema: inputSchema,
-    annotations: isObject(annotations) ? annotations : undefined,
+    annotations: isJsonObject(annotations) ? annotations : undefined,
     ...(Object.keys(extras).length > 0 && { extras }),
   };
 }
@@ -87,11 +88,8 @@ function extrasOf({ title, outputSchema, icons, _meta }: Readonly<Record<string,
   return {
     ...(typeof title === "string" && { title }),
     // Older clients reject the whole list for any other type.
-    ...(isObject(outputSchema) && outputSchema["type"] === "object" && { outputSchema }),
+    ...(isJsonObject(outputSchema) && outputSchema["type"] === "object" && { outputSchema }),
     ...(Array.isArray(icons) && icons.every((icon) => typeof icon?.src === "string") && { icons }),
-    ...(isObject(_meta) && { _meta }),
+    ...(isJsonObject(_meta) && { _meta }),
   };
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import { openHome } from "../config/home.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import { writePrivate } from "../files/write-private.ts";
 import { readTree, type Tree } from "./server-files.ts";
 import type { ServerTool } from "./tool-list.ts";
@@ -95,7 +96,7 @@ type Pins = Readonly<Record<string, string>>;
 function pinsOf(tree: Tree, server: string): Pins | "lost" | undefined {
   if (!Object.hasOwn(tree, server)) return Object.hasOwn(tree, LOST) ? "lost" : undefined;
   const pins = tree[server];
-  return typeof pins === "object" && pins !== null && !Array.isArray(pins) ? (pins as Pins) : "lost";
+  return isJsonObject(pins) ? (pins as Pins) : "lost";
 }
 
 function write(home: string, tree: Tree): void {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, JsonValue } from "../core/turn.ts";
 import { checkInPlace, type SchemaNode } from "./check-in-place.ts";
 import { checkSize } from "./check-size.ts";
@@ -104,7 +105,7 @@ class Reduction {
       put(schema);
       return;
     }
-    if (!isObject(schema)) throw new UnusableSchema(path, "expected a schema, which is an object or a boolean");
+    if (!isJsonObject(schema)) throw new UnusableSchema(path, "expected a schema, which is an object or a boolean");
     const reduced: Fields = {};
     put(reduced);
     const hasId = typeof schema["$id"] === "string" && !schema["$id"].startsWith("#");
@@ -171,7 +172,7 @@ class Reduction {
   #map(value: JsonValue, reduced: Fields, member: Member): void {
     const { path, keyword } = member;
     const { holds } = keyword;
-    if (!isObject(value)) throw new UnusableSchema(path, "expected an object");
+    if (!isJsonObject(value)) throw new UnusableSchema(path, "expected an object");
     const map: Fields = {};
     reduced[member.name] = map;
     for (const [name, entry] of Object.entries(value)) {
@@ -257,6 +258,3 @@ function typesIn(value: JsonValue, path: string): JsonValue {
   if (types.length > 0 && types.length <= TYPES.length && areTypes) return value;
   throw new UnusableSchema(path, `expected one or several of ${TYPES.join(", ")}`);
 }
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, JsonValue } from "../core/turn.ts";
 
 const MAX_REFERENCE_CHARS = 2048;
@@ -47,7 +48,7 @@ function follow(base: JsonObject, pointer: string): RefTarget | undefined {
     const name = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
     found = Object.hasOwn(found, name) ? (found as JsonObject)[name] : undefined;
   }
-  const isSchema = typeof found === "boolean" || isObject(found);
+  const isSchema = typeof found === "boolean" || isJsonObject(found);
   return isSchema ? { schema: found as JsonObject | boolean, base } : undefined;
 }
 
@@ -57,7 +58,7 @@ function namesIn(root: JsonObject): ReadonlyMap<string, JsonObject> {
   let visits = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next !== "object" || next === null) continue;
-    if (isObject(next)) {
+    if (isJsonObject(next)) {
       const { $id, $anchor } = next;
       if (typeof $id === "string") names.set($id.replace(/(?<=.)#$/, ""), next);
       if (typeof $anchor === "string") names.set(`#${$anchor}`, next);
@@ -77,6 +78,3 @@ function decode(text: string): string | undefined {
     return undefined;
   }
 }
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

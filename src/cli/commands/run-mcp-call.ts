@@ -1,6 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { ExcursorError } from "../../core/errors.ts";
 import type { HubProgress, HubResult } from "../../core/hub/tool-hub.ts";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { catalogueName } from "../../mcp/catalogue.ts";
 import { exitCodeOf } from "../exit-codes.ts";
@@ -42,7 +43,7 @@ export async function runMcpCall(tool: string, given: string, { json }: { readon
 function parseArguments(given: string): JsonObject {
   try {
     const value: unknown = JSON.parse(given);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+    if (isJsonObject(value)) return value;
   } catch {
     // Reported below.
   }

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { CANCELED, ExcursorError } from "../errors.ts";
 import { readArguments } from "../json/call-arguments.ts";
+import { isJsonObject } from "../json/is-json-object.ts";
 import { nestsDeeper } from "../json/nests-deeper.ts";
 import type { JsonObject, JsonValue, ToolDefinition } from "../turn.ts";
 import { findApartJson } from "./find-json.ts";
@@ -29,7 +30,7 @@ export async function findTextCall(
   context: CheckContext,
 ): Promise<TextCall | undefined> {
   const value = findApartJson(text)?.value as JsonValue | undefined;
-  if (!isObject(value) || nestsDeeper(value, MAX_LEVELS)) return undefined;
+  if (!isJsonObject(value) || nestsDeeper(value, MAX_LEVELS)) return undefined;
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), SEARCH_MS);
   const signal = AbortSignal.any([context.signal, deadline.signal]);
@@ -72,7 +73,7 @@ function readNamed(value: JsonObject, tools: readonly ToolDefinition[]) {
   const tool = tools.find(({ name }) => name === value["name"]);
   const given = ARGUMENTS.map((key) => value[key]).find((args) => args !== undefined);
   const args = typeof given === "string" ? readArguments(given) : given;
-  return tool && isObject(args as JsonValue) ? { tool, args: args as JsonObject } : undefined;
+  return tool && isJsonObject(args as JsonValue) ? { tool, args: args as JsonObject } : undefined;
 }
 
 /** A cheap check before the real one: all required members are there, and none that the schema does not mention. */
@@ -81,7 +82,7 @@ function mayMatch({ schema }: ToolDefinition, value: JsonObject, isOnly: boolean
   if (Array.isArray(required) && !required.every((name) => typeof name === "string" && Object.hasOwn(value, name)))
     return false;
   const isOpen = OPEN_KEYWORDS.some((keyword) => schema[keyword] !== undefined) || Boolean(additionalProperties);
-  const known = isObject(properties) ? properties : {};
+  const known = isJsonObject(properties) ? properties : {};
   const mentionsNone = additionalProperties === undefined && Object.keys(known).length === 0;
   return isOpen || (isOnly && mentionsNone) || Object.keys(value).every((name) => Object.hasOwn(known, name));
 }
@@ -100,6 +101,3 @@ async function matches({ schema }: ToolDefinition, args: JsonObject, context: Ch
     throw error;
   }
 }
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import { ExcursorError } from "../errors.ts";
+import { isJsonObject } from "../json/is-json-object.ts";
 import type { SchemaCheck, SchemaChecker, SchemaContext } from "../schema-checker.ts";
 import type { OutputFormat } from "../turn.ts";
 import { findJson } from "./find-json.ts";
@@ -26,7 +27,7 @@ export async function createOutputCheck(format: OutputFormat, context: CheckCont
 }
 
 const objectProblem = (_json: string, value: unknown): string | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "it is not a JSON object";
+  isJsonObject(value) ? undefined : "it is not a JSON object";
 
 function openSchema(
   { schema, field }: Extract<OutputFormat, { readonly type: "json-schema" }>,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import { readJson } from "../read-json.ts";
@@ -69,7 +70,7 @@ function readAnswer(body: unknown): ElicitationAnswer & { readonly id: string } 
   if (typeof id !== "string") throw invalid("id", "the id of a question");
   if (action === "decline" || action === "cancel") return { id, action };
   if (action !== "accept") throw invalid("action", "accept, decline or cancel");
-  if (typeof content !== "object" || content === null || Array.isArray(content) || !isForm(content)) {
+  if (!isJsonObject(content) || !isForm(content)) {
     throw invalid("content", "an object of texts, numbers, booleans and lists of texts");
   }
   return { id, action, content };

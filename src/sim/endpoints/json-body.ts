@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 
@@ -8,7 +9,7 @@ export async function readStrings(exchange: Exchange): Promise<ReadonlyMap<strin
   const body = await exchange.readBody(MAX_BYTES);
   if (body.length === 0) return new Map();
   const value = parse(body.toString("utf8"));
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw notAnObject();
+  if (!isJsonObject(value)) throw notAnObject();
   return new Map(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 

@@ -1,4 +1,5 @@
 import { fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../core/json/is-json-object.ts";
 import { InteractionQuerySchema } from "../../gen/agent/v1/query_pb.ts";
 
 /** Parsers of numbers and JSON in steps. They throw an Error that says what is wrong. */
@@ -39,7 +40,7 @@ export function memberNumber(text: string): number | undefined {
 export function parseObject(text: string): JsonObject {
   if (text.trim() === "") return {};
   const value = parseJson(text) ?? (text.includes("\\") ? parseEscapedJson(text) : undefined);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     throw new Error(`"${text.slice(0, 80)}" is not a JSON object`);
   }
   return value;
