@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Setting } from "./setting.ts";
+import { jsonOrText, type Setting } from "./setting.ts";
 
 /** Whether the bridge for the IDE listens, and to whom. */
 export interface BridgeSetting {
@@ -38,12 +38,4 @@ export function bridgeSetting(help: string): Setting<BridgeSetting | undefined> 
     combine: ([first, ...others]) =>
       first && { ...first, compat: [first, ...others].find((one) => one?.compat !== undefined)?.compat },
   };
-}
-
-function jsonOrText(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BASE_URL_EXPECTED, isBaseUrl, normalizeBaseUrl } from "./base-url.ts";
-import { namePairs, type Setting } from "./setting.ts";
+import { jsonOrText, namePairs, type Setting } from "./setting.ts";
 
 /** The upstream name of Cursor's backend, for all of its drivers. */
 export const CURSOR = "cursor";
@@ -97,17 +97,8 @@ export function modelNames(help: string, drivers: readonly string[]): Setting<Mo
     expected,
     isSecret: false,
     explain: ({ issues }) => issues.map(describe).join("; "),
-    fromText: (text) => (text.trim().startsWith("{") ? parseJson(text) : namePairs(text)),
+    fromText: (text) => (text.trim().startsWith("{") ? jsonOrText(text) : namePairs(text)),
   };
-}
-
-/** Returns a text that is not JSON unchanged; the schema then rejects it. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 const describe = ({ path, message }: z.core.$ZodIssue): string =>

@@ -107,14 +107,17 @@ export function entries(help: string): Setting<Readonly<Record<string, unknown>>
     help,
     expected: "an object with a member for each name",
     isSecret: true,
-    fromText: (given) => {
-      try {
-        return JSON.parse(given);
-      } catch {
-        return given;
-      }
-    },
+    fromText: jsonOrText,
   };
+}
+
+/** Parses JSON. Returns a text that is not JSON unchanged; the schema then rejects it. */
+export function jsonOrText(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
 }
 
 const split = (given: string, separator: string | RegExp = ","): string[] =>

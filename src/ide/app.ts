@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import { type AppFile, BUNDLES, PRODUCT, readAppFile } from "./app-file.ts";
-import { type ChecksumAlgorithm, type ChecksumScheme, learnScheme } from "./checksums.ts";
-import { type Digest, readChunks } from "./digest.ts";
+import { type ChecksumScheme, learnScheme } from "./checksums.ts";
+import { type Digest, digestOf, hashOf, readChunks } from "./digest.ts";
 import { type Product, readProduct } from "./product.ts";
 
 /** A file of the app with its digest. */
@@ -47,15 +46,9 @@ export function checkSums(files: FileSystem, { root, product, bundles }: App): C
   });
 }
 
-export function hashOf(algorithm: ChecksumAlgorithm, chunks: Iterable<Uint8Array>): Buffer {
-  const hash = createHash(algorithm);
-  for (const chunk of chunks) hash.update(chunk);
-  return hash.digest();
-}
-
 function readKnown(files: FileSystem, root: string, path: AppFile["path"]): KnownFile | undefined {
   const file = readAppFile(files, root, path);
-  return file && { ...file, digest: hashOf("sha256", [file.bytes]).toString("hex") as Digest };
+  return file && { ...file, digest: digestOf([file.bytes]) };
 }
 
 const noApp = (root: string, why: string): ExcursorError =>

@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import type { FileSystem } from "../files/file-system.ts";
+import type { ChecksumAlgorithm } from "./checksums.ts";
 
 /** A SHA-256 in hex that identifies the content of a file. */
 export type Digest = string & { readonly __brand: "Digest" };
 
 const CHUNK_BYTES = 1024 * 1024;
 
-export function digestOf(chunks: Iterable<Uint8Array>): Digest {
-  const hash = createHash("sha256");
+export const digestOf = (chunks: Iterable<Uint8Array>): Digest => hashOf("sha256", chunks).toString("hex") as Digest;
+
+export function hashOf(algorithm: ChecksumAlgorithm, chunks: Iterable<Uint8Array>): Buffer {
+  const hash = createHash(algorithm);
   for (const chunk of chunks) hash.update(chunk);
-  return hash.digest("hex") as Digest;
+  return hash.digest();
 }
 
 /** Returns the digest of a file on the disk; undefined if there is no file. Reads it in chunks. */

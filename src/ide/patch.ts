@@ -1,8 +1,9 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
-import { type App, hashOf, type KnownFile } from "./app.ts";
+import type { App, KnownFile } from "./app.ts";
 import { expectOwn } from "./app-file.ts";
 import type { ChecksumScheme } from "./checksums.ts";
+import { hashOf } from "./digest.ts";
 import { applyInsertions, type Insertion, PATCH_ID, planEdit } from "./edit.ts";
 import { inspect, type Target } from "./inspect.ts";
 import type { PatchRecord } from "./patch-record.ts";

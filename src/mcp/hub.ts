@@ -5,7 +5,6 @@ import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../c
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
-import { buildCatalogue, type Catalogue, createAllowList, createServerFilter } from "./catalogue.ts";
 import { Connection } from "./connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import type { Authorization } from "./oauth/authorization.ts";
@@ -13,6 +12,7 @@ import { PrincipalSets } from "./principal-sets.ts";
 import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
 import type { HttpServer, ServerConfig } from "./server-config.ts";
 import { ServerSet } from "./server-set.ts";
+import { buildToolCatalogue, createAllowList, createServerFilter, type ToolCatalogue } from "./tool-catalogue.ts";
 import type { ServerTool } from "./tool-list.ts";
 import { errorResult, readToolResult } from "./tool-result.ts";
 
@@ -47,9 +47,9 @@ export interface Hub extends ToolHub {
   /** Called when a catalogue may have changed: because of a server's tools, or of the settings. */
   onChange(listener: () => void): void;
   /** Returns every tool that a principal may use, by its name in the catalogue. */
-  catalogueFor(principal: Principal): Catalogue;
+  catalogueFor(principal: Principal): ToolCatalogue;
   /** Calls a tool by its catalogue name. Failures are results; rejects only if the signal aborts. */
-  call(catalogue: Catalogue, name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
+  call(catalogue: ToolCatalogue, name: string, args: JsonObject, context: HubCallContext): Promise<HubResult>;
   /** Applies new servers and keys. Unchanged servers keep running; removed ones end after their last call. */
   follow(found: Required<Pick<HubOptions, "servers" | "keys">>): void;
   /** Reconnects servers that refused us, because a user may have signed in. */
@@ -117,7 +117,8 @@ export function createHub(options: HubOptions): Hub {
     // A principal without servers must not take up one of the limited places.
     return serversOf(id).length === 0 ? nobodys : others.for(id);
   };
-  const catalogueFor = ({ id }: Principal) => buildCatalogue(setOf(id).connections, createAllowList(patternsOf(id)));
+  const catalogueFor = ({ id }: Principal) =>
+    buildToolCatalogue(setOf(id).connections, createAllowList(patternsOf(id)));
 
   return {
     get connections() {
@@ -165,13 +166,13 @@ export function createHub(options: HubOptions): Hub {
 const withoutTools = (server: string): string =>
   `A turn goes on without the tools of the MCP server "${server}", which is still starting.`;
 
-const plainBox = (catalogue: Catalogue): Toolbox => ({
+const plainBox = (catalogue: ToolCatalogue): Toolbox => ({
   tools: [...catalogue.values()].map(({ name, description, schema }) => ({ name, description, schema })),
   call: (name, args, context) => callTool(catalogue, name, args, context),
   placeOf: (name) => placeIn(catalogue, name),
 });
 
-const searchBox = (catalogue: Catalogue): Toolbox => ({
+const searchBox = (catalogue: ToolCatalogue): Toolbox => ({
   tools: searchTools(catalogue),
   call: async (name, args, context) => {
     if (name === SEARCH_TOOL) return { content: [{ type: "text", text: findTools(catalogue, args) }], isError: false };
@@ -185,13 +186,13 @@ const searchBox = (catalogue: Catalogue): Toolbox => ({
     name === CALL_TOOL && typeof tool === "string" ? placeIn(catalogue, tool) : undefined,
 });
 
-function placeIn(catalogue: Catalogue, name: string): HubPlace | undefined {
+function placeIn(catalogue: ToolCatalogue, name: string): HubPlace | undefined {
   const found = catalogue.get(name);
   return found && { server: found.connection.name, serverTool: found.tool.name };
 }
 
 async function callTool(
-  catalogue: Catalogue,
+  catalogue: ToolCatalogue,
   name: string,
   args: JsonObject,
   { signal, onProgress, elicit }: HubCallContext,

@@ -1,5 +1,5 @@
 import type { JsonObject, ToolDefinition } from "../core/turn.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { ToolCatalogue } from "./tool-catalogue.ts";
 
 /**
  * Two tools that replace many. The schemas of hundreds of tools would cost tokens with every request, so the model
@@ -11,7 +11,7 @@ export const CALL_TOOL = "hub_call";
 const MAX_FOUND = 20;
 const FOUND = 8;
 
-export function searchTools(catalogue: Catalogue): readonly ToolDefinition[] {
+export function searchTools(catalogue: ToolCatalogue): readonly ToolDefinition[] {
   const servers = [...new Set([...catalogue.values()].map(({ connection }) => connection.name))].slice(0, 50);
   return [
     {
@@ -42,7 +42,7 @@ export function searchTools(catalogue: Catalogue): readonly ToolDefinition[] {
 }
 
 /** Returns the tools that match a query best, as text for the model. */
-export function findTools(catalogue: Catalogue, { query, limit }: JsonObject): string {
+export function findTools(catalogue: ToolCatalogue, { query, limit }: JsonObject): string {
   const wanted = wordsOf(typeof query === "string" ? query : "");
   const count = Math.min(MAX_FOUND, typeof limit === "number" && limit >= 1 ? Math.floor(limit) : FOUND);
   const texts = [...catalogue.values()].map((tool) => ({

@@ -183,7 +183,7 @@ function readHttp(
   };
 }
 
-const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
 
 const secrets = (values: Readonly<Record<string, string>>): Record<string, Secret> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, new Secret(value)]));

@@ -8,6 +8,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { isBadPort } from "../core/bad-port.ts";
 import { ExcursorError } from "../core/errors.ts";
+import { clip } from "./clip.ts";
 import { needsLogin, needsScope } from "./oauth/errors.ts";
 
 export const messageTooLarge = (server: string, maxBytes: number): ExcursorError =>
@@ -141,6 +142,3 @@ function httpError(subject: string, cause: Error, status: number, doing: string)
     hint: moved === undefined ? null : `If it has moved to ${moved}, put that address into mcp.json.`,
   });
 }
-
-/** Limits foreign text to one line of at most 300 characters. */
-const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

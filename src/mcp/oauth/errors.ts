@@ -1,5 +1,6 @@
 import { OAuthClientFlowError, OAuthError, RegistrationRejectedError } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
+import { clip } from "../clip.ts";
 
 /** The code of the error that only a user's sign-in can resolve. */
 export const NEEDS_LOGIN = "mcp_needs_login";
@@ -59,6 +60,3 @@ export function loginFailed(server: string, thrown: unknown): ExcursorError {
     hint: "If it knows no such sign-in, give it a token under headers in mcp.json.",
   });
 }
-
-/** Limits foreign text to one line of at most 300 characters. */
-const clip = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300);

@@ -6,7 +6,7 @@ import {
   OAuthError,
 } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
-import type { HttpServer } from "../server-config.ts";
+import { type HttpServer, isLoopback } from "../server-config.ts";
 import type { Authorization, AuthorizationOptions, Consent } from "./authorization.ts";
 import { loginFailed } from "./errors.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
@@ -119,7 +119,7 @@ const hasOther = ({ tokens }: ServerLogin, refused: string | undefined): boolean
 
 /** Checks the sign-in page: https, or http on this machine if the server is on it, too (SEC-43). */
 function checkedPage(page: URL, { name, url: server }: Pick<HttpServer, "name" | "url">): URL {
-  const isHere = (url: URL) => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  const isHere = (url: URL) => isLoopback(url.hostname);
   if (page.protocol === "https:" || (page.protocol === "http:" && isHere(page) && isHere(server))) return page;
   throw new ExcursorError(
     "forbidden",

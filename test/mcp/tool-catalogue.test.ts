@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { catalogueName, createAllowList } from "../../src/mcp/catalogue.ts";
+import { catalogueName, createAllowList } from "../../src/mcp/tool-catalogue.ts";
 
 describe("a name in the catalogue", () => {
   it("is server__tool where that is plain", () => {

@@ -9,7 +9,7 @@ interface CatalogueTool extends ToolDefinition {
   readonly tool: ServerTool;
 }
 
-export type Catalogue = ReadonlyMap<string, CatalogueTool>;
+export type ToolCatalogue = ReadonlyMap<string, CatalogueTool>;
 
 /**
  * Returns `server__tool` in characters that every face accepts. Appends a digest if the underscores do not tell where
@@ -23,7 +23,7 @@ export function catalogueName(server: string, tool: string): string {
 }
 
 /** Lists the tools of all servers, in an order that does not depend on the order of the servers. */
-export function buildCatalogue(connections: readonly Connection[], mayUse: MayUse): Catalogue {
+export function buildToolCatalogue(connections: readonly Connection[], mayUse: MayUse): ToolCatalogue {
   const tools = connections.flatMap((connection) =>
     connection.tools
       .filter((tool) => mayUse(connection.name, tool.name))
