@@ -1,12 +1,12 @@
 import type { AccessTokens } from "../core/access.ts";
 import type { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import { AccessSession, type SessionParts } from "./access-session.ts";
+import { AccountToken, type AccountTokenParts } from "./account-token.ts";
 import { findLogin } from "./find-login.ts";
 import type { CredentialSource } from "./source.ts";
 import { createStoreSource } from "./sources/store.ts";
 
-export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth" | "onNotice"> {
+export interface AccessTokensOptions extends Pick<AccountTokenParts, "store" | "auth" | "onNotice"> {
   /** Called with every secret and its account. The empty name is the gateway's own account. */
   readonly onSecret: (secret: Secret, account: string) => void;
   readonly origin: string;
@@ -21,25 +21,25 @@ export interface AccessTokensOptions extends Pick<SessionParts, "store" | "auth"
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, origin, now = Date.now, onNotice } = options;
   const { ticks = options.now ?? (() => performance.now()) } = options;
-  const sessions = new Map<string | undefined, AccessSession>();
+  const tokens = new Map<string | undefined, AccountToken>();
   const told = new Set<string>();
   const onProblem = ({ message }: ExcursorError): void => {
     if (told.has(message)) return;
     told.add(message);
     onNotice(message);
   };
-  const sessionOf = (account: string | undefined): AccessSession => {
-    const known = sessions.get(account);
+  const tokenOf = (account: string | undefined): AccountToken => {
+    const known = tokens.get(account);
     if (known) return known;
     const sources = account === undefined ? options.sources : [createStoreSource({ store, origin, account })];
     const find = () => findLogin(sources, now(), account === undefined ? onProblem : () => {});
     const onSecret = (secret: Secret) => options.onSecret(secret, account ?? "");
-    const session = new AccessSession({ ...options, now, ticks, find, onSecret });
-    sessions.set(account, session);
-    return session;
+    const token = new AccountToken({ ...options, now, ticks, find, onSecret });
+    tokens.set(account, token);
+    return token;
   };
   return {
-    get: (account) => sessionOf(account).get(),
-    renew: (account, refused) => sessionOf(account).renew(refused),
+    get: (account) => tokenOf(account).get(),
+    renew: (account, refused) => tokenOf(account).renew(refused),
   };
 }

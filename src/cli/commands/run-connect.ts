@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { openConnections } from "../../app/open-connections.ts";
+import { openConnectedClients } from "../../app/open-connected-clients.ts";
 import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
-import type { Connections } from "../../client-config/connections.ts";
+import type { ConnectedClients } from "../../client-config/connected-clients.ts";
 import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
@@ -26,9 +26,9 @@ export interface ConnectFlags {
 
 /** Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. */
 export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
-  const connections = openConnections();
+  const connectedClients = openConnectedClients();
   if (client === undefined) {
-    process.stdout.write(formatState(connections, flags.json));
+    process.stdout.write(formatState(connectedClients, flags.json));
     return;
   }
   const guide = GUIDES.find(({ id }) => id === client);
@@ -51,7 +51,7 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
     await report.step(
       "the configuration is written",
       () => {
-        undo = connections.connect(recipe.id, file, (text) => recipe.edit(text, offered));
+        undo = connectedClients.connect(recipe.id, file, (text) => recipe.edit(text, offered));
       },
       file,
     );
@@ -85,8 +85,8 @@ const thisMachine = (): Machine => ({
   exists: existsSync,
 });
 
-function formatState(connections: Connections, isJson: boolean): string {
-  const connected = new Map(connections.list().map((connection) => [connection.id, connection]));
+function formatState(connectedClients: ConnectedClients, isJson: boolean): string {
+  const connected = new Map(connectedClients.list().map((connection) => [connection.id, connection]));
   const rows = RECIPES.map(({ id, title }) => ({ id, title, connection: connected.get(id) }));
   if (isJson) {
     return `${JSON.stringify(rows.map(({ id, connection }) => ({ client: id, file: connection?.file ?? null, changed: connection?.isChanged ?? false })))}\n`;

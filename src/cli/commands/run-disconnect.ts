@@ -1,4 +1,4 @@
-import { openConnections } from "../../app/open-connections.ts";
+import { openConnectedClients } from "../../app/open-connected-clients.ts";
 import { ExcursorError } from "../../core/errors.ts";
 
 export interface DisconnectFlags {
@@ -8,16 +8,16 @@ export interface DisconnectFlags {
 
 /** Restores the previous configuration of these clients, or of all. */
 export function runDisconnect(clients: readonly string[], { force, json }: DisconnectFlags): void {
-  const connections = openConnections();
-  const ids = clients.length > 0 ? clients : connections.list().map(({ id }) => id);
-  const unknown = ids.find((id) => !connections.find(id));
+  const connectedClients = openConnectedClients();
+  const ids = clients.length > 0 ? clients : connectedClients.list().map(({ id }) => id);
+  const unknown = ids.find((id) => !connectedClients.find(id));
   if (unknown !== undefined) {
     throw new ExcursorError("invalid-request", `${JSON.stringify(unknown)} is not connected.`, {
       code: "not_connected",
       hint: "`excursor connect` shows what is.",
     });
   }
-  const restored = ids.flatMap((id) => connections.disconnect(id, { force }) ?? []);
+  const restored = ids.flatMap((id) => connectedClients.disconnect(id, { force }) ?? []);
   if (json) {
     process.stdout.write(`${JSON.stringify(restored.map(({ id, file }) => ({ client: id, file })))}\n`);
     return;

@@ -28,7 +28,7 @@ interface Backup {
   readonly folders: readonly string[];
 }
 
-export interface Connection {
+export interface ConnectedClient {
   readonly id: string;
   readonly file: string;
   /** The file was changed by something else since. */
@@ -39,14 +39,14 @@ export interface Connection {
  * The clients that are connected, each with its previous configuration in a file of its own. A configuration is written
  * only after its backup.
  */
-export class Connections {
+export class ConnectedClients {
   readonly #folder: string;
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  list(): readonly Connection[] {
+  list(): readonly ConnectedClient[] {
     if (!existsSync(this.#folder)) return [];
     return readdirSync(this.#folder)
       .filter((name) => name.endsWith(".json"))
@@ -54,7 +54,7 @@ export class Connections {
       .flatMap((id) => this.find(id) ?? []);
   }
 
-  find(id: string): Connection | undefined {
+  find(id: string): ConnectedClient | undefined {
     const backup = this.#read(id);
     if (!backup) return undefined;
     const { file, before, after } = backup;
@@ -69,9 +69,9 @@ export class Connections {
    */
   connect(id: string, path: string, edit: (text: string) => string): () => void {
     const known = this.#read(id);
-    const connection = this.find(id);
-    if (connection?.isChanged) throw changed(connection);
-    if (connection && connection.file !== realPath(path)) throw elsewhere(connection);
+    const client = this.find(id);
+    if (client?.isChanged) throw changed(client);
+    if (client && client.file !== realPath(path)) throw elsewhere(client);
     const kept = known ?? takeBackup(realPath(path));
     const before = Buffer.from(kept.before ?? "", "base64");
     const after = Buffer.from(editText(kept.file, before.toString("utf8"), edit));
@@ -95,18 +95,18 @@ export class Connections {
    * Restores the previous content byte for byte, or deletes the file if there was none. With `force`, overwrites any
    * later change.
    */
-  disconnect(id: string, { force = false }: { readonly force?: boolean } = {}): Connection | undefined {
+  disconnect(id: string, { force = false }: { readonly force?: boolean } = {}): ConnectedClient | undefined {
     const backup = this.#read(id);
-    const connection = this.find(id);
-    if (!backup || !connection) return undefined;
-    if (connection.isChanged && !force) throw changed(connection);
+    const client = this.find(id);
+    if (!backup || !client) return undefined;
+    if (client.isChanged && !force) throw changed(client);
     const { file, before, mode, folders } = backup;
-    if (connection.isChanged) keepAside(file);
+    if (client.isChanged) keepAside(file);
     if (before === undefined) rmSync(file, { force: true });
     else write(file, Buffer.from(before, "base64"), mode);
     for (const folder of folders) removeIfEmpty(folder);
     rmSync(this.#pathOf(id), { force: true });
-    return connection;
+    return client;
   }
 
   #pathOf(id: string): string {
@@ -190,13 +190,13 @@ function readBytes(file: string): Buffer | undefined {
 
 const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
 
-const elsewhere = ({ id, file }: Connection): ExcursorError =>
+const elsewhere = ({ id, file }: ConnectedClient): ExcursorError =>
   new ExcursorError("config", `${id} is connected already, by ${file}.`, {
     code: "connected_elsewhere",
     hint: `Run \`excursor disconnect ${id}\` first.`,
   });
 
-const changed = ({ id, file }: Connection): ExcursorError =>
+const changed = ({ id, file }: ConnectedClient): ExcursorError =>
   new ExcursorError("config", `${file} has changed since ${id} was connected.`, {
     code: "client_config_changed",
     hint: `\`excursor disconnect ${id} --force\` puts back what was there before, and keeps the changed one beside it.`,

@@ -9,7 +9,7 @@ import { type AuthClient, renewLogin } from "./auth-client.ts";
 import { canRenew, expiryOf, isAlive, isFresh, type Login, lifeOf } from "./login.ts";
 import type { FoundLogin } from "./source.ts";
 
-export interface SessionParts {
+export interface AccountTokenParts {
   readonly store: AccountStore;
   readonly auth: AuthClient;
   /** Searches the sources for a login again. */
@@ -47,8 +47,8 @@ const UNSAVED_MS = 60_000;
  * The access token of one account in this process. Concurrent callers share one lookup or renewal. The store's lock
  * does the same between processes, and the decision to renew is made while it is held.
  */
-export class AccessSession {
-  readonly #parts: SessionParts;
+export class AccountToken {
+  readonly #parts: AccountTokenParts;
   #held: Held | undefined;
   /** When the store was last found unchanged. */
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -58,7 +58,7 @@ export class AccessSession {
   /** A renewed login that could not be saved. Only this process has it. */
   #unsaved: { readonly stamp: string; readonly login: Login } | undefined;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: AccountTokenParts) {
     this.#parts = parts;
   }
 

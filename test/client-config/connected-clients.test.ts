@@ -15,15 +15,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Connections } from "../../src/client-config/connections.ts";
+import { ConnectedClients } from "../../src/client-config/connected-clients.ts";
 
 let folder = "";
-let connections: Connections;
+let connections: ConnectedClients;
 let file = "";
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "excursor-connect-"));
-  connections = new Connections(join(folder, "home", "connections"));
+  connections = new ConnectedClients(join(folder, "home", "connections"));
   file = join(folder, "config.txt");
 });
 
