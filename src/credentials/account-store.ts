@@ -1,11 +1,10 @@
-import { hash } from "node:crypto";
 import { join } from "node:path";
 import { fileStamp } from "../config/file-stamp.ts";
 import { createHomeLock } from "../config/home-lock.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { ProcessLock } from "../files/process-lock.ts";
 import { readAccounts, type WrittenAccount, writeAccounts } from "./account-file.ts";
-import type { Keychain } from "./keychain.ts";
+import { type Keychain, keychainEntry, tryKeychain } from "./keychain.ts";
 import { formatSeed, type Login, parseSeed, secretOf } from "./login.ts";
 
 /** An account that this machine is signed in to. */
@@ -60,21 +59,7 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
     // A damaged file must not replace the previous version.
     writeAccounts(path, accounts, keepsPrevious && !isDamaged);
   };
-  // Two homes may have accounts of the same name, but the system has only one keychain.
-  const entryOf = (name: string) => `${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
-
-  /** Writes the keychain before the file: if the process dies in between, the file still refers to the newer login. */
-  const keep = async (name: string, login: Login): Promise<"file" | "keychain"> => {
-    if (!keychain) return "file";
-    try {
-      await keychain.write(entryOf(name), JSON.stringify(written(login)));
-      return "keychain";
-    } catch (error) {
-      onNotice(`${ExcursorError.from(error).message} The login is kept in ${path} instead.`);
-      return "file";
-    }
-  };
-
+  const entryOf = (name: string) => keychainEntry(home, name);
   return {
     path,
     lock: createHomeLock(home, "accounts.lock"),
@@ -90,7 +75,11 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
       return text === undefined ? undefined : { name, origin, login: loginOf(parseEntry(text)) };
     },
     async write({ name, origin, login }) {
-      const kept = await keep(name, login);
+      // The keychain before the file: if the process dies in between, the file still refers to the newer login.
+      const isInKeychain = await tryKeychain(keychain, entryOf(name), JSON.stringify(written(login)), (message) =>
+        onNotice(`${message} The login is kept in ${path} instead.`),
+      );
+      const kept = isInKeychain ? "keychain" : "file";
       const savedAt = new Date().toISOString();
       change(true, (accounts) =>
         accounts.set(name, kept === "file" ? { kept, origin, savedAt, ...written(login) } : { kept, origin, savedAt }),

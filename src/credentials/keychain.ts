@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { ExcursorError } from "../core/errors.ts";
 
 /** The keychain of the operating system. Rejects if there is none, or if it is locked. */
@@ -34,6 +35,26 @@ interface Entry {
   getPassword(signal: AbortSignal): Promise<string | null | undefined>;
   setPassword(text: string, signal: AbortSignal): Promise<void>;
   deletePassword(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Returns the name of an entry. Two homes may use the same names, but the system has only one keychain. */
+export const keychainEntry = (home: string, name: string): string =>
+  `${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
+
+/** Writes an entry. Returns false if there is no keychain, or if it fails, which is reported. */
+export async function tryKeychain(
+  keychain: Keychain | undefined,
+  entry: string,
+  text: string,
+  onFailure: (message: string) => void,
+): Promise<boolean> {
+  try {
+    await keychain?.write(entry, text);
+    return keychain !== undefined;
+  } catch (error) {
+    onFailure(ExcursorError.from(error).message);
+    return false;
+  }
 }
 
 const unusable = (cause: unknown): ExcursorError =>

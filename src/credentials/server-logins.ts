@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import { fileStamp } from "../config/file-stamp.ts";
@@ -9,7 +8,7 @@ import { Secret } from "../core/secret.ts";
 import type { ProcessLock } from "../files/process-lock.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { writePrivate } from "../files/write-private.ts";
-import type { Keychain } from "./keychain.ts";
+import { type Keychain, keychainEntry, tryKeychain } from "./keychain.ts";
 
 /** A sign-in at a server, as stored in the file. If it is kept in the keychain, the file has no secret. */
 const LoginSchema = z.discriminatedUnion("kept", [
@@ -43,21 +42,10 @@ export interface ServerLoginsOptions {
 
 export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOptions): ServerLogins {
   const path = join(home, "mcp-logins.json");
-  // Two homes may have servers of the same name, but the system has only one keychain.
-  const entryOf = (name: string) => `mcp ${name} ${hash("sha256", home, "hex").slice(0, 16)}`;
+  const entryOf = (name: string) => keychainEntry(home, `mcp ${name}`);
   const write = (logins: WrittenLogins) => {
     const file: z.infer<typeof FileSchema> = { version: 1, logins };
     writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
-  };
-  const keepInKeychain = async (name: string, login: Secret): Promise<boolean> => {
-    if (!keychain) return false;
-    try {
-      await keychain.write(entryOf(name), login.reveal());
-      return true;
-    } catch (error) {
-      onNotice(`${ExcursorError.from(error).message} The sign-in is kept in ${path} instead.`);
-      return false;
-    }
   };
   return {
     path,
@@ -71,7 +59,9 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
       return text === undefined ? undefined : new Secret(text);
     },
     async write(name, url, login) {
-      const isInKeychain = await keepInKeychain(name, login);
+      const isInKeychain = await tryKeychain(keychain, entryOf(name), login.reveal(), (message) =>
+        onNotice(`${message} The sign-in is kept in ${path} instead.`),
+      );
       write({
         ...readLogins(path),
         [name]: isInKeychain ? { kept: "keychain", url } : { kept: "file", url, login: login.reveal() },

@@ -17,8 +17,8 @@ interface PausedCall<T> {
 const MAX_PAUSED = 64;
 
 /**
- * Tool calls that ask their user something, for a protocol in which the question is the result of a request and the
- * answer comes with another request. A paused call waits for a limited time, and only its owner can resume it.
+ * Tool calls that ask their user something, for a protocol without requests to the client: the question is the result of
+ * one request, and the answer comes with the next. A paused call waits for a limited time, and only its owner can resume it.
  */
 export class PausedCalls<T> {
   readonly #waitMs: number;

@@ -1,34 +1,22 @@
-import { authenticate } from "../accounts.ts";
+import { type Account, authenticate } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
 import { billingCycle, MEMBERSHIP, PLAN } from "./billing.ts";
 import { identityOf } from "./identity.ts";
 import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
+const forBearer =
+  (answer: (account: Account) => unknown): Route =>
+  (exchange) =>
+    exchange.respondJson(200, answer(authenticate(exchange)));
+
 /** Plan and usage for the editor and the web dashboard. */
 export const usageRestRoutes: Routes = {
-  "GET /auth/full_stripe_profile": (exchange) => {
-    authenticate(exchange);
-    exchange.respondJson(200, stripeProfile());
-  },
-  "GET /auth/stripe_profile": (exchange) => {
-    authenticate(exchange);
-    exchange.respondJson(200, stripeProfile());
-  },
-  "GET /auth/usage": (exchange) => {
-    authenticate(exchange);
-    exchange.respondJson(200, requestCounts());
-  },
-  "GET /api/usage/summary": (exchange, backend) =>
-    hasSessionCookie(exchange) ? summaryForCookie(exchange, backend) : summaryForBearer(exchange, backend),
-  "GET /api/usage-summary": (exchange, backend) => summaryForCookie(exchange, backend),
-};
-
-const summaryForBearer: Route = (exchange) => {
-  exchange.respondJson(200, usageSummary(identityOf(authenticate(exchange)).userId));
-};
-
-const summaryForCookie: Route = (exchange) => {
-  exchange.respondJson(200, usageSummary(identityOf(authenticateCookie(exchange)).userId));
+  "GET /auth/full_stripe_profile": forBearer(() => stripeProfile()),
+  "GET /auth/stripe_profile": forBearer(() => stripeProfile()),
+  "GET /auth/usage": forBearer(() => requestCounts()),
+  "GET /api/usage/summary": (exchange) =>
+    exchange.respondJson(200, usageSummary((hasSessionCookie(exchange) ? authenticateCookie : authenticate)(exchange))),
+  "GET /api/usage-summary": (exchange) => exchange.respondJson(200, usageSummary(authenticateCookie(exchange))),
 };
 
 const stripeProfile = () => ({
@@ -46,10 +34,10 @@ function requestCounts() {
   };
 }
 
-function usageSummary(userId: number) {
+function usageSummary(account: Account) {
   const { startMs, endMs } = billingCycle(Date.now());
   return {
-    userId,
+    userId: identityOf(account).userId,
     billingCycleStart: new Date(startMs).toISOString(),
     billingCycleEnd: new Date(endMs).toISOString(),
     membershipType: MEMBERSHIP,
