@@ -46,8 +46,8 @@ interface Answer {
  * write.
  */
 export class Http2Peer {
-  readonly resets: Record<number, number> = {};
   readonly #socket: Socket;
+  readonly #resets: Record<number, number>;
   readonly #answers = new Map<number, Answer>();
   readonly #out = Buffer.allocUnsafe(BUFFER_BYTES);
   #size = 0;
@@ -58,9 +58,14 @@ export class Http2Peer {
   #initialWindow = 65_535;
   #bodyBytes = 0;
 
-  constructor(socket: Socket) {
+  /** `resets` receives the time at which each stream was cancelled or reset, or its connection closed. */
+  constructor(socket: Socket, resets: Record<number, number>) {
     this.#socket = socket;
+    this.#resets = resets;
     socket.on("data", (chunk) => this.receive(chunk));
+    socket.on("close", () => {
+      for (const answer of this.#answers.values()) this.#noteReset(answer);
+    });
     const settings = Buffer.alloc(6);
     settings.writeUInt16BE(SETTING_INITIAL_WINDOW, 0);
     settings.writeUInt32BE(LARGE_WINDOW, 2);
@@ -117,14 +122,14 @@ export class Http2Peer {
     } else if (type === TYPE.data) {
       this.#renewWindow(payload.length);
       if (answer && payload.length <= LARGEST_STEP && payload.includes(CANCEL)) {
-        if (answer.plan) this.resets[answer.plan.id] = nowUs();
+        this.#noteReset(answer);
         answer.isCancelled = true;
       } else if (answer && !answer.plan) {
         readPlan(answer, payload);
         this.#release();
       }
     } else if (type === TYPE.reset && answer) {
-      if (answer.plan) this.resets[answer.plan.id] ??= nowUs();
+      this.#noteReset(answer);
       this.#answers.delete(streamId);
     } else if (type === TYPE.settings && flags !== ACK) {
       this.#applySettings(payload);
@@ -134,6 +139,10 @@ export class Http2Peer {
       if (streamId === 0) this.#window += payload.readUInt32BE(0);
       else if (answer) answer.window += payload.readUInt32BE(0);
     }
+  }
+
+  #noteReset({ plan }: Answer): void {
+    if (plan) this.#resets[plan.id] ??= nowUs();
   }
 
   /** Releases streams that wait for each other, once there are enough. */

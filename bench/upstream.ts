@@ -9,13 +9,14 @@ import { findPlan } from "./plan.ts";
  * (messages-peer.ts), or unary calls that get an empty message.
  */
 export interface UpstreamReport {
-  /** When each stream was cancelled or reset, in microseconds of the machine's monotonic clock. */
+  /** When each stream was cancelled, reset or cut off, in microseconds of the machine's monotonic clock. */
   readonly resets: Readonly<Record<number, number>>;
   /** How many tokens each open stream has been sent. */
   readonly sent: Readonly<Record<number, number>>;
 }
 
 const peers = new Set<Http2Peer>();
+const resets: Record<number, number> = {};
 const messages = new MessagesPeer();
 
 const server = createServer({ noDelay: true }, (socket) => {
@@ -25,7 +26,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       answerUnary(socket, first);
       return;
     }
-    const peer = new Http2Peer(socket);
+    const peer = new Http2Peer(socket, resets);
     peers.add(peer);
     socket.on("close", () => peers.delete(peer));
     peer.receive(first);
@@ -64,7 +65,7 @@ setInterval(() => {
 
 process.on("message", () => {
   const report: UpstreamReport = {
-    resets: Object.assign({}, ...Array.from(peers, ({ resets }) => resets)),
+    resets,
     sent: Object.assign({}, ...Array.from(peers, (peer) => peer.sent())),
   };
   process.send?.(report);
