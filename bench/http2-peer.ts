@@ -34,7 +34,6 @@ interface Answer {
   plan: Required<Plan> | undefined;
   startUs: number;
   hasHead: boolean;
-  /** Waits for others to begin. */
   isWaiting: boolean;
   isCancelled: boolean;
   sent: number;
@@ -100,7 +99,6 @@ export class Http2Peer {
     this.pump();
   }
 
-  /** Writes everything that may be written now. */
   pump(): void {
     if (this.#isWriting || this.#socket.destroyed) return;
     this.#fill();

@@ -3,7 +3,6 @@ import { type BenchDialect, CHAT } from "./dialect.ts";
 import { NUMBER_DIGITS, nowUs, type Plan, promptOf, readNumber, TIME_DIGITS, textOf } from "./plan.ts";
 import { TOOL_NAME } from "./tool-call.ts";
 
-/** The address of a program under test. */
 export interface Address {
   readonly port: number;
   readonly key: string;
@@ -159,7 +158,6 @@ export class StreamedAnswer implements Answer {
   repeated = 0;
   /** Microseconds from the request to the first token. */
   firstTokenUs = 0;
-  /** The id of the tool call at its end. */
   callId: string | undefined;
   readonly #latenciesUs: number[] | undefined;
   readonly #onFirst: (() => void) | undefined;
@@ -230,7 +228,6 @@ export class StreamedAnswer implements Answer {
   }
 }
 
-/** An answer that is not streamed. */
 export class WholeAnswer implements Answer {
   #body = "";
   #planned = 0;

@@ -1,4 +1,3 @@
-/** A figure that we claim, and its bound. */
 export interface BenchResult {
   readonly name: string;
   readonly value: number;
@@ -44,6 +43,5 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Returns the smallest and the largest value. */
 export const spreadOf = (values: readonly number[], digits: number): string =>
   `${Math.min(...values).toFixed(digits)}..${Math.max(...values).toFixed(digits)}`;

@@ -24,7 +24,6 @@ const tokenEvent = (index: number, delta: object) => event("content_block_delta"
 const THINKING = tokenEvent(0, { type: "thinking_delta", thinking: "@@@@" });
 const TEXT = tokenEvent(1, { type: "text_delta", text: "@@@@" });
 
-/** How many tokens one write has. */
 const STEP = 128;
 
 /**

@@ -36,7 +36,6 @@ export const textOf = ({ tokens }: Plan): string =>
  */
 export const NUMBER_DIGITS = 4;
 export const TIME_DIGITS = 8;
-/** How far four digits count. */
 export const MAX_TOKENS = 36 ** NUMBER_DIGITS;
 
 /** Returns microseconds of a clock that all processes share. */

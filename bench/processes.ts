@@ -47,7 +47,6 @@ function pinLoad(): boolean {
   }
 }
 
-/** Returns the memory of a process after a garbage collection. */
 export async function heldBytes({ pid, collectGarbage }: Subject): Promise<number> {
   // The second pass frees objects with finalizers that the first has found.
   await collectGarbage();

@@ -82,7 +82,6 @@ async function prepare(face: Face, body: Buffer): Promise<number> {
   return encodeRunRequest({ state, action, conversationId, runId: "r", model, offer }).length;
 }
 
-/** Returns the CPU time of this process, in microseconds. */
 async function cpuUs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   for (let n = 0; n < REPEATS; n++) await work();

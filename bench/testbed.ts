@@ -28,7 +28,6 @@ export async function openTestbed(): Promise<Testbed> {
 /** A sample, and the cores that other processes used meanwhile. */
 export type Quiet<Sample> = Sample & { readonly foreignLoad: number };
 
-/** One round: both measured. */
 export type Round<Sample> = Quiet<{ readonly floor: Sample; readonly gateway: Sample }>;
 
 const MAX_EXTRA_ROUNDS = 3;

@@ -6,7 +6,6 @@ import { type BenchResult, interleave, medianRatio } from "./measure.ts";
 
 const TEXTS = ["Hello", " world", ", the", " quick brown", " fox", " jumps over", " naïve", " 日本", "\n\n", "."];
 const MESSAGES = 200_000;
-/** The size of chunks from a socket. */
 const CHUNK_BYTES = 16_384;
 
 /** Measures the cost of checking: our decoder against one that trusts every offset. */

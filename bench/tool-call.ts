@@ -2,7 +2,6 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../src/gen/agent/v1/run_pb.ts";
 import { encodeFrame } from "../src/wire/connect/envelope.ts";
 
-/** The only tool that clients of the bench offer. */
 export const TOOL_NAME = "look";
 
 /** The frames that call the tool: the number of calls, and the call. */

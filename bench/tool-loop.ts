@@ -7,7 +7,6 @@ export class ToolLoop {
   readonly #connection: Connection;
   readonly #messages: object[];
   #callId: string;
-  /** The text before the call. */
   #content = "";
 
   private constructor(connection: Connection, messages: object[], callId: string) {

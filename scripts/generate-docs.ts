@@ -5,7 +5,6 @@ import { settingsWith } from "../src/app/load-config.ts";
 import { createProgram } from "../src/cli/program.ts";
 import type { PlacedSetting } from "../src/config/settings.ts";
 
-/** The pages that are generated from the code, by file. */
 const PAGES: Readonly<Record<string, () => string>> = {
   "docs/commands.md": commandsPage,
   "docs/settings.md": settingsPage,

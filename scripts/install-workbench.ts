@@ -28,7 +28,6 @@ function npm(folder: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`npm install failed: ${error?.message ?? `exit code ${status}`}.`);
 }
 
-/** Returns the path of a Chromium on this machine. */
 export function findChromium(): string {
   const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
   const found = [process.env["CHROMIUM"] ?? "", ...places].find((path) => path !== "" && existsSync(path));

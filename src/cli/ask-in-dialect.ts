@@ -7,7 +7,6 @@ interface DialectQuestion {
   readonly title: string;
   readonly path: string;
   readonly body: (model: string) => object;
-  /** Returns the text of an event. */
   readonly textOf: (event: StreamedEvent) => string | undefined;
   /** The last event of a stream, if there is no `[DONE]`. */
   readonly last?: string;

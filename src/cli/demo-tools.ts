@@ -40,7 +40,6 @@ function within(name: string, value: unknown, min: number, max: number): number 
   throw new RangeError(`${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** In the form of a request. */
 export const DEMO_TOOLS: readonly object[] = Object.entries(TOOLS).map(([name, { description, properties }]) => ({
   type: "function",
   function: { name, description, parameters: { type: "object", properties } },

@@ -15,7 +15,6 @@ export interface AddressFlags {
   readonly port?: number | undefined;
 }
 
-/** Returns the address of the gateway and its key, from the settings. */
 export function gatewayAddress({ url, ...flags }: AddressFlags): GatewayAddress {
   const { values, home } = loadConfig({ flags: { ...flags }, environment: process.env });
   return { url: url?.replace(/\/(?:v1\/?)?$/, "") ?? urlOf(values.host, values.port), key: values.key ?? keyOf(home) };

@@ -2,7 +2,6 @@ import type { ModelEntry } from "../app/model-entry.ts";
 import type { OfferedModel } from "../client-config/client-recipe.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 
-/** Lists the gateway's models for client recipes. */
 export async function offeredModels(gateway: GatewayClient): Promise<readonly OfferedModel[]> {
   const { data } = (await (await gateway.call("/v1/models")).json()) as { readonly data: readonly ModelEntry[] };
   return data.map(({ id, name, aliases, context_length, reasoning, architecture }) => ({

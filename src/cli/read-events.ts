@@ -10,7 +10,6 @@ const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 export async function* readEvents(
   response: Response,
   isLast: (event: unknown) => boolean = () => false,
-  /** Called with each comment. */
   onComment: (text: string) => unknown = () => {},
 ): AsyncGenerator<unknown> {
   let parts: { readonly comment?: string; readonly data?: string }[] = [];

@@ -10,7 +10,6 @@ export interface ClientRecipe {
   readonly id: string;
   readonly title: string;
   readonly dialect: ClientDialect;
-  /** Returns the path of the user's configuration. */
   file(machine: Machine): string;
   /**
    * Returns the configuration with the gateway added and all else unchanged. An empty text means no configuration yet.
@@ -25,7 +24,6 @@ export interface ClientRecipe {
 export interface ClientGuide {
   readonly id: string;
   readonly title: string;
-  /** Returns the base URL for the program. */
   baseUrl(gateway: GuidedGateway): string;
   /** Returns the steps in order. Further lines of a step are text to copy. */
   steps(gateway: GuidedGateway): readonly string[];
@@ -61,7 +59,6 @@ export interface OfferedGateway {
 export interface OfferedModel {
   readonly id: string;
   readonly name: string;
-  /** Other names of the model. */
   readonly aliases: readonly string[];
   /** In tokens. */
   readonly window: number;

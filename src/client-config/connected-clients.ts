@@ -16,7 +16,6 @@ import { fileError } from "../files/file-error.ts";
 import { writePrivate } from "../files/write-private.ts";
 import { UnreadableConfig } from "./unreadable.ts";
 
-/** A client's configuration before it was changed. */
 interface Backup {
   readonly file: string;
   /** In base64; absent if there was no file. */

@@ -3,7 +3,6 @@ import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonValue } from "../core/turn.ts";
 import { unreadable } from "./unreadable.ts";
 
-/** A value and its path. */
 export type JsonChange = readonly [path: readonly string[], value: JsonValue];
 
 /** Sets values in JSON with comments and trailing commas. Keeps comments and order. */

@@ -1,4 +1,3 @@
-/** A table of strings and numbers, with its name. */
 export type TomlTable = readonly [name: string, entries: Readonly<Record<string, string | number>>];
 
 /**
@@ -16,7 +15,6 @@ export function editToml(text: string, top: Readonly<Record<string, string | num
 interface Cut {
   /** Everything before the first table. */
   readonly head: readonly string[];
-  /** Each table with its header. */
   readonly tables: readonly (readonly string[])[];
 }
 

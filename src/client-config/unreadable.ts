@@ -12,7 +12,6 @@ export class UnreadableConfig extends ExcursorError {
     this.#why = why;
   }
 
-  /** Returns the same error with the file's name. */
   in(file: string): UnreadableConfig {
     return new UnreadableConfig(this.#why, file);
   }

@@ -8,7 +8,6 @@ import { suggest } from "./suggest.ts";
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
-  /** Returns the file and line of a key. */
   place(key: string): string;
 }
 

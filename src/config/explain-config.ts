@@ -1,6 +1,5 @@
 import type { LoadedSettings } from "./load-settings.ts";
 
-/** A setting as `excursor config` shows it. */
 export interface ExplainedSetting {
   readonly key: string;
   /** Undefined if it is not set and has no default. Secrets are redacted. */

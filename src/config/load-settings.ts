@@ -12,7 +12,6 @@ export interface SettingSources {
 
 export interface LoadedSettings<Values> {
   readonly values: Values;
-  /** All settings that exist. */
   readonly settings: readonly PlacedSetting[];
   /** Where each value came from, by key: `--port`, `EXCURSOR_PORT`, a file and line, `default`. */
   readonly origins: ReadonlyMap<string, string>;

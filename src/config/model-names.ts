@@ -104,7 +104,6 @@ export function modelNames(help: string, drivers: readonly string[]): Setting<Mo
 const describe = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? message : `${path.map(String).join(" → ")}: ${message}`;
 
-/** Returns names that refer to each other in a circle. */
 function circles(names: ModelNames, upstreams: readonly string[]): string[] {
   return Object.keys(names).filter((start) => {
     const seen = new Set<string>();

@@ -23,7 +23,6 @@ export interface SettingsShape {
   readonly [name: string]: Setting<unknown> | SettingsShape;
 }
 
-/** The values of settings, in the same tree. */
 export type ValuesOf<Tree> = {
   readonly [Name in keyof Tree]: Tree[Name] extends Setting<infer T> ? T : ValuesOf<Tree[Name]>;
 };

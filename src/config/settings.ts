@@ -19,7 +19,6 @@ const MIB = 1024 * 1024;
 
 const FROM_NONE: [number, number] = [0, 2 ** 31 - 1];
 
-/** Names of accounts and keys. */
 export const ACCOUNT_NAME = /^[\w.@-]{1,64}$/;
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
@@ -67,7 +66,6 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
   Object.entries(LIMITS).map(([name, { fallback }]) => [name, fallback]),
 ) as unknown as Limits;
 
-/** What the drivers add to the settings. */
 export interface DriverSettings<Shape extends SettingsShape> {
   readonly settings: Shape;
   /** The drivers of Cursor's backend, the default first. */
@@ -145,7 +143,6 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   limits: LIMITS,
 });
 
-/** A setting with its key and its variable. */
 export interface PlacedSetting {
   /** `limits.bodyBytes`. */
   readonly key: string;

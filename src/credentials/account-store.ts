@@ -7,7 +7,6 @@ import { readAccounts, type WrittenAccount, writeAccounts } from "./account-file
 import { type Keychain, keychainEntry, tryKeychain } from "./keychain.ts";
 import { formatSeed, type Login, parseSeed, secretOf } from "./login.ts";
 
-/** An account that this machine is signed in to. */
 export interface Account {
   readonly name: string;
   /** The backend that it belongs to. Its tokens are never sent to another. */
@@ -29,7 +28,6 @@ export interface AccountStore {
   stamp(): string;
   list(): readonly AccountEntry[];
   read(name: string): Promise<Account | undefined>;
-  /** Returns where it was stored. */
   write(account: Account): Promise<"file" | "keychain">;
   /** Returns false if there was none. */
   remove(name: string): Promise<boolean>;

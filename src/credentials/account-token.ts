@@ -12,7 +12,6 @@ import type { FoundLogin } from "./source.ts";
 export interface AccountTokenParts {
   readonly store: AccountStore;
   readonly auth: AuthClient;
-  /** Searches the sources for a login again. */
   readonly find: () => Promise<FoundLogin>;
   /** Milliseconds since the epoch, as in a token's claims. */
   readonly now: () => number;

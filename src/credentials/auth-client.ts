@@ -4,7 +4,6 @@ import { requestJson } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
 import { type Login, secretOf } from "./login.ts";
 
-/** The backend's authentication endpoints. */
 export interface AuthClient {
   /**
    * Exchanges a refresh token or a user's API key for new tokens. Throws `unauthenticated` if it is no longer accepted.

@@ -10,7 +10,6 @@ import type { Login } from "./login.ts";
 export interface CookieLoginOptions {
   readonly transport: HttpTransport;
   readonly auth: AuthClient;
-  /** The site that the cookie belongs to. */
   readonly website: string;
 }
 

@@ -1,6 +1,5 @@
 import { posix, win32 } from "node:path";
 
-/** The parts of the machine that decide where programs keep their files. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -15,7 +14,6 @@ export function cliAuthFiles({ platform, environment, homeFolder }: Machine): re
   return [posix.join(config, "cursor", "auth.json"), posix.join(homeFolder, ".cursor", "auth.json")];
 }
 
-/** Returns the path of the database in which the IDE keeps its login. */
 export function ideStateFile({ platform, environment, homeFolder }: Machine): string {
   const inside = ["Cursor", "User", "globalStorage", "state.vscdb"];
   if (platform === "win32") return win32.join(roaming(environment, homeFolder), ...inside);

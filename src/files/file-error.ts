@@ -1,6 +1,5 @@
 import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 
-/** Faults of the disk or the system, by error code. */
 const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOSPC: ["the disk is full", "Free some space there, then try again."],
   EDQUOT: ["the disk quota is used up", "Free some space there, then try again."],

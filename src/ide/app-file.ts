@@ -14,7 +14,6 @@ export const BUNDLES = [
 export const PRODUCT = "product.json";
 export type AppPath = (typeof BUNDLES)[number] | typeof PRODUCT;
 
-/** A file of the app as it was read. */
 export interface AppFile {
   readonly path: AppPath;
   readonly bytes: Buffer;

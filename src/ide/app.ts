@@ -6,7 +6,6 @@ import { type ChecksumScheme, learnScheme } from "./checksums.ts";
 import { type Digest, digestOf, hashOf, readChunks } from "./digest.ts";
 import { type Product, readProduct } from "./product.ts";
 
-/** A file of the app with its digest. */
 export interface KnownFile extends AppFile {
   readonly digest: Digest;
 }

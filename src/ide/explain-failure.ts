@@ -1,6 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
 
-/** What was attempted, for the command in the hint. */
 export interface Attempt {
   readonly platform: NodeJS.Platform;
   readonly verb: "patch" | "restore";

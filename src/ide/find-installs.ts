@@ -3,7 +3,6 @@ import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
 import { appFolders, installPlaces, type Machine, refusedPlace } from "./install-places.ts";
 
-/** Something that looks like Cursor. */
 export interface Install {
   /** The real path of `resources/app`. If `refused` is set, the path that was found. */
   readonly root: string;
@@ -11,7 +10,6 @@ export interface Install {
   readonly refused?: { readonly why: string; readonly remedy: string };
 }
 
-/** Returns every install on this machine, without duplicates. */
 export function findInstalls(files: FileSystem, machine: Machine): readonly Install[] {
   const apps = installPlaces(machine).flatMap((place) => appsIn(files, machine, place));
   const packed = packedPlaces(files, machine);

@@ -16,7 +16,6 @@ export interface IdeHost {
   readonly now: () => Date;
   /** Kills running commands. Also cancels a change that has not yet replaced a file. */
   readonly signal: AbortSignal;
-  /** Called with one line for each step. */
   readonly onStep: (step: string) => void;
 }
 
@@ -26,7 +25,6 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Output beyond this is dropped. */
 const MAX_OUTPUT = 16 * 1024;
 
 export const systemHost = (own: Pick<IdeHost, "machine" | "home" | "signal" | "onStep">): IdeHost => ({

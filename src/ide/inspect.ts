@@ -6,7 +6,6 @@ import { PATCH_ID } from "./edit.ts";
 import { type ClassSite, locate } from "./locate.ts";
 import type { PatchRecord } from "./patch-record.ts";
 
-/** A bundle that has the class, and where. */
 export interface Target {
   readonly bundle: KnownFile;
   readonly site: ClassSite;

@@ -1,10 +1,8 @@
 import { posix, win32 } from "node:path";
 
-/** The parts of the machine that decide where apps are. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The user's home folder. */
   readonly userHome: string;
 }
 

@@ -2,7 +2,6 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import type { RunningProcess } from "./processes.ts";
 
-/** Lists the processes that we may see. */
 export function listProcesses(platform: NodeJS.Platform): readonly RunningProcess[] {
   if (platform === "linux") return listProc();
   if (platform === "win32") {

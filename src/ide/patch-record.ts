@@ -14,7 +14,6 @@ const recordSchema = z.object({
   root: z.string(),
   version: z.string(),
   commit: z.string(),
-  /** Identifies the inserted code. */
   patchId: z.string(),
   patchedAt: z.string(),
   backupSet: z.string().regex(/^[\w.-]+$/),

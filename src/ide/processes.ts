@@ -7,7 +7,6 @@ export interface RunningProcess {
   readonly program: string;
 }
 
-/** Programs that update the app's files. */
 const UPDATERS = /(^|[\\/])(ShipIt|inno_updater(\.exe)?|Cursor(User)?Setup[^\\/]*\.exe|CursorUpdate[^\\/]*\.exe)$/i;
 
 /** Throws while the app or its updater runs. The app would not notice the patch, the updater would undo it (SEC-64). */

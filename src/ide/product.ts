@@ -3,7 +3,6 @@ import { parseExpressionAt } from "acorn";
 import { ExcursorError } from "../core/errors.ts";
 import { isJsonObject } from "../core/json/is-json-object.ts";
 
-/** The app's `product.json`. */
 export interface Product {
   /** The file's text. Only hashes in it are ever replaced. */
   readonly text: string;
@@ -15,7 +14,6 @@ export interface Product {
   readonly checksums: ReadonlyMap<string, string>;
 }
 
-/** Texts from the file are cut to this length when shown. */
 const MAX_SHOWN = 80;
 const MAX_CHECKSUMS = 1000;
 

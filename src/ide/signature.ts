@@ -2,7 +2,6 @@ import { posix } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import type { CommandResult, IdeHost } from "./host.ts";
 
-/** Shown before the app is signed again. */
 export const RESIGN_PRICE =
   "Signing again replaces Cursor's own signature: it will no longer update itself, and macOS will ask again for the " +
   "rights that it had. Only a reinstall brings the old signature back.";

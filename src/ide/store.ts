@@ -125,7 +125,6 @@ export class Store {
   }
 }
 
-/** Returns the name of the backup folder for one build of the app. */
 export function backupSetOf(version: string, commit: string): string {
   const safe = (text: string) => text.replace(/[^\w.-]/g, "_");
   return `${safe(version)}-${safe(commit).slice(0, 40) || "none"}`;

@@ -8,7 +8,6 @@ import type { Journal, PatchRecord } from "./patch-record.ts";
 import { recover, settle } from "./recover.ts";
 import type { Store } from "./store.ts";
 
-/** A file of the app and its new content. */
 export interface Replacement {
   readonly current: AppFile;
   readonly before: Digest;

@@ -22,7 +22,6 @@ export class CallClock {
     return this.#abort.signal;
   }
 
-  /** Restarts the idle limit. */
   touch(): void {
     clearTimeout(this.#idle);
     if (this.#questions === 0) this.#idle = setTimeout(() => this.#expire(this.#idleMs), this.#idleMs).unref();

@@ -62,7 +62,6 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined;
   #isRetired = false;
   readonly #life = new AbortController();
-  /** Calls under way. */
   readonly #calls = new Set<CallEntry>();
   /** Calls through which a question is being asked. */
   readonly #asked = new Set<CallEntry>();
@@ -96,7 +95,6 @@ export class Connection {
     return [text, ...problems];
   }
 
-  /** Checks again which tools are held back. */
   review(): void {
     const before = JSON.stringify([...this.#heldNames]);
     this.#screen();
@@ -114,12 +112,10 @@ export class Connection {
     return this.#failures > 0 ? "waiting" : "idle";
   }
 
-  /** Why it is not ready. */
   get error(): ExcursorError | undefined {
     return this.#error;
   }
 
-  /** What is known of the server. */
   get about(): { readonly transport: string; readonly version: string; readonly garbageLines: number } {
     const { name, version } = this.#link?.client.getServerVersion() ?? {};
     return {
@@ -129,7 +125,6 @@ export class Connection {
     };
   }
 
-  /** The end of the program's stderr. */
   get stderr(): string {
     return this.#stderr.text;
   }
@@ -395,7 +390,6 @@ export class Connection {
   }
 }
 
-/** How many pages one call may show. */
 const MAX_PAGES = 4;
 
 const stopped = (server: string): ExcursorError =>

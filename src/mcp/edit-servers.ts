@@ -29,7 +29,6 @@ export function removeServer(home: string, name: string): Promise<void> {
   });
 }
 
-/** Approves servers of a project in their current form. */
 export function approveServers(home: string, servers: readonly UnapprovedServer[]): Promise<void> {
   const approved = servers.map(({ digest, server: { name, origin } }) => [digest, { name, origin }] as const);
   return change(home, approvalsFile(home), (tree) => ({ ...tree, ...Object.fromEntries(approved) }));

@@ -1,8 +1,6 @@
-/** Where the variables of a config file come from. */
 export interface VariableSource {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  /** The project's folder. */
   readonly workspaceFolder: string;
 }
 

@@ -24,7 +24,6 @@ interface Session {
   readonly clientId: string;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Open requests and streams. */
   open: number;
   timer: NodeJS.Timeout | undefined;
 }

@@ -106,7 +106,6 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
 
 type CallWork = (elicit: Elicit, signal: AbortSignal) => Promise<CallToolResult>;
 
-/** Makes a call and records when it starts and how it ends. */
 function recorded(
   record: (type: HubCallEntry["type"], facts?: Partial<HubCallEntry>) => void,
   work: CallWork,
@@ -128,7 +127,6 @@ function recorded(
   };
 }
 
-/** How many questions one call may ask. */
 const MAX_ROUNDS = 32;
 
 type McpRequest = ServerContext["mcpReq"];

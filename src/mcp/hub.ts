@@ -42,7 +42,6 @@ export interface Hub extends ToolHub {
   readonly connections: readonly Connection[];
   /** Connects the owner's servers. Resolves when each is ready or has failed. */
   connect(): Promise<void>;
-  /** Called when a server's list of tools has changed. */
   onTools(listener: (connection: Connection) => void): void;
   /** Called when a catalogue may have changed: because of a server's tools, or of the settings. */
   onChange(listener: () => void): void;
@@ -56,7 +55,6 @@ export interface Hub extends ToolHub {
   retry(): void;
   /** Checks again which tools are held back, because a user may have approved some. */
   review(): void;
-  /** Ends every server that was started. */
   close(): Promise<void>;
 }
 

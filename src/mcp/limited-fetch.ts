@@ -4,7 +4,6 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 export function createLimitedFetch(
   maxBytes: number,
   onTooLarge: () => Error,
-  /** Called when a request gets no response. */
   onFailure: (error: unknown) => void = () => {},
 ): FetchLike {
   return async (url, init) => {

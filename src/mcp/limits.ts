@@ -1,6 +1,5 @@
 const MIB = 1024 * 1024;
 
-/** Limits of an MCP server. */
 export const HUB_LIMITS = {
   /** One message of a server, such as the result of a tool. */
   messageBytes: 8 * MIB,

@@ -31,11 +31,8 @@ export interface LinkOptions {
   readonly limits: HubLimits;
   /** Absent: requests carry no access token. */
   readonly authorization?: Authorization | undefined;
-  /** Aborts the handshake. */
   readonly signal: AbortSignal;
-  /** Receives the program's stderr. */
   readonly stderr: TailText;
-  /** Asks the user a question of the server. */
   readonly onElicit: (params: ElicitRequest["params"]) => Promise<ElicitResult>;
   readonly onToolsChanged: () => void;
   /** Called when it ended by itself. */
@@ -174,7 +171,6 @@ export class Link {
 
 /** What a transport reports beside the protocol. */
 interface Troubles {
-  /** The connection is lost. */
   readonly lose: (failure: ExcursorError) => void;
   /** A request could not be sent, or got no response. */
   readonly note: (error: unknown) => void;

@@ -7,7 +7,6 @@ import { approvalDigest } from "./approval.ts";
 import type { VariableSource } from "./expand-variables.ts";
 import { type ConfigProblem, readServers, type ServerConfig } from "./server-config.ts";
 
-/** Where servers are configured. */
 export interface ServerPlaces {
   /** Excursor's own folder. Its `mcp.json` is trusted, because the user wrote it. */
   readonly home: string;
@@ -38,10 +37,8 @@ const PROJECT_FILES = [".mcp.json", join(".cursor", "mcp.json")];
 export const ownFile = (home: string): string => join(home, OWN_FILE);
 export const approvalsFile = (home: string): string => join(home, APPROVALS_FILE);
 
-/** Files of other programs that servers may be imported from. */
 export const foreignFiles = ({ userHome }: ServerPlaces): readonly string[] => [join(userHome, ".cursor", "mcp.json")];
 
-/** Returns every file that configures servers. */
 export const serverFiles = ({ home, project }: ServerPlaces): readonly string[] => [
   ownFile(home),
   approvalsFile(home),

@@ -20,7 +20,6 @@ export interface StdioOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly watchdog: Watchdog;
   readonly limits: HubLimits;
-  /** Receives the program's stderr. */
   readonly stderr: TailText;
 }
 

@@ -5,7 +5,6 @@ import type { JsonObject } from "../core/turn.ts";
 import type { HubLimits } from "./limits.ts";
 import { headerFault } from "./parameter-headers.ts";
 
-/** A tool as its server describes it. */
 export interface ServerTool {
   readonly name: string;
   readonly description: string;

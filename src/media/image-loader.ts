@@ -7,7 +7,6 @@ import { sniffImage } from "./sniff-image.ts";
 export interface ImageLoaderOptions extends Partial<FetchOptions> {
   /** `data`: images must come as data URLs. `fetch`: they may also be fetched from the internet. */
   readonly mode: "data" | "fetch";
-  /** Largest image. */
   readonly maxBytes?: number;
 }
 

@@ -1,7 +1,6 @@
 import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
 import type { Log } from "./log.ts";
 
-/** Logs an entry about a client's tool call. */
 export function logCall(log: Log, { type, callId, tool, principalId, requestId, reason, waitedMs }: CallEntry): void {
   const fields = { requestId, principal: principalId, call: callId, tool: tool.slice(0, 128), event: type };
   log.info({ ...fields, reason, waitedMs }, "tool call");

@@ -1,4 +1,3 @@
-/** A model as the gateway lists it. */
 interface ListedModel {
   readonly id: string;
   readonly name?: string;

@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** A running command of ours. */
 export interface Excursor {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
   /** Resolves when it has ended; never rejects. */

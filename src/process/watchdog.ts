@@ -20,7 +20,6 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 `;
 
 export interface Watchdog {
-  /** Registers a group that must end with this process. */
   watch(group: number): void;
   /** Removes a group that has ended. Its id may soon be reused. */
   forget(group: number): void;

@@ -29,7 +29,6 @@ export function reduceSchema(schema: JsonObject): ReducedSchema {
   return new Reduction(schema).run();
 }
 
-/** A schema that is yet to be reduced. */
 interface Task {
   readonly schema: JsonValue;
   readonly path: string;

@@ -4,15 +4,12 @@ import type { Principal } from "../core/turn.ts";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
 
 export interface WorkerLimits {
-  /** How long one job may run. */
   readonly jobMs: number;
-  /** How long a worker may take to start. */
   readonly startMs: number;
   /** Jobs that wait: of one principal, of all unverified tokens together, and of all principals. */
   readonly waitingPerPrincipal: number;
   readonly waitingUnverified: number;
   readonly waiting: number;
-  /** Heap of the worker. */
   readonly heapMb: number;
 }
 

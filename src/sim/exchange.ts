@@ -69,7 +69,6 @@ export class Exchange {
     return Buffer.concat(chunks);
   }
 
-  /** Sends the headers of a response whose body follows. */
   open(status: number, headers: Readonly<Record<string, string>>): void {
     if (this.isOver || this.hasResponded) return;
     const response = this.#response as ServerResponse;
@@ -188,7 +187,6 @@ export class Exchange {
     }
   }
 
-  /** The HTTP/2 stream, if there is one. */
   get #stream(): ServerHttp2Stream | undefined {
     const response = this.#response;
     return "stream" in response ? (response.stream as ServerHttp2Stream | undefined) : undefined;

@@ -11,7 +11,6 @@ export interface Oddities {
   /** The next calls are followed by a checkpoint without their results. */
   hasEarlyCheckpoint: boolean;
   hasNoUsage: boolean;
-  /** The next request to the client is sent twice. */
   repeatsNextRequest: boolean;
 }
 

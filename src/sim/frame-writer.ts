@@ -16,7 +16,6 @@ export function streamFormat(contentType: string | undefined): StreamFormat | un
   return undefined;
 }
 
-/** Writes a streamed response, frame by frame. */
 export class FrameWriter {
   readonly exchange: Exchange;
   readonly format: StreamFormat;
@@ -44,7 +43,6 @@ export class FrameWriter {
     return this.exchange.write(encodeFrame(gzipSync(payload), FLAG_COMPRESSED));
   }
 
-  /** Sends the end frame and ends the response. */
   end(failure?: ConnectFailure): void {
     this.failure = failure;
     this.open();

@@ -14,7 +14,6 @@ export interface Listener {
   readonly port: number;
   /** Stops accepting, sends GOAWAY on HTTP/2, and resolves when the last request is over. */
   close(): Promise<void>;
-  /** Drops every connection at once. */
   destroy(): void;
 }
 

@@ -12,7 +12,6 @@ export interface SimOptions {
   readonly isLenient: boolean;
   /** Delay before the first frame of a new run, as at the real backend. */
   readonly bootstrapMs: number;
-  /** Lifetime of access tokens. */
   readonly tokenTtlS: number;
   /** `rotating`: each use replaces the refresh token, and using an old one revokes its family. */
   readonly refreshTokens: "reusable" | "rotating";
@@ -44,9 +43,7 @@ export const SIM_DEFAULTS: SimOptions = {
   answerTimeoutMs: 10_000,
 };
 
-/** One line of the trace. */
 export interface TraceEntry {
-  /** Milliseconds since the epoch. */
   readonly t: number;
   /** The run's request id; empty if it belongs to no run. */
   readonly run: string;

@@ -6,7 +6,6 @@ import { Duplex } from "node:stream";
 export interface ResetStats {
   readonly connections: number;
   readonly resets: number;
-  /** The most resets on one connection. */
   readonly mostResets: number;
   /** Connections that were closed for too many resets. */
   readonly connectionsCut: number;

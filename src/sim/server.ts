@@ -28,7 +28,6 @@ export interface SimStats extends ResetStats {
 
 const ROUTES: Routes = { ...endpointRoutes, ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
 
-/** Starts a simulated backend on loopback. */
 export async function startSim(options: Partial<SimOptions> = {}): Promise<Simulator> {
   const settings: SimOptions = { ...SIM_DEFAULTS, ...options };
   const backend: Backend = {

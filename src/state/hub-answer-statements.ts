@@ -17,10 +17,8 @@ interface RoundRow {
   readonly seal: number;
 }
 
-/** How many answers to one request are read. */
 const MAX_FOUND = 8;
 
-/** Prepares all SQL about answers of the hub. */
 export function prepareHubAnswerStatements(connection: DatabaseSync) {
   const columns = "key, id, asked, answered, text, reason, is_settled, put_at";
   const byRequest = connection.prepare(

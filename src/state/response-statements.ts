@@ -24,7 +24,6 @@ interface NewResponse {
 /** The longest chain of responses that is followed. A longer one is probably a cycle. */
 const MAX_CONVERSATION = 10_000;
 
-/** Prepares all SQL about stored responses. */
 export function prepareResponseStatements(connection: DatabaseSync) {
   // The chain from a response back to the first one of its conversation.
   const chain = `WITH RECURSIVE chain (key, previous, step) AS (

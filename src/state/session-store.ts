@@ -3,7 +3,6 @@ import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.
 import type { StateDatabase } from "./state-database.ts";
 
 export interface SessionStoreOptions extends StoreOptions {
-  /** Largest conversation that is stored, in bytes. */
   readonly maxSessionBytes?: number;
 }
 

@@ -11,7 +11,6 @@ export interface StoreOptions {
   readonly maxItems?: number;
   /** Callers with a token that may have rows at the same time. */
   readonly maxPrincipals?: number;
-  /** How long a row lives after it was put. */
   readonly ttlMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -172,7 +171,6 @@ function prepareRoom(connection: DatabaseSync, table: string, who: string, limit
   };
 }
 
-/** The rows that `holding` should have. */
 const EXPECTED = `
   SELECT 'checkpoint' AS store, principal, sum(items) AS items, sum(bytes) AS bytes FROM (
     SELECT principal, 1 AS items, length(state) AS bytes FROM checkpoint

@@ -6,7 +6,6 @@ export interface DisconnectFlags {
   readonly json: boolean;
 }
 
-/** Restores the previous configuration of these clients, or of all. */
 export function runDisconnect(clients: readonly string[], { force, json }: DisconnectFlags): void {
   const connectedClients = openConnectedClients();
   const ids = clients.length > 0 ? clients : connectedClients.list().map(({ id }) => id);

@@ -33,7 +33,6 @@ export interface DoctorFlags {
 
 type Named = Finding & { readonly id: string };
 
-/** Runs all checks, even if some fail. */
 export async function runDoctor({ account, upstream, json, ...flags }: DoctorFlags): Promise<void> {
   const redactor = createRedactor();
   const findings: Named[] = [];

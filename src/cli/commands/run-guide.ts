@@ -16,7 +16,6 @@ export interface GuideFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly tunnel?: string | undefined;
-  /** Whether to write the settings that a tunnel needs. */
   readonly write: boolean;
   readonly json: boolean;
 }

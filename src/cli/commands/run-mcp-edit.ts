@@ -153,7 +153,6 @@ function toolsMeant(
   );
 }
 
-/** Formats everything that a model or a client would see. */
 function describe(server: string, { name, description, schema, annotations, extras }: ServerTool): string {
   const others = { ...(annotations && { annotations }), ...extras };
   const rest = Object.keys(others).length > 0 ? `\n  ${JSON.stringify(others)}` : "";

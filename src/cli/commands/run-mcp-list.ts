@@ -13,7 +13,6 @@ interface ServerRow {
   readonly name: string;
   readonly state: string;
   readonly tools: number;
-  /** Tools that have changed and wait for approval. */
   readonly held: readonly string[];
   readonly target: string;
   readonly origin: string;

@@ -105,7 +105,6 @@ const bridgeSteps = (bridgeUrl: string): string => `  bridge     ${bridgeUrl}
 interface ReadyFacts {
   readonly url: string;
   readonly isDemo: boolean;
-  /** Where the current key came from. */
   readonly keyOrigin: string | undefined;
   readonly bridgeUrl: string | undefined;
 }

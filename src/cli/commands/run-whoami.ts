@@ -54,7 +54,6 @@ const lines = (rows: readonly (readonly [string, string])[]): string =>
 
 const WIDTH = 20;
 
-/** Formats the usage as a bar and in figures. */
 function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
   const share = Math.min(Math.max(percentUsed, 0), 100) / 100;
   const full = Math.round(share * WIDTH);

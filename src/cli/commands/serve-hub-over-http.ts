@@ -106,7 +106,6 @@ export async function serveHubOverHttp(hub: Hub, options: HubHttpOptions): Promi
 
 const principalOf = (id = ""): Principal => ({ id, token: undefined });
 
-/** JSON-RPC's code. */
 const PARSE_ERROR = -32_700;
 
 /** Sends an HTTP error. JSON-RPC has no code for it, but clients look at the status. */

@@ -1,7 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { portNumber, wholeNumber } from "../option-values.ts";
 
-/** How long open runs may continue after a signal. */
 const DRAIN_MS = 5000;
 
 export const simCommand = () =>

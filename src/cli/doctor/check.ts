@@ -1,12 +1,10 @@
 import { ExcursorError } from "../../core/errors.ts";
 
-/** The result of one check. */
 export interface Finding {
   /** `skip`: there was nothing to check, or no use in checking. */
   readonly status: "ok" | "warn" | "fail" | "skip";
   /** One sentence. */
   readonly text: string;
-  /** What to do about it. */
   readonly fix?: string | undefined;
 }
 

@@ -6,7 +6,6 @@ const QUESTION = "excursor-question ";
 
 interface AnswerOptions {
   readonly signal: AbortSignal;
-  /** Called before anything is shown. */
   readonly onAsk: () => void;
   readonly ask?: Elicit;
 }

@@ -4,7 +4,6 @@ import { printable } from "./printable.ts";
 export interface ChatScreen {
   think(text: string): void;
   say(text: string): void;
-  /** Shows a tool call and its result. */
   call(name: string, args: string, result: string): void;
   /** Shows a note about a hub tool. */
   note(text: string): void;

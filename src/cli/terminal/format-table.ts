@@ -1,6 +1,5 @@
 import { styleText } from "node:util";
 
-/** Formats rows under a heading, with columns as wide as needed. */
 export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heading.map((_, column) => Math.max(...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>

@@ -2,11 +2,9 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const FRAME_MS = 80;
 
 export interface Spinner {
-  /** Removes the spinner from the screen. */
   stop(): void;
 }
 
-/** Shows a spinner on a terminal. */
 export function startSpinner(): Spinner {
   if (!process.stderr.isTTY) return { stop() {} };
   let frame = 0;

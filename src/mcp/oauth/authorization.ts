@@ -18,7 +18,6 @@ export interface Authorization {
 
 /** A user with a browser. */
 export interface Consent {
-  /** The OAuth redirect URL. */
   readonly redirectUrl: string;
   /** Opens the page, and returns what the browser brings back. */
   ask(page: URL, state: string): Promise<{ readonly code: string; readonly iss?: string | undefined }>;

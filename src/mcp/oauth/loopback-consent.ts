@@ -8,7 +8,6 @@ import type { Consent } from "./authorization.ts";
 export interface LoopbackOptions {
   /** 0 picks a free port. */
   readonly port: number;
-  /** Shows the page to the user. */
   readonly show: (page: URL) => void;
   readonly signal: AbortSignal;
 }

@@ -7,7 +7,6 @@ import { Secret } from "../../core/secret.ts";
 
 /** A sign-in at an MCP server, in the SDK's types. Contains secrets; see {@link formatLogin}. */
 export interface ServerLogin {
-  /** Our registration. */
   readonly client?: StoredOAuthClientInformation | undefined;
   readonly tokens?: StoredOAuthTokens | undefined;
   /** The authorization server found at the sign-in, so that a renewal goes nowhere else. */
@@ -28,7 +27,6 @@ export function parseLogin(text: Secret | undefined): ServerLogin {
   }
 }
 
-/** The secrets to redact. */
 export const secretsOf = ({ client, tokens }: ServerLogin): readonly Secret[] =>
   [client?.client_secret, tokens?.access_token, tokens?.refresh_token].flatMap((value) =>
     typeof value === "string" ? [new Secret(value)] : [],

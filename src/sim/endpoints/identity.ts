@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { type Account, subjectFor } from "../accounts.ts";
 
 export interface Identity {
-  /** The subject of the account's tokens. */
   readonly authId: string;
   readonly userId: number;
   readonly email: string;

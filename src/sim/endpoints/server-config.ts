@@ -4,7 +4,6 @@ import type { Routes } from "../backend.ts";
 import { serveUnary } from "../rpc.ts";
 import { unaryPath, unaryRoute } from "./unary-route.ts";
 
-/** Health check and transport settings. */
 export const serverConfigRoutes: Routes = {
   ...unaryRoute(ServerConfigService.method.getServerConfig, (_, { backend }) => ({
     http2Config: backend.options.hostConfig === "h2" ? Http2Config.FORCE_BIDI_ENABLED : Http2Config.FORCE_BIDI_DISABLED,

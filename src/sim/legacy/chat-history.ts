@@ -6,7 +6,6 @@ import type { Call, Message } from "../script/conversation.ts";
 /** An old client uses this number for system messages; no schema has it. */
 const SYSTEM_BY_HABIT = 3;
 
-/** Converts the bubbles of a chat to messages. */
 export const readBubbles = (bubbles: readonly ConversationMessage[]): readonly Message[] => bubbles.flatMap(readBubble);
 
 function readBubble({ type, text, images, toolResults }: ConversationMessage): Message[] {

@@ -84,7 +84,6 @@ export class AgentRun {
     });
   }
 
-  /** Handles one message of the client. */
   receive(payload: Uint8Array): void {
     if (this.#isStopped) return;
     try {
@@ -101,7 +100,6 @@ export class AgentRun {
     }
   }
 
-  /** Ends the run with this failure. */
   stop(failure: ConnectFailure): void {
     this.#noteViolation(failure);
     this.#isStopped = true;

@@ -1,7 +1,6 @@
 import type { SimOptions } from "../options.ts";
 import { parseScripts, type Script } from "../script/parse.ts";
 
-/** Returns the answer to a turn without a script. */
 export function echoOf(prompt: string): string {
   const said = prompt.trim();
   const quoted = said.length > 200 ? `${said.slice(0, 200)}…` : said;

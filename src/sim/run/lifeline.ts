@@ -6,7 +6,6 @@ export class StreamGone extends Error {
   override readonly name = "StreamGone";
 }
 
-/** The client has cancelled the turn. */
 export class TurnCancelled extends Error {
   override readonly name = "TurnCancelled";
 }
@@ -66,7 +65,6 @@ export class Lifeline {
     });
   }
 
-  /** Waits until the client disconnects. */
   untilGone(): Promise<never> {
     const { signal } = this.#stop;
     return new Promise((_, reject) => {
@@ -88,7 +86,6 @@ export class Lifeline {
     }
   }
 
-  /** Stops the heartbeats. */
   end(): void {
     this.#isSilent = true;
     clearTimeout(this.#heartbeat);

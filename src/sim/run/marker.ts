@@ -3,7 +3,6 @@ import type { ConversationStateStructure } from "../../gen/agent/v1/conversation
 
 /** What the simulator stores in its own checkpoints. */
 export interface Marker {
-  /** Steps of the turn's script that are done. */
   readonly stepsDone: number;
   /** Index of the turn's first message among the root messages; undefined if the turn is finished. */
   readonly turnStart: number | undefined;

@@ -14,7 +14,6 @@ const MAX_FRAME_BYTES = 64 << 20;
 /** How long a download waits for its first upload before it sends headers. */
 const FIRST_UPLOAD_MS = 100;
 
-/** Creates the run of a stream. */
 export type OpenRun = (
   backend: Backend,
   account: Account,
@@ -112,7 +111,6 @@ function inflate(payload: Uint8Array): Uint8Array {
   }
 }
 
-/** Converts a decoding error to a failure. */
 function unreadable(error: unknown, name: string): ConnectFailure {
   if (error instanceof ConnectFailure) return error;
   return new ConnectFailure("invalid_argument", `${name}: ${error instanceof Error ? error.message : error}`);

@@ -32,7 +32,6 @@ export interface Turn {
   readonly calls: readonly Call[];
   /** In the order of their calls. */
   readonly results: readonly string[];
-  /** Index of its first message. */
   readonly start: number;
   readonly isFinished: boolean;
 }

@@ -12,7 +12,6 @@ import {
   wholeNumbers,
 } from "./values.ts";
 
-/** The steps of one turn. */
 export interface Script {
   /** The text of the steps. Identifies the script when faults are counted. */
   readonly source: string;

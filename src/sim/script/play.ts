@@ -33,7 +33,6 @@ export interface Play {
   readonly from: number;
   /** Tool results of this turn from an earlier attempt. */
   readonly results: readonly string[];
-  /** The answer if the script does nothing. */
   readonly echo: string;
   /** True if a fault or failure is to happen (again). */
   readonly isDue: (index: number, times: number) => boolean;

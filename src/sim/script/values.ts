@@ -6,7 +6,6 @@ import { InteractionQuerySchema } from "../../gen/agent/v1/query_pb.ts";
 
 export type Range = readonly [min: number, max: number];
 
-/** The range of a timer. */
 export const MILLISECONDS: Range = [0, 2 ** 31 - 1];
 export const COUNT: Range = [0, Number.MAX_SAFE_INTEGER];
 const MEMBERS: Range = [1, 2 ** 29 - 1];
@@ -61,7 +60,6 @@ function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Parses the JSON of an `InteractionQuery`. */
 export function parseQuery(text: string): JsonObject {
   const json = parseObject(text);
   const { query } = fromJson(InteractionQuerySchema, json, { ignoreUnknownFields: true });
