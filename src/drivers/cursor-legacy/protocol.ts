@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ExcursorError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json/is-json-object.ts";
 import { effortRank } from "../../core/models/effort.ts";
 import type { JsonObject, ToolMessage, Turn } from "../../core/turn.ts";
 import { GetChatRequestSchema, StreamChatResponseSchema } from "../../gen/aiserver/v1/chat_pb.ts";
