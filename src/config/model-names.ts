@@ -89,7 +89,7 @@ const modelsSchema = (upstreams: readonly string[], expected: string) => {
  */
 export function modelNames(help: string, drivers: readonly string[]): Setting<ModelNames> {
   const upstreams = [CURSOR, ...drivers];
-  const expected = `names, each with a model, ${upstreams.join(", ")}, or {"driver": …}`;
+  const expected = `an object that maps each name to a model, to ${upstreams.join(", ")}, or to {"driver": …}`;
   return {
     schema: modelsSchema(upstreams, expected),
     fallback: {},

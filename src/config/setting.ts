@@ -104,7 +104,7 @@ export function entries(help: string): Setting<Readonly<Record<string, unknown>>
     schema: z.record(z.string().min(1), z.unknown()).optional(),
     fallback: undefined,
     help,
-    expected: "an object with a member for each name",
+    expected: "an object with one member per name",
     isSecret: true,
     fromText: jsonOrText,
   };

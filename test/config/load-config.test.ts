@@ -166,7 +166,7 @@ describe("what is wrong is named with its place", () => {
       "EXCURSOR_PORT: expected a whole number",
     );
     expect(problemOf(() => load({ upstream: "ftp://x" })).message).toContain("--upstream: expected an https origin");
-    expect(problemOf(() => load({}, { EXCURSOR_MODELS: "a" })).message).toContain("EXCURSOR_MODELS: expected names");
+    expect(problemOf(() => load({}, { EXCURSOR_MODELS: "a" })).message).toContain("EXCURSOR_MODELS: expected an object");
   });
 
   it("all at once, and also where another value wins", () => {

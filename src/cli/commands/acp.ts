@@ -2,17 +2,17 @@ import { Command } from "@commander-js/extra-typings";
 
 export const acpCommand = () =>
   new Command("acp")
-    .description("Be an agent for editors that speak ACP, such as Zed: they start this by themselves.")
-    .option("-m, --model <model>", "the model that a conversation begins with", "auto")
-    .option("--demo", "let the embedded simulator answer: no account needed", false)
-    .option("--account <name>", "which of the signed-in accounts to use")
+    .description("Run as an ACP agent for an editor such as Zed. The editor starts this command.")
+    .option("-m, --model <model>", "model for new conversations", "auto")
+    .option("--demo", "use the built-in simulator; no account needed", false)
+    .option("--account <name>", "signed-in account to use")
     .addHelpText(
       "after",
       `
 For Zed, in its settings.json:
   "agent_servers": { "Excursor": { "command": "excursor", "args": ["acp"] } }
 
-It talks JSON-RPC on stdin and stdout; logs go to stderr. It ends with its stdin.`,
+It speaks JSON-RPC on stdin and stdout and logs to stderr. It exits when stdin closes.`,
     )
     .action(async (flags) => {
       const { runAcp } = await import("./run-acp.ts");

@@ -2,19 +2,19 @@ import { Command } from "@commander-js/extra-typings";
 
 export const chatCommand = () =>
   new Command("chat")
-    .description("Ask a model and watch the answer come.")
-    .argument("[prompt...]", "what to ask; without it, or with -, it is read from stdin")
-    .option("-m, --model <model>", "which model; `excursor models` lists them", "auto")
-    .option("-s, --system <text>", "instructions for the model")
-    .option("--effort <level>", "how hard it shall think")
-    .option("--tools", "offer the model two harmless tools, current_time and roll_dice, and run them", false)
-    .option("--url <url>", "the gateway, if not the one of the settings")
-    .option("--key <key>", "its API key")
-    .option("--demo", "let the embedded simulator answer instead of a running gateway", false)
+    .description("Ask a model and stream its answer.")
+    .argument("[prompt...]", "the question; without it, or with -, it is read from stdin")
+    .option("-m, --model <model>", "model to ask; `excursor models` lists them", "auto")
+    .option("-s, --system <text>", "system prompt")
+    .option("--effort <level>", "reasoning effort, such as low, medium or high")
+    .option("--tools", "offer the model two harmless demo tools, current_time and roll_dice", false)
+    .option("--url <url>", "gateway URL; default: the one in your settings")
+    .option("--key <key>", "API key of the gateway")
+    .option("--demo", "use the built-in simulator instead of a running gateway", false)
     .addHelpText(
       "after",
       `
-The answer goes to stdout, thinking (dimmed) to the terminal only, calls of tools to stderr.
+The answer goes to stdout and tool calls go to stderr. Thinking is shown (dimmed) only on a terminal.
   excursor chat --demo "@sim think let me see ;; say hello"
   excursor chat --demo --tools '@sim call roll_dice {"sides":20} ;; say You rolled {{result}}.'
   git diff | excursor chat -s "Review this diff" -`,

@@ -2,22 +2,22 @@ import { Command } from "@commander-js/extra-typings";
 
 export const doctorCommand = () =>
   new Command("doctor")
-    .description("Look at everything that has to be right, one line each, and say what to do about the rest.")
-    .option("--account <name>", "which account, if there are several")
-    .option("--upstream <url>", "another backend origin")
+    .description("Check that everything works, one line per check, and say how to fix what does not.")
+    .option("--account <name>", "account to check, if there are several")
+    .option("--upstream <url>", "backend to use instead of Cursor's")
     .option(
       "-m, --model <model>",
-      "the model that is asked (default: auto, or one of another upstream without an account)",
+      "model for the test questions (default: auto; without an account, a model of another upstream)",
     )
-    .option("--demo", "look at a gateway in front of the embedded simulator", false)
-    .option("--quick", "ask no model anything", false)
+    .option("--demo", "check a gateway that uses the built-in simulator", false)
+    .option("--quick", "send no test questions and start no agents", false)
     .option("--json", "print JSON", false)
     .addHelpText(
       "after",
       `
-Two short questions are put to the model, which count as any others do, and agents are started; --quick leaves both out.
-Where models lead to another upstream, or agents are set up, no Cursor account is needed.
-Exit code: 0 if all is well, 1 if something may be better, 2 if something does not work.`,
+The doctor sends two short questions to the model, which count against your quota, and starts your agents. --quick skips both.
+You need no Cursor account if another upstream or an agent is configured.
+Exit code: 0 if every check passed, 1 if there was a warning, 2 if a check failed.`,
     )
     .action(async (flags) => {
       const { runDoctor } = await import("./run-doctor.ts");

@@ -3,14 +3,14 @@ import { portNumber } from "../option-values.ts";
 
 export const envCommand = () =>
   new Command("env")
-    .description("Print the environment that points OpenAI clients at the gateway.")
-    .option("--port <n>", "port of the gateway, if not the one of the settings", portNumber)
+    .description("Print the environment variables that point OpenAI clients at the gateway.")
+    .option("--port <n>", "port of the gateway; default: the one in your settings", portNumber)
     .addOption(
-      new Option("--shell <name>", "whose syntax to use")
+      new Option("--shell <name>", "shell syntax to print")
         .choices(["sh", "fish", "powershell"] as const)
         .default(process.platform === "win32" ? ("powershell" as const) : ("sh" as const)),
     )
-    .option("--json", "print a JSON object instead", false)
+    .option("--json", "print a JSON object", false)
     .addHelpText("after", '\nUse it:\n  eval "$(excursor env)"\n  excursor env --shell fish | source')
     .action(async ({ shell, json, port }) => {
       const [{ checkPortIsKnown, gatewayAddress }, { formatEnvironment }] = await Promise.all([

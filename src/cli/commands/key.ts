@@ -2,8 +2,8 @@ import { Command } from "@commander-js/extra-typings";
 
 export const keyCommand = () =>
   new Command("key")
-    .description("Print the gateway's API key; it is made on the first call.")
-    .option("--bridge", "the key of the bridge for the Cursor IDE instead", false)
+    .description("Print the gateway's API key. The first call creates it.")
+    .option("--bridge", "print the key of the bridge for the Cursor IDE instead", false)
     .action(async ({ bridge }) => {
       const { gatewayAddress } = await import("../gateway-address.ts");
       const { bridgeKey } = await import("./bridge-key.ts");

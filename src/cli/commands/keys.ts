@@ -3,12 +3,12 @@ import { wholeNumber } from "../option-values.ts";
 
 const addCommand = () =>
   new Command("add")
-    .description("Make a key, and print it: it is never shown again.")
-    .argument("<name>", "whose it is, or what it is for")
-    .option("--account <name>", "the account that it uses; without it, the one that the gateway uses")
-    .option("--requests-per-minute <n>", "how many requests it may make", wholeNumber)
-    .option("--streams <n>", "how many streamed answers it may have at once", wholeNumber)
-    .option("--tokens-per-day <n>", "how many tokens it may use from midnight to midnight, UTC", wholeNumber)
+    .description("Create a key and print it. It is not shown again.")
+    .argument("<name>", "name of the key: its user or its purpose")
+    .option("--account <name>", "account that the key uses; default: the gateway's account")
+    .option("--requests-per-minute <n>", "requests per minute, at most", wholeNumber)
+    .option("--streams <n>", "concurrent streamed answers, at most", wholeNumber)
+    .option("--tokens-per-day <n>", "tokens per day (UTC), at most", wholeNumber)
     .action(async (name, flags) => {
       const { runAddKey } = await import("./run-keys.ts");
       await runAddKey(name, flags);
@@ -16,7 +16,7 @@ const addCommand = () =>
 
 const listCommand = () =>
   new Command("list")
-    .description("Show the keys that were given out, and what they may use.")
+    .description("List the keys and their limits.")
     .option("--json", "print JSON", false)
     .action(async ({ json }) => {
       const { runListKeys } = await import("./run-keys.ts");
@@ -25,8 +25,8 @@ const listCommand = () =>
 
 const revokeCommand = () =>
   new Command("revoke")
-    .description("Take a key back; a gateway that runs knows it at once.")
-    .argument("<name>", "which one")
+    .description("Revoke a key. A running gateway rejects it at once.")
+    .argument("<name>", "name of the key")
     .action(async (name) => {
       const { runRevokeKey } = await import("./run-keys.ts");
       await runRevokeKey(name);
@@ -34,7 +34,7 @@ const revokeCommand = () =>
 
 export const keysCommand = () => {
   const command = new Command("keys").description(
-    "Give out keys of the gateway, each for one account, and take them back.",
+    "Create, list and revoke gateway keys for other users. Each key belongs to one account.",
   );
   for (const subcommand of [addCommand, listCommand, revokeCommand]) {
     command.addCommand((subcommand() as Command).exitOverride());

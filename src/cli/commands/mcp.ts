@@ -3,7 +3,7 @@ import { portNumber } from "../option-values.ts";
 
 const listCommand = () =>
   new Command("list")
-    .description("List the servers, connect to each, and count its tools.")
+    .description("List the servers, connect to each and count its tools.")
     .option("--json", "print JSON", false)
     .action(async (flags) => {
       const { runMcpList } = await import("./run-mcp-list.ts");
@@ -14,20 +14,20 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 const addCommand = () =>
   new Command("add")
-    .description("Add a server: a program of this machine, or an address.")
-    .argument("<name>", "what to call it")
-    .argument("[command...]", "the program and its arguments, after --")
-    .option("--url <url>", "the address of a server that runs elsewhere")
+    .description("Add a server: a local program or a URL.")
+    .argument("<name>", "name for the server")
+    .argument("[command...]", "program and its arguments, after --")
+    .option("--url <url>", "URL of a remote server")
     .addOption(
-      new Option("--type <transport>", "the transport of an address; without it both are tried").choices([
+      new Option("--type <transport>", "transport of a remote server; without it, both are tried").choices([
         "http",
         "sse",
       ]),
     )
-    .option("--header <name: value>", "sent with every request; may be repeated", collect, [])
-    .option("--env <NAME=value>", "set for the program; may be repeated", collect, [])
-    .option("--cwd <folder>", "where the program runs")
-    .option("--force", "replace one of the same name", false)
+    .option("--header <name: value>", "header for every request; can be repeated", collect, [])
+    .option("--env <NAME=value>", "environment variable for the program; can be repeated", collect, [])
+    .option("--cwd <folder>", "working directory of the program")
+    .option("--force", "replace a server of the same name", false)
     .action(async (name, command, flags) => {
       const { runMcpAdd } = await import("./run-mcp-edit.ts");
       await runMcpAdd(name, command, flags);
@@ -35,8 +35,8 @@ const addCommand = () =>
 
 const removeCommand = () =>
   new Command("remove")
-    .description("Forget a server.")
-    .argument("<name>", "its name")
+    .description("Remove a server.")
+    .argument("<name>", "name of the server")
     .action(async (name) => {
       const { runMcpRemove } = await import("./run-mcp-edit.ts");
       await runMcpRemove(name);
@@ -44,9 +44,9 @@ const removeCommand = () =>
 
 const importCommand = () =>
   new Command("import")
-    .description("Take over servers from Cursor's own file, or from another one of its form.")
-    .argument("[names...]", "which; all that are not here yet without them")
-    .option("--from <file>", "the file, if not ~/.cursor/mcp.json")
+    .description("Import servers from Cursor's mcp.json, or from another file of that format.")
+    .argument("[names...]", "servers to import; without it, all that are missing here")
+    .option("--from <file>", "file to import from; default: ~/.cursor/mcp.json")
     .action(async (names, flags) => {
       const { runMcpImport } = await import("./run-mcp-edit.ts");
       await runMcpImport(names, flags);
@@ -55,9 +55,12 @@ const importCommand = () =>
 const approveCommand = () =>
   new Command("approve")
     .description(
-      "Allow servers of this folder's .mcp.json or .cursor/mcp.json, and tools that a server has changed, as they are now.",
+      "Approve servers from this folder's .mcp.json or .cursor/mcp.json, and tools whose definition a server has changed.",
     )
-    .argument("[names...]", "SERVER, or SERVER/TOOL for one changed tool; without them all that waits is shown")
+    .argument(
+      "[names...]",
+      "SERVER, or SERVER/TOOL for one changed tool; without it, everything that needs approval is listed",
+    )
     .action(async (names) => {
       const { runMcpApprove } = await import("./run-mcp-edit.ts");
       await runMcpApprove(names);
@@ -66,7 +69,7 @@ const approveCommand = () =>
 const testCommand = () =>
   new Command("test")
     .description("Connect to one server and show what it offers.")
-    .argument("<name>", "its name")
+    .argument("<name>", "name of the server")
     .option("--json", "print JSON", false)
     .action(async (name, flags) => {
       const { runMcpTest } = await import("./run-mcp-test.ts");
@@ -75,9 +78,9 @@ const testCommand = () =>
 
 const callCommand = () =>
   new Command("call")
-    .description("Call one tool and print what it gives back.")
-    .argument("<tool>", "server/tool, or its name in the catalogue")
-    .argument("[arguments]", "a JSON object; - reads it from stdin", "{}")
+    .description("Call one tool and print its result.")
+    .argument("<tool>", "SERVER/TOOL, or the tool's name in the catalogue")
+    .argument("[arguments]", "JSON object with the arguments; - reads it from stdin", "{}")
     .option("--json", "print the whole result as JSON", false)
     .action(async (tool, args, flags) => {
       const { runMcpCall } = await import("./run-mcp-call.ts");
@@ -86,10 +89,10 @@ const callCommand = () =>
 
 const loginCommand = () =>
   new Command("login")
-    .description("Sign in to a server that asks for it, in the browser; it is kept and renewed by itself.")
-    .argument("<name>", "its name")
-    .option("--no-browser", "only print the address, do not open it")
-    .option("--json", "print JSON lines: the address, then the server", false)
+    .description("Sign in to a server in the browser. The sign-in is stored and renewed automatically.")
+    .argument("<name>", "name of the server")
+    .option("--no-browser", "print the sign-in URL without opening a browser")
+    .option("--json", "print JSON lines: the sign-in URL, then the server", false)
     .action(async (name, flags) => {
       const { runMcpLogin } = await import("./run-mcp-login.ts");
       await runMcpLogin(name, flags);
@@ -97,8 +100,8 @@ const loginCommand = () =>
 
 const logoutCommand = () =>
   new Command("logout")
-    .description("Forget the sign-in at a server.")
-    .argument("<name>", "its name")
+    .description("Delete the stored sign-in to a server.")
+    .argument("<name>", "name of the server")
     .action(async (name) => {
       const { runMcpLogout } = await import("./run-mcp-login.ts");
       await runMcpLogout(name);
@@ -106,14 +109,14 @@ const logoutCommand = () =>
 
 const serveCommand = () =>
   new Command("serve")
-    .description("Be one MCP server with the tools of all of them: on stdio, or over HTTP.")
-    .option("--port <n>", "over HTTP, on this port, at /mcp; 0 picks a free one", portNumber)
-    .option("--host <address>", "address to listen on; beyond loopback the key must be strong")
+    .description("Run one MCP server that offers the tools of all servers, on stdio or over HTTP.")
+    .option("--port <n>", "serve over HTTP on this port, at /mcp; 0 picks a free port", portNumber)
+    .option("--host <address>", "address to listen on; an address other than loopback requires a strong key")
     .option("--json", "print the ready line as JSON", false)
     .addHelpText(
       "after",
       `
-Over HTTP the key of the gateway is needed (excursor key), or one that was given out (excursor keys).`,
+Over HTTP, clients need the gateway's key (excursor key) or one of the keys for other users (excursor keys).`,
     )
     .action(async (flags) => {
       const { runMcpServe } = await import("./run-mcp-serve.ts");
@@ -134,16 +137,18 @@ const SUBCOMMANDS = [
 ];
 
 export const mcpCommand = () => {
-  const command = new Command("mcp").description("The MCP servers whose tools Excursor runs for a model.").addHelpText(
-    "after",
-    `
+  const command = new Command("mcp")
+    .description("Manage the MCP servers whose tools the gateway runs for models.")
+    .addHelpText(
+      "after",
+      `
   excursor mcp add memory -- npx -y @modelcontextprotocol/server-memory
   excursor mcp add docs --url https://docs.example/mcp
-  excursor mcp login docs              # if it asks for a sign-in
+  excursor mcp login docs              # if the server requires a sign-in
   excursor mcp list
   excursor mcp call memory/read_graph
-  excursor serve --tools hub           # every answer may use them`,
-  );
+  excursor serve --tools hub           # offer their tools to every model`,
+    );
   for (const subcommand of SUBCOMMANDS) command.addCommand((subcommand() as Command).exitOverride());
   return command;
 };

@@ -3,35 +3,43 @@ import { portNumber } from "../option-values.ts";
 
 export const serveCommand = () =>
   new Command("serve")
-    .description("Run the gateway: OpenAI clients use the models of your Cursor account.")
-    .option("--port <n>", "port to listen on; 0 picks a free one (default: 8787)", portNumber)
-    .option("--host <address>", "address to listen on; beyond loopback the key must be strong (default: 127.0.0.1)")
+    .description("Run the gateway, which offers the models of your Cursor account to OpenAI and Anthropic clients.")
+    .option("--port <n>", "port to listen on; 0 picks a free port (default: 8787)", portNumber)
+    .option("--host <address>", "address to listen on; other than loopback requires a strong key (default: 127.0.0.1)")
     .addOption(
-      new Option("--demo", "answer from the embedded simulator: no account needed")
+      new Option("--demo", "answer from the built-in simulator; no account needed, no conversation is stored")
         .default(false)
         .conflicts(["upstream", "token"]),
     )
-    .option("--key <key>", "what clients send as API key; EXCURSOR_KEY keeps it out of the process list")
-    .option("--account <name>", "which of the signed-in accounts to use; `excursor whoami` lists them")
-    .option("--token <token>", "token of the Cursor account; EXCURSOR_TOKEN keeps it out of the process list")
-    .option("--upstream <url>", "another backend origin")
+    .option("--key <key>", "API key that clients must send; use EXCURSOR_KEY to keep it out of the process list")
+    .option("--account <name>", "signed-in account to use; `excursor whoami` lists them")
+    .option("--token <token>", "token of the Cursor account; use EXCURSOR_TOKEN to keep it out of the process list")
+    .option("--upstream <url>", "backend to use instead of Cursor's")
     .addOption(
-      new Option("--driver <name>", "which of Cursor's protocols to speak").choices(["cursor", "cursor-legacy"]),
+      new Option("--driver <name>", "protocol to use with Cursor's backend").choices(["cursor", "cursor-legacy"]),
     )
-    .addOption(new Option("--transport <name>", "how runs reach the backend").choices(["auto", "h2", "h1"]))
-    .option("--client-version <version>", "the client version told to the backend")
+    .addOption(new Option("--transport <name>", "HTTP version for runs").choices(["auto", "h2", "h1"]))
+    .option("--client-version <version>", "client version that is sent to the backend")
     .addOption(
-      new Option("--context <policy>", "what to do when a conversation is too long").choices(["refuse", "trim"]),
+      new Option("--context <policy>", "what to do when a conversation exceeds the context window").choices([
+        "refuse",
+        "trim",
+      ]),
     )
     .addOption(
-      new Option("--tools <source>", "hub offers every model the tools of your MCP servers, and runs them").choices([
+      new Option("--tools <source>", "hub also offers the tools of your MCP servers and runs them").choices([
         "client",
         "hub",
       ]),
     )
-    .addOption(new Option("--images <source>", "where images may come from").choices(["auto", "data", "fetch"]))
     .addOption(
-      new Option("--log-level <level>", "how much to log on stderr").choices([
+      new Option(
+        "--images <source>",
+        "images to accept: inside the request (data), or also https URLs (fetch)",
+      ).choices(["auto", "data", "fetch"]),
+    )
+    .addOption(
+      new Option("--log-level <level>", "log level; the log goes to stderr").choices([
         "trace",
         "debug",
         "info",
@@ -43,17 +51,17 @@ export const serveCommand = () =>
     )
     .option(
       "--bridge [mode]",
-      "also listen for agents inside the Cursor IDE (see docs/acp.md); compat: the editor's own pages need no key",
+      "also start the bridge for agents inside the Cursor IDE (see docs/acp.md); with compat, pages of the editor need no key",
     )
     .option("--json", "print the ready line as JSON", false)
-    .addOption(new Option("--until-stdin-ends", "stop when whoever started it is gone").default(false).hideHelp())
+    .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(
       "after",
       `
 Try it without an account:
   excursor serve --demo
 
-With one:
+With an account:
   excursor login
   excursor serve
 
@@ -61,7 +69,7 @@ Then, in another terminal:
   eval "$(excursor env)"     # OPENAI_BASE_URL and OPENAI_API_KEY for any OpenAI client
   excursor chat "hello"
 
-\`excursor config\` lists every setting, its environment variable and where its value comes from.`,
+\`excursor config\` lists every setting with its value, origin and environment variable.`,
     )
     .action(async (flags) => {
       const { runServe } = await import("./run-serve.ts");

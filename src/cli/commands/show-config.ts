@@ -10,7 +10,7 @@ export function showConfig(isJson: boolean): string {
   if (isJson) return `${JSON.stringify({ home: loaded.home, file, settings }, null, 2)}\n`;
   const rows = settings.map((setting) => [setting.key, shown(setting), setting.origin, setting.variable, setting.help]);
   const notes = [
-    `Flags come before the environment, the environment before ${file}.`,
+    `Flags override the environment, and the environment overrides ${file}.`,
     ...loaded.warnings.map((warning) => (warning.endsWith("?") ? warning : `${warning}.`)),
   ];
   return `${formatTable(["SETTING", "VALUE", "FROM", "VARIABLE", "WHAT IT IS"], rows)}\n${notes.join("\n")}\n`;

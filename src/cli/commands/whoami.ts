@@ -2,9 +2,9 @@ import { Command } from "@commander-js/extra-typings";
 
 export const whoamiCommand = () =>
   new Command("whoami")
-    .description("Show the account: plan, privacy mode, how long the login lasts, what is left of the quota.")
-    .option("--account <name>", "which one, if there are several")
-    .option("--upstream <url>", "another backend origin")
+    .description("Show the account: plan, privacy mode, expiry of the login and remaining quota.")
+    .option("--account <name>", "account to show, if there are several")
+    .option("--upstream <url>", "backend to use instead of Cursor's")
     .option("--json", "print JSON", false)
     .action(async (flags) => {
       const { runWhoami } = await import("./run-whoami.ts");

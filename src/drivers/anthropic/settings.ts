@@ -5,7 +5,7 @@ export const ANTHROPIC_URL = "https://api.anthropic.com";
 
 export const SETTINGS = {
   anthropic: {
-    key: apiKey("The key of Anthropic's API, or of a server that speaks it."),
-    baseURL: baseUrl("The base URL of that API, without /v1.", ANTHROPIC_URL),
+    key: apiKey("API key for Anthropic, or for a compatible server."),
+    baseURL: baseUrl("Base URL of the Anthropic API or of a compatible server, without /v1.", ANTHROPIC_URL),
   },
 };

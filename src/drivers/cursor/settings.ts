@@ -3,7 +3,9 @@ import { optionalOrigin } from "../../config/url-settings.ts";
 import { CURSOR_SETTINGS } from "../shared/cursor-settings.ts";
 
 export const SETTINGS = {
-  agentUpstream: optionalOrigin("Where runs go, instead of the host that the backend names for them."),
-  transport: choice(["auto", "h2", "h1"], "How runs reach the backend; auto lets the backend say."),
+  agentUpstream: optionalOrigin(
+    "Host for runs, instead of the one that the backend names. It receives the account's token.",
+  ),
+  transport: choice(["auto", "h2", "h1"], "HTTP version for runs: h2, h1, or auto to let the backend choose."),
   ...CURSOR_SETTINGS,
 };

@@ -5,7 +5,7 @@ export const OPENAI_URL = "https://api.openai.com/v1";
 
 export const SETTINGS = {
   openai: {
-    key: apiKey("The key of OpenAI's API, or of a server that speaks it."),
-    baseURL: baseUrl("The base URL of that API, with /v1.", OPENAI_URL),
+    key: apiKey("API key for OpenAI, or for a compatible server."),
+    baseURL: baseUrl("Base URL of the OpenAI API or of a compatible server, with /v1.", OPENAI_URL),
   },
 };

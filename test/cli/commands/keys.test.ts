@@ -52,7 +52,7 @@ describe("excursor keys", { timeout: 90_000 }, () => {
     ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'There is no account "nobody" here'],
     ["a name that is none", ["add", "a b"], 65, "A key's name has letters"],
     ["a limit that leaves nothing", ["add", "a", "--streams", "0"], 65, "A limit of 0"],
-    ["a limit that is none", ["add", "a", "--streams", "many"], 2, "It must be a whole number."],
+    ["a limit that is none", ["add", "a", "--streams", "many"], 2, "Expected a whole number."],
     ["an unknown key", ["revoke", "nobody"], 65, "There is no key called nobody"],
   ])("refuses %s", async (_, args, code, sentence) => {
     const result = await run(["keys", ...args]).exited;

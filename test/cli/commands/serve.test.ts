@@ -223,7 +223,7 @@ describe("excursor serve", () => {
     ["an unknown account", ["serve", "--account", "nobody"], {}, 77, 'There is no account "nobody" here'],
     ["a name that is none", ["serve"], { EXCURSOR_ACCOUNT: "a b" }, 78, "EXCURSOR_ACCOUNT: expected a name"],
     ["a misspelt flag", ["serve", "--prot", "1"], {}, 2, "Did you mean --port?"],
-    ["a port that is none", ["serve", "--port", "many"], {}, 2, "It must be a whole number."],
+    ["a port that is none", ["serve", "--port", "many"], {}, 2, "Expected a whole number."],
     ["a port beyond the last", ["serve", "--port", "70000"], {}, 2, "65535"],
     ["a driver that is none", ["serve", "--driver", "x"], {}, 2, "cursor, cursor-legacy"],
     ["a demo of something else", ["serve", "--demo", "--upstream", "https://x"], {}, 2, "cannot be used with"],

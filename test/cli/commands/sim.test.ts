@@ -64,7 +64,7 @@ describe("excursor sim", () => {
 
   it.each([
     [["sim", "--prot", "1"], 2, "Did you mean --port?"],
-    [["sim", "--port", "many"], 2, "It must be a whole number."],
+    [["sim", "--port", "many"], 2, "Expected a whole number."],
     [["sim", "--legacy", "maybe"], 2, "on, deprecated"],
     [["simm"], 2, "unknown command 'simm'"],
     [["sim", "--port", "99999999"], 2, "65535"],
