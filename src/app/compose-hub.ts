@@ -55,10 +55,10 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
   const refollow = async (): Promise<void> => {
     try {
       await follow(findServers(places));
-      log.info({ servers: current?.connections.length ?? 0 }, "the MCP servers are as the files have them now");
+      log.info({ servers: current?.connections.length ?? 0 }, "MCP configuration reloaded");
     } catch (error) {
       const { message } = ExcursorError.from(error);
-      log.warn({}, `${message} The MCP servers stay as they were.`);
+      log.warn({}, `${message} The MCP servers keep their previous configuration.`);
     }
   };
   let following: Promise<void> = Promise.resolve();
@@ -97,7 +97,10 @@ const EMPTY: Toolbox = {
 function tell({ problems, unapproved, servers }: FoundServers, { log, onSecret }: ComposeHubOptions): void {
   for (const { text } of problems) log.warn({}, text);
   for (const { server } of unapproved) {
-    log.warn({ server: server.name }, "this folder asks for an MCP server that is not approved: excursor mcp approve");
+    log.warn(
+      { server: server.name },
+      "this folder configures an MCP server that is not approved: run excursor mcp approve",
+    );
   }
   for (const secret of servers.flatMap(secretsIn)) onSecret(secret);
 }

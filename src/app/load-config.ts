@@ -27,7 +27,7 @@ function mergeSettings(drivers: readonly DriverModule[]): SettingsShape {
   const merged = new Map<string, SettingsShape[string]>();
   for (const [key, setting] of drivers.flatMap(({ settings }) => Object.entries(settings))) {
     if (merged.has(key) && merged.get(key) !== setting) {
-      throw new ExcursorError("internal", `Two drivers have a setting called ${key}.`);
+      throw new ExcursorError("internal", `Two drivers define the setting ${key}.`);
     }
     merged.set(key, setting);
   }

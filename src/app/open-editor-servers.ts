@@ -61,9 +61,9 @@ export function createEditorServers(
 }
 
 function readEditorServers(named: readonly McpServer[], folder: string): readonly ServerConfig[] {
-  if (named.length > MAX_SERVERS) throw invalid(`mcpServers: at most ${MAX_SERVERS}`);
+  if (named.length > MAX_SERVERS) throw invalid(`mcpServers: expected at most ${MAX_SERVERS} servers`);
   const entries = new Map(named.map((server) => [server.name, entryOf(server, folder)]));
-  if (entries.size < named.length) throw invalid("mcpServers: two of them have the same name");
+  if (entries.size < named.length) throw invalid("mcpServers: two servers have the same name");
   // Variables in the editor's values are not expanded.
   const { servers, problems } = readServers(Object.fromEntries(entries), "session", undefined);
   if (problems.length > 0) throw invalid(problems.map(({ text }) => text).join(" "));

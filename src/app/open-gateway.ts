@@ -112,7 +112,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   const { parts, keys, log, redactor, isSignedIn, close } = await openEngine(loaded, options);
   redactor.add(key.reveal());
   if (key.reveal().length < SHORT_KEY) {
-    log.warn({}, `The key has fewer than ${SHORT_KEY} characters: any program on this machine could guess it.`);
+    log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
   }
   try {
     const gateway = await startGateway({
@@ -157,12 +157,15 @@ async function openBridge(
   redactor.add(key.reveal());
   const isCompatible = bridge?.compat === true;
   if (isCompatible && !knowsPeers()) {
-    log.warn({}, "bridge.compat does nothing on this system, which does not tell users apart: the key stays needed.");
+    log.warn(
+      {},
+      "bridge.compat has no effect: this system cannot tell which user a connection comes from. The bridge still requires its key.",
+    );
   }
   try {
     return await startBridge({ ...parts, port, key, limits, log, redactor, isCompatible });
   } catch (error) {
-    log.warn({ port }, `No bridge for the IDE: ${ExcursorError.from(error).message}`);
+    log.warn({ port }, `The bridge for the IDE did not start. ${ExcursorError.from(error).message}`);
     return undefined;
   }
 }
@@ -189,7 +192,7 @@ async function checkAccount({ sources }: Accounts, isNeeded: boolean): Promise<b
 }
 
 const SIGN_IN =
-  "Run `excursor login`, then start again; or set `allowTokens` to true, and every request brings a Cursor token of its own.";
+  "Run `excursor login` and start again. Or set `allowTokens` to true, so that each request can send its own Cursor token.";
 
 /** Loaded on demand. */
 async function startSimulator(): Promise<Simulator> {

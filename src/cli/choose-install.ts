@@ -16,9 +16,11 @@ export async function chooseInstall(installs: readonly Install[]): Promise<strin
   const stop = new AbortController();
   prompt.once("SIGINT", () => stop.abort());
   try {
-    const answer = await prompt.question(`There are several:\n${list}Which one? `, { signal: stop.signal });
+    const answer = await prompt.question(`There are several Cursor installations:\n${list}Which one? `, {
+      signal: stop.signal,
+    });
     const root = roots[Number(answer) - 1];
-    if (root === undefined) throw new ExcursorError("canceled", "None of them was chosen.");
+    if (root === undefined) throw new ExcursorError("canceled", "No installation was chosen.");
     return root;
   } finally {
     prompt.close();

@@ -28,7 +28,7 @@ function urlOf(host: string, port: number): string {
 /** Throws if the port is picked on every start, so that it cannot be written down. */
 export function checkPortIsKnown({ url }: GatewayAddress): void {
   if (!url.endsWith(":0")) return;
-  throw new ExcursorError("config", "The port is 0: it is picked anew on every start.", {
-    hint: "Set a port in the settings, or give it here with --port.",
+  throw new ExcursorError("config", "The port is 0, so the gateway picks another port at every start.", {
+    hint: "Set a port in the settings, or name it with --port.",
   });
 }

@@ -51,15 +51,15 @@ export function createClient({ url, key }: GatewayAddress): GatewayClient {
       }).catch((error: unknown) => {
         if (init?.signal.aborted) throw error;
         if (isBadPort(error)) {
-          throw new ExcursorError("config", `${url} has a port that fetch refuses, as browsers do.`, {
+          throw new ExcursorError("config", `${url} has a port that fetch blocks, as browsers do.`, {
             code: "bad_port",
-            hint: "Start the gateway at another port: excursor serve --port 8787",
+            hint: "Start the gateway on another port: excursor serve --port 8787",
             cause: error,
           });
         }
         throw new ExcursorError("upstream-unavailable", `No gateway answers at ${url}.`, {
           code: "no_gateway",
-          hint: "Start one with `excursor serve`, or let the simulator answer with --demo.",
+          hint: "Start one with `excursor serve`, or use the simulator with --demo.",
           cause: error,
         });
       });

@@ -140,7 +140,7 @@ function makeFolder(path: string, mode?: number): void {
   try {
     mkdirSync(path, { recursive: true, ...(mode !== undefined && { mode }) });
   } catch (error) {
-    throw fileError(error, `make the folder ${path}`);
+    throw fileError(error, `create the folder ${path}`);
   }
 }
 
@@ -150,9 +150,9 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path;
-    throw new ExcursorError("config", `${path} is a link to a file that does not exist.`, {
+    throw new ExcursorError("config", `${path} is a symbolic link to a file that does not exist.`, {
       code: "dangling_link",
-      hint: "Nothing was changed. Make the file that it leads to, or remove the link, and try again.",
+      hint: "Nothing was changed. Create the file that the link points to, or remove the link. Then try again.",
     });
   }
 }
@@ -190,7 +190,7 @@ function readBytes(file: string): Buffer | undefined {
 const digestOf = (bytes: Buffer | undefined): string => (bytes ? hash("sha256", bytes, "hex") : "none");
 
 const elsewhere = ({ id, file }: ConnectedClient): ExcursorError =>
-  new ExcursorError("config", `${id} is connected already, by ${file}.`, {
+  new ExcursorError("config", `${id} is already connected, in ${file}.`, {
     code: "connected_elsewhere",
     hint: `Run \`excursor disconnect ${id}\` first.`,
   });
@@ -198,5 +198,5 @@ const elsewhere = ({ id, file }: ConnectedClient): ExcursorError =>
 const changed = ({ id, file }: ConnectedClient): ExcursorError =>
   new ExcursorError("config", `${file} has changed since ${id} was connected.`, {
     code: "client_config_changed",
-    hint: `\`excursor disconnect ${id} --force\` puts back what was there before, and keeps the changed one beside it.`,
+    hint: `\`excursor disconnect ${id} --force\` restores the previous file and keeps a copy of the changed one.`,
   });

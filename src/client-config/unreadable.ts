@@ -7,7 +7,7 @@ export class UnreadableConfig extends ExcursorError {
   constructor(why: string, file = "The configuration of the client") {
     super("config", `${file} cannot be read: ${why}.`, {
       code: "client_config_unreadable",
-      hint: "Nothing was changed. Mend the file, or move it away, and try again.",
+      hint: "Nothing was changed. Repair the file, or move it away, and try again.",
     });
     this.#why = why;
   }

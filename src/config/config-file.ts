@@ -21,11 +21,11 @@ export function readConfigFile(path: string, settings: readonly PlacedSetting[])
   const text = readSmallFile(path, MAX_BYTES, {
     kind: "config",
     code: "config_unreadable",
-    hint: "Make it a file that you may read, or set EXCURSOR_HOME to another folder.",
+    hint: "Make the file readable, or set EXCURSOR_HOME to another folder.",
   });
   const tree = text === undefined ? {} : parse(text, path);
   const values = new Map<string, unknown>();
-  const problems = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} is there twice.`);
+  const problems = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} appears twice.`);
   const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
   const visit = (object: object, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
@@ -51,9 +51,9 @@ function parse(text: string, path: string): object {
     tree = JSON.parse(text);
   } catch {
     // The parser's own message would quote the text, which may hold a key.
-    throw new ExcursorError("config", `${path}:${firstBadLine(text)}: this is not JSON.`, {
+    throw new ExcursorError("config", `${path}:${firstBadLine(text)}: not valid JSON.`, {
       code: "bad_config",
-      hint: "Look for a missing or surplus comma or quote there; comments are not allowed.",
+      hint: "Look for a missing or extra comma or quote there. Comments are not allowed.",
     });
   }
   if (isJsonObject(tree)) return tree;

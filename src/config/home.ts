@@ -18,10 +18,10 @@ export function openHome(path: string): void {
   try {
     makeFolder(path);
   } catch (error) {
-    throw fileError(error, `make the folder ${path}`, {
+    throw fileError(error, `create the folder ${path}`, {
       kind: "forbidden",
       code: "home_unusable",
-      hint: "Set EXCURSOR_HOME to a folder that you may write to.",
+      hint: "Set EXCURSOR_HOME to a folder that you can write to.",
     });
   }
   checkOwner(path);
@@ -64,7 +64,7 @@ function checkOwner(path: string): void {
   if (!stats || user === undefined || stats.uid === user) return;
   throw new ExcursorError("forbidden", `${path} belongs to another user.`, {
     code: "foreign_owner",
-    hint: "Set EXCURSOR_HOME to a folder of your own.",
+    hint: "Set EXCURSOR_HOME to a folder that you own.",
   });
 }
 
@@ -73,7 +73,7 @@ function refuseMode(path: string, forbidden: number, remedy: string): void {
   // Windows has no such modes.
   if (!stats || process.getuid === undefined || (stats.mode & forbidden) === 0) return;
   const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
-  throw new ExcursorError("forbidden", `Other users may look into ${path} (its mode is ${mode}).`, {
+  throw new ExcursorError("forbidden", `Other users can access ${path} (its mode is ${mode}).`, {
     code: "mode_too_wide",
     hint: `Run: ${remedy} '${path}'`,
   });

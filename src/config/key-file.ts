@@ -26,11 +26,11 @@ export function keyOf(home: string, name: "key" | "bridge-key" | "path-secret" =
     throw fileError(error, `write the key to ${path}`, {
       kind: "forbidden",
       code: "key_unwritable",
-      hint: "Set EXCURSOR_HOME to a folder that you may write to, or give a key by EXCURSOR_KEY.",
+      hint: "Set EXCURSOR_HOME to a folder that you can write to, or set EXCURSOR_KEY.",
     });
   }
   const made = readKey(path);
-  if (!made) throw new ExcursorError("internal", "The key file vanished while it was read.");
+  if (!made) throw new ExcursorError("internal", "The key file was deleted while it was being read.");
   return made;
 }
 
@@ -43,10 +43,10 @@ function readKey(path: string): Secret | undefined {
   checkPrivate(path);
   const text = readSmallFile(path, MAX_BYTES, { kind: "forbidden", code: "key_unreadable" })?.trim();
   if (text === undefined) return undefined;
-  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`There is no usable key in ${path}.`);
+  if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`${path} does not contain a valid key.`);
   if (text.length < MIN_KEY_LENGTH) {
     throw badKeyFile(
-      `The key in ${path} has ${text.length} characters and could be guessed; ${MIN_KEY_LENGTH} are the least.`,
+      `The key in ${path} has ${text.length} characters and could be guessed. It needs at least ${MIN_KEY_LENGTH}.`,
     );
   }
   return new Secret(text);
@@ -55,7 +55,7 @@ function readKey(path: string): Secret | undefined {
 const badKeyFile = (message: string): ExcursorError =>
   new ExcursorError("config", message, {
     code: "bad_key_file",
-    hint: "Delete that file: the next start makes a new key.",
+    hint: "Delete that file. The next start creates a new key.",
   });
 
 /** Writes the key file atomically. Keeps the file that another process may have written meanwhile. */

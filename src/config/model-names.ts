@@ -44,10 +44,10 @@ const routeSchema = (upstreams: readonly string[]) =>
       },
     )
     .refine(({ driver, baseURL, keyVariable }) => driver !== CURSOR || (baseURL ?? keyVariable) === undefined, {
-      error: "cursor takes neither baseURL nor keyVariable: it has the settings upstream and token",
+      error: "cursor takes no baseURL and no keyVariable; use the settings upstream and token",
     })
     .refine(({ driver, baseURL, keyVariable }) => driver === CURSOR || !keyVariable || baseURL !== undefined, {
-      error: "keyVariable needs a baseURL beside it",
+      error: "keyVariable requires baseURL",
     });
 
 /** The name that matches all unknown names. */
@@ -66,10 +66,10 @@ const modelsSchema = (upstreams: readonly string[], expected: string) => {
       for (const [name, value] of Object.entries(given)) {
         if (name === FALLBACK_NAME) {
           if (typeof value === "string" && value !== "" && !upstreams.includes(value)) names[name] = value;
-          else refuse(name, "expected the name of a model, or a name of yours for one");
+          else refuse(name, "expected a model, or one of your own names for a model");
           continue;
         }
-        if (!NAME.test(name)) refuse(name, 'expected a name, with a "*" at its end or none');
+        if (!NAME.test(name)) refuse(name, 'expected a name, optionally with a "*" at its end');
         if (typeof value === "string" && value !== "") {
           names[name] = value;
           continue;
@@ -78,7 +78,7 @@ const modelsSchema = (upstreams: readonly string[], expected: string) => {
         if (result.success) names[name] = result.data;
         else for (const { path, message } of result.error.issues) refuse(name, message, path);
       }
-      for (const name of circles(names, upstreams)) refuse(name, "stands for itself");
+      for (const name of circles(names, upstreams)) refuse(name, "this name refers to itself");
       return names;
     });
 };

@@ -17,5 +17,5 @@ export function warnOfOldVariables(
   );
   if (unread.length === 0) return undefined;
   const pairs = unread.map(({ name, variable }) => `${name} (use ${variable})`);
-  return `These variables are set and not read: ${pairs.join(", ")}. See docs/migrating.md.`;
+  return `These environment variables have no effect: ${pairs.join(", ")}. See docs/migrating.md.`;
 }

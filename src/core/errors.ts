@@ -106,9 +106,9 @@ export class ExcursorError extends Error {
     if (thrown instanceof Error && thrown.name === "AbortError") {
       return new ExcursorError("canceled", "The request was cancelled.", { cause: thrown });
     }
-    return new ExcursorError("internal", "Something went wrong inside Excursor.", {
+    return new ExcursorError("internal", "Excursor failed with an internal error.", {
       cause: thrown,
-      hint: "This is a bug: please report it with the log lines around it.",
+      hint: "This is a bug. Please report it with the log lines around it.",
     });
   }
 }

@@ -37,7 +37,7 @@ export function readAccounts(path: string, onDamage: (text: string) => void): Wr
   if (accounts) return accounts;
   const previous = parse(readText(previousOf(path)) ?? "");
   if (!previous) throw damaged(path);
-  onDamage(`${path} is damaged: the accounts as they were before the last change are used.`);
+  onDamage(`${path} is damaged. The accounts from before the last change are used.`);
   return previous;
 }
 
@@ -54,7 +54,7 @@ const readText = (path: string): string | undefined =>
   readSmallFile(path, MAX_BYTES, {
     kind: "forbidden",
     code: "accounts_unreadable",
-    hint: "Make it yours again, or sign in anew after deleting it.",
+    hint: "Make the file yours again, or delete it and sign in again.",
   });
 
 function parse(text: string): WrittenAccounts | undefined {
@@ -67,7 +67,7 @@ function parse(text: string): WrittenAccounts | undefined {
 }
 
 const damaged = (path: string): ExcursorError =>
-  new ExcursorError("config", `The accounts in ${path} are damaged, and so is the copy beside it.`, {
+  new ExcursorError("config", `The account file ${path} is damaged, and so is its backup copy.`, {
     code: "accounts_damaged",
     hint: "Delete or repair that file, then sign in again: excursor login",
   });

@@ -75,7 +75,7 @@ export function createAccountStore({ home, keychain, onNotice }: AccountStoreOpt
     async write({ name, origin, login }) {
       // The keychain before the file: if the process dies in between, the file still refers to the newer login.
       const isInKeychain = await tryKeychain(keychain, entryOf(name), JSON.stringify(written(login)), (message) =>
-        onNotice(`${message} The login is kept in ${path} instead.`),
+        onNotice(`${message} The login is stored in ${path} instead.`),
       );
       const kept = isInKeychain ? "keychain" : "file";
       const savedAt = new Date().toISOString();
@@ -113,7 +113,11 @@ function parseEntry(text: string): { readonly access?: unknown; readonly refresh
 }
 
 const notInFile = (name: string): ExcursorError =>
-  new ExcursorError("config", `The login of the account "${name}" is in the keychain, which the settings switch off.`, {
-    code: "keychain_off",
-    hint: "Set keychain to auto, or sign in again: excursor login",
-  });
+  new ExcursorError(
+    "config",
+    `The login of the account "${name}" is in the keychain, but the settings turn the keychain off.`,
+    {
+      code: "keychain_off",
+      hint: "Set keychain to auto, or sign in again: excursor login",
+    },
+  );

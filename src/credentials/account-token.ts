@@ -66,7 +66,7 @@ export class AccountToken {
     const held = this.#held;
     if (held && now() < held.useUntilMs && this.#isUnchanged(held.stamp)) return held.token;
     const token = await this.#once(undefined);
-    if (!token) throw new ExcursorError("internal", "A login was found without a token.");
+    if (!token) throw new ExcursorError("internal", "The stored login has no token.");
     return token;
   }
 
@@ -196,9 +196,9 @@ export class AccountToken {
 
 /** The hint names the setting, because a given token takes precedence over any login. */
 const tokenRefused = (given: string): ExcursorError =>
-  new ExcursorError("unauthenticated", "Cursor's backend does not accept the token that it was given.", {
+  new ExcursorError("unauthenticated", "Cursor's backend rejected the token.", {
     code: "token_refused",
-    hint: `The token comes from ${given}: set it to another one, or unset it and sign in: excursor login`,
+    hint: `The token comes from ${given}. Set another token there, or remove it and sign in: excursor login`,
   });
 
 function loginOver(account: string | undefined, cause: ExcursorError): ExcursorError {
@@ -206,9 +206,9 @@ function loginOver(account: string | undefined, cause: ExcursorError): ExcursorE
   // The environment takes precedence over the store, so signing in alone would not help.
   const hint =
     account === undefined
-      ? "Set CURSOR_API_KEY to one that is, or unset it and sign in: excursor login"
+      ? "Set CURSOR_API_KEY to a valid key, or unset it and sign in: excursor login"
       : `Sign in again: excursor login --account ${account}`;
-  return new ExcursorError("unauthenticated", `${whose} is not accepted any more.`, {
+  return new ExcursorError("unauthenticated", `${whose} is no longer valid.`, {
     code: "login_over",
     hint,
     context: cause.context,

@@ -52,7 +52,8 @@ export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): 
     const pair = await auth.exchange(secret);
     return { access: pair.access, refresh: pair.refresh ?? refresh, apiKey };
   };
-  if (!refresh && !apiKey) throw new ExcursorError("unauthenticated", "There is nothing to renew this login with.");
+  if (!refresh && !apiKey)
+    throw new ExcursorError("unauthenticated", "This login has no refresh token, so it cannot be renewed.");
   if (!refresh) return exchange(apiKey as Secret);
   try {
     return await exchange(refresh);
@@ -66,9 +67,9 @@ export async function renewLogin(auth: AuthClient, { refresh, apiKey }: Login): 
 function headerValue(secret: Secret): string {
   const value = secret.reveal();
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw new ExcursorError("unauthenticated", "The token has characters that no token has.", {
+  throw new ExcursorError("unauthenticated", "The token contains invalid characters.", {
     code: "bad_token",
-    hint: "Copy it again, whole and without line breaks, or sign in: excursor login",
+    hint: "Copy the whole token again, without line breaks, or sign in: excursor login",
   });
 }
 
@@ -79,5 +80,5 @@ function pairOf(answer: unknown): TokenPair {
   };
   const access = secretOf(accessToken);
   if (access) return { access, refresh: secretOf(refreshToken) };
-  throw new ExcursorError("upstream-protocol", "The backend's answer has no token in it.", { code: "no_token" });
+  throw new ExcursorError("upstream-protocol", "The backend's answer contains no token.", { code: "no_token" });
 }

@@ -47,5 +47,5 @@ export async function loginByCookie(cookie: Secret, { transport, auth, website }
 const notACookie = (): ExcursorError =>
   new ExcursorError("invalid-request", "This is not the session cookie of cursor.com.", {
     code: "bad_cookie",
-    hint: `Copy the value of the cookie ${COOKIE}, whole: it looks like user_…::eyJ… or user_…%3A%3AeyJ….`,
+    hint: `Copy the whole value of the cookie ${COOKIE}. It looks like user_…::eyJ… or user_…%3A%3AeyJ….`,
   });

@@ -46,11 +46,11 @@ export async function findLogin(
 const expired = (place: string): ExcursorError =>
   new ExcursorError("unauthenticated", `The login in ${place} has expired.`, {
     code: "login_expired",
-    hint: "Use the program that it belongs to once, or sign in here: excursor login",
+    hint: "Start the program that owns this login once, or sign in here: excursor login",
   });
 
 export const notSignedIn = (): ExcursorError =>
   new ExcursorError("unauthenticated", "No Cursor account is signed in.", {
     code: "not_signed_in",
-    hint: "Run `excursor login`; it needs no restart. Or send a Cursor token as the API key.",
+    hint: "Run `excursor login`; the gateway needs no restart. Or send a Cursor token as the API key.",
   });

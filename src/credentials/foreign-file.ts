@@ -14,7 +14,7 @@ export function checkForeign(path: string): void {
   const stats = statsOf(path);
   // Windows has no such modes. If others cannot enter a parent folder, the file's own mode does not matter.
   if (!stats || process.getuid === undefined || (stats.mode & OTHERS_READ) === 0 || !isPassable(dirname(path))) return;
-  throw new ExcursorError("forbidden", `Every user of this machine can read ${path}, so it is not used.`, {
+  throw new ExcursorError("forbidden", `${path} is not used, because every user of this machine can read it.`, {
     code: "mode_too_wide",
     hint: `Run: chmod 600 '${path}'`,
   });
@@ -51,7 +51,7 @@ export const unreadable = (path: string, cause: unknown): ExcursorError => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unreadable";
   return new ExcursorError("forbidden", `Cannot read ${path} (${code}).`, {
     code: "source_unreadable",
-    hint: "Check whose file it is, or sign in here: excursor login",
+    hint: "Check the owner of the file, or sign in here: excursor login",
     cause,
   });
 };
@@ -67,7 +67,7 @@ export function tokenFrom(value: unknown, place: string): Secret | undefined {
 }
 
 export const noToken = (place: string): ExcursorError =>
-  new ExcursorError("unauthenticated", `What ${place} has for a token is none.`, {
+  new ExcursorError("unauthenticated", `${place} does not contain a valid token.`, {
     code: "bad_token",
-    hint: "Sign in again there, or here: excursor login",
+    hint: "Sign in again with that program, or here: excursor login",
   });

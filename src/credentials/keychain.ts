@@ -58,8 +58,8 @@ export async function tryKeychain(
 }
 
 const unusable = (cause: unknown): ExcursorError =>
-  new ExcursorError("forbidden", "The keychain of this system cannot be used: it is locked, or there is none.", {
+  new ExcursorError("forbidden", "The system keychain is locked or missing.", {
     code: "keychain_unusable",
-    hint: "Unlock it, or keep logins in a file: EXCURSOR_KEYCHAIN=off.",
+    hint: "Unlock it, or store logins in a file: EXCURSOR_KEYCHAIN=off.",
     cause,
   });

@@ -60,7 +60,7 @@ export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOpt
     },
     async write(name, url, login) {
       const isInKeychain = await tryKeychain(keychain, entryOf(name), login.reveal(), (message) =>
-        onNotice(`${message} The sign-in is kept in ${path} instead.`),
+        onNotice(`${message} The sign-in is stored in ${path} instead.`),
       );
       write({
         ...readLogins(path),
@@ -92,7 +92,7 @@ function readLogins(path: string): WrittenLogins {
 }
 
 const unreadable = (path: string): ExcursorError =>
-  new ExcursorError("config", `The sign-ins at MCP servers in ${path} cannot be read.`, {
+  new ExcursorError("config", `The stored sign-ins to MCP servers in ${path} cannot be read.`, {
     code: "mcp_logins_unreadable",
     hint: "Delete or repair that file, then sign in again: excursor mcp login NAME",
   });

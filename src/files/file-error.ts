@@ -2,7 +2,7 @@ import { type ErrorKind, ExcursorError } from "../core/errors.ts";
 
 const DISK_FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOSPC: ["the disk is full", "Free some space there, then try again."],
-  EDQUOT: ["the disk quota is used up", "Free some space there, then try again."],
+  EDQUOT: ["the disk quota is exhausted", "Free some space there, then try again."],
   EIO: ["the disk reports an error", "Check the disk and the system's log."],
   EROFS: ["the file system is read-only", "Make it writable, or use another folder."],
   EMFILE: ["too many files are open", "Raise the limit of open files (ulimit -n), then try again."],

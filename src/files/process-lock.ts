@@ -61,7 +61,7 @@ function open(Database: typeof DatabaseSync, path: string): DatabaseSync {
 }
 
 const unusable = (path: string, error: unknown): ExcursorError =>
-  fileError(error, `lock ${path}`, { code: "lock_unusable", hint: "Delete that file if it is not an empty one." });
+  fileError(error, `lock ${path}`, { code: "lock_unusable", hint: "Delete that file if it is not empty." });
 
 function begin(connection: DatabaseSync): boolean {
   try {
@@ -76,5 +76,5 @@ function begin(connection: DatabaseSync): boolean {
 const held = (path: string): ExcursorError =>
   new ExcursorError("busy", `Another Excursor process holds the lock ${basename(path)}.`, {
     code: "locked",
-    hint: "Wait until it has finished, or stop it if it hangs. Then try again.",
+    hint: "Wait until that process has finished, or stop it if it hangs. Then try again.",
   });

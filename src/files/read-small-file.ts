@@ -10,11 +10,12 @@ export function readSmallFile(path: string, maxBytes: number, unreadable: FileEr
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (!stats) {
-      if (lstatSync(path, { throwIfNoEntry: false })) throw refused(path, "is a link to a file that does not exist");
+      if (lstatSync(path, { throwIfNoEntry: false }))
+        throw refused(path, "is a symbolic link to a file that does not exist");
       return undefined;
     }
     if (!stats.isFile()) throw refused(path, "is not a file");
-    if (stats.size > maxBytes) throw refused(path, `has ${stats.size} bytes; at most ${maxBytes} are read`);
+    if (stats.size > maxBytes) throw refused(path, `has ${stats.size} bytes; at most ${maxBytes} are allowed`);
     return readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
@@ -23,4 +24,4 @@ export function readSmallFile(path: string, maxBytes: number, unreadable: FileEr
 }
 
 const refused = (path: string, why: string): ExcursorError =>
-  new ExcursorError("config", `${path} ${why}.`, { code: "unusable_file", hint: "Mend that file, or move it away." });
+  new ExcursorError("config", `${path} ${why}.`, { code: "unusable_file", hint: "Repair that file, or move it away." });

@@ -33,9 +33,12 @@ export function readAppFile(files: FileSystem, root: string, path: AppPath): App
   const found = files.lstatSync(place, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
   if (!found.isFile() || files.realpathSync(place) !== place) {
-    throw unsafe(path, "is reached by a link, and may be a file of something else (a Nix store, a shared folder)");
+    throw unsafe(
+      path,
+      "is reached through a symbolic link and may belong to something else (a Nix store, a shared folder)",
+    );
   }
-  if (found.size > MAX_BYTES) throw unsafe(path, "is far larger than any bundle is");
+  if (found.size > MAX_BYTES) throw unsafe(path, "is far larger than a bundle can be");
   const file = files.openSync(place, constants.O_RDONLY | NO_FOLLOW);
   try {
     const stats = files.fstatSync(file);
@@ -60,24 +63,24 @@ export function expectUnchanged(files: FileSystem, root: string, { path, stats }
 
 /** Throws if others share the file or could replace it while we work (SEC-61). */
 export function expectOwn(files: FileSystem, root: string, { path, stats }: AppFile): void {
-  if (stats.nlink > 1) throw unsafe(path, "has a second name, and writing it would change that one too");
+  if (stats.nlink > 1) throw unsafe(path, "has a second hard link, so a change would affect another file");
   const user = process.getuid?.();
   if (user === undefined) return;
   if (user === 0 && stats.uid !== 0) {
     throw unsafe(path, `belongs to user ${stats.uid}: run this as that user, not as root`);
   }
   const folder = files.statSync(dirname(pathIn(root, path)));
-  if ((folder.mode & 0o002) !== 0) throw unsafe(path, "is in a folder that everybody on this machine may write to");
+  if ((folder.mode & 0o002) !== 0) throw unsafe(path, "is in a folder that every user of this machine can write to");
 }
 
 const unsafe = (path: string, why: string): ExcursorError =>
   new ExcursorError("forbidden", `${path} ${why}.`, {
     code: "ide_unsafe_target",
-    hint: "Nothing was changed. An ordinary install of Cursor has no such file: reinstall it, or name another by --app.",
+    hint: "Nothing was changed. A normal installation of Cursor has no such file. Reinstall Cursor, or name another one with --app.",
   });
 
 const changed = (path: string): ExcursorError =>
-  new ExcursorError("busy", `${path} was changed by something else just now; Cursor may be updating itself.`, {
+  new ExcursorError("busy", `Another program is changing ${path}. Cursor may be updating itself.`, {
     code: "ide_changed_meanwhile",
     hint: "Wait until the update is done, then try again.",
   });

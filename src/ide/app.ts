@@ -21,11 +21,11 @@ export interface App {
 
 export function readApp(files: FileSystem, root: string): App {
   const productFile = readKnown(files, root, PRODUCT);
-  if (!productFile) throw noApp(root, "there is no product.json in it");
+  if (!productFile) throw noApp(root, "it has no product.json");
   const product = readProduct(productFile.bytes);
   if (!/cursor/i.test(product.name)) throw noApp(root, `it is ${product.name || "something without a name"}`);
   const bundles = BUNDLES.flatMap((path) => readKnown(files, root, path) ?? []);
-  if (bundles.length === 0) throw noApp(root, "there is no workbench in it (the server part of Cursor has none)");
+  if (bundles.length === 0) throw noApp(root, "it has no workbench (Cursor's server for remote work has none)");
   return { root, product, productFile, bundles };
 }
 
@@ -53,5 +53,5 @@ function readKnown(files: FileSystem, root: string, path: AppFile["path"]): Know
 const noApp = (root: string, why: string): ExcursorError =>
   new ExcursorError("not-found", `${root} is not a Cursor app: ${why}.`, {
     code: "ide_no_app",
-    hint: "Name the folder that Cursor is installed in by --app; `excursor ide status` lists those that were found.",
+    hint: "Name Cursor's install folder with --app. `excursor ide status` lists the installations that were found.",
   });

@@ -38,7 +38,7 @@ export async function patchApp(
     const plan = planPatch(files, store, app, host.now());
     if (!plan) return { type: "already", patchId: store.record(root)?.patchId ?? "" };
     expectRights(host, root, plan.replacements);
-    onStep("keeping the files as they are");
+    onStep("backing up the files");
     for (const original of plan.originals) store.keep(plan.record.backupSet, original);
     onStep("writing the new files");
     await runTransaction(files, store, {
@@ -48,7 +48,7 @@ export async function patchApp(
       replacements: plan.replacements,
       record: plan.record,
       verify: async (paths) => {
-        onStep("checking the syntax, in a process of its own");
+        onStep("checking the syntax in a separate process");
         for (const path of paths.filter((name) => name.endsWith(".mjs"))) await checkSyntax(host, path);
       },
     });
@@ -103,7 +103,7 @@ export function restoreApp(host: IdeHost, root: string): Promise<RestoreOutcome>
     const { record } = inspection;
     const replacements = replacementsFor(app, originalApp(store, app, record));
     expectRights(host, root, replacements);
-    onStep("writing the old files");
+    onStep("restoring the original files");
     const { backupSet } = record;
     await runTransaction(files, store, { kind: "restore", root, backupSet, replacements, record: null });
     return {
@@ -171,14 +171,14 @@ function expectRights({ files }: IdeHost, root: string, replacements: readonly R
 
 function expectWhole(store: Store): void {
   if (!store.journal()) return;
-  throw new ExcursorError("busy", "A patch or a restore was interrupted, and has to be finished first.", {
+  throw new ExcursorError("busy", "A patch or a restore was interrupted and must be finished first.", {
     code: "ide_interrupted",
     hint: "Run it again: excursor ide patch, or excursor ide restore.",
   });
 }
 
 const notOurs = (reason: string): ExcursorError =>
-  new ExcursorError("invalid-request", `This Cursor is not as Excursor left it: ${reason}.`, {
+  new ExcursorError("invalid-request", `This Cursor was changed after Excursor patched it: ${reason}.`, {
     code: "ide_not_ours",
     hint: "Undo the other change with the tool that made it, or reinstall Cursor. Nothing was changed.",
   });

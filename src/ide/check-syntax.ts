@@ -12,6 +12,6 @@ export async function checkSyntax({ run, signal }: IdeHost, path: string): Promi
   const [reason] = /^\w*Error: .*$/m.exec(output) ?? [];
   throw new ExcursorError("invalid-request", `The patched bundle would not run: ${reason ?? `exit code ${code}`}.`, {
     code: "ide_bad_syntax",
-    hint: "This version of Cursor is not one that Excursor knows. Nothing was changed.",
+    hint: "Excursor does not support this version of Cursor. Nothing was changed.",
   });
 }

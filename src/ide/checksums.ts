@@ -54,8 +54,8 @@ const DIGEST_BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
 };
 
 function mismatch(key: string): ExcursorError {
-  return new ExcursorError("invalid-request", `The checksum of ${key} is not the one in product.json.`, {
+  return new ExcursorError("invalid-request", `The checksum of ${key} does not match product.json.`, {
     code: "ide_checksum_mismatch",
-    hint: "Something else has changed this app. Reinstall Cursor, then try again. Nothing was changed.",
+    hint: "Another program has changed this app. Reinstall Cursor, then try again. Nothing was changed.",
   });
 }

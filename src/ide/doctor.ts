@@ -39,29 +39,29 @@ export async function examine(host: IdeHost, root: string): Promise<readonly Che
     }),
     attempt("checksums", host, root, () => {
       const scheme = checkSums(files, app);
-      return scheme ? `all ${app.product.checksums.size} hold (${scheme.algorithm})` : "the app checks none";
+      return scheme ? `all ${app.product.checksums.size} match (${scheme.algorithm})` : "the app has no checksums";
     }),
     ...app.bundles.map(({ path, bytes }) => bundleCheck(path, bytes)),
     attempt("backup", host, root, () => {
       const record = store.record(root);
       if (!record) return "none is needed";
       originalApp(store, app, record);
-      return `whole, of ${record.patchedAt}`;
+      return `complete, from ${record.patchedAt}`;
     }),
     attempt("rights", host, root, () => {
       for (const file of [...app.bundles, app.productFile]) {
         expectOwn(files, root, file);
         files.accessSync(dirname(pathIn(root, file.path)), constants.W_OK);
       }
-      return "the files may be changed";
+      return "the files are writable";
     }),
     attempt("running", host, root, () => {
       expectQuiet(root, host.processes());
-      return "Cursor does not run";
+      return "Cursor is not running";
     }),
     ...siblingChecks(host, app),
     ...(host.machine.platform === "darwin" ? await macChecks(host, root) : []),
-    ok("cache", "if a patch shows no effect, quit Cursor and delete the folder CachedData of its user data"),
+    ok("cache", "if a patch has no effect, quit Cursor and delete the folder CachedData in its user data"),
   ];
 }
 
@@ -69,7 +69,7 @@ function bundleCheck(path: string, bytes: Buffer): Check {
   const finding = locate(bytes);
   switch (finding.type) {
     case "found":
-      return ok(path, `has the class, tells the end of a thought by ${finding.site.dialect}`);
+      return ok(path, `has the class; the end of a thought is reported by ${finding.site.dialect}`);
     case "absent":
       return { id: path, level: "warn", text: "does not have the class" };
     case "patched":
@@ -89,8 +89,8 @@ function siblingChecks({ files }: IdeHost, { root, bundles }: App): readonly Che
     .readdirSync(dirname(pathIn(root, first.path)))
     .filter((name) => /\.(backup|bak|acp-backup|orig)$|\.excursor-/.test(name));
   if (left.length === 0) return [];
-  const fix = "Delete them if you do not need them: they are not Excursor's, or left of a patch that was killed.";
-  return [{ id: "leftovers", level: "warn", text: `beside the bundles: ${left.join(", ")}`, fix }];
+  const fix = "Delete them if you do not need them. They are not Excursor's, or a killed patch left them.";
+  return [{ id: "leftovers", level: "warn", text: `unexpected files next to the bundles: ${left.join(", ")}`, fix }];
 }
 
 async function macChecks({ run }: IdeHost, root: string): Promise<readonly Check[]> {
@@ -102,16 +102,16 @@ async function macChecks({ run }: IdeHost, root: string): Promise<readonly Check
       : {
           id: "signature",
           level: "warn",
-          text: "does not hold, as after every patch; Cursor starts as long as it is not in quarantine",
-          fix: "excursor ide restore mends it. --resign=adhoc would too, at a price: see docs/ide.md.",
+          text: "is not valid, as after every patch; Cursor still starts unless it is in quarantine",
+          fix: "`excursor ide restore` repairs it. --resign=adhoc does so too, with drawbacks: see docs/ide.md.",
         },
     quarantine.code !== 0
       ? ok("quarantine", "none")
       : {
           id: "quarantine",
           level: "warn",
-          text: "the app is in quarantine: macOS may call a patched one damaged",
-          fix: "Start Cursor once before it is patched.",
+          text: "the app is in quarantine, so macOS may report a patched app as damaged",
+          fix: "Start Cursor once before you patch it.",
         },
   ];
 }

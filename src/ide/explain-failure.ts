@@ -14,7 +14,7 @@ export function explainFailure(thrown: unknown, attempt: Attempt): unknown {
   switch (code) {
     case "EACCES":
     case "EPERM":
-      return new ExcursorError("forbidden", `You may not change this Cursor${where}.`, {
+      return new ExcursorError("forbidden", `You do not have permission to change this Cursor${where}.`, {
         code: "ide_no_rights",
         hint: remedyFor(attempt),
         cause: thrown,
@@ -22,14 +22,14 @@ export function explainFailure(thrown: unknown, attempt: Attempt): unknown {
     case "EROFS":
       return new ExcursorError("forbidden", `This Cursor is on a read-only file system${where}.`, {
         code: "ide_read_only",
-        hint: "An AppImage must be unpacked first: run it with --appimage-extract, then name squashfs-root by --app.",
+        hint: "Unpack an AppImage first: run it with --appimage-extract, then name squashfs-root with --app.",
         cause: thrown,
       });
     case "ENOSPC":
     case "EDQUOT":
       return new ExcursorError("io", `The disk is full${where}.`, {
         code: "ide_disk_full",
-        hint: "A patch needs about twice the size of Cursor's bundles for a moment. Make room, then try again.",
+        hint: "A patch temporarily needs about twice the size of Cursor's bundles. Free some space, then try again.",
         cause: thrown,
       });
     case "EBUSY":
@@ -53,13 +53,13 @@ function remedyFor({ platform, verb, root }: Attempt): string {
   const command = `excursor ide ${verb} --app`;
   switch (platform) {
     case "win32":
-      return `Open a terminal by "Run as administrator", then run: ${command} "${root}"`;
+      return `Open a terminal with "Run as administrator", then run: ${command} "${root}"`;
     case "darwin":
       return (
         "Allow your terminal under System Settings, Privacy & Security, App Management, then try again. " +
         `If Cursor was installed by another user, run: sudo ${command} '${root}'`
       );
     default:
-      return `It was installed for all users. Run: sudo "$(command -v excursor)" ide ${verb} --app '${root}'`;
+      return `Cursor is installed for all users. Run: sudo "$(command -v excursor)" ide ${verb} --app '${root}'`;
   }
 }

@@ -24,7 +24,7 @@ export function findInstalls(files: FileSystem, machine: Machine): readonly Inst
 
 /** Returns the app in a folder that the user named: the install, the bundle, or the app folder itself. */
 export function openInstall(files: FileSystem, machine: Machine, path: string): string {
-  if (!files.existsSync(path)) throw noInstall(path, "there is nothing");
+  if (!files.existsSync(path)) throw noInstall(path, "this path does not exist");
   const refused = refusedPlace(path) ?? refusedPlace(files.realpathSync(path));
   if (refused) throw refusal(path, refused);
   const found = [...new Set(appsIn(files, machine, path))];
@@ -32,7 +32,7 @@ export function openInstall(files: FileSystem, machine: Machine, path: string): 
   if (second !== undefined) throw severalInstalls(found);
   // This may be an app without product.json. The caller reports that when it reads the app.
   if (root === undefined && files.existsSync(machinePath(machine, path, "out"))) return files.realpathSync(path);
-  if (root === undefined) throw noInstall(path, "there is no Cursor app");
+  if (root === undefined) throw noInstall(path, "no Cursor app was found there");
   return root;
 }
 
@@ -79,5 +79,5 @@ const machinePath = ({ platform }: Machine, folder: string, name: string): strin
 const noInstall = (path: string, what: string): ExcursorError =>
   new ExcursorError("not-found", `${path}: ${what}.`, {
     code: "ide_no_app",
-    hint: "Name the folder that Cursor is installed in by --app; `excursor ide status` lists those that were found.",
+    hint: "Name Cursor's install folder with --app. `excursor ide status` lists the installations that were found.",
   });

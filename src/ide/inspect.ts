@@ -57,7 +57,7 @@ function readBundles(bundles: readonly KnownFile[]): Target[] | Extract<Inspecti
       case "patched":
         return {
           state: "foreign",
-          reason: `${bundle.path} has a patch of Excursor's that is not the one written down here`,
+          reason: `${bundle.path} has a patch of Excursor that differs from the recorded one`,
         };
       case "foreign":
         return {

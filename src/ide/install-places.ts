@@ -52,14 +52,14 @@ export function refusedPlace(path: string): { readonly why: string; readonly rem
   const place = path.replaceAll("\\", "/");
   if (/\.appimage$/i.test(place)) {
     return {
-      why: "is an AppImage, which is packed and cannot be changed",
-      remedy: `Unpack it: '${path}' --appimage-extract, then name the folder squashfs-root by --app and start Cursor from there.`,
+      why: "is an AppImage, which cannot be changed",
+      remedy: `Unpack it: '${path}' --appimage-extract, then name the folder squashfs-root with --app and start Cursor from there.`,
     };
   }
   if (/(^|\/)\.mount_/.test(place)) {
     return {
       why: "is inside a running AppImage, which is read-only",
-      remedy: "Unpack the AppImage with --appimage-extract, then name the folder squashfs-root by --app.",
+      remedy: "Unpack the AppImage with --appimage-extract, then name the folder squashfs-root with --app.",
     };
   }
   if (/^\/(var\/lib\/snapd\/)?snap\//.test(place)) {
@@ -71,7 +71,7 @@ export function refusedPlace(path: string): { readonly why: string; readonly rem
   if (/\/\.cursor-server(\/|$)/.test(place)) {
     return {
       why: "is Cursor's server for remote work, which shows no answers",
-      remedy: "Patch the Cursor that runs on the machine in front of you.",
+      remedy: "Patch the Cursor on your own machine instead.",
     };
   }
   return undefined;

@@ -86,7 +86,7 @@ function readSite(bundle: Buffer, owner: ParsedClass): Finding {
   }
   const [completed] = methodsNamed(owner, "handleThinkingCompleted");
   const dialect = completed && readDialect(completed);
-  if (!dialect) return unknown("handleThinkingCompleted does not read a duration in any way that is known");
+  if (!dialect) return unknown("handleThinkingCompleted does not read a duration in a known way");
   for (const name of ["sendUpdate", "dispose"]) {
     if (methodsNamed(owner, name).length > 1) return unknown(`the class has ${name} twice`);
   }

@@ -48,7 +48,7 @@ export function planPatch(files: FileSystem, store: Store, app: App, now: Date):
 function planAgain(files: FileSystem, store: Store, app: App, record: PatchRecord, now: Date): PatchPlan {
   const original = originalApp(store, app, record);
   const inspection = inspect(files, original, undefined);
-  if (inspection.state !== "pristine") throw refusal("unknown", "the app as it was kept is not one that we know");
+  if (inspection.state !== "pristine") throw refusal("unknown", "the backup is from an unknown version of Cursor");
   const fresh = plan(original, inspection.targets, inspection.scheme, now);
   const current = [...app.bundles, app.productFile];
   return {
@@ -69,7 +69,7 @@ export function originalApp(store: Store, app: App, record: PatchRecord): App {
     if (!bytes) {
       throw new ExcursorError("io", `The backup of ${file.path} is missing or damaged.`, {
         code: "ide_bad_backup",
-        hint: "Reinstall Cursor: that also takes the patch out. Nothing was changed.",
+        hint: "Reinstall Cursor, which also removes the patch. Nothing was changed.",
       });
     }
     return { ...file, bytes, digest: written.before };
@@ -121,6 +121,6 @@ function refusal(state: "foreign" | "unknown", reason: string): ExcursorError {
     hint:
       state === "foreign"
         ? "Undo the other change with the tool that made it, or reinstall Cursor. Nothing was changed."
-        : "This version of Cursor may be newer than Excursor: look for an update of Excursor. Nothing was changed.",
+        : "This version of Cursor may be newer than Excursor. Look for an update of Excursor. Nothing was changed.",
   });
 }

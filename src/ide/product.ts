@@ -47,7 +47,7 @@ function readChecksums(checksums: unknown): ReadonlyMap<string, string> {
     if (typeof value !== "string") throw broken(`the checksum of ${shown(key)} is not a string`);
     const parts = key.split("/");
     if (key.includes("\\") || key.includes("\0") || parts.some((part) => ["", ".", ".."].includes(part))) {
-      throw broken(`it has a checksum for ${shown(key)}, which is no file of the app`);
+      throw broken(`it has a checksum for ${shown(key)}, which is not a file of the app`);
     }
   }
   return new Map(entries as [string, string][]);
@@ -69,7 +69,7 @@ export function replaceChecksums(product: Product, fresh: ReadonlyMap<string, st
 function findValue(node: AnyNode, key: string): AnyNode {
   const properties = node.type === "ObjectExpression" ? propertiesOf(node, key) : [];
   const [property, second] = properties;
-  if (!property || second) throw broken(`it names ${shown(key)} ${second ? "twice" : "in a way that is not known"}`);
+  if (!property || second) throw broken(`it names ${shown(key)} ${second ? "twice" : "in an unknown way"}`);
   return property.value;
 }
 

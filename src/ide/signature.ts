@@ -3,17 +3,17 @@ import { ExcursorError } from "../core/errors.ts";
 import type { CommandResult, IdeHost } from "./host.ts";
 
 export const RESIGN_PRICE =
-  "Signing again replaces Cursor's own signature: it will no longer update itself, and macOS will ask again for the " +
-  "rights that it had. Only a reinstall brings the old signature back.";
+  "Signing again replaces Cursor's own signature. Cursor then no longer updates itself, and macOS asks again for the " +
+  "permissions that it had. To get the old signature back, reinstall Cursor.";
 
 /** Returns `Cursor.app` for its `Contents/Resources/app`. */
 export const appBundleOf = (root: string): string => posix.join(root, "..", "..", "..");
 
 export function expectSigning({ machine }: IdeHost): void {
   if (machine.platform === "darwin") return;
-  throw new ExcursorError("unsupported", "Only macOS has signatures to renew.", {
+  throw new ExcursorError("unsupported", "--resign only works on macOS.", {
     code: "ide_no_signature",
-    hint: "Leave out --resign. Nothing was changed.",
+    hint: "Remove --resign. Nothing was changed.",
   });
 }
 
@@ -32,6 +32,6 @@ function expectDone({ code, output }: CommandResult, verb: string): void {
   const reason = output.trim().split("\n").at(-1)?.slice(0, 200) ?? "";
   throw new ExcursorError("io", `codesign could not ${verb} the app: ${reason || `exit code ${code}`}.`, {
     code: "ide_resign_failed",
-    hint: "The patch itself is done. If Cursor does not start, run: excursor ide restore, or reinstall it.",
+    hint: "The patch itself is done. If Cursor does not start, run `excursor ide restore` or reinstall Cursor.",
   });
 }

@@ -16,9 +16,9 @@ export interface AppStatus {
 
 const EXPLANATIONS: Readonly<Record<Exclude<AppStatus["state"], "foreign" | "unknown">, string>> = {
   pristine: "Not patched. Run: excursor ide patch",
-  patched: "Patched. Run excursor ide restore to take it back.",
-  outdated: "Patched by another version of Excursor. Run excursor ide patch to renew it.",
-  updated: "Cursor was updated since it was patched, and the patch went with the old version. Run: excursor ide patch",
+  patched: "Patched. To undo: excursor ide restore",
+  outdated: "Patched by another version of Excursor. To update the patch: excursor ide patch",
+  updated: "Cursor was updated after it was patched, and the update removed the patch. Run: excursor ide patch",
   interrupted: "A patch or a restore was interrupted. Run excursor ide patch or excursor ide restore to finish it.",
 };
 
@@ -43,7 +43,7 @@ function readStatus({ files, home }: IdeHost, root: string): AppStatus {
   const inspection = inspect(files, app, record);
   if ("reason" in inspection) {
     const { state, reason } = inspection;
-    const what = state === "foreign" ? "Something else has changed it" : "Not a version that Excursor knows";
+    const what = state === "foreign" ? "Changed by another program" : "Unknown version";
     return { ...known, state, explanation: `${what}: ${reason}.` };
   }
   const { state } = inspection;

@@ -71,7 +71,7 @@ export class Store {
     writeNewFile(this.#files, temporary, [bytes]);
     if (digestFile(this.#files, temporary) !== digest) {
       removeFile(this.#files, temporary);
-      throw new ExcursorError("io", "The backup could not be read back as it was written.", { code: "ide_bad_backup" });
+      throw new ExcursorError("io", "The backup differs from what was written.", { code: "ide_bad_backup" });
     }
     this.#files.renameSync(temporary, path);
     syncFolder(this.#files, folder);

@@ -91,7 +91,7 @@ export class Connection {
     const problems = this.#list.problems.map((problem) => `The MCP server "${this.name}": ${problem}.`);
     if (this.held.length === 0) return problems;
     const names = this.held.map(({ name }) => name).join(", ");
-    const text = `The MCP server "${this.name}" has tools that have changed, or may have, since they were approved: ${names}. They are held back; see and approve them: excursor mcp approve ${this.name}`;
+    const text = `The MCP server "${this.name}" has tools that have changed, or may have changed, since they were approved: ${names}. They are not offered. Review and approve them: excursor mcp approve ${this.name}`;
     return [text, ...problems];
   }
 
@@ -328,12 +328,15 @@ export class Connection {
     const askable = calls.filter(({ context }) => context.elicit);
     const entry = askable.findLast((one) => !this.#asked.has(one)) ?? askable.at(-1);
     if (!entry) {
-      const reason = calls.length === 0 ? "no call is under way" : "the client that made the call cannot ask the user";
+      const reason = calls.length === 0 ? "no call is running" : "the client that made the call cannot ask the user";
       this.#noteQuestion(calls.at(-1) ?? this, `was declined: ${reason}`);
       return { action: "decline" };
     }
     if (calls.length > 1)
-      this.#noteQuestion(entry, `came while ${calls.length} calls were under way: the most recent caller was asked`);
+      this.#noteQuestion(
+        entry,
+        `came while ${calls.length} calls were running; the client of the latest call was asked`,
+      );
     this.#asked.add(entry);
     try {
       const asked = this.#ask(params, entry);
@@ -380,11 +383,11 @@ export class Connection {
     for (const params of elicitations.slice(0, MAX_PAGES)) {
       const { action } = await this.#ask(params, entry);
       const url = this.#questionOf(params)?.url;
-      if (url !== undefined) pages.push(action === "accept" ? `${url} (the user was sent there)` : url);
+      if (url !== undefined) pages.push(action === "accept" ? `${url} (shown to the user)` : url);
     }
     return new ExcursorError(
       "upstream-failed",
-      `The MCP server "${this.name}" needs the user to open a page before this call: ${pages.join(", ")}. Call again when that is done.`,
+      `The MCP server "${this.name}" requires the user to open a page before this call: ${pages.join(", ")}. Repeat the call after that.`,
       { code: "mcp_needs_page", retryable: false, hint: null },
     );
   }
@@ -398,6 +401,6 @@ const stopped = (server: string): ExcursorError =>
 const heldBack = (server: string, tool: string): ExcursorError =>
   new ExcursorError(
     "forbidden",
-    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))}, or may have, since it was approved. It is not called before the user approves it.`,
-    { code: "mcp_tool_changed", hint: `See and approve it: excursor mcp approve ${server}` },
+    `The MCP server "${server}" has changed its tool ${JSON.stringify(tool.slice(0, 64))}, or may have changed it, since it was approved. It is not called until the user approves it.`,
+    { code: "mcp_tool_changed", hint: `Review and approve it: excursor mcp approve ${server}` },
   );

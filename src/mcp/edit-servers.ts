@@ -12,7 +12,7 @@ export function addServers(home: string, entries: ServerEntries, { replaces }: {
     const known = serversIn(tree);
     const taken = Object.keys(entries).find((name) => Object.hasOwn(known, name));
     if (taken !== undefined && !replaces) {
-      throw new ExcursorError("invalid-request", `There is a server called ${taken} already.`, {
+      throw new ExcursorError("invalid-request", `A server named ${taken} already exists.`, {
         code: "mcp_server_exists",
         hint: `Choose another name, or remove it first: excursor mcp remove ${taken}`,
       });
@@ -35,8 +35,8 @@ export function approveServers(home: string, servers: readonly UnapprovedServer[
 }
 
 export function unknownServer(name: string, known: readonly string[]): ExcursorError {
-  const others = known.length === 0 ? "none is set up" : `there are ${known.join(", ")}`;
-  return new ExcursorError("not-found", `There is no server called ${name}; ${others}.`, {
+  const others = known.length === 0 ? "no server is configured" : `known servers: ${known.join(", ")}`;
+  return new ExcursorError("not-found", `There is no server named ${name}; ${others}.`, {
     code: "mcp_unknown_server",
     hint: null,
   });

@@ -65,7 +65,7 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
         const resumed = paused.resume(owner, String(ticket), given, signal);
         return resumed
           ? outcome(await resumed)
-          : failed("The call was given up: its question was not answered in time.");
+          : failed("The call was cancelled: its question was not answered in time.");
       }
       const found = (await catalogue(signal)).get(name);
       const place = found && { server: found.connection.name, serverTool: found.tool.name };
@@ -74,7 +74,7 @@ export function createHubServer(hub: Hub, principal: Principal, { paused, callLo
         callLog?.({ type, callId, tool: name, ...place, principalId: principal.id, requestId, ...facts });
       record("asked");
       if (!found) record("finished", { outcome: "refused" });
-      if (!found) return failed(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
+      if (!found) return failed(`The tool ${JSON.stringify(name.slice(0, 64))} does not exist.`);
       // In the newer version of the protocol each request has the capabilities.
       const envelope = mcpReq.envelope as { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
       const asks = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation;

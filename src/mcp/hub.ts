@@ -162,7 +162,7 @@ export function createHub(options: HubOptions): Hub {
 }
 
 const withoutTools = (server: string): string =>
-  `A turn goes on without the tools of the MCP server "${server}", which is still starting.`;
+  `A turn started without the tools of the MCP server "${server}", which is still starting.`;
 
 const plainBox = (catalogue: ToolCatalogue): Toolbox => ({
   tools: [...catalogue.values()].map(({ name, description, schema }) => ({ name, description, schema })),
@@ -174,7 +174,7 @@ const searchBox = (catalogue: ToolCatalogue): Toolbox => ({
   tools: searchTools(catalogue),
   call: async (name, args, context) => {
     if (name === SEARCH_TOOL) return { content: [{ type: "text", text: findTools(catalogue, args) }], isError: false };
-    if (name !== CALL_TOOL) return errorResult(`There is no tool ${JSON.stringify(name)} here.`);
+    if (name !== CALL_TOOL) return errorResult(`The tool ${JSON.stringify(name)} does not exist.`);
     const { name: tool, arguments: given } = args;
     if (typeof tool !== "string") return errorResult("name: expected the name of a tool.");
     if (given !== undefined && !isJsonObject(given)) return errorResult("arguments: expected an object.");
@@ -196,7 +196,7 @@ async function callTool(
   { signal, onProgress, elicit }: HubCallContext,
 ): Promise<HubResult> {
   const found = catalogue.get(name);
-  if (!found) return errorResult(`There is no tool ${JSON.stringify(name.slice(0, 64))} here.`);
+  if (!found) return errorResult(`The tool ${JSON.stringify(name.slice(0, 64))} does not exist.`);
   const report = ({ progress, total, message }: Progress) => onProgress?.({ done: progress, total, message });
   try {
     const { connection, tool } = found;

@@ -21,7 +21,7 @@ export function headerFault(schema: JsonObject): string | undefined {
       if (!isParameter) return `${path}: only a parameter can be a header`;
       if (typeof declared !== "string" || !TOKEN.test(declared)) return `${path}: expected the name of a header`;
       if (!TYPES.some((type) => type === rest["type"])) return `${path}: expected a ${TYPES.join(", ")}`;
-      if (names.has(declared.toLowerCase())) return `${path}: the header is there twice`;
+      if (names.has(declared.toLowerCase())) return `${path}: the header is used twice`;
       names.add(declared.toLowerCase());
     }
     const isChain = isParameter || path === "";

@@ -47,7 +47,7 @@ export class PrincipalSets {
   #makeRoom(): void {
     const found = [...this.#sets].find(([, { set }]) => !set.isBusy);
     if (!found) {
-      throw new ExcursorError("busy", "Too many keys use tools of MCP servers at once.", { code: "mcp_too_many_keys" });
+      throw new ExcursorError("busy", "Too many keys use MCP tools at the same time.", { code: "mcp_too_many_keys" });
     }
     const [id, { set, timer }] = found;
     clearTimeout(timer);

@@ -105,7 +105,7 @@ export function readServers(mcpServers: unknown, origin: string, variables: Vari
       if (!server) continue;
       servers.push(server);
       const warn = (text: string) => warnings.push({ server: name, text: `${place}${text}` });
-      if (name.includes("/")) warn(': a name with "/" cannot be given to keys; choose another one.');
+      if (name.includes("/")) warn(': a name with "/" cannot be used in `keys`; choose another name.');
       for (const field of unknownFields(entry)) warn(`.${field.slice(0, 64)}: unknown field, it has no effect.`);
     }
   }
@@ -158,11 +158,11 @@ function readHttp(
 ): HttpServer | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" && url?.protocol !== "http:") {
-    report(".url", "expected an address that begins with https:// or http://.");
+    report(".url", "expected a URL that begins with https:// or http://.");
     return undefined;
   }
   if (url.protocol === "http:" && Object.keys(headers).length > 0 && !isLoopback(url.hostname)) {
-    report(".url", "expected https: the headers would cross the network in the clear.");
+    report(".url", "expected https, because the headers would be sent unencrypted.");
     return undefined;
   }
   const settings = readOAuth({ oauth, auth });

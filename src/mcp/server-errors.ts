@@ -15,7 +15,7 @@ export const messageTooLarge = (server: string, maxBytes: number): ExcursorError
   new ExcursorError(
     "too-large",
     `The MCP server "${server}" sent a message of more than ${maxBytes / (1024 * 1024)} MiB; the connection was closed.`,
-    { code: "mcp_message_too_large", hint: "Ask the tool for less at once." },
+    { code: "mcp_message_too_large", hint: "Request less data from the tool at once." },
   );
 
 /** Converts any error of a server or of the SDK. The message always names the server. */
@@ -43,10 +43,10 @@ export function serverError(
   const status = statusOf(thrown);
   if (status !== undefined) return httpError(subject, thrown as Error, status, doing);
   if (isBadPort(thrown)) {
-    return new ExcursorError("config", `${subject} is at a port that fetch refuses, as browsers do.`, {
+    return new ExcursorError("config", `${subject} uses a port that fetch blocks, as browsers do.`, {
       ...details,
       code: "bad_port",
-      hint: "Let it listen at another port, and put that into mcp.json.",
+      hint: "Let the server listen on another port and set that port in mcp.json.",
     });
   }
   const network = networkCode(thrown);
@@ -57,7 +57,7 @@ export function serverError(
       {
         ...details,
         code: "mcp_refused_connection",
-        hint: "Is it running? If it has moved, put its new address into mcp.json.",
+        hint: "Check that the server is running. If it has moved, set its new URL in mcp.json.",
       },
     );
   }
@@ -131,7 +131,7 @@ function httpError(subject: string, cause: Error, status: number, doing: string)
     return new ExcursorError(status === 401 ? "unauthenticated" : "forbidden", `${subject} answered with ${status}.`, {
       ...details,
       code: "mcp_unauthorized",
-      hint: "Give it what it asks for under headers in mcp.json, such as authorization.",
+      hint: "Set the header that it expects, such as authorization, under headers in mcp.json.",
     });
   }
   // Redirects are not followed, because the request may hold secrets. Only the user can confirm the new address.
@@ -139,6 +139,6 @@ function httpError(subject: string, cause: Error, status: number, doing: string)
   return new ExcursorError("upstream-failed", `${subject} answered ${doing} with ${status}.`, {
     ...details,
     code: "mcp_http_error",
-    hint: moved === undefined ? null : `If it has moved to ${moved}, put that address into mcp.json.`,
+    hint: moved === undefined ? null : `If it has moved to ${moved}, set that URL in mcp.json.`,
   });
 }

@@ -103,7 +103,7 @@ export function readTree(path: string): Tree {
   }
   throw new ExcursorError("config", `${path}: expected a JSON object.`, {
     code: "bad_config",
-    hint: "Look for a missing or surplus comma or quote; comments are not allowed.",
+    hint: "Look for a missing or extra comma or quote. Comments are not allowed.",
   });
 }
 
@@ -113,7 +113,11 @@ function readKeys(keys: unknown): Readonly<Record<string, readonly string[]>> {
     Array.isArray(value) && value.every((item) => typeof item === "string");
   if (typeof keys === "object" && keys !== null && Object.values(keys).every(isList)) return keys as never;
   // Not ignored: it may be meant to restrict access.
-  throw new ExcursorError("config", `${OWN_FILE}: keys: expected lists of server or server/tool, by the key's name.`, {
-    code: "bad_config",
-  });
+  throw new ExcursorError(
+    "config",
+    `${OWN_FILE}: keys: expected an object that maps the name of a key to a list of SERVER or SERVER/TOOL.`,
+    {
+      code: "bad_config",
+    },
+  );
 }

@@ -58,7 +58,7 @@ export class StdioTransport implements Transport {
     child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.add(text));
     child.once("exit", (code, signal) => {
-      const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
+      const how = signal ? `was killed by ${signal}` : `exited with code ${code}`;
       this.#fail(new ExcursorError("upstream-unavailable", `The MCP server "${server.name}" ${how}.`, EXITED));
     });
     // It may have been closed during the start.
@@ -116,21 +116,23 @@ export class StdioTransport implements Transport {
   }
 }
 
-const EXITED = { code: "mcp_server_exited", hint: "`excursor mcp test NAME` shows what it says on stderr." } as const;
+const EXITED = { code: "mcp_server_exited", hint: "`excursor mcp test NAME` shows its stderr output." } as const;
 
 function cannotStart({ name, command, folder }: StdioServer, cause: unknown): ExcursorError {
   const { code } = cause as NodeJS.ErrnoException;
   if (folder !== undefined && !existsSync(folder)) {
-    return new ExcursorError("config", `The MCP server "${name}": cwd: there is no such folder.`, {
+    return new ExcursorError("config", `The MCP server "${name}": cwd: the folder does not exist.`, {
       code: "mcp_no_folder",
       cause,
     });
   }
   const why =
-    code === "ENOENT" ? `there is no program "${command}"` : `"${command}" cannot be started (${code ?? "unknown"})`;
+    code === "ENOENT"
+      ? `the program "${command}" was not found`
+      : `"${command}" cannot be started (${code ?? "unknown"})`;
   return new ExcursorError("config", `The MCP server "${name}": command: ${why}.`, {
     code: "mcp_no_command",
-    hint: "Give the whole path, or install it; it is looked for in PATH.",
+    hint: "Install the program, or give its full path. Programs are searched in PATH.",
     cause,
   });
 }

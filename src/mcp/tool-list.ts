@@ -49,7 +49,7 @@ export async function listTools(client: Client, limits: HubLimits): Promise<Tool
         problems.push(`${place}.inputSchema${fault}, for "${tool.name}"`);
         continue;
       }
-      if (names.has(tool.name)) problems.push(`${place}.name: "${tool.name}" is there twice`);
+      if (names.has(tool.name)) problems.push(`${place}.name: "${tool.name}" appears twice`);
       else if (tools.length === limits.tools)
         return { tools, problems: [...problems, `more than ${limits.tools} tools`] };
       else tools.push(tool);

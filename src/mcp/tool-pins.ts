@@ -41,7 +41,7 @@ export function checkTools(home: string, server: string, tools: readonly ServerT
       write(home, { ...tree, [server]: { ...known, ...digestsOf([...added, ...outdated]) } });
   } catch (error) {
     const { message } = ExcursorError.from(error);
-    notes.push(`Later changes of the MCP server "${server}" to its tools may go unnoticed: ${message}`);
+    notes.push(`Excursor may not notice later changes to the tools of the MCP server "${server}": ${message}`);
   }
   return { held: new Set([...changed, ...unknown].map(({ name }) => name)), notes };
 }
@@ -83,9 +83,9 @@ function readPins(home: string): { readonly tree: Tree; readonly damage?: string
 
 function lostNotes(server: string, tools: readonly ServerTool[], damage: string | undefined): readonly string[] {
   if (tools.length === 0) return [];
-  const reason = damage ?? "the file with what was approved (mcp-tools.json) was damaged.";
+  const reason = damage ?? "the file with the approvals (mcp-tools.json) was damaged.";
   return [
-    `Whether the MCP server "${server}" has changed its tools is not known: ${reason} Its tools are held back; see and approve them: excursor mcp approve ${server}`,
+    `Excursor cannot tell whether the MCP server "${server}" has changed its tools: ${reason} Its tools are not offered. Review and approve them: excursor mcp approve ${server}`,
   ];
 }
 

@@ -19,13 +19,13 @@ export function readImageAddress(text: string, base: URL | undefined, ports: rea
   if (!url) throw imageError("image_url_invalid", "The image's URL is not a valid URL.");
   if (url.protocol !== "https:") throw imageError("image_url_forbidden", "The image's URL is neither https nor data.");
   if (url.username !== "" || url.password !== "") {
-    throw imageError("image_url_forbidden", "The image's URL has credentials in it.");
+    throw imageError("image_url_forbidden", "The image's URL contains credentials.");
   }
   const port = url.port === "" ? 443 : Number(url.port);
   if (!ports.includes(port)) throw imageError("image_url_forbidden", "The image's URL names a port other than 443.");
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(host) && !isPublicAddress(host)) {
-    throw imageError("image_url_forbidden", "The image's URL is not one of the public internet.");
+    throw imageError("image_url_forbidden", "The image's URL is not on the public internet.");
   }
   return { host, port, path: `${url.pathname}${url.search}`, url };
 }

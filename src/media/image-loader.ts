@@ -24,7 +24,7 @@ export function createImageLoader(options: ImageLoaderOptions): ImageLoader {
   const read = (url: string): Buffer | Promise<Buffer> => {
     if (/^data:/i.test(url)) return readDataUrl(url, maxBytes);
     if (mode === "fetch") return fetchImage(url, fetchOptions);
-    throw imageError("image_url_forbidden", "Images are not fetched here: the image has to come as a data URL.");
+    throw imageError("image_url_forbidden", "The gateway does not fetch images. Send the image as a data URL.");
   };
   return {
     async load(url) {

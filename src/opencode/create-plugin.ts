@@ -62,7 +62,7 @@ export const createPlugin =
       if (!(await forgetSecret(client, PROVIDER)))
         report(
           "warn",
-          `OpenCode still keeps the secret itself: run \`opencode auth logout ${PROVIDER}\`, then sign in again.`,
+          `OpenCode still stores the secret itself. Run \`opencode auth logout ${PROVIDER}\`, then sign in again.`,
         );
       remember(outcome === "signed-in");
       // The gateway was started without a login, so it must start again.
@@ -106,20 +106,23 @@ export const createPlugin =
         .then(() => (isOver ? {} : freshModels()))
         .catch((error: unknown) => {
           if (!isOver)
-            report("error", `No models of Cursor: ${error instanceof Error ? error.message : "the gateway failed."}`);
+            report(
+              "error",
+              `Cursor's models could not be listed: ${error instanceof Error ? error.message : "the gateway failed."}`,
+            );
           return known ?? {};
         });
       if (known && wasUnfinished) {
-        report("info", "The last sign-in to Cursor has not come to an end; the list of the last start is used.");
+        report("info", "The last sign-in to Cursor is not finished. The model list of the last start is used.");
         return known;
       }
       const waitMs = known || wasUnfinished ? waits.knownMs : waits.unknownMs;
       const listed = await within(fresh, waitMs);
       if (listed) return listed;
       const rest = known
-        ? "the list of the last start is used."
-        : "they will be there at the next start, if it answers.";
-      report(known ? "info" : "warn", `Cursor has not listed its models within ${waitMs / 1000} seconds; ${rest}`);
+        ? "the model list of the last start is used."
+        : "they will be available at the next start if Cursor answers then.";
+      report(known ? "info" : "warn", `Cursor did not list its models within ${waitMs / 1000} seconds; ${rest}`);
       return known ?? {};
     };
 
@@ -129,7 +132,7 @@ export const createPlugin =
         const address = own.options?.["baseURL"];
         isElsewhere = address !== undefined && !gateway.owns(address);
         if (isElsewhere) {
-          report("info", `provider.${PROVIDER} has a baseURL of its own: the plugin leaves it alone.`);
+          report("info", `provider.${PROVIDER} sets its own baseURL, so the plugin does not change it.`);
           return;
         }
         config.provider = {

@@ -73,7 +73,7 @@ export async function runExcursor(
 }
 
 const startProblem = ({ code, message }: NodeJS.ErrnoException): string =>
-  code === "ENOENT" ? "There is no `node` on the path; Excursor needs Node 22.13 or newer." : message;
+  code === "ENOENT" ? "`node` was not found in PATH. Excursor needs Node 22.13 or newer." : message;
 
 /** Returns the text after `error: `, with the hint in the lines after it. */
 function lastError(stderr: string): string | undefined {

@@ -59,7 +59,7 @@ export async function takeOver(
 ): Promise<TakeOver> {
   const [flag, secret, what] =
     auth.type === "oauth"
-      ? ["--seed", auth.refresh, "the login that another plugin has left in OpenCode"]
+      ? ["--seed", auth.refresh, "the login that another plugin stored in OpenCode"]
       : ["--api-key", auth.key, "the API key"];
   const login = ["login", "--account", name, flag];
   const { code, reason }: Ending = await runExcursor(login, secret, environment, TAKE_OVER_TIMEOUT_MS);

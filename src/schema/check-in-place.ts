@@ -30,7 +30,7 @@ export function checkInPlace(nodes: readonly SchemaNode[]): void {
 function enter(node: SchemaNode, path: SchemaNode[]): void {
   node.count = 0;
   for (const inner of node.inPlace) {
-    if (inner.count === 0) throw new UnusableSchema("", "a reference in it leads back to itself without an end");
+    if (inner.count === 0) throw new UnusableSchema("", "a reference in it leads back to itself");
     if (inner.count === undefined) path.push(inner);
   }
 }
@@ -38,6 +38,6 @@ function enter(node: SchemaNode, path: SchemaNode[]): void {
 function leave(node: SchemaNode): void {
   node.count = node.inPlace.reduce((sum, inner) => sum + (inner.count ?? 0), 1);
   if (node.count > SCHEMA_LIMITS.inPlace) {
-    throw new UnusableSchema("", "references in it multiply: too many schemas apply to one value");
+    throw new UnusableSchema("", "its references make too many schemas apply to one value");
   }
 }

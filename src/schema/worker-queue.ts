@@ -65,7 +65,7 @@ export class WorkerQueue {
     const own = this.#waiting.get(turn) ?? [];
     if (this.#isClosed || signal.aborted) return Promise.reject(CANCELED);
     const [whose, most] = principal.isUnverified
-      ? ["tokens that were not accepted yet", waitingUnverified]
+      ? ["unverified tokens", waitingUnverified]
       : ["this key", waitingPerPrincipal];
     if (own.length >= most) return Promise.reject(tooManyOf(whose, "rate-limited"));
     if (this.#size >= this.#limits.waiting) return Promise.reject(tooManyOf("all keys", "busy"));

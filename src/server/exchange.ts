@@ -66,7 +66,7 @@ export class GatewayExchange {
 
   /** The principal. Throws on open routes, where the gate may let a request pass without one. */
   get asker(): Principal {
-    if (!this.principal) throw new ExcursorError("internal", "A request came from nobody.");
+    if (!this.principal) throw new ExcursorError("internal", "A request has no principal.");
     return this.principal;
   }
 
@@ -137,4 +137,4 @@ function requestId({ headers }: IncomingMessage): string {
   return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
-const CLIENT_GONE = new ExcursorError("canceled", "The client went away.", { code: "client_gone" });
+const CLIENT_GONE = new ExcursorError("canceled", "The client closed the connection.", { code: "client_gone" });

@@ -241,15 +241,15 @@ function discardBody(request: IncomingMessage, response: ServerResponse, { bodyB
 }
 
 const wrongMethod = (allow: string) =>
-  new Refusal(405, "invalid-request", `This path is for ${allow}.`, {
+  new Refusal(405, "invalid-request", `This path only accepts ${allow}.`, {
     code: "method_not_allowed",
     headers: { allow },
   });
 
 const noSuchRoute = () =>
-  new ExcursorError("not-found", "There is nothing at this path.", {
+  new ExcursorError("not-found", "This path does not exist.", {
     code: "unknown_path",
-    hint: "The base URL ends in /v1 for OpenAI's clients, and just before it for Anthropic's own.",
+    hint: "The base URL ends in /v1 for OpenAI clients, and has no /v1 for Anthropic clients.",
   });
 
 const shuttingDown = () =>
@@ -260,10 +260,15 @@ const shuttingDown = () =>
   });
 
 const loop = () =>
-  new Refusal(508, "config", "This request has been here before: a model entry of a gateway leads back to this one.", {
-    code: "gateway_loop",
-    hint: "Correct the address of that entry in the setting `models`.",
-  });
+  new Refusal(
+    508,
+    "config",
+    "This request has already passed this gateway: a model entry of a gateway leads back here.",
+    {
+      code: "gateway_loop",
+      hint: "Correct the baseURL of that entry in the setting `models`.",
+    },
+  );
 
 const revoked = () =>
   new ExcursorError("unauthenticated", "The API key was revoked.", {

@@ -96,15 +96,15 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): ExcursorError {
   if (error.code === "EADDRINUSE") {
-    return new ExcursorError("busy", `Port ${port} is taken by another program.`, {
+    return new ExcursorError("busy", `Port ${port} is already in use.`, {
       code: "port_taken",
-      hint: "Perhaps the gateway runs already. Choose another port with --port N, or --port 0 to have one picked.",
+      hint: "The gateway may already be running. Choose another port with --port N, or a free one with --port 0.",
       cause: error,
     });
   }
   return new ExcursorError("config", `Cannot listen on ${host}, port ${port}: ${error.code ?? error.message}.`, {
     code: "listen_failed",
-    hint: "Ports below 1024 need rights, and the address must be one of this machine.",
+    hint: "Ports below 1024 may need administrator rights, and the address must belong to this machine.",
     cause: error,
   });
 }

@@ -36,7 +36,7 @@ export async function readJson(exchange: BodySource, limits: Limits): Promise<un
 
 function parse(body: Buffer, { jsonDepth }: Limits): unknown {
   if (isDeeperThan(body, jsonDepth)) {
-    throw new ExcursorError("invalid-request", `The body nests deeper than ${jsonDepth} levels.`, {
+    throw new ExcursorError("invalid-request", `The body is nested more than ${jsonDepth} levels deep.`, {
       code: "json_too_deep",
     });
   }
@@ -78,7 +78,7 @@ function readBody(
       }
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    const onClose = () => settle(() => reject(new ExcursorError("canceled", "The client went away.")));
+    const onClose = () => settle(() => reject(new ExcursorError("canceled", "The client closed the connection.")));
     request.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
@@ -87,7 +87,7 @@ const tooLarge = (bytes: number): ExcursorError =>
   new ExcursorError("too-large", `The body is larger than ${bytes} bytes.`, { code: "body_too_large" });
 
 const stalled = (ms: number): Refusal =>
-  new Refusal(408, "timeout", `Nothing of the body came for ${Math.round(ms / 1000)} seconds.`, {
+  new Refusal(408, "timeout", `No part of the body arrived for ${Math.round(ms / 1000)} seconds.`, {
     code: "body_stalled",
     headers: { connection: "close" },
   });

@@ -113,7 +113,7 @@ function createTlsServer(tls: { readonly cert: string; readonly key: string }, o
   } catch (error) {
     throw new ExcursorError("config", "The certificate and key of --tls-cert and --tls-key cannot be used.", {
       code: "bad_certificate",
-      hint: "Both must be PEM files, and the key must be the certificate's.",
+      hint: "Both must be PEM files, and the key must belong to the certificate.",
       cause: error,
     });
   }
@@ -121,15 +121,15 @@ function createTlsServer(tls: { readonly cert: string; readonly key: string }, o
 
 function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
   if (error.code === "EADDRINUSE") {
-    return new ExcursorError("busy", `Port ${port} is taken by another program.`, {
+    return new ExcursorError("busy", `Port ${port} is already in use.`, {
       code: "port_taken",
-      hint: "Choose another port with --port N, or --port 0 to have one picked.",
+      hint: "Choose another port with --port N, or a free one with --port 0.",
       cause: error,
     });
   }
   return new ExcursorError("config", `Cannot listen on port ${port}: ${error.code ?? error.message}.`, {
     code: "listen_failed",
-    hint: "Ports below 1024 need rights; --port 0 picks a free one.",
+    hint: "Ports below 1024 may need administrator rights. --port 0 picks a free port.",
     cause: error,
   });
 }

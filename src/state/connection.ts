@@ -55,7 +55,7 @@ function checkSchema(connection: DatabaseSync, Database: typeof DatabaseSync): v
 }
 
 const tooNew = (): ExcursorError =>
-  new ExcursorError("config", "The state file was written by a newer Excursor.", {
+  new ExcursorError("config", "The state file was written by a newer version of Excursor.", {
     code: "state_too_new",
-    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
+    hint: "Update Excursor, or set EXCURSOR_HOME to another folder.",
   });

@@ -68,7 +68,7 @@ async function openSound(path: string, onNotice: (notice: StateNotice) => void):
   } catch (error) {
     if (!isCorrupt(error)) throw unusable(error);
     const aside = quarantine(path);
-    const text = `The state file was damaged. A new one was begun; the old one is kept at ${aside}.`;
+    const text = `The state file was damaged. Excursor created a new one and kept the old one at ${aside}.`;
     onNotice({ code: "state_quarantined", text });
   }
   try {
@@ -83,7 +83,7 @@ async function loadSqlite(): Promise<typeof DatabaseSync> {
   try {
     return (await import("node:sqlite")).DatabaseSync;
   } catch (cause) {
-    throw new ExcursorError("config", `Keeping state needs Node 22.13 or later; this is ${process.version}.`, {
+    throw new ExcursorError("config", `Storing state needs Node 22.13 or later; this is ${process.version}.`, {
       code: "node_too_old",
       hint: "Install a newer Node from https://nodejs.org.",
       cause,

@@ -168,7 +168,10 @@ describe("the bridge", () => {
   it("announces no images once an agent has said that it takes none", async () => {
     const { send, call } = await setUp();
     const refused = await send("received", { images: [`data:image/png;base64,${PNG}`] });
-    expect(await refused.json()).toMatchObject({ error: true, message: expect.stringContaining("no images") });
+    expect(await refused.json()).toMatchObject({
+      error: true,
+      message: expect.stringContaining("does not accept images"),
+    });
     expect(await (await call("GET", "/acp/providers")).json()).toMatchObject({
       providers: [{ capabilities: { supportsImages: false } }],
     });

@@ -87,7 +87,7 @@ it("a hostile MCP server costs only its own tools, and leaves nothing running", 
         const own = box.tools.filter(({ name }) => name.startsWith("bad__")).slice(0, 3);
         for (const { name } of own) {
           const answer = await box.call(name, {}, { signal });
-          expect(textOf(answer.content)).not.toContain("Something went wrong inside");
+          expect(textOf(answer.content)).not.toContain("Excursor failed with an internal error");
         }
         const answer = await box.call("good__echo", { a: 1 }, { signal });
         expect([answer.isError, textOf(answer.content)]).toEqual([false, '{"a":1}']);

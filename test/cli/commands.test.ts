@@ -88,7 +88,7 @@ describe("excursor chat", () => {
     const chat = await outcome(["chat", "--url", `${url}/v1`, "-s", "be brief", "@sim say {{system}}"]);
     expect([chat.code, chat.stdout]).toEqual([0, expect.stringContaining("be brief")]);
     const wrong = await outcome(["chat", "--url", url, "--key", "wrong-key", "hello"]);
-    expect([wrong.code, wrong.stderr]).toEqual([77, expect.stringContaining("The API key is not right.")]);
+    expect([wrong.code, wrong.stderr]).toEqual([77, expect.stringContaining("The API key is wrong.")]);
     const unknown = await outcome(["chat", "--url", url, "-m", "no-such-model", "hello"]);
     expect([unknown.code, unknown.stderr]).toEqual([65, expect.stringContaining("no-such-model")]);
     const models = await outcome(["models", "--url", url]);
@@ -129,7 +129,7 @@ describe("excursor chat", () => {
     const nowhere = await outcome(["chat", "--url", "http://127.0.0.1:2", "hello"]);
     expect([nowhere.code, nowhere.stderr]).toEqual([69, expect.stringContaining("excursor serve")]);
     const nothing = await outcome(["chat", "--demo"]);
-    expect([nothing.code, nothing.stderr]).toEqual([65, expect.stringContaining("nothing to ask")]);
+    expect([nothing.code, nothing.stderr]).toEqual([65, expect.stringContaining("The question is empty")]);
   });
 
   it("Ctrl-C takes the question back", async () => {

@@ -101,7 +101,7 @@ describe("a file that is not what it should be", () => {
   ])("%s as a link to nothing is told as such", async (name, args, expected) => {
     symlinkSync(join(home, "nowhere"), join(home, name));
     const { code, stderr } = await run(args);
-    expectTold(stderr, /is a link to a file that does not exist\./);
+    expectTold(stderr, /is a symbolic link to a file that does not exist\./);
     expect(code).toBe(expected);
   });
 
@@ -109,7 +109,7 @@ describe("a file that is not what it should be", () => {
     const path = join(home, "config.json");
     writeFileSync(path, `{"models":{"a":"${"x".repeat(20_000_000)}"}}`, { mode: 0o600 });
     const { code, stderr } = await run(["config"]);
-    expectTold(stderr, /config\.json has 200000\d\d bytes; at most 1048576 are read\./);
+    expectTold(stderr, /config\.json has 200000\d\d bytes; at most 1048576 are allowed\./);
     expect(code).toBe(78);
     rmSync(path);
     mkdirSync(path);
@@ -120,7 +120,7 @@ describe("a file that is not what it should be", () => {
     const link = join(home, "link");
     symlinkSync(join(home, "nowhere"), link);
     const { code, stderr } = await run(["key"], { EXCURSOR_HOME: link });
-    expectTold(stderr, /Cannot make the folder .*link/);
+    expectTold(stderr, /Cannot create the folder .*link/);
     expect(code).toBe(77);
   });
 });

@@ -40,7 +40,7 @@ describe("excursor mcp login", { timeout: 90_000 }, () => {
     expect(JSON.parse(before.stdout).servers[0]).toMatchObject({
       name: "safe",
       state: "needs sign-in",
-      problems: ['The MCP server "safe" needs sign-in: excursor mcp login safe'],
+      problems: ['The MCP server "safe" requires a sign-in: excursor mcp login safe'],
     });
 
     const doctor = await excursor(["doctor", "--demo", "--json"], { environment: { EXCURSOR_HOME: join(home, "own") } })
@@ -49,7 +49,7 @@ describe("excursor mcp login", { timeout: 90_000 }, () => {
       expect.objectContaining({
         id: "mcp/safe",
         status: "warn",
-        text: 'The MCP server "safe" needs sign-in: excursor mcp login safe',
+        text: 'The MCP server "safe" requires a sign-in: excursor mcp login safe',
       }),
     );
 
@@ -70,10 +70,10 @@ describe("excursor mcp login", { timeout: 90_000 }, () => {
     expect(readFileSync(path, "utf8")).not.toMatch(/access-|refresh-|secret-/);
     expect(await run(["logout", "safe"]).exited).toMatchObject({
       code: 65,
-      stderr: expect.stringContaining("Nobody is signed in to safe."),
+      stderr: expect.stringContaining("There is no stored sign-in to safe."),
     });
     expect(await run(["call", "safe/echo"]).exited).toMatchObject({
-      stderr: expect.stringContaining("needs sign-in: excursor mcp login safe"),
+      stderr: expect.stringContaining("requires a sign-in: excursor mcp login safe"),
     });
   });
 
@@ -82,18 +82,18 @@ describe("excursor mcp login", { timeout: 90_000 }, () => {
     await vi.waitFor(() => expect(running.output.stderr).toContain("Ctrl-C cancels"), 30_000);
     running.child.kill("SIGINT");
     const { code, stderr } = await running.exited;
-    expect([code, stderr]).toEqual([130, expect.stringContaining("Nobody was signed in, and nothing was changed.")]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining("The sign-in was cancelled. Nothing was changed.")]);
     expect(existsSync(join(home, "own", "mcp-logins.json"))).toBe(false);
   });
 
   it("says so where there is nothing to sign in to", async () => {
     expect(await run(["login", "tool"]).exited).toMatchObject({
       code: 65,
-      stderr: expect.stringContaining("The server tool is not one that is signed in to."),
+      stderr: expect.stringContaining("The server tool does not use a sign-in."),
     });
     expect(await run(["login", "other"]).exited).toMatchObject({
       code: 65,
-      stderr: expect.stringContaining("There is no server called other; there are safe, tool."),
+      stderr: expect.stringContaining("There is no server named other; known servers: safe, tool."),
     });
   });
 

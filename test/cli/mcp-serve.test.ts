@@ -283,6 +283,6 @@ describe("the hub as one MCP server", () => {
   it("is nothing without servers", async () => {
     rmSync(join(home, "mcp.json"));
     const { code, stderr } = await excursor(["mcp", "serve"], { environment: { EXCURSOR_HOME: home } }).exited;
-    expect([code, stderr]).toEqual([78, expect.stringContaining("No MCP server is set up.")]);
+    expect([code, stderr]).toEqual([78, expect.stringContaining("No MCP server is configured.")]);
   });
 });

@@ -92,7 +92,7 @@ it("connecting again begins from what was there before the first time", () => {
 
 it("a second file of the same client is refused: one at a time", () => {
   connect();
-  expect(() => connect(join(folder, "other.txt"))).toThrow(/connected already/);
+  expect(() => connect(join(folder, "other.txt"))).toThrow(/is already connected/);
   expect(existsSync(join(folder, "other.txt"))).toBe(false);
 });
 
@@ -143,7 +143,7 @@ it("a link to nothing is neither followed nor replaced", () => {
   expect(() => connect()).toThrow(
     expect.objectContaining({
       kind: "config",
-      message: expect.stringContaining("a link to a file that does not exist"),
+      message: expect.stringContaining("is a symbolic link to a file that does not exist"),
     }),
   );
   expect(lstatSync(file).isSymbolicLink()).toBe(true);

@@ -138,7 +138,7 @@ describe("what stands in it", () => {
       "opus, sonnet-5, gpt-5.5, local/haiku, my-haiku",
     );
     const added = steps
-      .find((step) => step.includes("in the settings, beside"))
+      .find((step) => step.includes("need other names"))
       ?.split("\n")
       .slice(1);
     expect(JSON.parse(`{${added?.join("")}}`)).toEqual({

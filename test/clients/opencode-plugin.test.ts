@@ -186,7 +186,7 @@ describe("the plugin, in OpenCode itself", { timeout: 300_000 }, () => {
     mkdirSync(join(desk.home, "excursor"), { mode: 0o700 });
     writeFileSync(join(desk.home, "excursor", "config.json"), "{ not json", { mode: 0o600 });
     const { stderr } = await opencode("models").outcome;
-    expect(stderr).toContain("excursor: No models of Cursor: ");
+    expect(stderr).toContain("excursor: Cursor's models could not be listed: ");
     expect(stderr).toContain("config.json");
   });
 });

@@ -81,11 +81,11 @@ describe("the key", () => {
 
   it("a folder that cannot be made is named", () => {
     writeFileSync(join(folder, "file"), "");
-    expect(() => keyOf(join(folder, "file", "home"))).toThrow(refusal("Cannot make the folder"));
+    expect(() => keyOf(join(folder, "file", "home"))).toThrow(refusal("Cannot create the folder"));
   });
 
   it.runIf(process.platform === "linux")("a folder that takes none is not tried for ever", () => {
-    expect(() => keyOf("/proc/excursor/home")).toThrow(refusal("Cannot make the folder"));
+    expect(() => keyOf("/proc/excursor/home")).toThrow(refusal("Cannot create the folder"));
   });
 });
 

@@ -142,17 +142,17 @@ describe("what is wrong is named with its place", () => {
     ["an origin for all", { origins: ["*"] }, "origins: expected a list of origins"],
     ["a list that is a text", { hosts: "a" }, "hosts: expected a list of names"],
     ["a name without a model", { models: { a: 1 } }, "models: a: expected a model, cursor, anthropic, openai"],
-    ["twice", '{\n  "port": 1,\n  "port": 2\n}', 'config.json:3: "port" is there twice.'],
+    ["twice", '{\n  "port": 1,\n  "port": 2\n}', 'config.json:3: "port" appears twice.'],
     [
       "two routes of a name",
       '{ "models": {\n  "a:*": { "driver": "openai", "model": "x" },\n  "b": "x",\n  "a:*": "cursor"\n} }',
-      'config.json:4: "a:*" is there twice.',
+      'config.json:4: "a:*" appears twice.',
     ],
-    ["not JSON", '{\n  "port": 1,\n  port: 2\n}', "config.json:3: this is not JSON."],
-    ["a surplus comma", '{\n  "port": 1,\n}\n', "config.json:3: this is not JSON."],
-    ["cut off", '{\n  "port": 1,\n  "ho', "config.json:3: this is not JSON."],
-    ["a wrong word", '{\n  "port": nil\n}', "config.json:2: this is not JSON."],
-    ["empty", "", "config.json:1: this is not JSON."],
+    ["not JSON", '{\n  "port": 1,\n  port: 2\n}', "config.json:3: not valid JSON."],
+    ["a surplus comma", '{\n  "port": 1,\n}\n', "config.json:3: not valid JSON."],
+    ["cut off", '{\n  "port": 1,\n  "ho', "config.json:3: not valid JSON."],
+    ["a wrong word", '{\n  "port": nil\n}', "config.json:2: not valid JSON."],
+    ["empty", "", "config.json:1: not valid JSON."],
     ["not an object", "[]", "expected an object with settings"],
   ])("%s", (_, content, message) => {
     write(content);
@@ -166,7 +166,9 @@ describe("what is wrong is named with its place", () => {
       "EXCURSOR_PORT: expected a whole number",
     );
     expect(problemOf(() => load({ upstream: "ftp://x" })).message).toContain("--upstream: expected an https origin");
-    expect(problemOf(() => load({}, { EXCURSOR_MODELS: "a" })).message).toContain("EXCURSOR_MODELS: expected an object");
+    expect(problemOf(() => load({}, { EXCURSOR_MODELS: "a" })).message).toContain(
+      "EXCURSOR_MODELS: expected an object",
+    );
   });
 
   it("all at once, and also where another value wins", () => {

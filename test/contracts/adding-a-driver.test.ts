@@ -86,5 +86,5 @@ it("a module beside the others is a driver of the gateway, with settings of its 
 it("two modules may not have different settings of one name", () => {
   const other = { ...canned, name: "other", settings: { canned: {} } };
   const load = () => loadConfig({ flags: {}, environment: {} }, [...DRIVERS, canned, other]);
-  expect(load).toThrow(/Two drivers have a setting called canned/);
+  expect(load).toThrow(/Two drivers define the setting canned/);
 });

@@ -95,7 +95,7 @@ describe("the token of an account", () => {
       expect(await failure(tokens.get(undefined))).toMatchObject({
         kind: "unauthenticated",
         code: "login_over",
-        message: 'The login of the account "work" is not accepted any more.',
+        message: 'The login of the account "work" is no longer valid.',
         hint: "Sign in again: excursor login --account work",
       });
     }
@@ -185,8 +185,8 @@ describe("which account", () => {
     await store.lock.run(() => store.remove("work"));
     expect(await failure(open().get("work"))).toMatchObject({
       kind: "unauthenticated",
-      message: 'There is no account "work" here; there are home, default.',
-      hint: "Sign it in: excursor login --account work",
+      message: 'The account "work" is not signed in; known accounts: home, default.',
+      hint: "Sign in: excursor login --account work",
     });
   });
 
@@ -219,7 +219,7 @@ describe("the environment", () => {
       expect(await failure(tokens.renew(undefined, token))).toMatchObject({
         kind: "unauthenticated",
         code: "token_refused",
-        hint: expect.stringMatching(new RegExp(`${place}.*unset it`)),
+        hint: expect.stringMatching(new RegExp(`${place}.*remove it`)),
       });
     }
     expect(refreshes()).toBe(0);
@@ -241,7 +241,7 @@ describe("the environment", () => {
     const { open } = await setUpAccounts();
     const tokens = open({ sources: [from({ CURSOR_API_KEY: "invalid-key" })] });
     expect(await failure(tokens.get(undefined))).toMatchObject({
-      message: "The API key is not accepted any more.",
+      message: "The API key is no longer valid.",
       hint: expect.stringContaining("unset it"),
     });
   });
@@ -288,5 +288,5 @@ it("a source that is no good is told of once, and the next one is tried", async 
   };
   const tokens = open({ sources: [broken, next] });
   for (let n = 0; n < 2; n++) expect((await tokens.get(undefined)).token.reveal()).toBe("token-that-was-given");
-  expect(notices).toEqual([expect.stringContaining("accounts.json are damaged")]);
+  expect(notices).toEqual([expect.stringContaining("accounts.json is damaged")]);
 });

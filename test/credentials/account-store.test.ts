@@ -120,7 +120,9 @@ describe("the keychain", () => {
     state.isLocked = true;
     await expect(read("default")).rejects.toThrow("The keychain is locked.");
     expect(await save("default", aLogin("b"))).toBe("file");
-    expect(notices).toEqual([expect.stringMatching(/^The keychain is locked\. The login is kept in .*accounts\.json/)]);
+    expect(notices).toEqual([
+      expect.stringMatching(/^The keychain is locked\. The login is stored in .*accounts\.json/),
+    ]);
     expect(await read("default")).toEqual(["access-b", "refresh-b", undefined]);
   });
 

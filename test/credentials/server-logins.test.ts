@@ -55,7 +55,7 @@ describe("sign-ins at servers", () => {
     state.isLocked = true;
     const { save, read, notices } = open(keychain);
     await save("a", "one");
-    expect([await read("a"), notices]).toEqual(["one", [expect.stringContaining("is kept in")]]);
+    expect([await read("a"), notices]).toEqual(["one", [expect.stringContaining("is stored in")]]);
   });
 
   it("are refused where others could read them, or where they are damaged, without a word of what is in there", async () => {

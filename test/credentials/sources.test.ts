@@ -189,7 +189,7 @@ describe("the macOS keychain", () => {
     writeFileSync(join(folder, "security"), "#!/bin/sh\necho secret-in-its-words >&2; exit 51\n", { mode: 0o700 });
     const locked = createMacosKeychainSource({ platform: "darwin", command: join(folder, "security") });
     const report = await askSource(locked, Date.now());
-    expect(report).toMatchObject({ error: { message: "The keychain does not give cursor-access-token (51)." } });
+    expect(report).toMatchObject({ error: { message: "The keychain did not return cursor-access-token (51)." } });
     expect(JSON.stringify(report)).not.toContain("secret-in-its-words");
   });
 

@@ -78,7 +78,7 @@ describe("Excursor as an agent", () => {
           { type: "text", text: "look" },
           { type: "image", mediaType: "image/png", data: Buffer.from([1, 2, 3]) },
           { type: "file", name: "file:///a.ts", text: "let a" },
-          { type: "text", text: "[A file that is no text: file:///a.bin]" },
+          { type: "text", text: "[A file that is not text: file:///a.bin]" },
           { type: "text", text: "[b.ts](file:///b.ts)" },
         ],
       },

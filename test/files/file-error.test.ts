@@ -7,7 +7,7 @@ const failure = (code: string, more: object = {}) => Object.assign(new Error("se
 
 it.each([
   ["ENOSPC", "io", "Cannot write /a: the disk is full (ENOSPC).", 74],
-  ["EDQUOT", "io", "Cannot write /a: the disk quota is used up (EDQUOT).", 74],
+  ["EDQUOT", "io", "Cannot write /a: the disk quota is exhausted (EDQUOT).", 74],
   ["EIO", "io", "Cannot write /a: the disk reports an error (EIO).", 74],
   ["EROFS", "io", "Cannot write /a: the file system is read-only (EROFS).", 74],
   ["EACCES", "forbidden", "Cannot write /a (EACCES).", 77],

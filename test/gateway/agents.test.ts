@@ -51,7 +51,7 @@ describe("agents behind the gateway", () => {
     await expect(ask(`stderr ${SOME_KEY} is in ${path} ;;crash`)).rejects.toThrow();
     await expect.poll(gateway.log).toContain(`[redacted] is in ${path}`);
     expect(gateway.log()).not.toContain(SOME_KEY);
-    expect(gateway.log()).toContain("Excursor knows no permission switch of this agent");
+    expect(gateway.log()).toContain("Excursor knows no permission switch for this agent");
   });
 
   it("end with it, whatever ends it, and so does all that they have started (SEC-44)", async () => {

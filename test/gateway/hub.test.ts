@@ -261,7 +261,7 @@ describe("the servers' file, while the gateway runs", { timeout: 60_000 }, () =>
     await vi.waitFor(async () => expect(await answer(client, "first")).toBe("got {}"), 20_000);
 
     writeFileSync(path, '{"mcpServers": {', { mode: 0o600 });
-    await vi.waitFor(() => expect(log()).toContain("The MCP servers stay as they were."), 20_000);
+    await vi.waitFor(() => expect(log()).toContain("The MCP servers keep their previous configuration."), 20_000);
     expect(log()).toContain("mcp.json: expected a JSON object.");
     expect(await answer(client, "first")).toBe("got {}");
 
@@ -281,7 +281,7 @@ describe("the servers' file, while the gateway runs", { timeout: 60_000 }, () =>
     writeFileSync(browser, `#!${process.execPath}\nfetch(process.argv[2]);\n`, { mode: 0o700 });
     const { client, log } = await stage.start("--tools", "hub");
     expect(await answer(client, "safe")).not.toContain("got {}");
-    await expect.poll(log).toContain("needs sign-in: excursor mcp login safe");
+    await expect.poll(log).toContain("requires a sign-in: excursor mcp login safe");
     expect(new Set(safe.pathsAsked())).toEqual(new Set(["/mcp"]));
 
     const environment = { EXCURSOR_HOME: stage.home, BROWSER: browser };

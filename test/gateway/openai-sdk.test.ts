@@ -280,7 +280,7 @@ describe("what the gateway keeps for itself", () => {
         status: 401,
         code: "token_expired",
         message: expect.stringMatching(
-          /has expired\. Send a current Cursor token as the API key, or a key of this gateway\.$/,
+          /has expired\. Send a valid Cursor token as the API key, or a key of this gateway\.$/,
         ),
       });
     },

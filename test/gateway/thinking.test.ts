@@ -313,7 +313,7 @@ describe("what goes wrong", () => {
     await expect(asking).rejects.toMatchObject({
       status: 401,
       code: "upstream_key_refused",
-      message: expect.stringContaining("refuses the key"),
+      message: expect.stringContaining("rejected the gateway's key"),
     });
     await expect.poll(gateway.log).toContain("upstream_key_refused");
     expect(gateway.log()).not.toContain("wrong");

@@ -198,9 +198,9 @@ describe("patch and restore", () => {
     expect(host.steps).toEqual([
       "reading the app",
       "finding the class that shows answers",
-      "keeping the files as they are",
+      "backing up the files",
       "writing the new files",
-      "checking the syntax, in a process of its own",
+      "checking the syntax in a separate process",
     ]);
   });
 });

@@ -122,11 +122,13 @@ describe("a server on stdio", () => {
     const { connection, troubles } = connectionTo(scripted({}, { command: "no-such-program-here" }));
     await expect(connection.connect()).rejects.toMatchObject({
       kind: "config",
-      message: 'The MCP server "scripted": command: there is no program "no-such-program-here".',
+      message: 'The MCP server "scripted": command: the program "no-such-program-here" was not found.',
     });
     expect(troubles).toHaveLength(1);
     const folder = scripted({}, { folder: "/no/such/folder" });
-    await expect(connectionTo(folder).connection.connect()).rejects.toThrow(/"scripted": cwd: there is no such folder/);
+    await expect(connectionTo(folder).connection.connect()).rejects.toThrow(
+      /"scripted": cwd: the folder does not exist/,
+    );
   });
 
   it("tools that nobody could call are named and left out", async () => {
@@ -150,7 +152,7 @@ describe("a server on stdio", () => {
       'The MCP server "scripted": tools[2].inputSchema: expected the schema of an object, for "text".',
       'The MCP server "scripted": tools[3].name: expected 1 to 256 characters.',
       'The MCP server "scripted": tools[4].name: expected 1 to 256 characters.',
-      'The MCP server "scripted": tools[5].name: "good" is there twice.',
+      'The MCP server "scripted": tools[5].name: "good" appears twice.',
       'The MCP server "scripted": tools[6].name: expected 1 to 256 characters.',
     ]);
   });
@@ -199,8 +201,8 @@ describe("a server on stdio", () => {
     const about = 'A question of the MCP server "scripted"';
     expect(notes).toEqual([
       `${about} was declined: the client that made the call cannot ask the user.`,
-      `${about} came while 2 calls were under way: the most recent caller was asked.`,
-      `${about} came while 2 calls were under way: the most recent caller was asked.`,
+      `${about} came while 2 calls were running; the client of the latest call was asked.`,
+      `${about} came while 2 calls were running; the client of the latest call was asked.`,
     ]);
   });
 
@@ -275,11 +277,11 @@ describe("a server on stdio", () => {
     };
     await expect(connection.call("needs", {}, { ...context, elicit })).rejects.toMatchObject({
       code: "mcp_needs_page",
-      message: expect.stringContaining("https://a.example/login (the user was sent there)"),
+      message: expect.stringContaining("https://a.example/login (shown to the user)"),
     });
     expect(asked).toEqual(["https://a.example/login"]);
     await expect(connection.call("needs", {}, context)).rejects.toMatchObject({
-      message: expect.stringContaining("before this call: https://a.example/login. Call again"),
+      message: expect.stringContaining("before this call: https://a.example/login. Repeat the call"),
     });
   });
 

@@ -93,7 +93,7 @@ describe("a server over HTTP", () => {
     const { connection } = connectionTo(remote(url, { type, isFixed: true }));
     await expect(connection.connect()).rejects.toMatchObject({
       message: 'The MCP server "remote" answered the handshake with 307.',
-      hint: `If it has moved to ${thief}/mcp, put that address into mcp.json.`,
+      hint: `If it has moved to ${thief}/mcp, set that URL in mcp.json.`,
     });
     expect(seen).toEqual([]);
   });
@@ -103,7 +103,7 @@ describe("a server over HTTP", () => {
     await expect(connection.connect()).rejects.toMatchObject({
       kind: "config",
       code: "bad_port",
-      message: 'The MCP server "remote" is at a port that fetch refuses, as browsers do.',
+      message: 'The MCP server "remote" uses a port that fetch blocks, as browsers do.',
     });
   });
 

@@ -48,7 +48,7 @@ describe("the hub", () => {
     });
     expect(await box.call("one__exit", {}, context)).toMatchObject({ isError: true });
     expect(await box.call("one__nope", {}, context)).toEqual({
-      content: [{ type: "text", text: 'There is no tool "one__nope" here.' }],
+      content: [{ type: "text", text: 'The tool "one__nope" does not exist.' }],
       isError: true,
     });
     const abort = new AbortController();
@@ -71,7 +71,7 @@ describe("the hub", () => {
     expect((await closed.open(principal("token_x"), context.signal)).tools).toEqual([]);
     const box = await hub.open(principal("key_1"), context.signal);
     expect(await box.call("one__fail", {}, context)).toMatchObject({
-      content: [{ text: 'There is no tool "one__fail" here.' }],
+      content: [{ text: 'The tool "one__fail" does not exist.' }],
     });
   });
 
@@ -111,7 +111,7 @@ describe("the hub", () => {
     expect(textOf(await box.call("one__echo", {}, context))).toContain("has changed its tool");
     expect((await hub.open(OWNER, context.signal)).tools).toEqual([]);
     const [connection] = hub.connections;
-    expect(connection?.problems).toEqual([expect.stringContaining("approved: echo, turn. They are held back")]);
+    expect(connection?.problems).toEqual([expect.stringContaining("approved: echo, turn. They are not offered")]);
     pinTools(home, "one", connection?.held.filter(({ name }) => name === "echo") ?? []);
     hub.review();
     const again = await hub.open(OWNER, context.signal);
@@ -137,7 +137,7 @@ describe("the hub", () => {
     await vi.advanceTimersByTimeAsync(0);
     expect((await later).tools).toEqual([]);
     expect(hub.connections.map(({ state }) => state)).toEqual(["connecting"]);
-    expect(notes).toEqual(['A turn goes on without the tools of the MCP server "slow", which is still starting.']);
+    expect(notes).toEqual(['A turn started without the tools of the MCP server "slow", which is still starting.']);
   });
 
   it("gives the model what a result links to, within limits", async () => {

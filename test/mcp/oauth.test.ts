@@ -90,7 +90,7 @@ describe("signing in to a server", () => {
     await expect(connection.connect()).rejects.toMatchObject({
       kind: "unauthenticated",
       code: "mcp_needs_login",
-      message: 'The MCP server "safe" needs sign-in: excursor mcp login safe',
+      message: 'The MCP server "safe" requires a sign-in: excursor mcp login safe',
     });
     expect(new Set(fake.pathsAsked())).toEqual(new Set(["/mcp"]));
   });
@@ -167,7 +167,7 @@ describe("a tool that needs more than was granted", () => {
     const { connection } = await connect(server, logins, { hasPerson: false });
     await expect(connection.call("echo", {}, context)).rejects.toMatchObject({
       code: "mcp_needs_scope",
-      message: 'The MCP server "safe" wants more than it was granted (write): excursor mcp login safe',
+      message: 'The MCP server "safe" requires a scope that was not granted (write): excursor mcp login safe',
     });
     // The link lives on: other tools may work.
     expect(connection.state).toBe("ready");
@@ -321,9 +321,9 @@ describe("the settings", () => {
   });
 
   it.each([
-    [{ grant: "client_credentials" }, "mcp.json: mcpServers.safe.oauth.clientId: expected one"],
+    [{ grant: "client_credentials" }, "mcp.json: mcpServers.safe.oauth.clientId: required with"],
     [{ grant: "client_credentials", clientId: "a" }, "mcp.json: mcpServers.safe.oauth: expected either"],
-    [{ clientSecret: "b" }, "mcp.json: mcpServers.safe.oauth.clientId: expected one"],
+    [{ clientSecret: "b" }, "mcp.json: mcpServers.safe.oauth.clientId: required with"],
     [{ clientMetadataUrl: "http://a.example/c" }, "mcp.json: mcpServers.safe.oauth"],
     [{ clientID: "a" }, "mcp.json: mcpServers.safe.oauth"],
   ])("what is wrong with them is told with its field: %j", (oauth, text) => {

@@ -20,7 +20,7 @@ describe("parameters that are headers, too", () => {
     [schema({ a: header("A", "number") }), ".a: expected a string, integer, boolean"],
     [schema({ a: header("A", { toString: 1 }) }), ".a: expected a string, integer, boolean"],
     [schema({ a: header("A", "object") }), ".a: expected a string, integer, boolean"],
-    [schema({ a: header("Same"), b: header("sAME") }), ".b: the header is there twice"],
+    [schema({ a: header("Same"), b: header("sAME") }), ".b: the header is used twice"],
     [schema({ a: { type: "array", items: header("A") } }), ".a.items: only a parameter can be a header"],
     [schema({}, { anyOf: [schema({ a: header("A") })] }), ".anyOf[0].a: only a parameter can be a header"],
     [schema({}, { $defs: { x: header("A") } }), ".$defs.x: only a parameter can be a header"],

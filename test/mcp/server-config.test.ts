@@ -42,7 +42,10 @@ describe("mcpServers", () => {
       { server: "a", text: "mcp.json: mcpServers.a.url: unknown field, it has no effect." },
       { server: "a", text: "mcp.json: mcpServers.a.timeout: unknown field, it has no effect." },
       { server: "b", text: "mcp.json: mcpServers.b.constructor: unknown field, it has no effect." },
-      { server: "c/d", text: 'mcp.json: mcpServers.c/d: a name with "/" cannot be given to keys; choose another one.' },
+      {
+        server: "c/d",
+        text: 'mcp.json: mcpServers.c/d: a name with "/" cannot be used in `keys`; choose another name.',
+      },
     ]);
     expect(read({ a: { command: "x", disabledTools: "t" } }).problems).toMatchObject([{ server: "a" }]);
   });
@@ -67,11 +70,8 @@ describe("mcpServers", () => {
       { a: { command: "x", env: { B: `\${NONE}` } } },
       `mcp.json: mcpServers.a.env.B: the variable \${NONE} is not set.`,
     ],
-    [
-      { a: { url: "ftp://x" } },
-      "mcp.json: mcpServers.a.url: expected an address that begins with https:// or http://.",
-    ],
-    [{ a: { url: "nonsense" } }, /^mcp\.json: mcpServers\.a\.url: expected an address/],
+    [{ a: { url: "ftp://x" } }, "mcp.json: mcpServers.a.url: expected a URL that begins with https:// or http://."],
+    [{ a: { url: "nonsense" } }, /^mcp\.json: mcpServers\.a\.url: expected a URL/],
     [{ a: { url: "https://x", type: "ws" } }, /^mcp\.json: mcpServers\.a\.type: /],
     [{ a: { url: "http://example.com", headers: { k: "v" } } }, /^mcp\.json: mcpServers\.a\.url: expected https/],
     [{ ["n".repeat(300)]: { command: "x" } }, /^mcp\.json: mcpServers\.n{64}: expected a name of 1 to 128/],

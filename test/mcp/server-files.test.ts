@@ -40,10 +40,10 @@ describe("where servers come from", () => {
     expect(names()).toEqual({ servers: ["a", "b"], unapproved: [] });
     expect(find().keys).toEqual({ laptop: ["a"] });
     await expect(addServers(at("home"), { a: { command: "other" } }, { replaces: false })).rejects.toThrow(
-      "There is a server called a already.",
+      "A server named a already exists.",
     );
     await removeServer(at("home"), "a");
-    await expect(removeServer(at("home"), "a")).rejects.toThrow("There is no server called a; there are b.");
+    await expect(removeServer(at("home"), "a")).rejects.toThrow("There is no server named a; known servers: b.");
     expect(names().servers).toEqual(["b"]);
   });
 
@@ -137,12 +137,12 @@ describe("where servers come from", () => {
 
   it("allow-lists that cannot be read stop us: somebody wanted to keep something from somebody", () => {
     writeFileSync(at("home/mcp.json"), JSON.stringify({ keys: { a: "x" } }), { mode: 0o600 });
-    expect(() => find()).toThrow("keys: expected lists");
+    expect(() => find()).toThrow("keys: expected an object");
   });
 
   it("a file with secrets is for its owner alone", () => {
     write("home/mcp.json", { a: { command: "run", env: { KEY: "x" } } });
     chmodSync(at("home/mcp.json"), 0o644);
-    expect(() => find()).toThrow("Other users may look into");
+    expect(() => find()).toThrow("Other users can access");
   });
 });

@@ -90,7 +90,9 @@ it.each([
       ["read"],
       [
         expect.stringMatching(
-          new RegExp(`^Whether the MCP server "${server}" has .*${reason}.* excursor mcp approve ${server}$`),
+          new RegExp(
+            `^Excursor cannot tell whether the MCP server "${server}" has .*${reason}.* excursor mcp approve ${server}$`,
+          ),
         ),
       ],
     ]);
@@ -128,6 +130,6 @@ it("pins that cannot be written are told, and keep no new server from working", 
   const { held, notes } = checkTools(nowhere, "a", [tool("read")]);
   expect([...held]).toEqual([]);
   expect(notes).toEqual([
-    expect.stringMatching(/^Later changes of the MCP server "a" to its tools may go unnoticed: ./),
+    expect.stringMatching(/^Excursor may not notice later changes to the tools of the MCP server "a": ./),
   ]);
 });

@@ -236,7 +236,7 @@ describe("the plugin for OpenCode, with `opencode` on the path", { timeout: 60_0
     vi.stubEnv("EXCURSOR_TOKEN", "some-token");
     const silent = await start(100);
     expect(await silent.models()).toEqual([]);
-    expect(silent.shown()).toContain("Cursor has not listed its models within 0.1 seconds");
+    expect(silent.shown()).toContain("Cursor did not list its models within 0.1 seconds");
     const file = join(root, "data", "opencode", "excursor.json");
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(sim, process.env["EXCURSOR_UPSTREAM"] ?? ""));
     expect(await (await start(100)).models()).toContain("composer-2.5");
@@ -269,7 +269,7 @@ describe("the plugin for OpenCode, with `opencode` on the path", { timeout: 60_0
     vi.stubEnv("EXCURSOR_TOKEN", "some-token");
     const failing = await start();
     expect(await failing.models()).toEqual([]);
-    expect(failing.shown()).toMatch(/^excursor: No models of Cursor: .+/);
+    expect(failing.shown()).toMatch(/^excursor: Cursor's models could not be listed: .+/);
     mkdirSync(join(root, "excursor"), { recursive: true, mode: 0o700 });
     writeFileSync(join(root, "excursor", "config.json"), "{ not json", { mode: 0o600 });
     const broken = await start();
@@ -278,6 +278,6 @@ describe("the plugin for OpenCode, with `opencode` on the path", { timeout: 60_0
     vi.stubEnv("PATH", root);
     const nodeless = await start();
     expect(await nodeless.models()).toEqual([]);
-    expect(nodeless.shown()).toContain("There is no `node` on the path");
+    expect(nodeless.shown()).toContain("`node` was not found in PATH");
   });
 });

@@ -136,7 +136,7 @@ describe("a key that was given out", () => {
     wall += 2 * 3_600_000;
     allowance.meterOf(id, () => 0)?.onSpent(10);
     passMinutes(1);
-    expect(() => allowance.admit(id)).toThrow("tokens in a day");
+    expect(() => allowance.admit(id)).toThrow("tokens per day");
     passMinutes(60);
     expect(() => allowance.admit(id)).not.toThrow();
     wall -= 2 * 3_600_000;
@@ -180,7 +180,7 @@ describe("a key that was given out", () => {
     // 500 tokens each: the third still finds some left.
     await expect.poll(() => refused.length).toBe(7);
     for (const response of refused) {
-      expect(await response.text()).toContain("requests under way");
+      expect(await response.text()).toContain("running requests");
       expect(Number(response.headers.get("retry-after"))).toBeLessThan(60);
     }
     expect(gateway.engine.answers).toHaveLength(3);
@@ -196,7 +196,7 @@ describe("a key that was given out", () => {
     const begin = (inputTokens: number) => allowance.meterOf(id, () => inputTokens);
     const first = begin(90);
     const second = begin(20);
-    expect(() => begin(1)).toThrow("requests under way");
+    expect(() => begin(1)).toThrow("running requests");
     // What is spent is not counted twice.
     second?.onSpent(5);
     second?.end();
@@ -248,9 +248,9 @@ describe("the file of keys", () => {
 
   it("takes each name once, and knows whom to revoke", async () => {
     await add("alice");
-    await expect(add("alice")).rejects.toMatchObject({ message: "There is a key called alice already." });
+    await expect(add("alice")).rejects.toMatchObject({ message: "A key named alice already exists." });
     await expect(revokeKey(home, "bob")).rejects.toMatchObject({
-      message: "There is no key called bob; there are alice.",
+      message: "There is no key named bob; known keys: alice.",
     });
     await Promise.all(Array.from({ length: 10 }, (_, n) => add(`key-${n}`)));
     expect(readKeys(keysPath(home))).toHaveLength(11);

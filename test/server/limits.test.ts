@@ -12,9 +12,9 @@ describe("bodies", () => {
   it.each([
     [127, "messages"],
     [128, "messages"],
-    [129, "deeper than 128"],
-    [10_000, "deeper than 128"],
-    [1_000_000, "deeper than 128"],
+    [129, "nested more than 128 levels"],
+    [10_000, "nested more than 128 levels"],
+    [1_000_000, "nested more than 128 levels"],
   ])("%d levels are answered with 400", async (depth, message) => {
     const gateway = await startTestGateway();
     const body = chatBody().replace(/\[.*\]/, nested(depth - 1));

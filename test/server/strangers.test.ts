@@ -296,6 +296,6 @@ describe("a token that nobody has accepted yet", () => {
     expect(newcomers.admit(principal)).toBeUndefined();
     newcomers.refuse(principal);
     newcomers.admit(principal);
-    expect(() => newcomers.admit(principal)).toThrow("not accepted yet");
+    expect(() => newcomers.admit(principal)).toThrow("unverified Cursor tokens");
   });
 });

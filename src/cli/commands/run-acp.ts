@@ -17,7 +17,7 @@ export interface AcpFlags {
 
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 
-const FOR_EDITORS = `This command is meant to be started by an editor: it waits for JSON-RPC on stdin. For Zed, in settings.json:
+const FOR_EDITORS = `An editor should start this command: it waits for JSON-RPC on stdin. For Zed, add this to settings.json:
 
   "agent_servers": { "Excursor": { "command": "excursor", "args": ["acp"] } }
 
@@ -49,7 +49,7 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   await Promise.race([connection.closed, signal]);
   const { reason } = connection.signal;
   const isTooLarge = reason instanceof MessageTooLargeError;
-  if (isTooLarge) log.error({}, `The editor was cut off: ${reason.message}.`);
+  if (isTooLarge) log.error({}, `The connection to the editor was closed: ${reason.message}.`);
   connection.close();
   await servers.close();
   await close();

@@ -125,8 +125,8 @@ async function readPrompt(): Promise<string> {
     const given = (await text(process.stdin)).trim();
     if (given !== "") return given;
   }
-  throw new ExcursorError("invalid-request", "There is nothing to ask.", {
-    hint: 'Write it after the command: excursor chat "hello"',
+  throw new ExcursorError("invalid-request", "The question is empty.", {
+    hint: 'Write the question after the command: excursor chat "hello"',
   });
 }
 

@@ -56,7 +56,7 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
       file,
     );
     await report.step(
-      "a streamed answer came",
+      "a test answer was streamed",
       () => askInDialect(recipe.dialect, gateway, flags.model, interrupt.signal),
       `in ${dialectTitle(recipe.dialect)}, from ${flags.model}`,
     );
@@ -64,7 +64,7 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   } catch (error) {
     undo();
     if (!interrupt.signal.aborted) throw error;
-    process.stderr.write("Taken back: nothing was changed.\n");
+    process.stderr.write("Undone: the client's configuration is unchanged.\n");
     process.exitCode = 130;
   }
 }
@@ -72,9 +72,9 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
 function findRecipe(client: string): ClientRecipe {
   const recipe = RECIPES.find(({ id }) => id === client);
   if (recipe) return recipe;
-  throw new ExcursorError("invalid-request", `There is no recipe for ${JSON.stringify(client)}.`, {
+  throw new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
     code: "unknown_client",
-    hint: `There are: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Any other client takes the values of \`excursor env\`.`,
+    hint: `Known clients: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
   });
 }
 

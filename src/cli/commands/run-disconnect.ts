@@ -13,7 +13,7 @@ export function runDisconnect(clients: readonly string[], { force, json }: Disco
   if (unknown !== undefined) {
     throw new ExcursorError("invalid-request", `${JSON.stringify(unknown)} is not connected.`, {
       code: "not_connected",
-      hint: "`excursor connect` shows what is.",
+      hint: "`excursor connect` lists the connected clients.",
     });
   }
   const restored = ids.flatMap((id) => connectedClients.disconnect(id, { force }) ?? []);
@@ -21,6 +21,6 @@ export function runDisconnect(clients: readonly string[], { force, json }: Disco
     process.stdout.write(`${JSON.stringify(restored.map(({ id, file }) => ({ client: id, file })))}\n`);
     return;
   }
-  for (const { id, file } of restored) process.stdout.write(`${id}: ${file} is as it was.\n`);
-  if (restored.length === 0) process.stdout.write("Nothing is connected.\n");
+  for (const { id, file } of restored) process.stdout.write(`${id}: ${file} was restored.\n`);
+  if (restored.length === 0) process.stdout.write("No client is connected.\n");
 }

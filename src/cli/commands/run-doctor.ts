@@ -77,13 +77,13 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
       await run([bridgeCheck(loaded.values, transport)]);
       await run(await upstreamChecks({ ...accounts, config: loaded.values, onSecret }));
       const isCursorWanted = flags.demo || (await wantsCursor(loaded.values, accounts));
-      if (!isCursorWanted) report("cursor", skip("No account is signed in; other upstreams and agents need none."));
+      if (!isCursorWanted) report("cursor", skip("No account is signed in. Other upstreams and agents need none."));
       const isToBeTried = isCursorWanted && !flags.demo;
       const isReachable =
         !isToBeTried || (await run(backendChecks(transport, origin, proxyFromEnvironment(process.env))));
       const isAccepted = !isToBeTried || (await run(accountChecks(accounts, loaded.values.account)));
       if (!isReachable || !isAccepted) {
-        report("models", skip("Not asked for: the account has to work first."));
+        report("models", skip("Skipped: the account check failed."));
         return;
       }
       const gateway = await openGateway(probe, { isDemo: flags.demo, writeLog: () => {} });

@@ -44,9 +44,11 @@ export async function runGuide(guide: ClientGuide, flags: GuideFlags): Promise<v
     process.stdout.write(`${JSON.stringify(outcome)}\n`);
   } else {
     const numbered = steps.map((step, index) => `${index + 1}. ${step.replaceAll("\n", "\n     ")}\n`);
-    process.stdout.write(`${guide.title} has to be told by hand:\n\n${numbered.join("\n")}\n`);
+    process.stdout.write(`You have to configure ${guide.title} by hand:\n\n${numbered.join("\n")}\n`);
     if (isReached === undefined)
-      process.stdout.write("Once the tunnel is open, `--tunnel URL` sets it up and tries it.\n");
+      process.stdout.write(
+        "When the tunnel is open, run this again with `--tunnel URL` to add the settings and test the tunnel.\n",
+      );
     if (isReached) process.stdout.write(`ok  the gateway answers at ${baseURL}\n`);
   }
   if (isReached === false) throw notReached(gateway);
@@ -90,8 +92,8 @@ const notReached = ({ tunnel, writtenTo, url }: GuidedGateway): ExcursorError =>
     code: "tunnel_unreachable",
     hint:
       writtenTo === undefined
-        ? `See that the tunnel leads to ${url}, and that the gateway runs with the settings above.`
-        : `Start the gateway again, so that it reads the settings, and see that the tunnel leads to ${url}. Then run this once more.`,
+        ? `Check that the tunnel leads to ${url} and that the gateway runs with the settings above.`
+        : `Restart the gateway so that it reads the settings, and check that the tunnel leads to ${url}. Then run this again.`,
   });
 
 /** True if a list of models is returned. Some tunnels answer by themselves. */
@@ -113,7 +115,7 @@ function readTunnel(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url && url.pathname === "/" && (url.protocol === "https:" || (url.protocol === "http:" && isLocal(url))))
     return url.origin;
-  throw new ExcursorError("invalid-request", "--tunnel: expected an https address without a path.", {
+  throw new ExcursorError("invalid-request", "--tunnel: expected an https URL without a path.", {
     field: "--tunnel",
   });
 }

@@ -17,7 +17,7 @@ interface IdeFlags {
   readonly json: boolean;
 }
 
-const RESTART = "Start Cursor again to see it.";
+const RESTART = "Restart Cursor for the change to take effect.";
 
 export async function runStatus({ app, json }: IdeFlags): Promise<void> {
   const host = openHost();
@@ -47,13 +47,13 @@ export async function runPatch(
           ? { root, edits: plan.edits.map(withoutBytes), checksums: plan.checksums }
           : { root, edits: [], checksums: [] },
       );
-    process.stdout.write(plan ? formatEdit(plan) : `${root} is patched already.\n`);
+    process.stdout.write(plan ? formatEdit(plan) : `${root} is already patched.\n`);
     return;
   }
   if (flags.resign) process.stderr.write(`${RESIGN_PRICE}\n`);
   const outcome = await patchApp(host, root, { resign: flags.resign === "adhoc" });
   if (flags.json) return printJson({ root, outcome: outcome.type });
-  process.stdout.write(outcome.type === "already" ? `${root} is patched already.\n` : `Patched ${root}. ${RESTART}\n`);
+  process.stdout.write(outcome.type === "already" ? `${root} is already patched.\n` : `Patched ${root}. ${RESTART}\n`);
 }
 
 export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean }): Promise<void> {
@@ -65,7 +65,7 @@ export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean })
     process.stdout.write(
       paths.length === 0
         ? "There is nothing to restore.\n"
-        : `Would put back in ${root}:\n${paths.map((path) => `  ${path}\n`).join("")}`,
+        : `Would restore in ${root}:\n${paths.map((path) => `  ${path}\n`).join("")}`,
     );
     return;
   }
@@ -74,16 +74,14 @@ export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean })
     return printJson({ root, outcome: outcome.type, ...(outcome.type === "nothing" && { why: outcome.why }) });
   if (outcome.type === "nothing") {
     const why =
-      outcome.why === "updated"
-        ? "Cursor was updated since, and the patch went with the old version"
-        : "it is as it came";
+      outcome.why === "updated" ? "Cursor was updated since, and the update removed the patch" : "it is not patched";
     process.stdout.write(`There is nothing to restore in ${root}: ${why}.\n`);
     return;
   }
   process.stdout.write(`Restored ${root}. ${RESTART}\n`);
   if (outcome.isResigned)
     process.stderr.write(
-      "The app was signed again when it was patched: only a reinstall brings Cursor's own signature back.\n",
+      "The app was signed again when it was patched. Reinstall Cursor to get its own signature back.\n",
     );
 }
 
@@ -145,9 +143,9 @@ async function chooseApp(host: IdeHost, named: string | undefined): Promise<stri
 }
 
 const nothingFound = (): ExcursorError =>
-  new ExcursorError("not-found", "No Cursor was found on this machine.", {
+  new ExcursorError("not-found", "No Cursor installation was found on this machine.", {
     code: "ide_no_app",
-    hint: "If it is somewhere else, name its folder: --app PATH",
+    hint: "If Cursor is in another folder, name it: --app PATH",
   });
 
 const withoutBytes = ({ path, insertions }: { readonly path: string; readonly insertions: readonly object[] }) => ({

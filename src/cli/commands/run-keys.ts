@@ -15,15 +15,15 @@ interface AddFlags {
 
 export async function runAddKey(name: string, { account, ...limits }: AddFlags): Promise<void> {
   if (!ACCOUNT_NAME.test(name)) {
-    throw new ExcursorError("invalid-request", "A key's name has letters, digits and . _ @ -, at most 64 of them.");
+    throw new ExcursorError("invalid-request", "The name of a key must have 1 to 64 letters, digits and . _ @ -.");
   }
   if (Object.values(limits).includes(0)) {
-    throw new ExcursorError("invalid-request", "A limit of 0 would leave nothing to use the key for.");
+    throw new ExcursorError("invalid-request", "A limit must be at least 1.");
   }
   const loaded = loadConfig({ flags: {}, environment: process.env });
   if (account !== undefined) checkAccount(loaded, account);
   const key = await addKey(loaded.home, name, { account, limits: definedOf(limits) });
-  process.stderr.write(`This is the only time that it is shown. Take it back with: excursor keys revoke ${name}\n`);
+  process.stderr.write(`The key is not shown again. To revoke it: excursor keys revoke ${name}\n`);
   process.stdout.write(`${key.reveal()}\n`);
 }
 
@@ -40,7 +40,7 @@ export function runListKeys(isJson: boolean): void {
     );
     return;
   }
-  if (keys.length === 0) process.stderr.write("No keys were given out. Make one: excursor keys add NAME\n");
+  if (keys.length === 0) process.stderr.write("There are no keys. Create one: excursor keys add NAME\n");
   else
     process.stdout.write(
       formatTable(["NAME", "ACCOUNT", "REQUESTS/MIN", "STREAMS", "TOKENS/DAY", "SINCE"], keys.map(row)),

@@ -33,10 +33,7 @@ export interface LoginFlags {
 export async function runLogin(flags: LoginFlags): Promise<void> {
   const { account: name, json } = flags;
   if (!ACCOUNT_NAME.test(name)) {
-    throw new ExcursorError(
-      "invalid-request",
-      "An account's name has letters, digits and . _ @ -, at most 64 of them.",
-    );
+    throw new ExcursorError("invalid-request", "The name of an account must have 1 to 64 letters, digits and . _ @ -.");
   }
   const loaded = loadConfig({ flags: { upstream: flags.upstream }, environment: process.env });
   const notices: string[] = [];
@@ -59,23 +56,23 @@ export async function runLogin(flags: LoginFlags): Promise<void> {
     // Throws early if the file is unusable, before the user goes to the browser.
     store.list();
     const login = await unlessAborted(getLogin(flags, accounts, loaded.home, interrupt.signal), interrupt.signal);
-    if (!login.access) throw new ExcursorError("upstream-protocol", "The backend gave no token.");
+    if (!login.access) throw new ExcursorError("upstream-protocol", "The backend returned no token.");
     const { clientVersion } = loaded.values;
     const profile = loadProfile(login.access, { transport, origin, clientVersion });
     const { email, plan } = await unlessAborted(profile, interrupt.signal);
     const kept = await store.lock.run(() => store.write({ name, origin, login }));
     for (const notice of notices) process.stderr.write(`${notice}\n`);
-    const place = kept === "file" ? store.path : "the keychain of this system";
+    const place = kept === "file" ? store.path : "the system keychain";
     const who = printable(`${email}${plan === undefined ? "" : ` (${plan})`}`);
     process.stdout.write(
       json
         ? `${JSON.stringify({ account: name, email, plan, kept, renews: canRenew(login) })}\n`
-        : `Signed in as ${who}. The login is kept in ${place}.\n`,
+        : `Signed in as ${who}. The login is stored in ${place}.\n`,
     );
-    if (!canRenew(login)) process.stderr.write("It cannot be renewed: when it has expired, sign in again.\n");
+    if (!canRenew(login)) process.stderr.write("This login cannot be renewed. Sign in again when it has expired.\n");
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
-    throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
+    throw new ExcursorError("canceled", "The sign-in was cancelled. Nothing was changed.");
   } finally {
     accounts.close();
   }
@@ -110,14 +107,10 @@ async function importLogin(from: "ide" | "cli", home: string): Promise<Login> {
     const found = await source.find();
     if (found) return found.login;
   }
-  throw new ExcursorError(
-    "unauthenticated",
-    `Nobody is signed in there: ${sources.map(({ place }) => place).join("; ")}.`,
-    {
-      code: "nothing_to_import",
-      hint: "Sign in with that program first, or here: excursor login",
-    },
-  );
+  throw new ExcursorError("unauthenticated", `No login was found in ${sources.map(({ place }) => place).join("; ")}.`, {
+    code: "nothing_to_import",
+    hint: "Sign in with that program first, or here: excursor login",
+  });
 }
 
 async function loginByBrowser(
@@ -132,10 +125,10 @@ async function loginByBrowser(
   const address = styleText("bold", url, { stream: process.stderr });
   process.stderr.write(
     isOpened
-      ? `Your browser opens to sign you in. If it does not, open this address:\n\n  ${address}\n\n`
-      : `Open this address in a browser, on any device:\n\n  ${address}\n\n${qrCode(url)}\n`,
+      ? `Your browser opens for the sign-in. If it does not, open this URL:\n\n  ${address}\n\n`
+      : `Open this URL in a browser, on any device:\n\n  ${address}\n\n${qrCode(url)}\n`,
   );
-  process.stderr.write("Waiting for you to sign in there; Ctrl-C cancels.\n");
+  process.stderr.write("Waiting for the sign-in. Ctrl-C cancels.\n");
   const spinner = startSpinner();
   try {
     return { ...(await waitForLogin(auth, pending, { signal })), apiKey: undefined };

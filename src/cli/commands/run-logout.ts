@@ -33,7 +33,7 @@ function choose(names: readonly string[], wanted: string | undefined): string {
   if (name === undefined) {
     throw new ExcursorError("invalid-request", `There are several accounts: ${names.join(", ")}.`, {
       code: "which_account",
-      hint: "Say which one: --account, or --all.",
+      hint: "Choose one with --account, or use --all.",
     });
   }
   if (!names.includes(name)) throw unknownAccount(name, names);

@@ -48,14 +48,14 @@ function parseArguments(given: string): JsonObject {
     // Reported below.
   }
   throw new ExcursorError("invalid-request", "The arguments must be a JSON object.", {
-    hint: `Such as: excursor mcp call everything/echo '{"message":"hi"}'`,
+    hint: `For example: excursor mcp call everything/echo '{"message":"hi"}'`,
   });
 }
 
 function unknownTool(tool: string, problems: readonly string[]): ExcursorError {
-  return new ExcursorError("not-found", [`There is no tool ${tool}.`, ...problems].join("\n"), {
+  return new ExcursorError("not-found", [`The tool ${tool} does not exist.`, ...problems].join("\n"), {
     code: "mcp_unknown_tool",
-    hint: "`excursor mcp test SERVER` lists its tools.",
+    hint: "`excursor mcp test SERVER` lists the tools of a server.",
   });
 }
 

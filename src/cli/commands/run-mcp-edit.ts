@@ -32,15 +32,15 @@ export async function runMcpAdd(name: string, command: readonly string[], flags:
   if (name.includes("/")) {
     throw new ExcursorError(
       "invalid-request",
-      'The name of a server cannot have a "/": tools are called SERVER/TOOL.',
+      'The name of a server cannot contain "/", because tools are called as SERVER/TOOL.',
       {
         hint: `Choose another name, such as ${name.replaceAll("/", "-")}.`,
       },
     );
   }
   if ((program === undefined) === (flags.url === undefined)) {
-    throw new ExcursorError("invalid-request", "A server is a program or an address, one of the two.", {
-      hint: "excursor mcp add NAME -- PROGRAM ARGUMENTS, or excursor mcp add NAME --url URL",
+    throw new ExcursorError("invalid-request", "Give either a program or a URL.", {
+      hint: "Run: excursor mcp add NAME -- PROGRAM ARGUMENTS, or: excursor mcp add NAME --url URL",
     });
   }
   const entry =
@@ -48,11 +48,15 @@ export async function runMcpAdd(name: string, command: readonly string[], flags:
       ? { ...(flags.type && { type: flags.type }), url: flags.url, ...pairs("headers", flags.header, ":") }
       : { command: program, args, ...pairs("env", flags.env, "="), ...(flags.cwd && { cwd: flags.cwd }) };
   const { home, userHome, environment, project } = serverPlaces();
-  const { problems } = readServers({ [name]: entry }, "it", { environment, userHome, workspaceFolder: project });
+  const { problems } = readServers({ [name]: entry }, "new server", {
+    environment,
+    userHome,
+    workspaceFolder: project,
+  });
   if (problems.length > 0) throw new ExcursorError("invalid-request", problems.map(({ text }) => text).join("\n"));
   await addServers(home, { [name]: entry }, { replaces: flags.force });
   forgetTools(home, name);
-  process.stderr.write(`Added. See what it offers: excursor mcp test ${name}\n`);
+  process.stderr.write(`Added. To list its tools: excursor mcp test ${name}\n`);
 }
 
 function pairs(key: string, given: readonly string[], separator: string): Readonly<Record<string, object>> {
@@ -91,13 +95,13 @@ export async function runMcpImport(
   if (missing !== undefined) throw unknownServer(missing, Object.keys(offered));
   const wanted = names.length > 0 ? names : Object.keys(offered).filter((name) => !Object.hasOwn(known, name));
   if (wanted.length === 0) {
-    process.stderr.write(`There is nothing in ${file} that is not here already.\n`);
+    process.stderr.write(`All servers of ${file} are already here.\n`);
     return;
   }
   const entries = Object.fromEntries(wanted.map((name) => [name, offered[name]]));
   await addServers(places.home, entries, { replaces: false });
   process.stdout.write(`${wanted.map(printable).join("\n")}\n`);
-  process.stderr.write(`Imported ${wanted.length} from ${file}. See them at work: excursor mcp list\n`);
+  process.stderr.write(`Imported ${wanted.length} from ${file}. To test them: excursor mcp list\n`);
 }
 
 /**
@@ -132,9 +136,9 @@ export async function runMcpApprove(names: readonly string[]): Promise<void> {
     if (!isShown) pinTools(places.home, server, tools);
   }
   const isNothing = found.length === 0 && (unapproved.length === 0 || !isShown);
-  const advice = "Approve by name: excursor mcp approve SERVER, or SERVER/TOOL for one tool that has changed";
-  const done = "Approved, as they are now: any change has to be approved again.";
-  process.stderr.write(`${isNothing ? "Nothing waits for approval here." : isShown ? advice : done}\n`);
+  const advice = "Approve them by name: excursor mcp approve SERVER, or SERVER/TOOL for one changed tool";
+  const done = "Approved. Any later change needs a new approval.";
+  process.stderr.write(`${isNothing ? "Nothing needs approval." : isShown ? advice : done}\n`);
 }
 
 /** Returns what a name refers to that is no server of this folder: a server, or one of its tools. */
@@ -163,9 +167,11 @@ async function approveChosen(places: ServerPlaces, chosen: readonly UnapprovedSe
   for (const { server } of chosen) {
     process.stderr.write(`${printable(`${server.name}: ${targetOf(server)}`)}\n`);
     if (server.type === "stdio" && isUnpinned([server.command, ...server.args], server.folder ?? places.project)) {
-      process.stderr.write(`It names no version: whatever is newest is run. Name one to know what you approve.\n`);
+      process.stderr.write(
+        `The command names no version, so it runs the newest one. Name a version to know what you approve.\n`,
+      );
     }
   }
   await approveServers(places.home, chosen);
-  process.stderr.write("Approved, as they are now: any change has to be approved again.\n");
+  process.stderr.write("Approved. Any later change needs a new approval.\n");
 }

@@ -80,13 +80,13 @@ const countOf = (tools: number, held: number): string => (held === 0 ? String(to
 function notes(rows: readonly ServerRow[], problems: readonly string[], { unapproved }: FoundServers): string {
   const lines = [...problems, ...rows.flatMap((row) => row.problems)].map(printable);
   if (unapproved.length > 0)
-    lines.push("This folder asks for servers that you have not approved: excursor mcp approve");
+    lines.push("This folder configures servers that you have not approved. Run: excursor mcp approve");
   const known = new Set(rows.map(({ name }) => name));
   for (const file of foreignFiles(serverPlaces())) {
     const others = Object.keys(serversIn(readable(file))).filter((name) => !known.has(name));
-    if (others.length > 0) lines.push(`${file} has ${others.length} more: excursor mcp import`);
+    if (others.length > 0) lines.push(`${others.length} more in ${file}. Run: excursor mcp import`);
   }
-  if (rows.length === 0) lines.push("No server is set up: excursor mcp add --help");
+  if (rows.length === 0) lines.push("No server is configured. See: excursor mcp add --help");
   return lines.map((line) => `${line}\n`).join("");
 }
 

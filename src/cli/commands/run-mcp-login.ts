@@ -69,7 +69,8 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
     const { length: tools } = connection.tools;
     process.stdout.write(json ? `${JSON.stringify({ name, tools })}\n` : `Signed in to ${name}: ${tools} tools.\n`);
   } catch (error) {
-    if (interrupt.signal.aborted) throw new ExcursorError("canceled", "Nobody was signed in, and nothing was changed.");
+    if (interrupt.signal.aborted)
+      throw new ExcursorError("canceled", "The sign-in was cancelled. Nothing was changed.");
     throw error;
   } finally {
     spinner.stop();
@@ -96,18 +97,18 @@ function serverToSignInTo(name: string): HttpServer {
     );
   if (server.type === "stdio" || !server.oauth) throw nothingToSignInTo(name);
   if (server.oauth.grant === "client_credentials") {
-    throw new ExcursorError("invalid-request", `The server ${name} is signed in to by its client credentials alone.`, {
+    throw new ExcursorError("invalid-request", `The server ${name} uses client credentials and needs no sign-in.`, {
       code: "mcp_no_login",
-      hint: `See whether they are good: excursor mcp test ${name}`,
+      hint: `To test them: excursor mcp test ${name}`,
     });
   }
   return server;
 }
 
 const nothingToSignInTo = (name: string): ExcursorError =>
-  new ExcursorError("invalid-request", `The server ${name} is not one that is signed in to.`, {
+  new ExcursorError("invalid-request", `The server ${name} does not use a sign-in.`, {
     code: "mcp_no_login",
-    hint: "Programs get what they need under env, and other servers may have a key under headers, in mcp.json.",
+    hint: "Give a program its credentials under env in mcp.json, and a remote server its key under headers.",
   });
 
 function showPage(page: URL, { browser, json }: McpLoginFlags): void {
@@ -117,11 +118,12 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
   const address = styleText("bold", href, { stream: process.stderr });
   process.stderr.write(
     isOpened
-      ? `Your browser opens to sign you in. If it does not, open this address:\n\n  ${address}\n\n`
-      : `Open this address in a browser:\n\n  ${address}\n\n`,
+      ? `Your browser opens for the sign-in. If it does not, open this URL:\n\n  ${address}\n\n`
+      : `Open this URL in a browser:\n\n  ${address}\n\n`,
   );
-  const elsewhere = "If the browser is on another machine, paste here the address that it cannot open at the end.\n";
-  process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for you to sign in there; Ctrl-C cancels.\n`);
+  const elsewhere =
+    "If the browser is on another machine, it cannot open the last page. Paste the URL of that page here.\n";
+  process.stderr.write(`${process.stdin.isTTY ? elsewhere : ""}Waiting for the sign-in. Ctrl-C cancels.\n`);
 }
 
 /** Removes a sign-in, and revokes it at the server. */
@@ -133,9 +135,12 @@ export async function runMcpLogout(name: string): Promise<void> {
     .find((candidate) => candidate.name === name);
   const kept = server && (await logins.read(name, server.url.href));
   if (!(await logins.lock.run(() => logins.remove(name)))) {
-    throw new ExcursorError("not-found", `Nobody is signed in to ${name}.`, { code: "mcp_not_signed_in", hint: null });
+    throw new ExcursorError("not-found", `There is no stored sign-in to ${name}.`, {
+      code: "mcp_not_signed_in",
+      hint: null,
+    });
   }
   process.stdout.write(`Signed out of ${name}.\n`);
   if (!kept || (await revokeLogin(server, kept))) return;
-  process.stderr.write("The server was not told: what it has given out lives there until it is too old.\n");
+  process.stderr.write("The tokens could not be revoked at the server. They stay valid there until they expire.\n");
 }

@@ -47,7 +47,7 @@ export async function runMcpServe({ json, ...flags }: McpServeFlags): Promise<ne
   const { keychain } = config;
   const composed = await composeHub({ home, log, onSecret, keyName, startMs: 0, patienceMs: LIST_MS, keychain });
   const hub = composed.current;
-  if (!hub) throw new ExcursorError("config", "No MCP server is set up.", { hint: "See: excursor mcp add --help" });
+  if (!hub) throw new ExcursorError("config", "No MCP server is configured.", { hint: "See: excursor mcp add --help" });
 
   if (key) {
     const served = await serveHubOverHttp(hub, { ...config, key, keys, callLog: (entry) => logHubCall(log, entry) });

@@ -49,7 +49,9 @@ export async function runMcpTest(name: string, { json }: { readonly json: boolea
       process.stdout.write(formatTable(["TOOL", "OFFERED AS", "WHAT IT DOES"], rows));
       const notes = [`${version || name} over ${transport}, ${tools.length} tools.`, ...connection.problems];
       if (garbageLines > 0)
-        notes.push(`It wrote ${garbageLines} lines to stdout that are no messages; they belong on stderr.`);
+        notes.push(
+          `The server wrote ${garbageLines} lines to stdout that are not MCP messages. It should write them to stderr.`,
+        );
       process.stderr.write(`${notes.map(printable).join("\n")}\n`);
     },
   );

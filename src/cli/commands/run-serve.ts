@@ -19,7 +19,8 @@ export interface ServeFlags {
 /** How long answers may continue after an uncaught error. */
 const CRASH_DRAIN_MS = 5000;
 
-const IGNORED_SIGNALS = "signal ignored: keys and MCP servers are followed without it, other settings need a restart";
+const IGNORED_SIGNALS =
+  "signal ignored: keys and MCP servers are reloaded automatically, other settings need a restart";
 
 /**
  * The read buffer of streams, for the whole process. Node fills a paused HTTP/2 stream with small pieces that take ten
@@ -42,7 +43,10 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const oldVariables = warnOfOldVariables(loaded, process.env);
   for (const warning of [...loaded.warnings, ...(oldVariables ? [oldVariables] : [])]) log.warn({}, warning);
   if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
-    log.warn({}, "NODE_TLS_REJECT_UNAUTHORIZED=0: anybody between here and the backend can read the account's token.");
+    log.warn(
+      {},
+      "NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off. Anyone on the network path to the backend can read the account's token.",
+    );
   }
 
   const facts = { ready: true, url, port, baseUrl: `${url}/v1`, demo, signedIn: gateway.isSignedIn };
@@ -53,7 +57,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   );
   gateway.prewarm();
   if (!gateway.isSignedIn)
-    log.warn({}, "No Cursor account is signed in: its models answer only requests that bring a Cursor token.");
+    log.warn({}, "No Cursor account is signed in. Cursor's models only answer requests that send a Cursor token.");
   if (!json) {
     const steps = nextSteps({ url, isDemo: demo, keyOrigin: loaded.origins.get("key"), bridgeUrl });
     process.stderr.write(steps + (gateway.isSignedIn ? "" : signInFirst));
@@ -82,7 +86,7 @@ function exitOnBug(gateway: RunningGateway, log: Log): void {
 /** How the user calls the command line: an npm script is not on the path. */
 const COMMAND = process.env["npm_lifecycle_event"] === undefined ? "excursor" : "npm run -s excursor --";
 
-const signInFirst = `No Cursor account is signed in yet. In another terminal, without a restart here:
+const signInFirst = `No Cursor account is signed in yet. Sign in from another terminal; the gateway needs no restart:
 
   ${COMMAND} login
 
@@ -92,9 +96,9 @@ const signInFirst = `No Cursor account is signed in yet. In another terminal, wi
 const keyHint = (origin: string | undefined) =>
   origin === "--key" || origin === "EXCURSOR_KEY"
     ? {
-        hint: `the one given by ${origin}`,
+        hint: `the key from ${origin}`,
         value: "$EXCURSOR_KEY",
-        setUp: `  export EXCURSOR_KEY=…   # ${origin === "--key" ? "the value of --key" : "as here"}\n`,
+        setUp: `  export EXCURSOR_KEY=…   # ${origin === "--key" ? "the value of --key" : "the same value as here"}\n`,
       }
     : { hint: `${COMMAND} key`, value: `$(${COMMAND} key)`, setUp: "" };
 
@@ -112,7 +116,7 @@ interface ReadyFacts {
 function nextSteps({ url, isDemo, keyOrigin, bridgeUrl }: ReadyFacts): string {
   const { hint, value, setUp } = keyHint(keyOrigin);
   return `
-The gateway is ready${isDemo ? "; the simulator answers, script it by the prompt: @sim say hello" : ""}.
+The gateway is ready${isDemo ? ". The simulator answers; script it in the prompt: @sim say hello" : "."}
 
   base URL   ${url}/v1
   API key    ${hint}

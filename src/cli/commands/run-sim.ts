@@ -56,7 +56,7 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
 function readTls({ tlsCert, tlsKey }: SimFlags): SimOptions["tls"] {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) {
-    throw new ExcursorError("config", "--tls-cert and --tls-key go together: one of them is missing.");
+    throw new ExcursorError("config", "--tls-cert and --tls-key must be given together. One of them is missing.");
   }
   return { cert: readFile("--tls-cert", tlsCert), key: readFile("--tls-key", tlsKey) };
 }
@@ -75,7 +75,8 @@ function readScript(path: string): string {
       throw new ExcursorError("config", `--script ${path}: "${step.source}": ${step.reason}.`, { code: "bad_script" });
     }
   }
-  if (parseScripts(script).length === 0) throw new ExcursorError("config", `--script ${path}: there is no step in it.`);
+  if (parseScripts(script).length === 0)
+    throw new ExcursorError("config", `--script ${path}: the file contains no step.`);
   return script;
 }
 
@@ -108,14 +109,14 @@ function unusable(flag: string, path: string, error: unknown): ExcursorError {
 }
 
 const nextSteps = (url: string): string => `
-This is the simulated Cursor backend. Any non-empty token is an account. See that it is there:
+This is the simulated Cursor backend. Any non-empty token is an account. To check that it runs:
 
   curl -s ${url}/v1/models -H 'authorization: Bearer demo'
 
-Point a client of Cursor's backend at it, for example a program that uses the official SDK,
+Point a client of Cursor's backend at it, for example a program that uses the official SDK:
 
   CURSOR_BACKEND_URL=${url} CURSOR_API_KEY=demo node your-agent.mjs
 
-and script its answers by the prompt, such as: @sim say hello
-All steps are in docs/simulator.md. Ctrl-C stops it.
+Script its answers in the prompt, for example: @sim say hello
+docs/simulator.md describes all steps. Ctrl-C stops the simulator.
 `;

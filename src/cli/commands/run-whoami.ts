@@ -33,10 +33,10 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
         : lines([
             ["email", printable(profile.email)],
             ["plan", printable(profile.plan ?? "unknown")],
-            ["privacy", profile.privacy ?? "unknown, taken for on"],
-            ["token", expiresAtMs === undefined ? "does not say how long it lasts" : lasts(expiresAtMs - Date.now())],
+            ["privacy", profile.privacy ?? "unknown, treated as on"],
+            ["token", expiresAtMs === undefined ? "unknown expiry" : lasts(expiresAtMs - Date.now())],
             ["quota", profile.quota ? bar(profile.quota) : "unknown"],
-            ["accounts", signedIn.join(", ") || "none is kept here"],
+            ["accounts", signedIn.join(", ") || "none stored"],
           ]),
     );
   } catch (error) {
@@ -67,9 +67,9 @@ function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
 function lasts(ms: number): string {
   if (ms <= 0) return "has expired";
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 2) return `good for ${Math.ceil(ms / 1000)} more seconds`;
-  if (minutes < 120) return `good for ${minutes} more minutes`;
+  if (minutes < 2) return `valid for ${Math.ceil(ms / 1000)} more seconds`;
+  if (minutes < 120) return `valid for ${minutes} more minutes`;
   return minutes < 2880
-    ? `good for ${Math.floor(minutes / 60)} more hours`
-    : `good for ${Math.floor(minutes / 1440)} more days`;
+    ? `valid for ${Math.floor(minutes / 60)} more hours`
+    : `valid for ${Math.floor(minutes / 1440)} more days`;
 }

@@ -17,7 +17,7 @@ export function accountChecks(accounts: Accounts, account: string | undefined): 
       id: `credentials/${source.id}`,
       async look() {
         const report = await askSource(source, Date.now());
-        if (report.type === "none") return skip(`Nothing: ${source.place}.`);
+        if (report.type === "none") return skip(`No login: ${source.place}.`);
         if (report.type === "problem") {
           problem ??= report.error;
           const { message, hint } = report.error;

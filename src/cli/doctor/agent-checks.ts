@@ -62,9 +62,9 @@ async function tryAgent(settings: AgentSettings): Promise<Finding> {
     const ms = Math.round(performance.now() - startedAt);
     await agent.end();
     const bound = hasSwitch(settings.name, settings)
-      ? "Its own permission switch is set by `allow`."
-      : "`allow` binds it only as far as it asks: no permission switch of it is known.";
-    return ok(printable(`${settings.command} starts and answers, in ${ms} ms. ${bound}`));
+      ? "`allow` sets the agent's own permission switch."
+      : "`allow` only applies when the agent asks: Excursor knows no permission switch for it.";
+    return ok(printable(`${settings.command} started and answered in ${ms} ms. ${bound}`));
   } catch (error) {
     return findingFor(ExcursorError.from(error));
   }

@@ -19,14 +19,14 @@ export function backendChecks(transport: HttpTransport, origin: string, findProx
         ({ head } = await callHttp({ transport, request, limits: wireLimits({}), timeoutMs: TIMEOUT_MS }));
         const proxy = findProxy(new URL(origin));
         const way = proxy ? `, through the proxy ${new URL(proxy.origin).host}` : "";
-        return ok(`${origin} answers, in ${Math.round(performance.now() - startedAt)} ms${way}.`);
+        return ok(`${origin} answered in ${Math.round(performance.now() - startedAt)} ms${way}.`);
       },
     },
     {
       id: "clock",
       look() {
         const told = Date.parse(head?.headers["date"] ?? "");
-        if (Number.isNaN(told)) return skip("The backend did not say what time it is.");
+        if (Number.isNaN(told)) return skip("The backend did not send its time.");
         const offMs = Date.now() - told;
         if (Math.abs(offMs) <= MAX_SKEW_MS) return ok("The clock is right.");
         const amount =
@@ -34,7 +34,7 @@ export function backendChecks(transport: HttpTransport, origin: string, findProx
             ? `${Math.round(Math.abs(offMs) / 1000)} s`
             : `${Math.round(Math.abs(offMs) / 60_000)} min`;
         const text = `The clock of this machine is ${amount} ${offMs > 0 ? "ahead of" : "behind"} the backend's.`;
-        return warn(text, "Set the clock: until then tokens are renewed too early, or only once they are refused.");
+        return warn(text, "Set the clock. With a wrong clock, tokens are renewed too early or too late.");
       },
     },
   ];

@@ -14,7 +14,7 @@ export const bridgeCheck = ({ bridge, bridgePort }: Config, transport: HttpTrans
   id: "bridge",
   async look(): Promise<Finding> {
     if (!bridge?.listens) return skip("Off. `excursor serve --bridge` starts it.");
-    if (bridgePort === 0) return skip("Its port is picked at each start.");
+    if (bridgePort === 0) return skip("The bridge picks a port at each start, so it cannot be checked.");
     const request = {
       origin: `http://127.0.0.1:${bridgePort}`,
       path: "/acp/health",
@@ -24,14 +24,14 @@ export const bridgeCheck = ({ bridge, bridgePort }: Config, transport: HttpTrans
     try {
       const { head, body } = await callHttp({ transport, request, limits: wireLimits(), timeoutMs: TIMEOUT_MS });
       const name = head.status === 200 ? jsonObject<"name">(parsed(body))?.name : undefined;
-      if (name === "excursor") return ok(`Listens on port ${bridgePort} and takes its key.`);
+      if (name === "excursor") return ok(`The bridge listens on port ${bridgePort} and accepts its key.`);
       return warn(
-        `What answers on port ${bridgePort} is not the bridge of this home (HTTP status ${head.status}).`,
+        `Another program answers on port ${bridgePort}, not the bridge of this home folder (HTTP status ${head.status}).`,
         "Stop that program, or set another bridgePort.",
       );
     } catch (error) {
       if (ExcursorError.from(error).kind !== "upstream-unavailable") throw error;
-      return skip(`Nothing listens on port ${bridgePort}: no gateway runs.`);
+      return skip(`Nothing listens on port ${bridgePort}: the gateway is not running.`);
     }
   },
 });

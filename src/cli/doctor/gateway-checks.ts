@@ -35,7 +35,7 @@ interface Answer {
   }[];
 }
 
-const NO_MODEL = skip("There is no model to ask, agents aside.");
+const NO_MODEL = skip("There is no model to ask, apart from agents.");
 
 const PROBE = "excursor_probe";
 const TIMEOUT_MS = 120_000;
@@ -69,7 +69,7 @@ export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
         if (pieces++ === 0) firstMs = Math.round(performance.now() - startedAt);
       }
       if (pieces === 0) throw new ExcursorError("upstream-failed", "The model streamed no text.");
-      return ok(`A streamed answer came in ${pieces} pieces, the first after ${firstMs} ms.`);
+      return ok(`The answer was streamed in ${pieces} pieces, the first after ${firstMs} ms.`);
     },
   };
   const tools: Check = {
@@ -84,12 +84,13 @@ export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
       const first = (await (await post({ messages: [user], tools: offered })).json()) as Answer;
       const assistant = first.choices[0]?.message;
       const [call] = assistant?.tool_calls ?? [];
-      if (!call) throw new ExcursorError("upstream-failed", "The model did not call the tool that it was offered.");
+      if (!call) throw new ExcursorError("upstream-failed", "The model did not call the test tool.");
       const result = { role: "tool", tool_call_id: call.id, content: word };
       const second = (await (await post({ messages: [user, assistant, result], tools: offered })).json()) as Answer;
       const text = second.choices[0]?.message.content ?? "";
-      if (!text.includes(word)) throw new ExcursorError("upstream-failed", "The model did not get the tool's result.");
-      return ok("A tool was called, and its result arrived.");
+      if (!text.includes(word))
+        throw new ExcursorError("upstream-failed", "The model did not repeat the tool's result.");
+      return ok("The model called a tool and received its result.");
     },
   };
   return isQuick ? [models] : [models, stream, tools];

@@ -11,15 +11,15 @@ export function hubChecks({ isQuick }: { readonly isQuick: boolean }): readonly 
   try {
     const { servers, problems } = findServers(serverPlaces());
     const wrong = problems.map(
-      ({ server, text }): Check => ({ id: `mcp/${printable(server)}`, look: () => warn(text, "Look at mcp.json.") }),
+      ({ server, text }): Check => ({ id: `mcp/${printable(server)}`, look: () => warn(text, "Check mcp.json.") }),
     );
     let tried: ReturnType<typeof tryAll> | undefined;
     const findingOf = async (server: ServerConfig): Promise<Finding> => {
       if (server.isDisabled) return skip("Disabled.");
-      if (isQuick) return skip("Not tried.");
+      if (isQuick) return skip("Skipped.");
       // Connects to all at once, so that slow ones do not add up.
       tried ??= tryAll(servers);
-      return (await tried).get(server.name) ?? skip("Not tried.");
+      return (await tried).get(server.name) ?? skip("Skipped.");
     };
     const own = servers.map(
       (server): Check => ({ id: `mcp/${printable(server.name)}`, look: () => findingOf(server) }),
@@ -27,7 +27,7 @@ export function hubChecks({ isQuick }: { readonly isQuick: boolean }): readonly 
     return [...wrong, ...own];
   } catch (error) {
     const { message, hint } = ExcursorError.from(error);
-    return [{ id: "mcp", look: () => warn(message, hint ?? "Look at mcp.json.") }];
+    return [{ id: "mcp", look: () => warn(message, hint ?? "Check mcp.json.") }];
   }
 }
 
@@ -44,8 +44,10 @@ function findingFor({ name, error, tools, held, problems: [problem] }: Connectio
   if (held.length > 0) {
     const names = held.map((tool) => tool.name).join(", ");
     return warn(
-      printable(`Its tools have changed, or may have, since they were approved; they are held back: ${names}.`),
-      `See and approve them: excursor mcp approve ${name}`,
+      printable(
+        `These tools have changed, or may have changed, since they were approved. They are not offered: ${names}.`,
+      ),
+      `Review and approve them: excursor mcp approve ${name}`,
     );
   }
   if (error) return warn(printable(error.message), error.hint ?? "The other servers work without it.");

@@ -26,8 +26,8 @@ export function machineChecks(loaded: LoadedConfig): readonly Check[] {
       look() {
         const [odd] = warnings;
         return odd === undefined
-          ? ok(`The settings hold (${join(home, "config.json")}).`)
-          : warn(`${odd}.`, "Rename it, or take it out.");
+          ? ok(`The settings are valid (${join(home, "config.json")}).`)
+          : warn(`${odd}.`, "Rename it, or remove it.");
       },
     },
     {
@@ -39,17 +39,19 @@ export function machineChecks(loaded: LoadedConfig): readonly Check[] {
         if (!isLoopback(config.host))
           return warn(
             `The gateway listens on ${config.host}, where others can reach it.`,
-            "Set host to 127.0.0.1 unless that is wanted.",
+            "Set host to 127.0.0.1 unless you want that.",
           );
         const weak = key.reveal().length < 20 ? "a short key" : "a strong key";
-        return ok(`${home} is private; ${weak}, and ${given === 0 ? "no others" : `${given} more`} given out.`);
+        return ok(
+          `${home} is private. The gateway has ${weak} and ${given === 0 ? "no" : given} keys for other users.`,
+        );
       },
     },
     {
       id: "tls",
       look() {
         if (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] !== "0") return ok("Certificates are checked.");
-        return warn("NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked.", "Take it out of the environment.");
+        return warn("NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not checked.", "Remove it from the environment.");
       },
     },
   ];

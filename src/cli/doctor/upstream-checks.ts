@@ -38,7 +38,7 @@ export async function upstreamChecks(options: UpstreamCheckOptions): Promise<rea
         async look() {
           try {
             const models = await driver.listModels(OWNER, new AbortController().signal);
-            return ok(`${driver.host} answers and takes the key; ${models.length} models.`);
+            return ok(`${driver.host} answers and accepts the key; ${models.length} models.`);
           } catch (thrown) {
             const error = ExcursorError.from(thrown);
             // Some servers have no list. Only a real request shows whether they accept the key.

@@ -37,7 +37,7 @@ export async function showPage(
   const consent = (await ask("Open it? [y/N] "))?.trim().toLowerCase();
   if (consent === undefined) return { action: "cancel" };
   if (!/^y(?:es)?$/.test(consent)) return { action: "decline" };
-  if (!open(url)) tell("Open this address in a browser.\n");
+  if (!open(url)) tell("Open this URL in a browser.\n");
   return { action: "accept", content: {} };
 }
 
@@ -64,7 +64,7 @@ export async function fill(
         content[name] = value;
         break;
       }
-      tell("  That does not fit.\n");
+      tell("  That value is not valid.\n");
     }
   }
   return { action: "accept", content };

@@ -28,7 +28,7 @@ export function createReport(isJson: boolean) {
       }
       const lines = notes.map((note) => `  ${note}\n`).join("");
       process.stdout.write(
-        `\n${title} is connected.\n\n${lines}\n\`excursor disconnect ${id}\` puts everything back.\n`,
+        `\n${title} is connected.\n\n${lines}\n\`excursor disconnect ${id}\` restores the previous configuration.\n`,
       );
     },
   };

@@ -12,7 +12,7 @@ export async function readSecret(given: string | true, what: string, signal: Abo
   if (value !== "") return new Secret(value);
   throw new ExcursorError("invalid-request", `No ${what} was given.`, {
     code: "nothing_given",
-    hint: "Write it after the flag, or send it to stdin.",
+    hint: "Write it after the flag, or pass it on stdin.",
   });
 }
 

@@ -12,7 +12,10 @@ export const claudeCode: ClientRecipe = {
       text,
       Object.entries(variables(gateway)).map(([name, value]) => [["env", name], value] as const),
     ),
-  next: () => ["Start it as usual: claude", "If it asks which account to use, /logout of the old one once."],
+  next: () => [
+    "Start it as usual: claude",
+    "If Claude Code asks which account to use, run /logout once to leave the old account.",
+  ],
 };
 
 /** Claude Code has names of its own for a large, a normal and a small model, and uses the small one by itself. */

@@ -23,5 +23,5 @@ export const codex: ClientRecipe = {
       ],
     );
   },
-  next: () => ["Start it as usual: codex", "It warns that it does not know the model, and works all the same."],
+  next: () => ["Start it as usual: codex", "Codex warns that it does not know the model. You can ignore the warning."],
 };

@@ -23,7 +23,7 @@ export const continueDev: ClientRecipe = {
       }
       if (!document.get("models")) document.set("models", document.createNode([]));
       const list = document.get("models");
-      if (!isSeq(list)) throw unreadable("its models are not a list");
+      if (!isSeq(list)) throw unreadable("`models` is not a list");
       const entries = (list as YAMLSeq<YAMLMap>).items;
       const others = entries.filter((entry) => !(isMap(entry) && entry.get("name") === NAME));
       const entry = document.createNode({
@@ -39,5 +39,5 @@ export const continueDev: ClientRecipe = {
       list.items = [entry as YAMLMap, ...others];
       list.flow = false;
     }),
-  next: () => ["Choose the model Excursor in Continue; its command line begins with it."],
+  next: () => ["Choose the model Excursor in Continue. The command line of Continue selects it by default."],
 };

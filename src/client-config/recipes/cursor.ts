@@ -9,18 +9,18 @@ const TAKEN = /claude-/i;
  */
 export const cursor: ClientGuide = {
   id: "cursor",
-  title: "The Cursor IDE",
+  title: "the Cursor IDE",
   baseUrl: ({ tunnel, pathSecret }) => `${tunnel ?? "https://YOUR-TUNNEL"}/${pathSecret}/tags-nonce/v1`,
   steps: (gateway) => {
     const names = namesFor(gateway.models);
     const missing = names.filter(({ isNew }) => isNew);
     return [
-      `Open a tunnel to ${gateway.url}, for example: cloudflared tunnel --url ${gateway.url}\nCursor's servers make the requests, and they refuse localhost.`,
+      `Open a tunnel to ${gateway.url}, for example: cloudflared tunnel --url ${gateway.url}\nCursor's servers send the requests, and they reject localhost.`,
       ...settings(gateway),
-      `In Cursor: Settings → Models → API Keys. Put the key of \`excursor key\` under "OpenAI API Key", and this under "Override OpenAI Base URL":\n${cursor.baseUrl(gateway)}`,
-      `Under "Add model", add each by its name: ${listed(names.map(({ name }) => name))}`,
+      `In Cursor: Settings → Models → API Keys. Enter the output of \`excursor key\` under "OpenAI API Key", and this under "Override OpenAI Base URL":\n${cursor.baseUrl(gateway)}`,
+      `Under "Add model", add each model by name: ${listed(names.map(({ name }) => name))}`,
       ...(missing.length > 0 ? [newNames(missing)] : []),
-      "Thinking comes between marks that nothing in the answer can imitate. `excursor ide patch` makes Cursor show it as its own.",
+      "Thinking is sent between tags with a random marker. `excursor ide patch` makes Cursor show it in its native thinking blocks.",
     ];
   },
 };
@@ -49,16 +49,16 @@ function namesFor(models: readonly OfferedModel[]): readonly CursorName[] {
 function settings({ missing, writtenTo }: GuidedGateway): readonly string[] {
   const names = Object.keys(missing);
   if (names.length === 0) return [];
-  if (writtenTo !== undefined) return [`Start the gateway again: ${writtenTo} now has ${names.join(" and ")}.`];
+  if (writtenTo !== undefined) return [`Restart the gateway: ${writtenTo} now contains ${names.join(" and ")}.`];
   const lines = Object.entries(missing).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   return [
-    `Add to the settings, and start the gateway again (\`excursor config\` tells where they are):\n${lines.join(",\n")}`,
+    `Add this to the settings and restart the gateway (\`excursor config\` shows where they are):\n${lines.join(",\n")}`,
   ];
 }
 
 function newNames(missing: readonly CursorName[]): string {
   const lines = missing.slice(0, MAX_LISTED).map(({ id, name }) => `${JSON.stringify(name)}: ${JSON.stringify(id)}`);
-  return `Cursor sends names with "claude-" to Anthropic itself, so these need others; add to "models" in the settings, beside what is there:\n${lines.join(",\n")}`;
+  return `Cursor sends models whose names contain "claude-" to Anthropic, so these models need other names. Add to "models" in the settings:\n${lines.join(",\n")}`;
 }
 
 const MAX_LISTED = 12;

@@ -28,7 +28,7 @@ export const opencode: ClientRecipe = {
       [["model"], `excursor/${model}`],
       [["small_model"], `excursor/${model}`],
     ]),
-  next: () => ["Start it as usual: opencode", "All models are there under /models, as Excursor's."],
+  next: () => ["Start it as usual: opencode", "/models lists all models, under Excursor."],
 };
 
 /** Adds the chosen model if it is not listed, such as a name with suffixes. */

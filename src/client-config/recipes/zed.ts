@@ -23,9 +23,9 @@ export const zed: ClientRecipe = {
       [["agent", "default_model"], { provider: PROVIDER, model }],
     ]),
   next: () => [
-    "Zed reads no key from a file. Start it with the key in its environment:",
+    "Zed does not read the key from a file. Start Zed with the key in its environment:",
     '  EXCURSOR_API_KEY="$(excursor key)" zed',
-    "or enter the key once in its settings, under LLM Providers.",
+    "or enter the key once in Zed's settings, under LLM Providers.",
   ],
 };
 

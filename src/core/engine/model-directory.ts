@@ -51,4 +51,4 @@ export class ModelDirectory {
 }
 
 const unknownModel = (name: string): ExcursorError =>
-  new ExcursorError("model-not-found", `There is no model ${JSON.stringify(name)} here.`, { field: "model" });
+  new ExcursorError("model-not-found", `The model ${JSON.stringify(name)} does not exist here.`, { field: "model" });

@@ -309,7 +309,7 @@ export class HubRun implements Run {
 const STOPPED: TurnEvent = {
   type: "notice",
   code: "tool_loop",
-  text: "The model went on calling tools after it was told to stop; the answer was ended.",
+  text: "The model kept calling tools after it was told to stop. The answer was ended.",
 };
 
 function findResult(results: readonly ToolMessage[], id: string): ToolMessage {

@@ -37,7 +37,7 @@ export async function* answerInJson(
 
   throw new ExcursorError(
     "upstream-failed",
-    `The model was asked twice, and its answer still does not match the JSON that was asked for: ${rechecked.problem}.`,
+    `The model was asked twice, and its answer still does not match the requested JSON: ${rechecked.problem}.`,
     { code: "invalid_json_output", retryable: false },
   );
 }

@@ -37,20 +37,20 @@ function chooseAccount(store: AccountStore, origin: string): string | undefined 
     return names.includes(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : names[0];
   throw new ExcursorError("config", `There are several accounts: ${names.join(", ")}.`, {
     code: "which_account",
-    hint: "Say which one: --account, or EXCURSOR_ACCOUNT.",
+    hint: "Choose one with --account or EXCURSOR_ACCOUNT.",
   });
 }
 
 export function unknownAccount(name: string, known: readonly string[]): ExcursorError {
-  const others = known.length === 0 ? "no account is signed in" : `there are ${known.join(", ")}`;
-  return new ExcursorError("unauthenticated", `There is no account ${JSON.stringify(name)} here; ${others}.`, {
+  const others = known.length === 0 ? "no account is signed in" : `known accounts: ${known.join(", ")}`;
+  return new ExcursorError("unauthenticated", `The account ${JSON.stringify(name)} is not signed in; ${others}.`, {
     code: "unknown_account",
-    hint: `Sign it in: excursor login --account ${/^[\w.@-]+$/.test(name) ? name : "NAME"}`,
+    hint: `Sign in: excursor login --account ${/^[\w.@-]+$/.test(name) ? name : "NAME"}`,
   });
 }
 
 const wrongBackend = (name: string, its: string, ours: string): ExcursorError =>
   new ExcursorError("unauthenticated", `The account "${name}" belongs to ${its}, not to ${ours}.`, {
     code: "wrong_backend",
-    hint: "An account's tokens go to its own backend only. Sign in to this one under another name.",
+    hint: "Tokens are only sent to the backend that issued them. Sign in to this backend under another account name.",
   });

@@ -197,7 +197,7 @@ export class AcpRun implements Run {
   #end(reason: string): void {
     if (reason === "cancelled") {
       this.#channel.fail(
-        new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" broke off its answer.`),
+        new ExcursorError("canceled", `The agent "${this.#parts.settings.name}" ended its answer early.`),
       );
       return;
     }
@@ -239,5 +239,5 @@ const unknownReason = (reason: string): TurnEvent => ({
 const TOOLS_UNUSED: TurnEvent = {
   type: "notice",
   code: "agent_has_own_tools",
-  text: "An agent runs its own tools: those of the request were not offered to it.",
+  text: "Agents run their own tools. The tools of the request were not offered to the agent.",
 };

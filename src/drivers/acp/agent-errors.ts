@@ -11,13 +11,13 @@ const SHOWN_CHARS = 500;
 export function agentError(name: string, thrown: unknown): ExcursorError {
   if (thrown instanceof ExcursorError) return thrown;
   if (thrown instanceof LineTooLong) {
-    return new ExcursorError("upstream-protocol", `The agent "${name}" said more in one message than is allowed.`, {
+    return new ExcursorError("upstream-protocol", `The agent "${name}" sent a message that is larger than allowed.`, {
       code: "agent_message_too_large",
       cause: thrown,
     });
   }
   if (!isRequestError(thrown) || isUnreadable(thrown)) {
-    return new ExcursorError("upstream-protocol", `The agent "${name}" cannot be understood.`, {
+    return new ExcursorError("upstream-protocol", `The agent "${name}" sent a message that is not valid.`, {
       code: "agent_protocol",
       cause: thrown,
     });
@@ -25,7 +25,7 @@ export function agentError(name: string, thrown: unknown): ExcursorError {
   if (thrown.code === AUTH_REQUIRED) {
     return new ExcursorError("upstream-failed", `The agent "${name}" is not signed in.`, {
       code: "agent_not_signed_in",
-      hint: "Sign in with the agent's own program, or give it a key in the setting `agents`.",
+      hint: "Sign in with the agent's own program, or set its key in the setting `agents`.",
       retryable: false,
       cause: thrown,
     });
@@ -55,10 +55,12 @@ function wordsOf({ message, data }: RequestError): string {
 export function cannotStart({ name, command, installHint }: AgentSettings, cause: unknown): ExcursorError {
   const { code } = cause as NodeJS.ErrnoException;
   const why =
-    code === "ENOENT" ? `there is no program "${command}"` : `"${command}" cannot be started (${code ?? "unknown"})`;
-  return new ExcursorError("config", `The agent "${name}": command: ${why}, or its folder is not there.`, {
+    code === "ENOENT"
+      ? `the program "${command}" was not found`
+      : `"${command}" cannot be started (${code ?? "unknown"})`;
+  return new ExcursorError("config", `The agent "${name}": command: ${why}, or its working directory does not exist.`, {
     code: "agent_no_command",
-    hint: installHint ?? "Give the whole path in the setting `agents`; else it is looked for in PATH.",
+    hint: installHint ?? "Give the full path in the setting `agents`, or make sure that the program is in PATH.",
     cause,
   });
 }
@@ -66,8 +68,8 @@ export function cannotStart({ name, command, installHint }: AgentSettings, cause
 export const agentExited = (name: string, code: number | null, signal: string | null): ExcursorError =>
   new ExcursorError(
     "upstream-unavailable",
-    `The agent "${name}" ${signal ? `was ended by ${signal}` : `exited with code ${code}`}.`,
-    { code: "agent_exited", hint: "What it said on stderr is in the log. The next request starts it again." },
+    `The agent "${name}" ${signal ? `was killed by ${signal}` : `exited with code ${code}`}.`,
+    { code: "agent_exited", hint: "Its stderr output is in the log. The next request starts it again." },
   );
 
 export const agentSilent = (name: string, what: string, ms: number): ExcursorError =>

@@ -104,7 +104,7 @@ const MAX_DEPTH = 256;
 
 class MessageTooDeep extends Error {
   constructor() {
-    super(`A message nests deeper than ${MAX_DEPTH} levels.`);
+    super(`A message is nested more than ${MAX_DEPTH} levels deep.`);
   }
 }
 

@@ -111,7 +111,7 @@ export class AgentProcess {
     try {
       const response = await agent.#within(
         limits.startMs,
-        "did not shake hands",
+        "did not complete the handshake",
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
           clientInfo: { name: "excursor", title: "Excursor", version: "1" },
@@ -142,7 +142,7 @@ export class AgentProcess {
   async newSession(): Promise<NewSession> {
     const { folder: cwd, name } = this.#options.settings;
     const method = methods.agent.session.new;
-    const response = await this.#soon("opened no session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
+    const response = await this.#soon("did not open a session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
     const session = readResponse(newSessionResponse, name, method, response);
     await this.#holdToAsking(session.sessionId, session.modes);
     return session;
@@ -152,7 +152,7 @@ export class AgentProcess {
   async #holdToAsking(sessionId: string, current: string | undefined): Promise<void> {
     const { asking } = this.#options.settings;
     if (!asking || current === undefined || !asking.looser.includes(current)) return;
-    await this.#soon("changed no mode", (agent) =>
+    await this.#soon("did not change the mode", (agent) =>
       agent.request(methods.agent.session.setMode, { sessionId, modeId: asking.mode }),
     );
   }
@@ -163,11 +163,11 @@ export class AgentProcess {
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
     if (!sessionCapabilities["resume"] && !loadSession) return false;
     try {
-      const response = sessionCapabilities["resume"]
-        ? await this.#soon("resumed no session", (agent) => agent.request(methods.agent.session.resume, params))
-        : // The replayed updates are dropped: the client has them.
-          await this.#soon("loaded no session", (agent) => agent.request(methods.agent.session.load, params));
-      await this.#holdToAsking(sessionId, resumedResponse.parse(response).modes);
+      const answer = sessionCapabilities["resume"]
+        ? await this.#soon("did not resume the session", (agent) => agent.request(methods.agent.session.resume, params))
+        : // What it replays goes to nobody: the client has it.
+          await this.#soon("did not load the session", (agent) => agent.request(methods.agent.session.load, params));
+      await this.#holdToAsking(sessionId, resumedAnswer.parse(answer).modes);
       return true;
     } catch (error) {
       if (this.isOver) throw error;
@@ -188,7 +188,7 @@ export class AgentProcess {
   }
 
   setConfigOption(sessionId: string, configId: string, value: string): Promise<unknown> {
-    return this.#soon("changed no setting", (agent) =>
+    return this.#soon("did not change the setting", (agent) =>
       agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value }),
     );
   }
@@ -267,7 +267,7 @@ const CLOSING_MS = 200;
 const COMMANDS_MS = 500;
 
 const otherVersion = (name: string, version: number): ExcursorError =>
-  new ExcursorError("upstream-protocol", `The agent "${name}" speaks version ${version} of the protocol only.`, {
+  new ExcursorError("upstream-protocol", `The agent "${name}" only supports version ${version} of the protocol.`, {
     code: "agent_version",
-    hint: `Excursor speaks version ${PROTOCOL_VERSION}. Install a newer agent.`,
+    hint: `Excursor needs version ${PROTOCOL_VERSION}. Install a newer version of the agent.`,
   });

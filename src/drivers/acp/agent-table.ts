@@ -193,7 +193,7 @@ const unusable = (name: string, field: string, why: string): ExcursorError =>
   new ExcursorError("config", `agents → ${name.slice(0, 64)}: ${field}${why}.`, { code: "bad_config" });
 
 const notInstalled = (name: string, command: string, hint: string): ExcursorError =>
-  new ExcursorError("config", `The agent "${name}" is not installed: there is no program "${command}".`, {
+  new ExcursorError("config", `The agent "${name}" is not installed: the program "${command}" was not found.`, {
     code: "agent_no_command",
     hint,
   });

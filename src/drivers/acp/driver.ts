@@ -82,9 +82,9 @@ function find(agents: AgentTable, model: string): readonly [AgentSettings, strin
   const settings = agents.get(name) ?? agents.get([...agents.keys()].find((known) => isSameName(known, name)) ?? "");
   if (settings instanceof ExcursorError) throw settings;
   if (settings) return [settings, own];
-  throw new ExcursorError("model-not-found", `There is no agent ${JSON.stringify(name)} here.`, {
+  throw new ExcursorError("model-not-found", `The agent ${JSON.stringify(name)} is not configured.`, {
     field: "model",
-    hint: `There are ${[...agents.keys()].map(agentModel).join(", ")}; more go into the setting \`agents\`.`,
+    hint: `Known agents: ${[...agents.keys()].map(agentModel).join(", ")}. Add others to the setting \`agents\`.`,
   });
 }
 
@@ -92,7 +92,7 @@ function find(agents: AgentTable, model: string): readonly [AgentSettings, strin
 const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 const notForThem = (): ExcursorError =>
-  new ExcursorError("forbidden", "Agents work on the machine of the gateway, and for its owner only.", {
+  new ExcursorError("forbidden", "Agents work on the gateway's machine, so only its owner can use them.", {
     code: "agents_for_owner",
     field: "model",
   });

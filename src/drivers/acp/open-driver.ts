@@ -9,7 +9,7 @@ import { createAcpDriver } from "./driver.ts";
 import type { SETTINGS } from "./settings.ts";
 
 const UNBOUND =
-  "Excursor knows no permission switch of this agent: `allow` and `permissions` hold only as far as the agent asks.";
+  "Excursor knows no permission switch for this agent. `allow` and `permissions` only apply when the agent asks.";
 
 /** Creates the driver from the settings. An agent that cannot be used is logged and skipped. */
 export function openAcpDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {

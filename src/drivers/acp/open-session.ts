@@ -8,7 +8,7 @@ export async function openSession(agent: AgentProcess, name: string, model: stri
   const values = option?.options ?? [];
   if (!option || !values.includes(model)) {
     agent.closeSession(sessionId);
-    const known = values.length === 0 ? "It offers none to choose from." : `It has ${values.join(", ")}.`;
+    const known = values.length === 0 ? "The agent offers no choice of models." : `Its models: ${values.join(", ")}.`;
     throw new ExcursorError("model-not-found", `The agent "${name}" has no model "${model}". ${known}`, {
       field: "model",
     });

@@ -33,7 +33,9 @@ function blockOf(part: UserPart, can: PromptCapabilities): ContentBlock {
       return text(part.text);
     case "image":
       if (!can.image) {
-        throw new ExcursorError("invalid-request", "messages: this agent takes no images.", { field: "messages" });
+        throw new ExcursorError("invalid-request", "messages: this agent does not accept images.", {
+          field: "messages",
+        });
       }
       return { type: "image", mimeType: part.mediaType, data: Buffer.from(part.data).toString("base64") };
     case "file": {

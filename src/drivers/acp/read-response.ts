@@ -68,7 +68,7 @@ export function readResponse<T>(schema: z.ZodType<T>, agent: string, method: str
   const { data, error } = schema.safeParse(response);
   if (!error) return data;
   const field = error.issues[0]?.path.join(".") ?? "";
-  const what = field === "" ? "with no object" : `without a valid \`${field}\``;
+  const what = field === "" ? "without an object" : `without a valid \`${field}\``;
   throw new ExcursorError("upstream-protocol", `The agent "${agent}" answered \`${method}\` ${what}.`, {
     code: "agent_protocol",
     hint: "Look for a newer version of the agent.",

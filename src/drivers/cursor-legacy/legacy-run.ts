@@ -148,9 +148,9 @@ export class LegacyRun implements Run {
 
 function explain(error: ExcursorError): ExcursorError {
   if (error.kind !== "deprecated") return error;
-  return new ExcursorError("deprecated", "The backend does not serve this old kind of chat any more.", {
+  return new ExcursorError("deprecated", "The backend no longer supports this older protocol.", {
     code: error.code,
-    hint: "Set driver: cursor in the configuration.",
+    hint: "Set driver to cursor in the settings.",
     cause: error,
   });
 }

@@ -47,10 +47,10 @@ export const streamChat: LegacyProtocol = {
   isBidi: false,
   request({ turn, maxMode }) {
     if (turn.tools.length > 0) {
-      throw new ExcursorError("invalid-request", "tools: this upstream, the old StreamChat, cannot call tools.", {
+      throw new ExcursorError("invalid-request", "tools: the older call StreamChat does not support tools.", {
         code: "tools_unsupported",
         field: "tools",
-        hint: "Set driver: cursor, or legacyCall: unified.",
+        hint: "Set driver to cursor, or legacyCall to unified.",
       });
     }
     const request = create(GetChatRequestSchema, {

@@ -18,9 +18,9 @@ export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS
     access,
     client: clientHeaders(settings),
     context: settings.context,
-    onUnknown: (what, count) => log.warn({ what, count }, "the backend sent something that we do not know"),
+    onUnknown: (what, count) => log.warn({ what, count }, "the backend sent an unknown message"),
     onToolLeftOut: onceEach((tool) =>
-      log.warn({ tool }, "The schema of this tool is nested too deep for the backend: the tool is not offered."),
+      log.warn({ tool }, "The schema of this tool is nested too deep for the backend. The tool is not offered."),
     ),
   });
 }

@@ -35,11 +35,11 @@ function requestTokenRefused(token: Secret): ExcursorError {
   const { expiresAtMs = Number.POSITIVE_INFINITY } = readClaims(token.reveal());
   const isExpired = expiresAtMs <= Date.now();
   const message = isExpired
-    ? "The Cursor token that came with the request has expired."
-    : "Cursor's backend does not accept the token that came with the request.";
+    ? "The Cursor token of the request has expired."
+    : "Cursor's backend rejected the token of the request.";
   return new ExcursorError("unauthenticated", message, {
     code: isExpired ? "token_expired" : "token_refused",
-    hint: "Send a current Cursor token as the API key, or a key of this gateway.",
+    hint: "Send a valid Cursor token as the API key, or a key of this gateway.",
   });
 }
 

@@ -64,9 +64,9 @@ export function apiError(said: unknown, host: string, head?: ResponseHead): Excu
   return new ExcursorError(kind, describe(kind, host, message, head?.status), {
     ...(kind === "unauthenticated" && {
       code: "upstream_key_refused",
-      hint: "Check the key of this upstream in the settings of the gateway: `excursor config` shows where it comes from.",
+      hint: "Check the key of this upstream in the gateway's settings. `excursor config` shows where it comes from.",
     }),
-    ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed: check the base URL." }),
+    ...(head && head.status >= 300 && head.status < 400 && { hint: "Redirects are not followed. Check the base URL." }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     context: { host, ...(head && { status: head.status }), ...(type !== "" && { type: type.slice(0, 64) }) },
   });
@@ -79,15 +79,15 @@ const LOOP_DETECTED = 508;
 const loopError = (entry: string, host: string): ExcursorError =>
   new ExcursorError("config", `models → ${entry}: ${host} leads back to this gateway.`, {
     code: GATEWAY_LOOP,
-    hint: "Give this entry the address of another server, or remove it from the setting `models`.",
+    hint: "Set the baseURL of this entry to another server, or remove the entry from the setting `models`.",
   });
 
 /** The error for a loop that another gateway found. The wrong entry may be in either gateway's settings. */
 const loopBehind = (host: string): ExcursorError =>
-  new ExcursorError("upstream-failed", `${host} leads back to a gateway that this request has passed already.`, {
+  new ExcursorError("upstream-failed", `${host} leads back to a gateway that this request has already passed.`, {
     code: GATEWAY_LOOP,
     retryable: false,
-    hint: "Correct the address of the entry in the setting `models`, here or at that gateway.",
+    hint: "Correct the baseURL of the entry in the setting `models`, here or at that gateway.",
     context: { host },
   });
 
@@ -128,7 +128,7 @@ function byStatus(status: number | undefined): ErrorKind {
 
 /** Returns the message. Some upstreams quote a refused key, so their text is not used then. */
 function describe(kind: ErrorKind, host: string, message: string, status: number | undefined): string {
-  if (kind === "unauthenticated") return `${host} refuses the key that the gateway has for it.`;
-  if (message !== "") return `${host} says: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;
-  return status === undefined ? `${host} has failed.` : `${host} answered with HTTP status ${status}.`;
+  if (kind === "unauthenticated") return `${host} rejected the gateway's key.`;
+  if (message !== "") return `${host} answered: ${message.slice(0, MAX_MESSAGE_LENGTH)}`;
+  return status === undefined ? `${host} failed.` : `${host} answered with HTTP status ${status}.`;
 }

@@ -237,7 +237,7 @@ export class ApiRun implements Run {
     if (this.#isFull || this.#channel.phase !== "running") return;
     this.#quietTimer = setTimeout(() => {
       this.#channel.fail(
-        new ExcursorError("timeout", "The upstream has said nothing for too long.", { code: "quiet_timeout" }),
+        new ExcursorError("timeout", "The upstream was silent for too long.", { code: "quiet_timeout" }),
       );
     }, this.#limits.quietTimeoutMs).unref();
   }
@@ -281,4 +281,4 @@ export class ApiRun implements Run {
 }
 
 const brokenOff = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The upstream broke off its answer.", { code: "stream_truncated" });
+  new ExcursorError("upstream-unavailable", "The upstream ended its answer early.", { code: "stream_truncated" });

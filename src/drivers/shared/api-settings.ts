@@ -49,7 +49,7 @@ function addressOf(
   if (entry.baseURL !== undefined && entry.baseURL !== own.baseURL) {
     const value = entry.keyVariable === undefined ? undefined : environment[entry.keyVariable];
     if (entry.keyVariable !== undefined && !value) {
-      throw unusable(entry, `the variable ${entry.keyVariable} is empty`, "Set it, or leave out keyVariable.");
+      throw unusable(entry, `the variable ${entry.keyVariable} is empty`, "Set it, or remove keyVariable.");
     }
     return { baseURL, key: value ? new Secret(value) : undefined };
   }

@@ -38,7 +38,7 @@ export function indexIn(fields: EventFields, name: string): number | undefined {
   const value = fields[name] ?? undefined;
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0))
     return value as number | undefined;
-  throw badEvent(`whose ${name} is no whole number`);
+  throw badEvent(`whose ${name} is not a whole number`);
 }
 
 /** More than any answer costs, and safe to add up. */

@@ -38,7 +38,7 @@ export class ModelList<Model> {
   async current(): Promise<readonly Model[]> {
     if (this.#now() >= this.#dueAt) await this.#load();
     if (this.#models) return this.#models;
-    throw this.#failure ?? new ExcursorError("internal", "There is no list of models.");
+    throw this.#failure ?? new ExcursorError("internal", "The upstream did not return a list of models.");
   }
 
   /** Returns the known models; waits only for the first attempt. Empty if the upstream lists none. */

@@ -146,7 +146,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
         if (params.configId !== "model" || !models.some(({ id }) => id === params.value)) {
           throw RequestError.invalidParams(
             undefined,
-            `There is no ${params.configId} ${JSON.stringify(params.value)}.`,
+            `The ${params.configId} ${JSON.stringify(params.value)} does not exist.`,
           );
         }
         session.model = String(params.value);

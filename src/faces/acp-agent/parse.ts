@@ -15,7 +15,7 @@ function partOf(block: ContentBlock): UserPart {
       return { type: "image", mediaType: block.mimeType, data: Buffer.from(block.data, "base64") };
     case "resource":
       if ("text" in block.resource) return { type: "file", name: block.resource.uri, text: block.resource.text };
-      return text(`[A file that is no text: ${block.resource.uri}]`);
+      return text(`[A file that is not text: ${block.resource.uri}]`);
     case "resource_link":
       return text(`[${block.name}](${block.uri})`);
     case "audio":

@@ -8,7 +8,7 @@ const notSupported = (because: string) => z.custom<never>(() => false, { error: 
 
 const byFileId = z.object({
   type: z.literal("file"),
-  file_id: notSupported("files by id are not kept here"),
+  file_id: notSupported("the gateway stores no files"),
 });
 
 const imageBlock = z.object({

@@ -25,7 +25,7 @@ export function readTools({ tools: listed, tool_choice: choice, messages }: Coun
       return;
     }
     const { name } = definition;
-    if (names.has(name)) throw invalid(`${place}.name`, "there is a tool of this name already");
+    if (names.has(name)) throw invalid(`${place}.name`, "another tool has the same name");
     names.add(name);
     const isOffered = !(tool.defer_loading && canSearch) || changes.added.has(name);
     if (isOffered && !changes.removed.has(name)) tools.push(definition);
@@ -57,7 +57,7 @@ function readChoice(choice: CountRequest["tool_choice"], names: ReadonlySet<stri
       if (names.size === 0) throw invalid("tool_choice", "there are no tools to choose from");
       return { type: "required" };
     case "tool":
-      if (!names.has(choice.name)) throw invalid("tool_choice.name", "there is no tool of this name");
+      if (!names.has(choice.name)) throw invalid("tool_choice.name", "no tool has this name");
       return { type: "tool", name: choice.name };
     default:
       return choice satisfies never;

@@ -62,7 +62,7 @@ export function routes({ engine, limits, stores, log }: FaceContext): readonly F
     call("POST", "/acp/permission", ({ body, principal }) => {
       const { requestId, optionId, cancelled } = readBody(permissionSchema, body);
       if (composers.answer(principal, requestId, cancelled ? undefined : optionId)) return { ok: true };
-      throw new ExcursorError("not-found", "requestId: nobody waits for this answer.", { field: "requestId" });
+      throw new ExcursorError("not-found", "requestId: no open question has this id.", { field: "requestId" });
     }),
     call("DELETE", "/acp/session/{id}", ({ path: { id = "" }, principal }) => ({
       deleted: composers.forget(principal, id),

@@ -1,18 +1,18 @@
 import { type Body, refuseFields, type UnsupportedFields, valueIn } from "../shared/unsupported-fields.ts";
 
 const REFUSED: UnsupportedFields = {
-  n: { isHarmless: (value) => value === 1, because: "expected 1: there is one answer to a request" },
-  logprobs: { isHarmless: (value) => value === false, because: "expected false: log probabilities are not known" },
-  top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
+  n: { isHarmless: (value) => value === 1, because: "expected 1: each request gets one answer" },
+  logprobs: { isHarmless: (value) => value === false, because: "expected false: log probabilities are not available" },
+  top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not available" },
   modalities: {
     isHarmless: (value) => Array.isArray(value) && value.every((item) => item === "text"),
-    because: 'expected ["text"]: answers are text',
+    because: 'expected ["text"]: answers are text only',
   },
-  audio: { isHarmless: () => false, because: "not supported: answers are text" },
-  functions: { isHarmless: isEmptyArray, because: "not supported: this is the old form of `tools`" },
+  audio: { isHarmless: () => false, because: "not supported: answers are text only" },
+  functions: { isHarmless: isEmptyArray, because: "not supported: use `tools`" },
   function_call: {
     isHarmless: (value) => value === "none" || value === "auto",
-    because: "not supported: this is the old form of `tool_choice`",
+    because: "not supported: use `tool_choice`",
   },
 };
 

@@ -13,7 +13,7 @@ const filePart = z.object({
   type: z.literal("file"),
   file: z.object({
     filename: z.string().nullish(),
-    file_data: z.string({ error: "expected the file's content: files by id are not kept here" }),
+    file_data: z.string({ error: "expected the file's content: the gateway stores no files" }),
   }),
 });
 

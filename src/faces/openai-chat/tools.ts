@@ -16,7 +16,7 @@ export function readTools(request: ChatRequest): Pick<Turn, "tools" | "toolChoic
   );
   const names = new Set<string>();
   tools.forEach(({ name }, index) => {
-    if (names.has(name)) throw invalid(`tools[${index}].function.name`, "there is a tool of this name already");
+    if (names.has(name)) throw invalid(`tools[${index}].function.name`, "another tool has the same name");
     names.add(name);
   });
   return choose(request.tool_choice ?? "auto", tools, names);
@@ -33,13 +33,13 @@ function choose(
   }
   if (choice.type === "function") {
     const { name } = choice.function;
-    if (!names.has(name)) throw invalid("tool_choice.function.name", "there is no tool of this name");
+    if (!names.has(name)) throw invalid("tool_choice.function.name", "no tool has this name");
     return { tools, toolChoice: { type: "tool", name } };
   }
   const { mode, tools: allowed } = choice.allowed_tools;
   allowed.forEach(({ function: { name } }, index) => {
     if (names.has(name)) return;
-    throw invalid(`tool_choice.allowed_tools.tools[${index}].function.name`, "there is no tool of this name");
+    throw invalid(`tool_choice.allowed_tools.tools[${index}].function.name`, "no tool has this name");
   });
   const isAllowed = new Set(allowed.map((tool) => tool.function.name));
   return { tools: tools.filter(({ name }) => isAllowed.has(name)), toolChoice: { type: mode } };

@@ -55,5 +55,5 @@ const withoutSeal = ({ encrypted_content: _, ...item }: JsonObject): JsonObject 
 const notFound = (id: string): ExcursorError =>
   new ExcursorError("not-found", `Response with id ${JSON.stringify(id.slice(0, 64))} not found.`, {
     code: "response_not_found",
-    hint: "It was never stored, was deleted, or is too old.",
+    hint: "It was never stored, was deleted, or has expired.",
   });

@@ -48,7 +48,7 @@ export async function readConversation(
       for (const part of parts) {
         if (part.type !== "tool-call") continue;
         if (calls.has(part.id)) {
-          throw invalid(`${field}.call_id`, "there is a tool call with this id before it in the same answer");
+          throw invalid(`${field}.call_id`, "an earlier tool call of the same answer has this id");
         }
         calls.add(part.id);
         results.call(part.id);

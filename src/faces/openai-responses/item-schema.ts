@@ -10,12 +10,12 @@ const part = z.discriminatedUnion("type", [
   z.object({ type: z.literal("refusal"), refusal: z.string() }),
   z.object({
     type: z.literal("input_image"),
-    image_url: textBut("expected the image's URL: files by id are not kept here"),
+    image_url: textBut("expected the image's URL: the gateway stores no files"),
   }),
   z.object({
     type: z.literal("input_file"),
     filename: z.string().nullish(),
-    file_data: textBut("expected the file's content: files by id or URL are not fetched"),
+    file_data: textBut("expected the file's content: the gateway does not fetch files by id or URL"),
   }),
 ]);
 

@@ -1,10 +1,13 @@
 import { type Body, refuseFields, type UnsupportedFields, valueIn } from "../shared/unsupported-fields.ts";
 
 const REFUSED: UnsupportedFields = {
-  background: { isHarmless: (value) => value === false, because: "expected false: answers are given at once" },
+  background: {
+    isHarmless: (value) => value === false,
+    because: "expected false: background answers are not supported",
+  },
   conversation: { isHarmless: () => false, because: "not supported: use `previous_response_id`" },
-  prompt: { isHarmless: () => false, because: "not supported: there are no stored prompts here" },
-  top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not known" },
+  prompt: { isHarmless: () => false, because: "not supported: the gateway has no stored prompts" },
+  top_logprobs: { isHarmless: (value) => value === 0, because: "expected 0: log probabilities are not available" },
 };
 
 /** Fields that would change the answer but have no effect here. They are accepted and reported as ignored. */

@@ -26,7 +26,7 @@ function conversation(id: string, store: ResponseStore, principalId: string): re
   throw new ExcursorError("invalid-request", `Previous response with id ${JSON.stringify(id)} not found.`, {
     code: "previous_response_not_found",
     field,
-    hint: "It was never stored, was deleted, or is too old: send the conversation again.",
+    hint: "It was never stored, was deleted, or has expired. Send the conversation again.",
   });
 }
 
@@ -38,7 +38,7 @@ function referred(id: string, field: string, store: ResponseStore, principalId: 
   throw new ExcursorError("not-found", `Item with id ${JSON.stringify(id)} not found.`, {
     code: "item_not_found",
     field,
-    hint: "Items are not kept when `store` is false, and not for ever: send the item itself.",
+    hint: "Items are not stored when `store` is false, and stored items expire. Send the item itself.",
   });
 }
 

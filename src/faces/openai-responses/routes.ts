@@ -58,7 +58,7 @@ function sealSecret(kept: KeyValues): Secret {
 }
 
 const noStream = (): ExcursorError =>
-  new ExcursorError("invalid-request", "stream: expected false: an answer that was kept is given whole.", {
+  new ExcursorError("invalid-request", "stream: expected false: a stored answer cannot be streamed.", {
     code: "unsupported_parameter",
     field: "stream",
   });

@@ -34,7 +34,7 @@ const isHosted = ({ type, name }: NamedTool): boolean => type !== TOOL_SEARCH &&
 
 function find({ type, name, namespace }: NamedTool, field: string, toolbox: Toolbox): string {
   const wanted = type === TOOL_SEARCH ? TOOL_SEARCH : name;
-  if (!wanted) throw invalid(`${field}.type`, "expected a function or a custom tool: there are no others here");
-  if (!toolbox.has(wanted, namespace)) throw invalid(`${field}.name`, "there is no tool of this name");
+  if (!wanted) throw invalid(`${field}.type`, "expected a function or a custom tool: other kinds are not supported");
+  if (!toolbox.has(wanted, namespace)) throw invalid(`${field}.name`, "no tool has this name");
   return toolbox.nameFor(wanted, namespace);
 }

@@ -34,7 +34,7 @@ export class Toolbox {
     tools.forEach((tool, index) => {
       const before = this.#tools.size;
       const added = this.#put(tool, `tools[${index}]`);
-      if (this.#tools.size !== before + added) throw invalid(`tools[${index}]`, "there is a tool of this name already");
+      if (this.#tools.size !== before + added) throw invalid(`tools[${index}]`, "another tool has the same name");
     });
   }
 

@@ -14,15 +14,15 @@ export class CallResults {
   /** Records the calls of one answer. Throws `invalid-request` for a repeated id. */
   calls(ids: readonly string[], fieldOf: (index: number) => string): void {
     const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
-    if (twice !== -1) throw invalid(fieldOf(twice), "there is a tool call with this id before it in the same message");
+    if (twice !== -1) throw invalid(fieldOf(twice), "an earlier tool call of the same message has this id");
     for (const id of ids) this.call(id);
   }
 
   /** Records a result. Throws `invalid-request` if no call waits for it. */
   result(id: string, field: string): void {
     const call = this.#calls.get(id);
-    if (call === undefined) throw invalid(field, "there is no tool call with this id before it");
-    if (call === "answered") throw invalid(field, "the tool call with this id has a result already");
+    if (call === undefined) throw invalid(field, "no earlier tool call has this id");
+    if (call === "answered") throw invalid(field, "the tool call with this id already has a result");
     this.#calls.set(id, "answered");
   }
 }

@@ -38,6 +38,6 @@ function fromPercent(data: string, field: string): string {
   try {
     return decodeURIComponent(data);
   } catch {
-    throw invalid(field, "expected a data URL whose percent signs are escapes");
+    throw invalid(field, "expected a data URL with valid percent encoding");
   }
 }

@@ -24,7 +24,7 @@ function problemOf(schema: unknown): Problem | undefined {
   if (!isJsonObject(schema)) return { path: [], message: "expected an object" };
   const { type, properties, required } = schema;
   const types = Array.isArray(type) ? type : [type ?? "object"];
-  if (!types.includes("object")) return { path: ["type"], message: 'expected "object": arguments have names' };
+  if (!types.includes("object")) return { path: ["type"], message: 'expected "object"' };
   if (properties !== undefined && !isJsonObject(properties))
     return { path: ["properties"], message: "expected an object" };
   const isList = Array.isArray(required) && required.every((name) => typeof name === "string");

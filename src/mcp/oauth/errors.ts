@@ -10,17 +10,17 @@ const loginCommand = (server: string): string =>
 
 /** The error for the log, for lists and for callers. */
 export const needsLogin = (server: string, cause?: unknown): ExcursorError =>
-  new ExcursorError("unauthenticated", `The MCP server "${server}" needs sign-in: ${loginCommand(server)}`, {
+  new ExcursorError("unauthenticated", `The MCP server "${server}" requires a sign-in: ${loginCommand(server)}`, {
     code: NEEDS_LOGIN,
-    hint: "Or give it what it asks for under headers in mcp.json, such as authorization.",
+    hint: "Or set the header that it expects, such as authorization, under headers in mcp.json.",
     cause,
   });
 
 export const needsScope = (server: string, scope: string | undefined): ExcursorError =>
   new ExcursorError(
     "forbidden",
-    `The MCP server "${server}" wants more than it was granted${scope ? ` (${clip(scope)})` : ""}: ${loginCommand(server)}`,
-    { code: "mcp_needs_scope", hint: "Signing in again asks for it." },
+    `The MCP server "${server}" requires a scope that was not granted${scope ? ` (${clip(scope)})` : ""}: ${loginCommand(server)}`,
+    { code: "mcp_needs_scope", hint: "A new sign-in requests this scope." },
   );
 
 /**
@@ -32,9 +32,9 @@ export function loginFailed(server: string, thrown: unknown): ExcursorError {
   const subject = `Signing in to the MCP server "${server}" failed`;
   const details = { code: "mcp_login_failed", cause: thrown };
   if (RegistrationRejectedError.isInstance(thrown)) {
-    return new ExcursorError("forbidden", `${subject}: it takes no new clients (${thrown.status}).`, {
+    return new ExcursorError("forbidden", `${subject}: it does not register new clients (${thrown.status}).`, {
       ...details,
-      hint: "Have one registered there, and put its clientId under oauth in mcp.json; or give a token under headers.",
+      hint: "Register a client there and set its clientId under oauth in mcp.json, or set a token under headers.",
     });
   }
   if (OAuthError.isInstance(thrown)) {
@@ -54,9 +54,9 @@ export function loginFailed(server: string, thrown: unknown): ExcursorError {
       },
     );
   }
-  const text = thrown instanceof Error ? clip(thrown.message) : "for no reason that it gave.";
+  const text = thrown instanceof Error ? clip(thrown.message) : "the server gave no reason.";
   return new ExcursorError("upstream-failed", `${subject}: ${text}`, {
     ...details,
-    hint: "If it knows no such sign-in, give it a token under headers in mcp.json.",
+    hint: "If the server does not support this sign-in, set a token under headers in mcp.json.",
   });
 }

@@ -25,14 +25,14 @@ export function createGuardedFetch(name: string, server: URL): FetchLike {
     const mayReach = (address: string) => own === undefined || REACH[reach(address)] >= REACH[own];
     if (!isOwn && url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackName(url) && own === "machine"))
       throw refused(url, "it is not https");
-    if (url.username !== "" || url.password !== "") throw refused(url, "it has credentials in it");
+    if (url.username !== "" || url.password !== "") throw refused(url, "it contains credentials");
     const host = bare(url);
     if (isIP(host) && !mayReach(host)) throw refused(url, FARTHER_IN);
     return send(
       url,
       init,
       guardedLookup(mayReach, () => refused(url, FARTHER_IN)),
-      () => refused(url, "its answer has no end"),
+      () => refused(url, "its answer is too long"),
     );
   };
 }
@@ -137,10 +137,14 @@ async function readBounded(answer: IncomingMessage, tooLong: () => Error): Promi
   return Buffer.concat(chunks).toString("utf8");
 }
 
-const FARTHER_IN = "it is nearer to this machine than the server itself";
+const FARTHER_IN = "it is in a more private network than the server itself";
 
 const addressRefused = (server: string, { host }: URL, why: string): ExcursorError =>
-  new ExcursorError("forbidden", `The MCP server "${server}" names an address at ${host} to sign in: ${why}.`, {
-    code: "mcp_oauth_address_refused",
-    hint: "If you trust it all the same, give the server a token under headers in mcp.json.",
-  });
+  new ExcursorError(
+    "forbidden",
+    `The MCP server "${server}" names a sign-in URL at ${host} that is not allowed: ${why}.`,
+    {
+      code: "mcp_oauth_address_refused",
+      hint: "If you trust the server, set a token under headers in mcp.json instead.",
+    },
+  );

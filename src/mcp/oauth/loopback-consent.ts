@@ -49,9 +49,9 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
     await once(server, "listening");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ExcursorError("busy", `Nobody can come back to 127.0.0.1:${port} (${code ?? "unknown"}).`, {
+    throw new ExcursorError("busy", `Cannot listen for the sign-in on 127.0.0.1:${port} (${code ?? "unknown"}).`, {
       code: "callback_port_taken",
-      hint: "Close what listens there, or change oauth.callbackPort in mcp.json.",
+      hint: "Stop the program that uses this port, or change oauth.callbackPort in mcp.json.",
       cause: error,
     });
   }
@@ -70,7 +70,7 @@ export async function openLoopbackConsent({ port, show, signal }: LoopbackOption
       const [code, iss] = [parameters.get("code"), parameters.get("iss")];
       if (code !== null && code !== "") return { code, ...(iss !== null && { iss }) };
       // The description is free text of the server, so only the error code is shown.
-      const reason = /^[a-z_]{1,40}$/.exec(parameters.get("error") ?? "")?.[0] ?? "no code came back";
+      const reason = /^[a-z_]{1,40}$/.exec(parameters.get("error") ?? "")?.[0] ?? "the server returned no code";
       throw new ExcursorError("forbidden", `The sign-in was refused: ${reason}.`, {
         code: "mcp_login_refused",
         hint: null,

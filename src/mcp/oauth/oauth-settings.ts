@@ -57,13 +57,13 @@ export function readOAuth({ oauth, auth }: OAuthFields): OAuthSettings | undefin
   if (oauth === false) return undefined;
   const form = oauth ?? ownForm.parse(auth ? fromCursor(auth) : {});
   if (form.grant === "client_credentials") {
-    if (form.clientId === undefined) return [".oauth.clientId", "expected one, for client_credentials."];
+    if (form.clientId === undefined) return [".oauth.clientId", "required with client_credentials."];
     if ((form.clientSecret === undefined) === (form.privateKey === undefined)) {
       return [".oauth", "expected either clientSecret or privateKey, for client_credentials."];
     }
-  } else if (form.privateKey !== undefined) return [".oauth.privateKey", "expected only with client_credentials."];
+  } else if (form.privateKey !== undefined) return [".oauth.privateKey", "only allowed with client_credentials."];
   if (form.clientSecret !== undefined && form.clientId === undefined) {
-    return [".oauth.clientId", "expected one, since there is a clientSecret."];
+    return [".oauth.clientId", "required with clientSecret."];
   }
   return {
     grant: form.grant,

@@ -72,7 +72,9 @@ function withoutInvitation(refusal: Refusal): Refusal {
 
 function checkForm({ url = "", rawHeaders }: IncomingMessage, { headerCount }: Limits): void {
   if (rawHeaders.length / 2 > headerCount) {
-    throw new Refusal(431, "too-large", `A request may have ${headerCount} headers.`, { code: "too_many_headers" });
+    throw new Refusal(431, "too-large", `A request may have at most ${headerCount} headers.`, {
+      code: "too_many_headers",
+    });
   }
   // The absolute form is for proxies; here it could smuggle in another host.
   if (!url.startsWith("/")) {

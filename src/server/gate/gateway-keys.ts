@@ -48,7 +48,7 @@ export function readKeys(path: string): readonly GatewayKey[] {
   } catch {
     throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
       code: "keys_damaged",
-      hint: "Repair that file, or delete it and give out new keys.",
+      hint: "Repair that file, or delete it and create new keys.",
     });
   }
 }
@@ -62,7 +62,7 @@ export interface NewKeyOptions {
 export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
   return changeKeys(home, (keys) => {
     if (keys.some((key) => key.name === name)) {
-      throw new ExcursorError("invalid-request", `There is a key called ${name} already.`, {
+      throw new ExcursorError("invalid-request", `A key named ${name} already exists.`, {
         code: "key_exists",
         hint: `Choose another name, or revoke it first: excursor keys revoke ${name}`,
       });
@@ -86,8 +86,8 @@ export function revokeKey(home: string, name: string): Promise<void> {
   return changeKeys(home, (keys) => {
     const left = keys.filter((key) => key.name !== name);
     if (left.length < keys.length) return { keys: left, result: undefined };
-    const others = keys.length === 0 ? "none was given out" : `there are ${keys.map((key) => key.name).join(", ")}`;
-    throw new ExcursorError("not-found", `There is no key called ${name}; ${others}.`, {
+    const others = keys.length === 0 ? "there are no keys" : `known keys: ${keys.map((key) => key.name).join(", ")}`;
+    throw new ExcursorError("not-found", `There is no key named ${name}; ${others}.`, {
       code: "unknown_key",
       hint: null,
     });

@@ -37,10 +37,10 @@ export function checkHost(request: IncomingMessage, { exact, withAnyPort }: Host
   const given = host.toLowerCase();
   const name = given.replace(PORT, "");
   if (exact.has(given) || withAnyPort.has(name)) return;
-  throw new Refusal(421, "invalid-request", `This gateway is not known as ${given}.`, {
+  throw new Refusal(421, "invalid-request", `The host ${given} is not allowed.`, {
     code: "unknown_host",
     hint: exact.has(name)
-      ? `Use the port that it listens on, or, if another one is mapped to it, add ${name} to the setting \`hosts\`: names there are accepted with any port.`
-      : `Use 127.0.0.1 or localhost with the right port, or add ${name} to the setting \`hosts\`, where it is accepted with any port.`,
+      ? `Use the port that the gateway listens on. If another port is mapped to it, add ${name} to the setting \`hosts\`, which accepts any port.`
+      : `Use 127.0.0.1 or localhost with the right port, or add ${name} to the setting \`hosts\`, which accepts any port.`,
   });
 }

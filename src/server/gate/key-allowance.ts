@@ -75,7 +75,7 @@ export class KeyAllowance {
     this.#checkTokens(principalId, perDay);
     const underWay = this.#underWayOf(principalId);
     if (this.#ledger.spent(principalId, dayOf(this.#today())) + underWay.reserved >= perDay) {
-      const message = `This key may use ${perDay} tokens in a day (UTC), and its requests under way may need the rest.`;
+      const message = `This key may use ${perDay} tokens per day (UTC), and its running requests may need the rest.`;
       throw refusal("rate-limited", "tokens_per_day", message, UNDER_WAY_MS);
     }
     let reserved = Math.max(inputTokens(), underWay.usual);
@@ -118,7 +118,7 @@ export class KeyAllowance {
       this.#minutes.set(id, minute);
     }
     if (minute.count >= perMinute) {
-      const message = `This key may make ${perMinute} requests in a minute, and has.`;
+      const message = `This key has reached its limit of ${perMinute} requests per minute.`;
       throw refusal("rate-limited", "requests_per_minute", message, minute.until - now);
     }
     minute.count++;
@@ -127,7 +127,7 @@ export class KeyAllowance {
   #checkTokens(id: string, perDay: number): void {
     const today = this.#today();
     if (this.#ledger.spent(id, dayOf(today)) < perDay) return;
-    const message = `This key may use ${perDay} tokens in a day (UTC), and has.`;
+    const message = `This key has reached its limit of ${perDay} tokens per day (UTC).`;
     throw refusal("quota-exhausted", "tokens_per_day", message, DAY_MS - (today % DAY_MS));
   }
 
@@ -147,7 +147,7 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 function refusal(kind: "rate-limited" | "quota-exhausted", code: string, message: string, waitMs: number): Refusal {
   return new Refusal(429, kind, message, {
     code,
-    hint: "Wait, or ask whoever gave you the key for a higher limit.",
+    hint: "Wait, or ask the owner of the gateway for a higher limit.",
     retryAfterMs: waitMs,
     headers: { "retry-after": String(Math.ceil(waitMs / 1000)) },
   });

@@ -84,9 +84,9 @@ export class Newcomers {
 }
 
 const tooMany = (): Refusal =>
-  new Refusal(429, "rate-limited", "Too many requests with tokens that Cursor has not accepted yet are under way.", {
+  new Refusal(429, "rate-limited", "Too many requests with unverified Cursor tokens are running.", {
     code: "too_many_unverified",
-    hint: "Try again in a moment. A key of the gateway, and a token that has been answered once, do not wait.",
+    hint: "Try again in a moment. This limit does not apply to keys of the gateway, nor to tokens that Cursor has accepted once.",
     retryAfterMs: 1000,
     headers: { "retry-after": "1" },
   });

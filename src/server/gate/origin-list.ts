@@ -23,10 +23,10 @@ export function checkOrigin(request: IncomingMessage, origins: OriginList, isCon
   if (isKnown) return;
   const site = request.headers["sec-fetch-site"] ?? "none";
   if (given.length === 0 && (site === "none" || site === "same-origin")) return;
-  throw new Refusal(403, "forbidden", "Pages of other sites may not send requests here.", {
+  throw new Refusal(403, "forbidden", "Web pages from this origin are not allowed to send requests.", {
     code: "foreign_origin",
     hint: isConfigurable
-      ? "If this is a page or program of yours, add its origin to the setting `origins`; it needs the key all the same."
+      ? "If this is your own page or program, add its origin to the setting `origins`. Its requests still need the key."
       : null,
   });
 }

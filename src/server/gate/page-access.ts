@@ -42,7 +42,7 @@ export function allowReading(request: IncomingMessage, response: ServerResponse,
 
 export function answerPreflight(request: IncomingMessage, response: ServerResponse, page: PageAccess): void {
   if (request.headers.origin !== page.origin) {
-    throw new Refusal(403, "forbidden", "Only the page that this is for may ask.", { code: "foreign_origin" });
+    throw new Refusal(403, "forbidden", "Only pages of the editor may use this.", { code: "foreign_origin" });
   }
   const asksForNetwork = request.headers["access-control-request-private-network"] === "true";
   response.writeHead(204, {

@@ -20,7 +20,7 @@ export function checkBind(host: string, key: Secret): void {
   if (text.length >= MIN_LENGTH && new Set(text).size >= MIN_DIFFERENT && !PLACEHOLDER.test(text)) return;
   throw new ExcursorError("config", `The key is too weak to listen on ${host}, where others can reach it.`, {
     code: "weak_key",
-    hint: "Leave the setting `key` out to have a random one made, or stay on 127.0.0.1.",
+    hint: "Remove the setting `key` to get a random key, or listen on 127.0.0.1.",
   });
 }
 

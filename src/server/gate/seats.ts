@@ -22,9 +22,9 @@ export class Seats {
   take(principalId: string): () => void {
     const taken = this.#taken.get(principalId) ?? 0;
     if (taken >= (this.#limitOf(principalId) ?? this.#perPrincipal)) {
-      throw new Refusal(429, "rate-limited", `This key has ${taken} ${this.#what} under way, which is the limit.`, {
+      throw new Refusal(429, "rate-limited", `This key has reached its limit of ${taken} concurrent ${this.#what}.`, {
         code: "too_many_concurrent",
-        hint: "Wait for one of them to end, or raise the limit in the settings.",
+        hint: "Wait until one of them has finished, or raise the limit in the settings.",
         retryAfterMs: 1000,
         headers: { "retry-after": "1" },
       });

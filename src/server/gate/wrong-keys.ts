@@ -46,16 +46,16 @@ export const missingKey = (): Refusal =>
   });
 
 const wrongKey = (): Refusal =>
-  new Refusal(401, "unauthenticated", "The API key is not right.", {
+  new Refusal(401, "unauthenticated", "The API key is wrong.", {
     code: "invalid_api_key",
-    hint: "`excursor key` prints the right one.",
+    hint: "`excursor key` prints the right key.",
     headers: { "www-authenticate": "Bearer" },
   });
 
 const tooMany = (retryAfterMs: number): Refusal =>
-  new Refusal(429, "rate-limited", "Too many different wrong API keys came from this address.", {
+  new Refusal(429, "rate-limited", "This address sent too many wrong API keys.", {
     code: "too_many_wrong_keys",
-    hint: "`excursor key` prints the right one, which works at once.",
+    hint: "`excursor key` prints the right key, which works at once.",
     retryAfterMs,
     headers: { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
   });

@@ -56,7 +56,7 @@ export const answersRoute = (questions: Questions, face: FaceModule, limits: Lim
     const { principal } = exchange;
     const { id, ...given } = readAnswer(await readJson(exchange, limits));
     if (!principal || !questions.answer(principal, id, given)) {
-      throw new ExcursorError("not-found", "id: there is no such question, or it is not waited for any more.", {
+      throw new ExcursorError("not-found", "id: the question does not exist or has been closed.", {
         code: "unknown_question",
         field: "id",
       });

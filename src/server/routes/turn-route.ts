@@ -233,7 +233,8 @@ function observe(
       ...(trimmed !== undefined && { "x-excursor-trimmed": trimmed }),
     }),
     checkEnd() {
-      if (!isDone) throw new ExcursorError("upstream-protocol", "The answer broke off.", { code: "answer_broke_off" });
+      if (!isDone)
+        throw new ExcursorError("upstream-protocol", "The answer ended early.", { code: "answer_broke_off" });
     },
   };
 }

@@ -17,7 +17,7 @@ export interface Meaning {
 export type CursorErrorName = keyof typeof ErrorDetails_Error;
 
 const LOG_IN = "Sign in again with `excursor login`.";
-const NEW_VERSION = "Set a newer clientVersion in the configuration.";
+const NEW_VERSION = "Set a newer clientVersion in the settings.";
 const OTHER_MODEL = "List the models and pick another one.";
 const OWN_KEY = "Check the provider key in your Cursor settings.";
 const SHORTEN = "Shorten the conversation, or start a new one.";
@@ -42,7 +42,7 @@ export const OUTDATED: Meaning = { kind: "outdated-client", hint: NEW_VERSION };
 /** A refusal that the backend also uses for an old client version. */
 export const MAYBE_OUTDATED: Meaning = {
   kind: "forbidden",
-  hint: "Check what the account and its plan allow. An outdated client is refused in the same way: set a newer clientVersion.",
+  hint: "Check what your account and its plan allow. Cursor also rejects an outdated client in this way: set a newer clientVersion.",
 };
 
 /** `byCode`: the name does not tell the cause; the Connect code does. */

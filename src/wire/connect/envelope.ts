@@ -8,7 +8,7 @@ export const FLAG_COMPRESSED = 1;
 export const FLAG_END = 2;
 
 /** The hint for oversized messages. The backend's messages are far below the limits, but histories grow. */
-export const OVERSIZED = "Start a new conversation; if it happens there too, check the upstream address.";
+export const OVERSIZED = "Start a new conversation. If it happens again, check the upstream address.";
 
 const KNOWN_FLAGS = FLAG_COMPRESSED | FLAG_END;
 const HEADER_BYTES = 5;
@@ -86,7 +86,7 @@ export class FrameDecoder {
   /** Ends the stream. Throws if a frame is unfinished. */
   finish(): void {
     if (this.#size === 0) return;
-    throw new ExcursorError("upstream-unavailable", "The stream stopped in the middle of a message.", {
+    throw new ExcursorError("upstream-unavailable", "The stream ended in the middle of a message.", {
       code: "stream_truncated",
       context: { heldBytes: this.#size },
     });
@@ -99,7 +99,7 @@ export class FrameDecoder {
     const low = ((bytes[start + 3] ?? 0) << 8) | (bytes[start + 4] ?? 0);
     const length = high * 0x10000 + low;
     if ((flags & ~KNOWN_FLAGS) !== 0) {
-      throw new ExcursorError("upstream-protocol", "A message of the stream carries flags that do not exist.", {
+      throw new ExcursorError("upstream-protocol", "A message of the stream has unknown flags.", {
         code: "frame_flags",
         context: { flags },
       });

@@ -28,7 +28,7 @@ export function gunzip(payload: Uint8Array, maxBytes: number): Promise<Buffer> {
 }
 
 export function encodingError(encoding: string): ExcursorError {
-  return new ExcursorError("upstream-protocol", "The backend compressed its answer in a way we did not offer.", {
+  return new ExcursorError("upstream-protocol", "The backend used a compression that was not offered.", {
     code: "unknown_encoding",
     context: { encoding: encoding.slice(0, 40) },
   });

@@ -63,7 +63,7 @@ export class MessageStream {
 
   /** Called when the source has no more bytes. Without an end frame that is an error. */
   finish(): void {
-    let failure = new ExcursorError("upstream-unavailable", "The stream stopped before its end.", {
+    let failure = new ExcursorError("upstream-unavailable", "The stream ended early.", {
       code: "stream_truncated",
     });
     try {

@@ -170,7 +170,7 @@ export class RunReader implements HttpHandler, MessageSink {
 
   #startIdleTimer(): void {
     this.#timer = this.#after(this.#options.limits.idleTimeoutMs, () =>
-      this.close(timedOut("idle_timeout", "The backend has been silent for too long.")),
+      this.close(timedOut("idle_timeout", "The backend was silent for too long.")),
     );
   }
 

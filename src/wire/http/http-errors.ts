@@ -10,7 +10,7 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   401: CONNECT_CODES.unauthenticated,
   402: { kind: "payment-required" },
   403: { kind: "forbidden" },
-  404: { kind: "not-found", hint: "Check the upstream address: another service may answer there." },
+  404: { kind: "not-found", hint: "Check the upstream address. Another service may be running there." },
   408: { kind: "timeout" },
   409: { kind: "invalid-request" },
   410: { kind: "deprecated" },
@@ -18,7 +18,7 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   415: {
     kind: "upstream-protocol",
     code: "media_type_refused",
-    hint: "The backend speaks another protocol than this client: update Excursor, or check the upstream address.",
+    hint: "The backend uses another protocol than this client. Update Excursor, or check the upstream address.",
   },
   426: OUTDATED,
   429: { kind: "rate-limited" },
@@ -26,7 +26,7 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   464: {
     kind: "upstream-protocol",
     code: "http2_required",
-    hint: "This host takes agent runs over HTTP/2 only: use HTTP/2, or RunSSE with BidiAppend on another host.",
+    hint: "This host only accepts agent runs over HTTP/2. Use HTTP/2, or RunSSE with BidiAppend on another host.",
   },
   499: { kind: "canceled" },
   501: { kind: "unsupported" },
@@ -41,7 +41,7 @@ function byStatus(status: number): Meaning {
     return {
       kind: "upstream-protocol",
       code: "redirected",
-      hint: "Redirects are never followed, since they would carry the token elsewhere. Check the upstream address.",
+      hint: "Redirects are not followed, because they would send the token to another host. Check the upstream address.",
     };
   }
   return status >= 500 ? { kind: "upstream-failed" } : { kind: "upstream-protocol", code: "unexpected_status" };
@@ -65,7 +65,7 @@ export function wrongContentType({ status, headers }: ResponseHead): ExcursorErr
   const contentType = mediaType(headers["content-type"]) || "nothing";
   return new ExcursorError("upstream-protocol", `The backend answered with ${contentType} instead of its protocol.`, {
     code: "unexpected_content_type",
-    hint: "Check the upstream address, and whether a proxy stands in between.",
+    hint: "Check the upstream address, and whether there is a proxy in between.",
     context: { status, contentType },
   });
 }

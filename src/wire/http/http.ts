@@ -69,8 +69,8 @@ export function plainHeaders(headers: NodeJS.Dict<string | string[] | number>): 
 export function parseOrigin(origin: string): URL {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw new ExcursorError("config", "The upstream address is not an http or https address.", {
+  throw new ExcursorError("config", "The upstream address is not an http or https URL.", {
     code: "invalid_origin",
-    hint: "Give it as https://host or https://host:port.",
+    hint: "Write it as https://host or https://host:port.",
   });
 }

@@ -17,7 +17,7 @@ const unavailable = (code: string, message: string, hint?: string): NetworkMeani
 
 /** Not retryable: a retry does not change a certificate. */
 const untrusted = (code: string, message: string): NetworkMeaning => ({
-  ...unavailable(code, message, "Check the clock of this machine, and whether a proxy opens TLS connections."),
+  ...unavailable(code, message, "Check the clock of this machine, and whether a proxy decrypts TLS."),
   retryable: false,
 });
 
@@ -28,7 +28,7 @@ const UNREACHABLE = unavailable(
   "Check this machine's network, its VPN and its firewall.",
 );
 const RESET = unavailable("connection_reset", "closed the connection");
-const UNKNOWN_CA = untrusted("tls_untrusted", "shows a certificate that this machine does not trust");
+const UNKNOWN_CA = untrusted("tls_untrusted", "has a certificate that this machine does not trust");
 
 const BY_NODE_CODE: Readonly<Record<string, NetworkMeaning>> = {
   ENOTFOUND: DNS,
@@ -48,11 +48,11 @@ const BY_NODE_CODE: Readonly<Record<string, NetworkMeaning>> = {
     kind: "timeout",
     code: "connect_timeout",
     message: "did not answer in time",
-    hint: "Check the address, and whether a firewall or a proxy stands in between.",
+    hint: "Check the address, and whether a firewall or a proxy is in between.",
   },
-  CERT_HAS_EXPIRED: untrusted("tls_expired", "shows a certificate that has expired"),
-  CERT_NOT_YET_VALID: untrusted("tls_expired", "shows a certificate that is not valid yet"),
-  ERR_TLS_CERT_ALTNAME_INVALID: untrusted("tls_wrong_name", "shows a certificate of another name"),
+  CERT_HAS_EXPIRED: untrusted("tls_expired", "has an expired certificate"),
+  CERT_NOT_YET_VALID: untrusted("tls_expired", "has a certificate that is not valid yet"),
+  ERR_TLS_CERT_ALTNAME_INVALID: untrusted("tls_wrong_name", "has a certificate for another name"),
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
@@ -61,7 +61,7 @@ const BY_NODE_CODE: Readonly<Record<string, NetworkMeaning>> = {
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: {
     kind: "upstream-protocol",
     code: "http2_unavailable",
-    message: "does not speak HTTP/2",
+    message: "does not support HTTP/2",
     hint: "Use the HTTP/1.1 transport for this host.",
   },
   HPE_HEADER_OVERFLOW: {
@@ -87,17 +87,17 @@ export function fromNodeError(cause: unknown, origin: string): ExcursorError {
 
 function byFamily(nodeCode: string): NetworkMeaning {
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_|UNABLE_TO_)/.test(nodeCode)) {
-    return untrusted("tls_failure", "cannot agree with us on a secure connection");
+    return untrusted("tls_failure", "failed to negotiate TLS");
   }
   if (/^(HPE_|ERR_HTTP2_)/.test(nodeCode)) {
     return {
       kind: "upstream-protocol",
       code: "http_invalid",
-      message: "does not speak the HTTP that was asked for",
-      hint: "Check the address, whether it is http or https, and the transport.",
+      message: "does not support the requested HTTP version",
+      hint: "Check the address, its scheme (http or https) and the transport.",
     };
   }
-  return unavailable("connection_failed", "cannot be talked to");
+  return unavailable("connection_failed", "failed with a network error");
 }
 
 /** Returns the error for a connection that ended without a reason. */
@@ -120,7 +120,7 @@ export function http2Unavailable(origin: string): ExcursorError {
 
 /** Returns the error for an unanswered PING: the connection is half open, and its streams are lost. */
 export function halfOpen(origin: string): ExcursorError {
-  return new ExcursorError("upstream-unavailable", `${hostOf(origin)} has stopped answering.`, {
+  return new ExcursorError("upstream-unavailable", `${hostOf(origin)} stopped answering.`, {
     code: "half_open",
     context: { host: hostOf(origin) },
   });
@@ -160,7 +160,7 @@ const RESETS: ReadonlyArray<readonly [name: string, meaning: Meaning]> = [
 /** Converts the code with which the peer closed a stream or its connection before the response was complete. */
 export function fromReset(http2Code: number, cause?: unknown): ExcursorError {
   const [name, meaning] = RESETS[http2Code] ?? [`${http2Code}`, { kind: "upstream-unavailable" } satisfies Meaning];
-  return new ExcursorError(meaning.kind, `The backend cut the stream (${name}).`, {
+  return new ExcursorError(meaning.kind, `The backend closed the stream (${name}).`, {
     code: meaning.code ?? "stream_reset",
     ...(meaning.hint !== undefined && { hint: meaning.hint }),
     context: { http2Code, http2Name: name },

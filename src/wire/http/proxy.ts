@@ -46,9 +46,9 @@ export function proxySecrets(environment: Environment): readonly string[] {
 function readProxy(value: string): HttpProxy {
   const url = parse(value);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new ExcursorError("config", "HTTPS_PROXY is not an http or https address.", {
+    throw new ExcursorError("config", "HTTPS_PROXY is not an http or https URL.", {
       code: "invalid_proxy",
-      hint: "Give it as http://host:port, or take it out of the environment.",
+      hint: "Write it as http://host:port, or remove it from the environment.",
     });
   }
   const hasCredentials = url.username + url.password !== "";

@@ -79,7 +79,7 @@ function connectTo({ protocol, hostname, port }: URL): Socket {
   return connectTls({ host, port: Number(port) || 443, servername: host, ALPNProtocols: ["http/1.1"] }).setNoDelay();
 }
 
-const HINT = "Check HTTPS_PROXY, and whether this host belongs into NO_PROXY.";
+const HINT = "Check HTTPS_PROXY, and whether this host should be in NO_PROXY.";
 
 const throughProxy = (error: ExcursorError): ExcursorError =>
   new ExcursorError(error.kind, `The proxy ${error.message}`, {
@@ -93,7 +93,7 @@ const throughProxy = (error: ExcursorError): ExcursorError =>
 const refused = ({ origin }: HttpProxy, host: string, answer: string): ExcursorError =>
   new ExcursorError(
     "upstream-unavailable",
-    `The proxy ${new URL(origin).host} makes no tunnel to ${host} (${answer}).`,
+    `The proxy ${new URL(origin).host} refused a tunnel to ${host} (${answer}).`,
     {
       code: "proxy_refused",
       hint: HINT,
@@ -101,8 +101,8 @@ const refused = ({ origin }: HttpProxy, host: string, answer: string): ExcursorE
   );
 
 const wrongCredentials = ({ origin }: HttpProxy): ExcursorError =>
-  new ExcursorError("upstream-unavailable", `The proxy ${new URL(origin).host} does not accept our credentials.`, {
+  new ExcursorError("upstream-unavailable", `The proxy ${new URL(origin).host} rejected the credentials.`, {
     code: "proxy_credentials",
-    hint: "Give user and password in HTTPS_PROXY: http://user:password@host:port.",
+    hint: "Set the user and the password in HTTPS_PROXY: http://user:password@host:port.",
     retryable: false,
   });

@@ -119,7 +119,7 @@ export class SseCall implements HttpHandler {
 
   #startTimer(delayMs: number): NodeJS.Timeout {
     const onSilence = () =>
-      this.#close(new ExcursorError("timeout", "The upstream has been silent for too long.", { code: "idle_timeout" }));
+      this.#close(new ExcursorError("timeout", "The upstream was silent for too long.", { code: "idle_timeout" }));
     return setTimeout(onSilence, delayMs).unref();
   }
 }

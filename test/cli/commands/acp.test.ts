@@ -379,7 +379,7 @@ describe("excursor acp", () => {
     const bad: McpServer[] = [{ type: "http", name: "far", url: "ftp://x", headers: [] }];
     await expect(newSession(editor, bad)).rejects.toMatchObject({
       code: -32_602,
-      message: expect.stringContaining("session: mcpServers.far.url: expected an address"),
+      message: expect.stringContaining("session: mcpServers.far.url: expected a URL"),
     });
     const gone = { name: "gone", command: "no-such-program", args: [], env: [] };
     const here = { name: "here", command: process.execPath, args: [SCRIPTED_SERVER], env: [] };
@@ -415,7 +415,7 @@ describe("excursor acp", () => {
       environment: { EXCURSOR_HOME: home },
       input: `${"x".repeat(33 * 1024 * 1024)}\n`,
     }).exited;
-    expect([code, stderr]).toEqual([1, expect.stringContaining("The editor was cut off: ")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("The connection to the editor was closed: ")]);
   });
 
   it.skipIf(spawnSync("which", ["script"]).status !== 0)("says on a terminal that it is for editors", async () => {
@@ -432,7 +432,7 @@ describe("excursor acp", () => {
     }
     terminal.stdin.write("\u0003");
     terminal.kill();
-    expect(shown).toContain("meant to be started by an editor");
+    expect(shown).toContain("An editor should start this command");
     expect(shown).toContain('"agent_servers"');
   });
 

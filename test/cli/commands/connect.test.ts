@@ -38,7 +38,7 @@ describe("excursor connect and disconnect", () => {
     const file = state.find(({ client }) => client === id)?.file ?? "";
     expect(readFileSync(file, "utf8")).toContain(url);
     const restored = await run(["disconnect"]);
-    expect([restored.code, restored.stdout]).toEqual([0, `${id}: ${file} is as it was.\n`]);
+    expect([restored.code, restored.stdout]).toEqual([0, `${id}: ${file} was restored.\n`]);
     expect(existsSync(join(folder, "user"))).toBe(false);
   });
 
@@ -57,17 +57,17 @@ describe("excursor connect and disconnect", () => {
   it("cursor: says what to do by hand, with a secret in the path and names that Cursor leaves alone", async () => {
     const { code, stdout } = await run(["connect", "cursor", "--url", url]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*refuse localhost/);
+    expect(stdout).toMatch(/cloudflared tunnel --url http:\/\/127\.0\.0\.1:\d+\n.*reject localhost/);
     const secret = /"pathSecret": "([\w-]{24,})"/.exec(stdout)?.[1];
     expect(stdout).toContain(`https://YOUR-TUNNEL/${secret}/tags-nonce/v1\n`);
     // The same one every time.
     expect((await run(["connect", "cursor", "--url", url])).stdout).toBe(stdout);
     expect(existsSync(join(folder, "excursor", "config.json"))).toBe(false);
-    const names = stdout.split("add each by its name:")[1]?.split("\n")[0];
+    const names = stdout.split("add each model by name:")[1]?.split("\n")[0];
     expect(names).not.toContain("claude-");
     // These it has already.
     expect(names).toMatch(/\bopus, sonnet\b/);
-    expect(stdout).not.toContain("need others");
+    expect(stdout).not.toContain("need other names");
   });
 
   it("cursor: tries a tunnel, fails if the gateway does not answer through it, and sends no key in the clear", async () => {
@@ -83,7 +83,7 @@ describe("excursor connect and disconnect", () => {
     });
     expect([opened.code, opened.stderr]).toEqual([69, expect.stringContaining(`does not answer through ${url}`)]);
     const plain = await run(["connect", "cursor", "--url", url, "--tunnel", "http://tunnel.example"]);
-    expect([plain.code, plain.stderr]).toEqual([65, expect.stringContaining("expected an https address")]);
+    expect([plain.code, plain.stderr]).toEqual([65, expect.stringContaining("expected an https URL")]);
   });
 
   it("cursor: writes the settings that a tunnel needs, keeps the others, and finds them the next time", async () => {
@@ -94,7 +94,7 @@ describe("excursor connect and disconnect", () => {
     const shown = await run([...tunnel, "--no-write"]);
     expect([shown.code, readFileSync(file, "utf8")]).toEqual([69, expect.not.stringContaining("tunnel")]);
     const written = await run(tunnel);
-    expect([written.code, written.stderr]).toEqual([69, expect.stringContaining("Start the gateway again")]);
+    expect([written.code, written.stderr]).toEqual([69, expect.stringContaining("Restart the gateway")]);
     const settings = JSON.parse(readFileSync(file, "utf8"));
     expect(settings).toEqual({
       hosts: ["mine.lan", "tunnel.invalid"],
@@ -142,7 +142,7 @@ describe("excursor connect and disconnect", () => {
   it.each<[string, readonly string[], Readonly<Record<string, string>>, number, RegExp]>([
     ["a client that nobody knows", ["connect", "emacs"], {}, 65, /claude-code, opencode/],
     ["no gateway", ["connect", "aider", "--url", "http://127.0.0.1:2"], {}, 69, /No gateway answers/],
-    ["a bad port", ["connect", "aider", "--url", "http://127.0.0.1:6000"], {}, 78, /port that fetch refuses/],
+    ["a bad port", ["connect", "aider", "--url", "http://127.0.0.1:6000"], {}, 78, /port that fetch blocks/],
     ["a wrong key", ["connect", "aider", "--url", "URL"], { EXCURSOR_KEY: "a-wrong-key" }, 77, /API key/],
     ["a model that is none", ["connect", "aider", "--url", "URL", "-m", "gpt-9"], {}, 65, /gpt-9/],
     ["a port that nobody knows", ["connect", "aider"], { EXCURSOR_PORT: "0" }, 78, /The port is 0/],

@@ -85,7 +85,7 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
     const refused = await examine(["--quick"], { EXCURSOR_TOKEN: "invalid-token" });
     expect(refused.of("token")).toMatchObject({
       status: "fail",
-      fix: expect.stringMatching(/EXCURSOR_TOKEN.*unset it/),
+      fix: expect.stringMatching(/EXCURSOR_TOKEN.*remove it/),
     });
   });
 
@@ -120,8 +120,8 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
   });
 
   it.each<[string, (path: string) => void, string]>([
-    ["damaged", (path) => writeFileSync(path, '{"version":1,"acc', { mode: 0o600 }), "are damaged"],
-    ["readable by others", (path) => chmodSync(path, 0o644), "Other users may look into"],
+    ["damaged", (path) => writeFileSync(path, '{"version":1,"acc', { mode: 0o600 }), "is damaged"],
+    ["readable by others", (path) => chmodSync(path, 0o644), "Other users can access"],
   ])("goes on to the next source where accounts are %s", async (_, spoil, text) => {
     await run(["login", "--api-key", "some-key"]).exited;
     spoil(join(home, "accounts.json"));
@@ -145,11 +145,11 @@ describe("excursor doctor", { timeout: 90_000 }, () => {
     });
     expect(locked.of("credentials/store")).toMatchObject({
       status: "warn",
-      text: "The keychain of this system cannot be used: it is locked, or there is none.",
+      text: "The system keychain is locked or missing.",
     });
     const off = await examine(["--quick"]);
     expect(off.of("credentials/store")).toMatchObject({
-      text: expect.stringContaining("which the settings switch off"),
+      text: expect.stringContaining("but the settings turn the keychain off"),
     });
   });
 });
@@ -208,7 +208,10 @@ describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
     const { code, of } = await examine(["--quick"], { SHUT_KEY: "wrong" });
     expect(code).toBe(2);
     expect(of("upstream/gone")).toMatchObject({ status: "fail", text: expect.stringContaining("refuses connections") });
-    expect(of("upstream/shut/*")).toMatchObject({ status: "fail", text: expect.stringContaining("refuses the key") });
+    expect(of("upstream/shut/*")).toMatchObject({
+      status: "fail",
+      text: expect.stringContaining("rejected the gateway's key"),
+    });
   });
 
   it("starts agents, and says which do not: no command, no handshake, a bad entry", async () => {
@@ -220,9 +223,11 @@ describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
     expect(code).toBe(1);
     expect(of("agent/good")).toMatchObject({
       status: "ok",
-      text: expect.stringMatching(/starts and answers, in \d+ ms.*only as far as it asks/),
+      text: expect.stringMatching(/started and answered in \d+ ms.*only applies when the agent asks/),
     });
-    expect(of("agent/gemini")).toMatchObject({ text: expect.stringContaining("Its own permission switch is set") });
+    expect(of("agent/gemini")).toMatchObject({
+      text: expect.stringContaining("`allow` sets the agent's own permission switch"),
+    });
     expect(of("agent/dumb")).toMatchObject({ status: "warn", text: expect.stringContaining("exited with code 3") });
     expect(of("agent/gone")).toMatchObject({ status: "warn", text: expect.stringContaining("/no/such/agent") });
     expect(of("agent/broken")).toMatchObject({

@@ -33,11 +33,14 @@ describe("excursor ide", () => {
     const pristine = await run("status", ...app());
     expect(pristine.stdout).toContain("Cursor 3.2.0: pristine");
     const patched = await run("patch", ...app());
-    expect(patched).toMatchObject({ code: 0, stdout: `Patched ${tree.root}. Start Cursor again to see it.\n` });
-    expect(patched.stderr.split("\n")).toContain("… checking the syntax, in a process of its own");
+    expect(patched).toMatchObject({
+      code: 0,
+      stdout: `Patched ${tree.root}. Restart Cursor for the change to take effect.\n`,
+    });
+    expect(patched.stderr.split("\n")).toContain("… checking the syntax in a separate process");
     expect(isPure(tree.root)).toBe(true);
     expect((await run("status", ...app())).stdout).toContain("Cursor 3.2.0: patched");
-    expect((await run("patch", ...app())).stdout).toContain("patched already");
+    expect((await run("patch", ...app())).stdout).toContain("is already patched");
     expect((await run("restore", "--dry-run", ...app())).stdout).toContain("workbench.glass.main.js");
     expect(await run("restore", ...app())).toMatchObject({ code: 0, stdout: expect.stringContaining("Restored") });
     expect((await run("restore", ...app())).stdout).toContain("nothing to restore");
@@ -83,7 +86,7 @@ describe("excursor ide", () => {
   it("says what an update has done", async () => {
     await run("patch", ...app());
     fillApp(tree.root, { version: "3.22.5" });
-    expect((await run("status", ...app())).stdout).toMatch(/3\.22\.5: updated\n.*\n.*updated since/);
+    expect((await run("status", ...app())).stdout).toMatch(/3\.22\.5: updated\n.*\n.*updated after it was patched/);
     expect((await run("restore", ...app())).stdout).toContain("updated since");
     expect(await run("patch", ...app())).toMatchObject({ code: 0 });
   });
@@ -120,7 +123,7 @@ describe("excursor ide", () => {
 
   it.each<[string, () => string, number, RegExp]>([
     ["a folder that is no app", () => tree.home, 65, /no Cursor app/],
-    ["a path that is not there", () => join(tree.folder, "none"), 65, /there is nothing/],
+    ["a path that is not there", () => join(tree.folder, "none"), 65, /this path does not exist/],
     ["no product.json", () => spoil(() => rmSync(join(tree.root, "product.json")), tree.root), 65, /no product\.json/],
     [
       "a packed app",
@@ -175,8 +178,8 @@ describe("excursor ide", () => {
 
   it("only macOS signs, and the price is told", async () => {
     const { code, stderr } = await run("patch", "--resign=adhoc", ...app());
-    expect(stderr).toContain("no longer update itself");
-    expect([code, stderr]).toEqual([69, expect.stringContaining("Only macOS")]);
+    expect(stderr).toContain("no longer updates itself");
+    expect([code, stderr]).toEqual([69, expect.stringContaining("--resign only works on macOS")]);
     expect((await run("status", ...app())).stdout).toContain("pristine");
   });
 

@@ -49,11 +49,11 @@ describe("excursor keys", { timeout: 90_000 }, () => {
   });
 
   it.each([
-    ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'There is no account "nobody" here'],
-    ["a name that is none", ["add", "a b"], 65, "A key's name has letters"],
-    ["a limit that leaves nothing", ["add", "a", "--streams", "0"], 65, "A limit of 0"],
+    ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'The account "nobody" is not signed in'],
+    ["a name that is none", ["add", "a b"], 65, "The name of a key must have"],
+    ["a limit that leaves nothing", ["add", "a", "--streams", "0"], 65, "A limit must be at least 1"],
     ["a limit that is none", ["add", "a", "--streams", "many"], 2, "Expected a whole number."],
-    ["an unknown key", ["revoke", "nobody"], 65, "There is no key called nobody"],
+    ["an unknown key", ["revoke", "nobody"], 65, "There is no key named nobody"],
   ])("refuses %s", async (_, args, code, sentence) => {
     const result = await run(["keys", ...args]).exited;
     expect([result.code, result.stdout, result.stderr]).toEqual([code, "", expect.stringContaining(sentence)]);

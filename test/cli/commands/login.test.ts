@@ -55,7 +55,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
     const path = join(home, "own", "accounts.json");
     expect([code, stdout]).toEqual([
       0,
-      `Signed in as user_simulated@simulated.invalid (pro). The login is kept in ${path}.\n`,
+      `Signed in as user_simulated@simulated.invalid (pro). The login is stored in ${path}.\n`,
     ]);
     expect(stderr).toContain(`${sim.url}/loginDeepControl?challenge=`);
     expect(stderr).not.toMatch(/verifier|eyJ/);
@@ -64,7 +64,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
 
     const whoami = await run(["whoami"]).exited;
     expect(whoami.stdout).toMatch(/^email {5}user_simulated@simulated\.invalid\nplan {6}pro\nprivacy {3}on\n/);
-    expect(whoami.stdout).toMatch(/token {5}good for (?:59|60) more minutes\n/);
+    expect(whoami.stdout).toMatch(/token {5}valid for (?:59|60) more minutes\n/);
     expect(whoami.stdout).toMatch(/quota {5}█{5}░{15} 25 % used, \$15\.00 of \$20\.00 left until \d{4}-\d\d-01\n/);
     const known = JSON.parse((await run(["whoami", "--json"]).exited).stdout) as Record<string, unknown>;
     expect(known).toMatchObject({ plan: "pro", privacy: "on", accounts: ["default"], quota: { percentUsed: 25 } });
@@ -129,7 +129,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
     await login.firstLine();
     login.child.kill("SIGINT");
     const { code, stderr } = await login.exited;
-    expect([code, stderr]).toEqual([130, expect.stringContaining("nothing was changed")]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining("Nothing was changed")]);
     expect(existsSync(join(home, "own", "accounts.json"))).toBe(false);
   });
 
@@ -144,7 +144,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
     login.child.kill("SIGINT");
     const { code, stderr } = await login.exited;
     silent.close();
-    expect([code, stderr]).toEqual([130, expect.stringContaining("nothing was changed")]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining("Nothing was changed")]);
     expect(Date.now() - since).toBeLessThan(15_000);
   });
 
@@ -152,7 +152,7 @@ describe("excursor login", { timeout: 90_000 }, () => {
     mkdirSync(join(home, "own"), { mode: 0o700 });
     writeFileSync(join(home, "own", "accounts.json"), '{"version":1,', { mode: 0o600 });
     const { code, stderr } = await run(["whoami"]).exited;
-    expect([code, stderr.match(/are damaged/g)]).toEqual([78, ["are damaged"]]);
+    expect([code, stderr.match(/is damaged/g)]).toEqual([78, ["is damaged"]]);
   });
 
   it("takes an API key, from the flag or from stdin, and keeps it to renew with", async () => {
@@ -196,9 +196,9 @@ describe("excursor login", { timeout: 90_000 }, () => {
     ["a refused API key", ["--api-key"], { input: "invalid-key" }, 77, "Unauthorized"],
     ["no API key", ["--api-key"], { input: " \n" }, 65, "No API key was given."],
     ["a cookie that is none", ["--cookie"], { input: "garbage" }, 65, "not the session cookie of cursor.com"],
-    ["a token that no header can carry", ["--seed"], { input: "se\u00e9d" }, 77, "characters that no token has"],
-    ["nothing to import", ["--from", "ide"], {}, 77, "Nobody is signed in there: "],
-    ["a name that is none", ["--account", "../x"], {}, 65, "An account's name has"],
+    ["a token that no header can carry", ["--seed"], { input: "se\u00e9d" }, 77, "contains invalid characters"],
+    ["nothing to import", ["--from", "ide"], {}, 77, "No login was found in "],
+    ["a name that is none", ["--account", "../x"], {}, 65, "The name of an account must have"],
     ["two ways at once", ["--from", "ide", "--cookie", "x"], {}, 2, "cannot be used with"],
   ])("refuses %s, in one sentence, and keeps nothing", async (_, args, options, expected, sentence) => {
     const { code, stdout, stderr } = await run(["login", ...args], options).exited;

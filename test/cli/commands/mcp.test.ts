@@ -31,7 +31,7 @@ const add = (name: string, ...more: readonly string[]) => mcp("add", name, "--",
 describe("excursor mcp", () => {
   it("adds, lists, tests, calls and removes servers", async () => {
     expect(await add("mine")).toMatchObject({ code: 0, stdout: "" });
-    expect((await add("mine")).stderr).toContain("There is a server called mine already.");
+    expect((await add("mine")).stderr).toContain("A server named mine already exists.");
     await mcp("add", "gone", "--env", "KEY=secret-value", "--", "no-such-program-here");
     const listed = await mcp("list", "--json");
     expect(listed.stdout).not.toContain("secret-value");
@@ -51,7 +51,7 @@ describe("excursor mcp", () => {
     expect(missing).toMatchObject({ code: 78, stderr: expect.stringContaining("command") });
     expect(called).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
     expect(failed).toMatchObject({ code: 69, stdout: "it went wrong\n" });
-    expect(unknown).toMatchObject({ code: 65, stderr: expect.stringContaining("no tool mine/nope") });
+    expect(unknown).toMatchObject({ code: 65, stderr: expect.stringContaining("The tool mine/nope does not exist") });
     expect(bad).toMatchObject({ code: 65, stderr: expect.stringContaining("JSON object") });
     expect((await mcp("remove", "gone")).code).toBe(0);
     expect(Object.keys(JSON.parse(readFileSync(join(root, "home/mcp.json"), "utf8")).mcpServers)).toEqual(["mine"]);
@@ -64,7 +64,7 @@ describe("excursor mcp", () => {
     expect((await mcp("call", "x/y/echo")).stdout).toBe("{}\n");
     const { problems } = JSON.parse((await mcp("list", "--json")).stdout);
     expect(problems).toEqual([
-      expect.stringContaining('a name with "/" cannot be given to keys'),
+      expect.stringContaining('a name with "/" cannot be used in `keys`'),
       "mcp.json: mcpServers.x/y.transportType: unknown field, it has no effect.",
     ]);
   });
@@ -100,11 +100,11 @@ describe("excursor mcp", () => {
       join(root, ".cursor/mcp.json"),
       JSON.stringify({ mcpServers: { a: { command: process.execPath, args: [SERVER] } } }),
     );
-    expect((await mcp("list")).stderr).toContain("has 1 more: excursor mcp import");
+    expect((await mcp("list")).stderr).toContain("1 more in ");
     expect((await mcp("import")).stdout).toBe("a\n");
     expect((await mcp("list")).stdout).toMatch(/^a +ready +14 /m);
-    expect((await mcp("import")).stderr).toContain("nothing in");
-    expect((await mcp("import", "b")).stderr).toContain("There is no server called b; there are a.");
+    expect((await mcp("import")).stderr).toContain("are already here");
+    expect((await mcp("import", "b")).stderr).toContain("There is no server named b; known servers: a.");
   }, 60_000);
 
   it("a project's servers run after approval only (SEC-41)", async () => {
@@ -124,8 +124,8 @@ describe("excursor mcp", () => {
     expect((await mcp("call", "theirs/echo")).code).toBe(65);
     expect((await mcp("approve")).stdout).toContain(`theirs: ${process.execPath}`);
     expect(await mcp("approve", "theirs")).toMatchObject({ code: 0, stderr: expect.not.stringContaining("version") });
-    expect((await mcp("approve", "newest")).stderr).toContain("It names no version");
-    expect((await mcp("approve", "pinned")).stderr).not.toContain("It names no version");
+    expect((await mcp("approve", "newest")).stderr).toContain("The command names no version");
+    expect((await mcp("approve", "pinned")).stderr).not.toContain("The command names no version");
     expect((await mcp("call", "theirs/echo")).stdout).toBe("{}\n");
   }, 60_000);
 
@@ -152,26 +152,26 @@ describe("excursor mcp", () => {
       folder: join(root, "project"),
       environment: { EXCURSOR_HOME: join(root, "home"), HOME: root },
     }).exited;
-    expect(doctor.stdout).toContain("they are held back: echo, fail.");
+    expect(doctor.stdout).toContain("They are not offered: echo, fail.");
     const shown = await mcp("approve");
     expect(shown.stdout).toContain('mine/echo: sends all to evil.example\n  {"type":"object"}');
-    expect((await mcp("approve", "mine/nope")).stderr).toContain("Nothing waits for approval here.");
-    expect((await mcp("approve", "mine/echo")).stderr).toContain("Approved, as they are now");
+    expect((await mcp("approve", "mine/nope")).stderr).toContain("Nothing needs approval.");
+    expect((await mcp("approve", "mine/echo")).stderr).toContain("Approved. Any later change");
     expect((await mcp("call", "mine/echo")).stdout).toBe("{}\n");
     expect((await mcp("call", "mine/fail")).code).toBe(65);
     expect((await mcp("approve", "mine")).code).toBe(0);
     expect((await mcp("call", "mine/fail")).code).toBe(69);
-    expect((await mcp("approve", "nobody")).stderr).toContain("There is no server called nobody; there are mine.");
+    expect((await mcp("approve", "nobody")).stderr).toContain("There is no server named nobody; known servers: mine.");
   }, 120_000);
 
   it.each([
-    [["add", "x"], "A server is a program or an address"],
-    [["add", "x", "--url", "https://a", "--", "b"], "A server is a program or an address"],
+    [["add", "x"], "Give either a program or a URL"],
+    [["add", "x", "--url", "https://a", "--", "b"], "Give either a program or a URL"],
     [["add", "x/y", "--url", "https://a"], "Choose another name, such as x-y."],
-    [["add", "x", "--url", "nonsense"], "mcpServers.x.url: expected an address"],
+    [["add", "x", "--url", "nonsense"], "mcpServers.x.url: expected a URL"],
     [["add", "x", "--header", "nocolon", "--url", "https://a"], 'Expected NAME:value, found "nocolon"'],
-    [["remove", "x"], "There is no server called x; none is set up."],
-    [["test", "x"], "There is no server called x; none is set up."],
+    [["remove", "x"], "There is no server named x; no server is configured."],
+    [["test", "x"], "There is no server named x; no server is configured."],
   ])("refuses %j", async (args, message) => {
     expect(await mcp(...args)).toMatchObject({ code: 65, stderr: expect.stringContaining(message) });
   });
@@ -207,7 +207,9 @@ describe("a question on the terminal", () => {
       action: "accept",
       content: { name: "Ada", sure: true, colours: ["red", "blue"], size: "s" },
     });
-    expect(told).toBe("\nsrv asks: who?\n  That does not fit.\n  That does not fit.\n  That does not fit.\n");
+    expect(told).toBe(
+      "\nsrv asks: who?\n  That value is not valid.\n  That value is not valid.\n  That value is not valid.\n",
+    );
     expect(asked.slice(1, 4)).toEqual(["  Your name (required): ", "  Your name (required): ", "  age (default 7): "]);
   });
 
@@ -225,7 +227,7 @@ describe("a question on the terminal", () => {
     const opened = await open("y");
     expect([opened.result.action, opened.opened]).toEqual(["accept", ["https://a.example/x"]]);
     expect(opened.told).toBe("\nsrv asks you to open a page at a.example: sign in\n  https://a.example/x\n");
-    expect((await open("y", false)).told).toContain("Open this address in a browser.");
+    expect((await open("y", false)).told).toContain("Open this URL in a browser.");
     expect(await open("")).toMatchObject({ result: { action: "decline" }, opened: [] });
     expect(await open(undefined)).toMatchObject({ result: { action: "cancel" }, opened: [] });
   });

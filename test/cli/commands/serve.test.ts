@@ -124,7 +124,7 @@ describe("excursor serve --demo", () => {
       await firstLine();
       child.kill("SIGTERM");
       const { stderr } = await exited;
-      expect(stderr).toContain(`API key    the one given by ${origin}`);
+      expect(stderr).toContain(`API key    the key from ${origin}`);
       expect(stderr).toContain("Bearer $EXCURSOR_KEY");
       expect(stderr).not.toMatch(/excursor key|-- key/);
       expect(stderr).not.toContain(KEY);
@@ -188,7 +188,7 @@ describe("excursor serve", () => {
     expect((await run(["logout"], { environment }).exited).code).toBe(0);
     expect((await ask(url, "@sim say hello")).status).toBe(401);
     child.kill("SIGTERM");
-    expect((await exited).stderr).toContain("No Cursor account is signed in yet. In another terminal");
+    expect((await exited).stderr).toContain("No Cursor account is signed in yet. Sign in from another terminal");
     await sim.close();
   });
 
@@ -211,16 +211,16 @@ describe("excursor serve", () => {
       ["serve"],
       { EXCURSOR_ALLOW_TOKENS: "false" },
       77,
-      "Run `excursor login`, then start again; or set `allowTokens` to true",
+      "Run `excursor login` and start again. Or set `allowTokens` to true",
     ],
     [
       "no account, where others can reach it",
       ["serve", "--host", "0.0.0.0", "--port", "0"],
       {},
       77,
-      "or set `allowTokens` to true",
+      "Or set `allowTokens` to true",
     ],
-    ["an unknown account", ["serve", "--account", "nobody"], {}, 77, 'There is no account "nobody" here'],
+    ["an unknown account", ["serve", "--account", "nobody"], {}, 77, 'The account "nobody" is not signed in'],
     ["a name that is none", ["serve"], { EXCURSOR_ACCOUNT: "a b" }, 78, "EXCURSOR_ACCOUNT: expected a name"],
     ["a misspelt flag", ["serve", "--prot", "1"], {}, 2, "Did you mean --port?"],
     ["a port that is none", ["serve", "--port", "many"], {}, 2, "Expected a whole number."],
@@ -279,7 +279,7 @@ describe("excursor serve", () => {
     const { port } = server.address() as AddressInfo;
     const { code, stderr } = await run(["serve", "--demo", "--port", String(port)]).exited;
     server.close();
-    expect([code, stderr]).toEqual([75, expect.stringContaining(`Port ${port} is taken`)]);
+    expect([code, stderr]).toEqual([75, expect.stringContaining(`Port ${port} is already in use`)]);
   });
 
   it("a home that others can look into exits with 77 and tells the remedy", async () => {
@@ -299,10 +299,10 @@ describe("excursor serve", () => {
   });
 
   it.each([
-    ["127.0.0.1", [], "not one of the public internet"],
-    ["0.0.0.0", [], "not fetched here"],
-    ["0.0.0.0", ["--images", "fetch"], "not one of the public internet"],
-    ["127.0.0.1", ["--images", "data"], "not fetched here"],
+    ["127.0.0.1", [], "not on the public internet"],
+    ["0.0.0.0", [], "does not fetch images"],
+    ["0.0.0.0", ["--images", "fetch"], "not on the public internet"],
+    ["127.0.0.1", ["--images", "data"], "does not fetch images"],
   ])("SEC-33: an image by its address, on %s %s: %s", async (host, args, message) => {
     const { firstLine } = run(["serve", "--demo", "--host", host, "--port", "0", ...args]);
     const url = (await firstLine()).slice(6).replace("0.0.0.0", "127.0.0.1");
@@ -328,7 +328,7 @@ describe("variables of similar programs", () => {
     const { child, firstLine, exited } = run(["serve", "--demo", "--json", "--port", "0"], { environment });
     await firstLine();
     child.kill("SIGTERM");
-    const warnings = (await exited).stderr.split("\n").filter((line) => line.includes("are set and not read"));
+    const warnings = (await exited).stderr.split("\n").filter((line) => line.includes("have no effect"));
     expect(warnings).toHaveLength(1);
     // The port was given by its flag.
     expect(warnings[0]?.match(/EXCURSOR_\w+/g)).toEqual(["EXCURSOR_UPSTREAM", "EXCURSOR_CHECKSUM"]);

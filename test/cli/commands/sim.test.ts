@@ -70,7 +70,7 @@ describe("excursor sim", () => {
     [["sim", "--port", "99999999"], 2, "65535"],
     [["sim", "--script", "/nowhere/at-all"], 78, "--script: cannot open /nowhere/at-all (ENOENT)"],
     [["sim", "--trace", "/nowhere/at-all"], 78, "--trace: cannot open"],
-    [["sim", "--tls-cert", "/nowhere/at-all"], 78, "--tls-cert and --tls-key go together"],
+    [["sim", "--tls-cert", "/nowhere/at-all"], 78, "--tls-cert and --tls-key must be given together"],
   ])("%j exits with %d and says what is wrong", async (args, code, message) => {
     const result = await excursor(args).exited;
     expect(result.code).toBe(code);
@@ -84,7 +84,7 @@ describe("excursor sim", () => {
     const { code, stderr } = await excursor(["sim", "--port", String(sim.port)]).exited;
     await sim.close();
     expect(code).toBe(75);
-    expect(stderr).toContain(`Port ${sim.port} is taken`);
+    expect(stderr).toContain(`Port ${sim.port} is already in use`);
   });
 
   it("a bad script, a bad certificate: named, exit 78", async () => {

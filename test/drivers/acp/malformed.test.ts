@@ -38,10 +38,10 @@ describe("an agent whose answers are malformed", () => {
   });
 
   it.each([
-    ["initialize", { result: null }, "with no object"],
+    ["initialize", { result: null }, "without an object"],
     ["initialize", { result: {} }, "protocolVersion"],
     ["initialize", { result: { protocolVersion: "1" } }, "protocolVersion"],
-    ["session/new", { result: null }, "with no object"],
+    ["session/new", { result: null }, "without an object"],
     ["session/new", { result: {} }, "sessionId"],
     ["session/new", { result: { sessionId: 7 } }, "sessionId"],
   ])("names the request and the field: %s answered with %j", async (method, response, what) => {

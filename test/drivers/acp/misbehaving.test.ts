@@ -76,7 +76,7 @@ describe("an agent that misbehaves", () => {
     const { ask } = setUpAgent({ settings: { command: "/no/such/agent" } });
     expect((await ask("say hi")).error).toMatchObject({
       kind: "config",
-      message: expect.stringMatching(/"test": command: there is no program "\/no\/such\/agent"/),
+      message: expect.stringMatching(/"test": command: the program "\/no\/such\/agent" was not found/),
     });
   });
 

@@ -500,8 +500,8 @@ describe("what goes wrong at Anthropic's", () => {
       "text/html",
     ],
     [(_, response) => replyStream(response, "data: {not json\n\n"), "upstream-protocol", "not JSON"],
-    [(_, response) => replyStream(response, ""), "upstream-unavailable", "broke off"],
-    [{ blocks: [{ type: "thinking", text: "hm" }], breaksOff: true }, "upstream-unavailable", "broke off"],
+    [(_, response) => replyStream(response, ""), "upstream-unavailable", "ended its answer early"],
+    [{ blocks: [{ type: "thinking", text: "hm" }], breaksOff: true }, "upstream-unavailable", "ended its answer early"],
     [
       { blocks: [{ type: "text", text: "a" }], error: { type: "overloaded_error", message: "Overloaded" } },
       "upstream-unavailable",

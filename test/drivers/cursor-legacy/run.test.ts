@@ -110,7 +110,7 @@ it("StreamChat refuses tools before anything is sent, and says what to do once i
   const tools = await read(open(await setUp("chat"), aTurn([user("hi")], { tools: [look] })));
   expect(tools.error).toMatchObject({ kind: "invalid-request", code: "tools_unsupported" });
   const retired = await read(open(await setUp("chat", {}), aTurn([user("hi")])));
-  expect(retired.error).toMatchObject({ kind: "deprecated", hint: expect.stringContaining("driver: cursor") });
+  expect(retired.error).toMatchObject({ kind: "deprecated", hint: expect.stringContaining("Set driver to cursor") });
 });
 
 it("the unified one streams thinking and carries tools on the same stream", async () => {

@@ -17,6 +17,6 @@ it.each([
   const acting = withCredential(principal, createGivenAccess(new Secret("own")), () => Promise.reject(refusal));
   const error = await acting.catch(ExcursorError.from);
   expect(error).toMatchObject({ kind: "unauthenticated", code });
-  expect(`${error.message} ${error.hint}`).toMatch(/came with the request\b.*API key/);
+  expect(`${error.message} ${error.hint}`).toMatch(/of the request\b.*API key/);
   expect(`${error.message} ${error.hint}`).not.toContain("excursor login");
 });

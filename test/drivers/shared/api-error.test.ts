@@ -7,7 +7,7 @@ it("a loop that another gateway has found is a failure of the upstream, and says
     kind: "upstream-failed",
     code: "gateway_loop",
     retryable: false,
-    message: "b.example leads back to a gateway that this request has passed already.",
+    message: "b.example leads back to a gateway that this request has already passed.",
     hint: expect.stringContaining("`models`"),
   });
 });

@@ -386,12 +386,17 @@ describe("what is refused", () => {
       /hologram/,
     ],
     ["an answer at the end", { messages: [asked, assistant(text("a"))] }, "messages[1].role", /must end with a "user"/],
-    ["a result of no call", { messages: [user(result("1"))] }, "messages[0].content[0].tool_use_id", /no tool call/],
+    [
+      "a result of no call",
+      { messages: [user(result("1"))] },
+      "messages[0].content[0].tool_use_id",
+      /no earlier tool call has this id/,
+    ],
     [
       "two results of one call",
       { messages: [asked, assistant(call("1")), user(result("1"), result("1"))] },
       "messages[2].content[1].tool_use_id",
-      /a result already/,
+      /already has a result/,
     ],
     [
       "an image that is bad",
@@ -409,7 +414,7 @@ describe("what is refused", () => {
       "a file by id",
       { messages: [user({ type: "image", source: { type: "file", file_id: "f" } })] },
       "messages[0].content[0].source.file_id",
-      /not kept here/,
+      /the gateway stores no files/,
     ],
     [
       "two calls of one id",
@@ -419,7 +424,7 @@ describe("what is refused", () => {
     ],
     ["a tool without a schema", { tools: [{ name: "a" }] }, "tools[0].input_schema", /an object/],
     ["a tool without a name", { tools: [{ input_schema: {} }] }, "tools[0].name", /a string/],
-    ["two tools of one name", { tools: [tool("a"), tool("a")] }, "tools[1].name", /already/],
+    ["two tools of one name", { tools: [tool("a"), tool("a")] }, "tools[1].name", /another tool has the same name/],
     ["a choice of no tool", { tool_choice: { type: "any" } }, "tool_choice", /no tools/],
     [
       "a choice of another tool",

@@ -444,7 +444,7 @@ describe("what is wrong is named", () => {
     [
       messages(asked, { role: "tool", tool_call_id: "1", content: "r" }),
       "messages[1].tool_call_id",
-      "messages[1].tool_call_id: there is no tool call with this id before it.",
+      "messages[1].tool_call_id: no earlier tool call has this id.",
     ],
     [
       messages(
@@ -453,7 +453,7 @@ describe("what is wrong is named", () => {
         { role: "tool", tool_call_id: "1", content: "" },
       ),
       "messages[2].tool_call_id",
-      "messages[2].tool_call_id: the tool call with this id has a result already.",
+      "messages[2].tool_call_id: the tool call with this id already has a result.",
     ],
     [
       messages(asked, { role: "assistant", content: "a" }),
@@ -530,7 +530,7 @@ it("puts errors in OpenAI's words", async () => {
     headers: { "x-should-retry": "false" },
     body: {
       error: {
-        message: "n: expected 1: there is one answer to a request.",
+        message: "n: expected 1: each request gets one answer.",
         type: "invalid_request_error",
         param: "n",
         code: "unsupported_parameter",

@@ -36,7 +36,7 @@ describe("fromFailedResponse", () => {
   test.each([
     [401, /excursor login/],
     [404, /upstream address/],
-    [415, /update Excursor/],
+    [415, /Update Excursor/],
     [464, /RunSSE/],
   ])("%i says what to do about this very error", (status, hint) => {
     expect(failed(status)).toMatchObject({ hasOwnHint: true, hint: expect.stringMatching(hint) });

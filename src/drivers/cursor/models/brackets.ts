@@ -55,7 +55,7 @@ function readMaxMode(model: BaseModel, key: string, value: string): boolean {
     if (value === "true" && maxModeContextTokens > 0) return true;
   }
   const known = [...model.offered.keys(), ...(maxModeContextTokens > 0 ? ["max", "context"] : [])];
-  const list = known.length === 0 ? "it has no parameters" : `it has ${known.join(", ")}`;
+  const list = known.length === 0 ? "it has no parameters" : `its parameters are ${known.join(", ")}`;
   throw notOffered(model, `${key}=${value}`, list);
 }
 

@@ -104,8 +104,8 @@ function unknownModel(models: readonly BaseModel[], name: string): ExcursorError
   const matches = closeMatches(models, name);
   const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
   const suggestion = matches.length === 0 ? "" : ` Did you mean ${matches.join(", ")}?`;
-  return new ExcursorError("model-not-found", `There is no model ${shown} in this account.${suggestion}`, {
+  return new ExcursorError("model-not-found", `This account has no model ${shown}.${suggestion}`, {
     field: "model",
-    hint: "GET /v1/models and `excursor models` list what there is.",
+    hint: "GET /v1/models and `excursor models` list the available models.",
   });
 }

@@ -18,10 +18,10 @@ export interface FittedTurn {
 export function fitContext(turn: Turn, model: ResolvedModel, policy: "refuse" | "trim"): FittedTurn {
   const { contextTokens, displayId } = model;
   if (!model.supportsImages && hasImages(turn)) {
-    throw new ExcursorError("invalid-request", `The model ${displayId} does not take images.`, {
+    throw new ExcursorError("invalid-request", `The model ${displayId} does not accept images.`, {
       code: "images_unsupported",
       field: "messages",
-      hint: "Choose another model, or leave the images out.",
+      hint: "Choose another model, or remove the images.",
     });
   }
   const { messages } = turn;
@@ -90,14 +90,14 @@ function laterTurns(messages: readonly Message[]): number[] {
 
 function tooLong(tokens: number, { contextTokens, displayId }: ResolvedModel, policy: "refuse" | "trim") {
   const isTrimmed = policy === "trim";
-  const what = isTrimmed ? "What cannot be left out of this conversation" : "This conversation";
+  const what = isTrimmed ? "The part of this conversation that cannot be trimmed" : "This conversation";
   return new ExcursorError(
     "context-overflow",
-    `${what} has about ${tokens} tokens; the model ${displayId} reads ${contextTokens}.`,
+    `${what} has about ${tokens} tokens, but the context window of ${displayId} has ${contextTokens}.`,
     {
       hint: isTrimmed
-        ? "Shorten the last turn, the instructions or the tools, or choose a model with a larger window."
-        : "Shorten or compact it, choose a model with a larger window, or set context: trim.",
+        ? "Shorten the last turn, the instructions or the tools, or choose a model with a larger context window."
+        : "Shorten or compact it, choose a model with a larger context window, or set context to trim.",
     },
   );
 }

@@ -31,6 +31,6 @@ const isTooDeep = ({ schema }: ToolDefinition): boolean =>
 const tooDeepError = ({ name, field = "tools" }: ToolDefinition): ExcursorError =>
   new ExcursorError(
     "invalid-request",
-    `${field}: the schema of the tool ${JSON.stringify(name)} is nested in more than ${MAX_VALUE_LEVELS} levels, which the backend cannot take.`,
+    `${field}: the schema of the tool ${JSON.stringify(name)} is nested more than ${MAX_VALUE_LEVELS} levels deep. The backend cannot decode it.`,
     { code: "schema_too_deep", field },
   );

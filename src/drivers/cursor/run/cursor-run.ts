@@ -305,4 +305,4 @@ export class CursorRun implements Run {
 
 /** The error for a stream that ended properly, but before the turn did. */
 const turnNotEnded = (): ExcursorError =>
-  new ExcursorError("upstream-unavailable", "The backend ended its answer in the middle.", { code: "turn_not_ended" });
+  new ExcursorError("upstream-unavailable", "The backend ended its answer early.", { code: "turn_not_ended" });

@@ -8,7 +8,7 @@ export class ResumeWatch {
   #timer: NodeJS.Timeout | undefined;
 
   start(onStalled: (error: ExcursorError) => void): void {
-    const message = "The backend did not go on after it got the tool results.";
+    const message = "The backend did not continue after it received the tool results.";
     this.#timer = setTimeout(
       () => onStalled(new ExcursorError("timeout", message, { code: "resume_stalled" })),
       RESUME_MS,

@@ -114,8 +114,8 @@ describe("a name", () => {
 
   test.each([
     ["opus[effort=huge]", "effort can be low, medium, high, xhigh, max"],
-    ["opus[colour=red]", "it has thinking, effort, fast, max, context"],
-    ["opus[context=2m]", "it has thinking, effort, fast, max, context"],
+    ["opus[colour=red]", "its parameters are thinking, effort, fast, max, context"],
+    ["opus[context=2m]", "its parameters are thinking, effort, fast, max, context"],
     ["auto[max=true]", "it has no parameters"],
   ])("%s asks for what is not offered", async (id, offer) => {
     await expect(models.resolve({ id, effort: undefined }, ALICE)).rejects.toMatchObject({

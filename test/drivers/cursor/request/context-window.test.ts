@@ -69,7 +69,7 @@ describe("a conversation that is trimmed", () => {
       user("end"),
     ];
     expect(trim(messages, 900).turn.messages).toEqual(messages.slice(5));
-    expect(() => trim([...messages.slice(0, 3), user("see call_one")], 900)).toThrow(/cannot be left out/);
+    expect(() => trim([...messages.slice(0, 3), user("see call_one")], 900)).toThrow(/cannot be trimmed/);
   });
 
   it("never exceeds the window, and leaves no result without its call, whatever the conversation", () => {
@@ -102,6 +102,6 @@ describe("a conversation that is trimmed", () => {
 
 it("a conversation that is refused is as long as it is told", () => {
   expect(() => fitContext(aTurn([user(LONG)]), model(500), "refuse")).toThrow(
-    /has about 1000 tokens; the model m reads 500/,
+    /has about 1000 tokens, but the context window of m has 500/,
   );
 });
