@@ -24,7 +24,7 @@ export function prepareStateFile(path: string): void {
     checkOurs(directory, statSync(directory), 0o022, "chmod 700");
     createFile(path);
     const file = lstatSync(path);
-    if (!file.isFile()) throw notOurs("is not a plain file", `Look at ${path}.`);
+    if (!file.isFile()) throw notOurs("is not a regular file", `Check ${path}.`);
     checkOurs(path, file, 0o077, "chmod 600");
   } catch (error) {
     throw fileError(error, "make the state file", {
@@ -64,9 +64,9 @@ function checkOurs(path: string, { uid, mode }: Stats, forbidden: number, remedy
   const own = process.getuid?.();
   // On Windows, owners and modes mean nothing.
   if (own === undefined) return;
-  if (uid !== own) throw notOurs("belongs to somebody else", `Look at ${path}.`);
-  if ((mode & forbidden) !== 0) throw notOurs("is open to others", `Run \`${remedy} ${path}\`.`);
+  if (uid !== own) throw notOurs("belongs to another user", `Check ${path}.`);
+  if ((mode & forbidden) !== 0) throw notOurs("can be accessed by others", `Run \`${remedy} ${path}\`.`);
 }
 
 const notOurs = (what: string, hint: string): ExcursorError =>
-  new ExcursorError("forbidden", `The place where the state is kept ${what}.`, { code: "state_unsafe", hint });
+  new ExcursorError("forbidden", `The state file or its folder ${what}.`, { code: "state_unsafe", hint });
