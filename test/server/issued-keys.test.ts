@@ -206,7 +206,7 @@ describe("a key that was given out", () => {
     third?.end();
     expect(() => begin(1)).not.toThrow();
     third?.onSpent(10);
-    expect(() => begin(1)).toThrow("and has.");
+    expect(() => begin(1)).toThrow("has reached its limit");
     expect(allowance.meterOf("owner", () => 1)).toBeUndefined();
   });
 
