@@ -142,7 +142,9 @@ export class AgentProcess {
   async newSession(): Promise<NewSession> {
     const { folder: cwd, name } = this.#options.settings;
     const method = methods.agent.session.new;
-    const response = await this.#soon("did not open a session", (agent) => agent.request(method, { cwd, mcpServers: [] }));
+    const response = await this.#soon("did not open a session", (agent) =>
+      agent.request(method, { cwd, mcpServers: [] }),
+    );
     const session = readResponse(newSessionResponse, name, method, response);
     await this.#holdToAsking(session.sessionId, session.modes);
     return session;
@@ -163,11 +165,11 @@ export class AgentProcess {
     const params = { sessionId, cwd: this.#options.settings.folder, mcpServers: [] };
     if (!sessionCapabilities["resume"] && !loadSession) return false;
     try {
-      const answer = sessionCapabilities["resume"]
+      const response = sessionCapabilities["resume"]
         ? await this.#soon("did not resume the session", (agent) => agent.request(methods.agent.session.resume, params))
-        : // What it replays goes to nobody: the client has it.
+        : // The updates that a load replays are dropped: the client has them.
           await this.#soon("did not load the session", (agent) => agent.request(methods.agent.session.load, params));
-      await this.#holdToAsking(sessionId, resumedAnswer.parse(answer).modes);
+      await this.#holdToAsking(sessionId, resumedResponse.parse(response).modes);
       return true;
     } catch (error) {
       if (this.isOver) throw error;
