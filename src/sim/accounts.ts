@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
-import { ConnectFailure } from "./connect-failure.ts";
+import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A caller. Any non-empty token is an account of its own, and no state is kept for it. */

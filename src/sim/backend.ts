@@ -1,5 +1,5 @@
 import type { Rendezvous } from "../wire/agent/rendezvous.ts";
-import type { ConnectFailure } from "./connect-failure.ts";
+import type { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SimOptions } from "./options.ts";
 import type { Tally } from "./script/tally.ts";

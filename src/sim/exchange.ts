@@ -1,198 +1,89 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
-import { ConnectFailure } from "./connect-failure.ts";
+import type { OutgoingHttpHeaders } from "node:http";
+import { constants } from "node:http2";
+import { ExcursorError } from "../core/errors.ts";
+import { ConnectFailure } from "../wire/connect/connect-failure.ts";
+import { type HttpVersion, ServerExchange } from "../wire/http/server-exchange.ts";
 
-/** How long a client may keep its half of a stream open after the end of the response. */
-const LINGER_MS = 5000;
+export type Transport = HttpVersion;
 
-export type Transport = "h1" | "h2";
+/** One request to the simulated backend and its answer, with the ways in which an answer can go wrong. */
+export class Exchange extends ServerExchange {
+  #isSplit = false;
 
-/** An HTTP request and its response, over HTTP/1.1 or HTTP/2, with the ways in which a response can fail. */
-export class Exchange {
-  readonly transport: Transport;
-  readonly method: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly request: IncomingMessage | Http2ServerRequest;
-  readonly #response: ServerResponse | Http2ServerResponse;
-  #bytes: (chunk: Uint8Array) => boolean;
-  #drained: Promise<void> | undefined;
-
-  constructor(request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) {
-    this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
-    this.method = request.method ?? "GET";
-    // Parsed by hand: `URL` throws for some request targets.
-    const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
-    this.path = path;
-    this.query = new URLSearchParams(query);
-    this.request = request;
-    this.#response = response;
-    this.#bytes = (chunk) => (response as ServerResponse).write(chunk);
-    // Disconnects are normal here. Without a listener the error would end the process.
-    request.on("error", () => {});
-    response.on("error", () => {});
-  }
-
-  header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return Array.isArray(value) ? value.join(",") : value;
-  }
-
-  /** Calls the listener once when the response is over; `wasCut` if it was not sent completely. */
-  onOver(listener: (wasCut: boolean) => void): void {
-    let isTold = false;
-    const tell = () => {
-      if (isTold) return;
-      isTold = true;
-      listener(!this.#response.writableEnded);
-    };
-    this.#response.once("finish", tell).once("close", tell);
-  }
-
-  get isOver(): boolean {
-    return this.#response.destroyed || this.#response.writableEnded;
-  }
-
-  get hasResponded(): boolean {
-    return this.#response.headersSent;
-  }
-
-  async readBody(maxBytes: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of this.request as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBytes) throw new ConnectFailure("resource_exhausted", `The body exceeds ${maxBytes} bytes.`);
-      chunks.push(chunk);
+  override async readBody(maxBytes: number): Promise<Buffer> {
+    try {
+      return await super.readBody(maxBytes);
+    } catch (error) {
+      if (!(error instanceof ExcursorError)) throw error;
+      throw new ConnectFailure("resource_exhausted", error.message);
     }
-    return Buffer.concat(chunks);
   }
 
-  open(status: number, headers: Readonly<Record<string, string>>): void {
-    if (this.isOver || this.hasResponded) return;
-    const response = this.#response as ServerResponse;
-    response.writeHead(status, { "x-cursor-server-region": "simulated", ...headers });
-    response.flushHeaders();
+  override open(status: number, headers: OutgoingHttpHeaders): void {
+    super.open(status, { "x-cursor-server-region": "simulated", ...headers });
   }
 
-  /** Returns false if the client reads too slowly: wait for {@link drained}. */
-  write(chunk: Uint8Array): boolean {
-    return this.isOver || this.#bytes(chunk);
+  override write(chunk: Uint8Array): boolean {
+    if (!this.#isSplit) return super.write(chunk);
+    let room = true;
+    for (const byte of chunk) room = super.write(Uint8Array.of(byte));
+    return room;
   }
 
-  /** Resolves when the client has caught up. Concurrent callers share the promise. */
-  drained(): Promise<void> {
-    if (this.isOver || !this.#response.writableNeedDrain) return Promise.resolve();
-    this.#drained ??= new Promise((resolve) => {
-      const settle = () => {
-        this.#response.off("drain", settle).off("close", settle);
-        this.#drained = undefined;
-        resolve();
-      };
-      this.#response.on("drain", settle).on("close", settle);
-    });
-    return this.#drained;
-  }
-
-  end(chunk?: Uint8Array): void {
-    if (this.isOver) return;
-    if (chunk) this.write(chunk);
-    this.#response.end();
-    this.#dismissLingerer();
-  }
-
-  /** Closes the stream of a client that never ends its own half. */
-  #dismissLingerer(): void {
-    const stream = this.#stream;
-    const timer = setTimeout(() => stream?.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
-    this.#response.once("close", () => clearTimeout(timer));
-  }
-
-  respond(status: number, body: Uint8Array | string, headers: Readonly<Record<string, string>>): void {
-    const bytes = Buffer.from(body);
-    this.open(status, { ...headers, "content-length": String(bytes.length) });
-    this.end(bytes);
-  }
-
-  respondJson(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): void {
-    this.respond(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
-  }
-
-  /** Sends every further byte in a write of its own. */
+  /** From now on every byte travels alone. */
   splitBytes(): void {
-    const write = this.#bytes;
-    this.#bytes = (chunk) => {
-      let room = true;
-      for (const byte of chunk) room = write(Uint8Array.of(byte));
-      return room;
-    };
+    this.#isSplit = true;
   }
 
-  /** Resolves when the client (HTTP/2), or at least its kernel, has received everything written so far. */
+  /** Resolves when the peer has (HTTP/2), or at least its kernel has, all that was written so far. */
   async delivered(): Promise<void> {
-    const session = this.#stream?.session;
+    const session = this.stream?.session;
     if (session && !session.destroyed) {
-      // A PING is answered in order, so all earlier data has been read when its answer comes.
+      // A PING is answered in turn, so its answer comes after everything before it was read.
       await new Promise<void>((resolve) => {
         const settle = () => {
-          this.#response.off("close", settle);
+          this.response.off("close", settle);
           resolve();
         };
-        this.#response.once("close", settle);
+        this.response.once("close", settle);
         if (!session.ping(settle)) settle();
       });
       return;
     }
-    while (!this.isOver && (this.#response.socket?.writableLength ?? 0) > 0) {
+    while (!this.isOver && (this.response.socket?.writableLength ?? 0) > 0) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** Resolves when the client has closed its half of the stream. Never resolves over HTTP/1.1, which cannot tell. */
+  /** Resolves when the client has closed its half of the stream. Over HTTP/1.1 that half says nothing: never. */
   halfClosed(): Promise<void> {
     const { request } = this;
     if (this.transport === "h1") return new Promise(() => {});
     return request.readableEnded ? Promise.resolve() : new Promise((resolve) => request.once("end", () => resolve()));
   }
 
-  /** Sends RST_STREAM with this code. Over HTTP/1.1 closes the connection. */
-  reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
-    if (this.#stream) this.#stream.close(code);
-    else this.#socket?.destroy();
-  }
-
-  /** Ends the body without its end marker. The connection stays open if the protocol allows it. */
+  /** Ends the body here without its end; the connection lives on where the protocol has a way to say so. */
   truncate(): void {
-    if (this.transport === "h2") this.#response.end();
-    else this.#socket?.end();
+    if (this.transport === "h2") this.response.end();
+    else this.socket?.end();
   }
 
-  /** Tells the client to make no more requests on this connection. Open requests continue. */
+  /** Tells the peer to make no more requests on this connection; what is open goes on. */
   goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
-    const session = this.#stream?.session;
-    // Without a stream id it covers all current streams; with ours it would reject later ones.
+    const session = this.stream?.session;
+    // Without a stream id it speaks of all there are: naming ours would disown those that came after it.
     session?.goaway(code);
     session?.close();
   }
 
   /** Breaks the TCP connection with an RST. */
   resetConnection(): void {
-    const socket = this.#socket;
+    const { socket } = this;
     try {
       socket?.resetAndDestroy();
     } catch {
-      // Only a plain TCP socket can send an RST. With TLS the connection is just closed.
+      // Only a bare TCP socket can send an RST; under TLS the connection is cut.
       socket?.destroy();
     }
-  }
-
-  get #stream(): ServerHttp2Stream | undefined {
-    const response = this.#response;
-    return "stream" in response ? (response.stream as ServerHttp2Stream | undefined) : undefined;
-  }
-
-  get #socket(): Socket | undefined {
-    return (this.#stream?.session?.socket ?? this.#response.socket ?? undefined) as Socket | undefined;
   }
 }

@@ -11,7 +11,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
-import { ConnectFailure } from "./connect-failure.ts";
+import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Exchange } from "./exchange.ts";
 
 const MAX_BODY_BYTES = 64 << 20;

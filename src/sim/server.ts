@@ -5,7 +5,7 @@ import { endpointRoutes } from "./endpoints/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { streamChatRoutes } from "./legacy/stream-chat.ts";
 import { unifiedRoutes } from "./legacy/unified-run.ts";
-import { type Listener, listen } from "./listener.ts";
+import { listen } from "./listener.ts";
 import { SIM_DEFAULTS, type SimOptions } from "./options.ts";
 import { ResetCounter, type ResetStats } from "./reset-counter.ts";
 import { failureFrom, respondFailure } from "./rpc.ts";
@@ -40,7 +40,7 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     families: new Map(),
   };
   const resets = createResetCounter(settings);
-  const listener: Listener = await listen({
+  const listener = await listen({
     port: settings.port,
     tls: settings.tls,
     resets,

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../core/json/is-json-object.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 
 const MAX_BYTES = 64 << 10;

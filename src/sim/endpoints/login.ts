@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { issueTokens, subjectFor } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";

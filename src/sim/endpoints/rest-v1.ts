@@ -1,6 +1,6 @@
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { CATALOGUE, type CatalogueModel, type ModelParameter } from "./catalogue.ts";
 import { identityOf } from "./identity.ts";

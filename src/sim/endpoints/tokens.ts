@@ -1,6 +1,6 @@
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { type Account, accountOf, authenticate, issueTokens, readClaims, refused } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";
 

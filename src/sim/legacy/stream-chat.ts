@@ -6,8 +6,8 @@ import {
   StreamUnifiedChatRequestSchema,
   StreamUnifiedChatResponseSchema,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Backend, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";

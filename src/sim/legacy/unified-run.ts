@@ -11,9 +11,9 @@ import {
   StreamUnifiedChatRequestWithToolsSchema,
   StreamUnifiedChatResponseWithToolsSchema,
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Account } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";

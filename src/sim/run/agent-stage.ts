@@ -14,7 +14,7 @@ import { withMember } from "../../wire/agent/member.ts";
 import type { ServerMessage, Update } from "../../wire/agent/messages.ts";
 import { blobIdOf, hexId } from "../../wire/agent/state/blobs.ts";
 import type { Transcript } from "../../wire/agent/state/transcript.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { inject, noOddities } from "../faults.ts";
 import type { Received } from "../script/placeholders.ts";
 import type { AskStep, CallStep, ExecStep, Stage, Usage } from "../script/play.ts";

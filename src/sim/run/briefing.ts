@@ -13,7 +13,7 @@ import {
 } from "../../wire/agent/read-run-request.ts";
 import { Transcript } from "../../wire/agent/state/transcript.ts";
 import { readUserMessage } from "../../wire/agent/state/user-message.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { SimOptions } from "../options.ts";
 import { asOneTurn, describeHistory, scriptOf, splitTurns, type Turn } from "../script/conversation.ts";
 import type { Script } from "../script/parse.ts";

@@ -1,4 +1,4 @@
-import type { ConnectFailure } from "../connect-failure.ts";
+import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 
 /** The client has disconnected, or a fault has ended the stream. */

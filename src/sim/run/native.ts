@@ -3,7 +3,7 @@ import { type ExecServerMessage, ExecServerMessageSchema } from "../../gen/agent
 import { type ToolCall, ToolCallSchema } from "../../gen/agent/v1/tool_call_pb.ts";
 import { nativeDisplay, nativeRequest } from "../../wire/agent/exec/native-exec.ts";
 import { withMember } from "../../wire/agent/member.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { ExecKind } from "../script/step.ts";
 
 /** Makes the exec request of a scripted step. A number stands for a member that may exist in no schema. */

@@ -6,7 +6,7 @@ import type { BlobSource } from "../../wire/agent/state/blobs.ts";
 import { readPlainHistory } from "../../wire/agent/state/read-plain-history.ts";
 import { checkOtherIds, readRoots, readTurns } from "../../wire/agent/state/read-state.ts";
 import type { HistoryMessage } from "../../wire/agent/state/root-messages.ts";
-import { ConnectFailure } from "../connect-failure.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Message } from "../script/conversation.ts";
 import { resultText } from "./result-text.ts";
 

@@ -1,8 +1,8 @@
 import { type BidiAppendRequest, BidiService } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { authenticate } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import { serveUnary } from "../rpc.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type OpenRun, serveBidi, serveDownload } from "./stream-request.ts";

@@ -6,7 +6,7 @@ import {
   AgentServerMessageSchema,
 } from "../../gen/agent/v1/run_pb.ts";
 import { memberName, memberOf } from "../../wire/agent/member.ts";
-import type { ConnectFailure } from "../connect-failure.ts";
+import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Transport } from "../exchange.ts";
 import type { TraceEntry } from "../options.ts";
 

@@ -2,12 +2,13 @@ import { gunzipSync } from "node:zlib";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
 import type { Uplink } from "../../wire/agent/rendezvous.ts";
+import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
+import { FrameWriter as StreamWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
-import { ConnectFailure } from "../connect-failure.ts";
 import type { Exchange } from "../exchange.ts";
-import { FrameWriter, streamFormat } from "../frame-writer.ts";
+import type { FrameWriter } from "../frame-writer.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
 
@@ -69,7 +70,7 @@ export function beginStream(
     exchange.respond(415, "", { "accept-post": "application/connect+proto" });
     return undefined;
   }
-  const out = new FrameWriter(exchange, format);
+  const out = new StreamWriter(exchange, format);
   openRuns.add(exchange);
   exchange.onOver(() => openRuns.delete(exchange));
   try {

@@ -1,4 +1,9 @@
-import { type ConnectCode, connectCodeFromHttp, errorNumber, isConnectCode } from "../connect-failure.ts";
+import {
+  type ConnectCode,
+  connectCodeFromHttp,
+  errorNumber,
+  isConnectCode,
+} from "../../wire/connect/connect-failure.ts";
 import { EXEC_KINDS, FAULT_KINDS, type FailStep, type Step } from "./step.ts";
 import { findSteps } from "./step-lines.ts";
 import {

@@ -1,4 +1,4 @@
-import { ConnectFailure, errorNumber } from "../connect-failure.ts";
+import { ConnectFailure, errorNumber } from "../../wire/connect/connect-failure.ts";
 import { fillPlaceholders, type Received } from "./placeholders.ts";
 import type { FailStep, FaultStep, Step } from "./step.ts";
 

@@ -1,5 +1,9 @@
 import { create, toBinary, toJson } from "@bufbuild/protobuf";
-import { type ErrorDetails_Error, ErrorDetails_ErrorSchema, ErrorDetailsSchema } from "../gen/aiserver/v1/error_pb.ts";
+import {
+  type ErrorDetails_Error,
+  ErrorDetails_ErrorSchema,
+  ErrorDetailsSchema,
+} from "../../gen/aiserver/v1/error_pb.ts";
 
 /** The Connect codes, in gRPC's order, with the HTTP status of a unary call. */
 const HTTP_STATUS = {

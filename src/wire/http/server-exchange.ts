@@ -1,0 +1,147 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { ExcursorError } from "../../core/errors.ts";
+
+/** How long a client may keep its half of a stream open after the end of the answer. */
+const LINGER_MS = 5000;
+
+export type HttpVersion = "h1" | "h2";
+export type ServerRequest = IncomingMessage | Http2ServerRequest;
+export type ServerReply = ServerResponse | Http2ServerResponse;
+
+/** One HTTP request that came to us and its answer, the same for both versions of HTTP. */
+export class ServerExchange {
+  readonly transport: HttpVersion;
+  readonly method: string;
+  /** Path and query, as they came. */
+  readonly target: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly request: ServerRequest;
+  protected readonly response: ServerReply;
+  #drained: Promise<void> | undefined;
+
+  constructor(request: ServerRequest, response: ServerReply) {
+    this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
+    this.method = request.method ?? "GET";
+    this.target = request.url ?? "/";
+    // By hand: a request target need not be what `URL` takes for one, and must not end the process.
+    const [path = "/", query = ""] = this.target.split("?", 2);
+    this.path = path;
+    this.query = new URLSearchParams(query);
+    this.request = request;
+    this.response = response;
+    // A vanished peer is an ordinary event here; without a listener it would end the process.
+    request.on("error", () => {});
+    response.on("error", () => {});
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(",") : value;
+  }
+
+  /** Called once when the answer is over; `wasCut` if it had not been sent to its end. */
+  onOver(listener: (wasCut: boolean) => void): void {
+    let isTold = false;
+    const tell = () => {
+      if (isTold) return;
+      isTold = true;
+      listener(!this.response.writableEnded);
+    };
+    this.response.once("finish", tell).once("close", tell);
+  }
+
+  get isOver(): boolean {
+    return this.response.destroyed || this.response.writableEnded;
+  }
+
+  get hasResponded(): boolean {
+    return this.response.headersSent;
+  }
+
+  /** Reads the whole body. Throws `too-large` if it has more bytes. */
+  async readBody(maxBytes: number): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of this.request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw new ExcursorError("too-large", `The body exceeds ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Sends the headers of an answer whose body follows. */
+  open(status: number, headers: OutgoingHttpHeaders): void {
+    if (this.isOver || this.hasResponded) return;
+    const response = this.response as ServerResponse;
+    response.writeHead(status, headers);
+    response.flushHeaders();
+  }
+
+  /** False if the reader is behind: wait for {@link drained}. */
+  write(chunk: Uint8Array): boolean {
+    return this.isOver || (this.response as ServerResponse).write(chunk);
+  }
+
+  /** Resolves when the reader has caught up; all who wait meanwhile share one promise. */
+  drained(): Promise<void> {
+    if (this.isOver || !this.response.writableNeedDrain) return Promise.resolve();
+    this.#drained ??= new Promise((resolve) => {
+      const settle = () => {
+        this.response.off("drain", settle).off("close", settle);
+        this.#drained = undefined;
+        resolve();
+      };
+      this.response.on("drain", settle).on("close", settle);
+    });
+    return this.#drained;
+  }
+
+  /** Trailers go out with the end. */
+  addTrailers(trailers: Readonly<Record<string, string>>): void {
+    if (!this.isOver) (this.response as ServerResponse).addTrailers(trailers);
+  }
+
+  end(chunk?: Uint8Array): void {
+    if (this.isOver) return;
+    if (chunk) this.write(chunk);
+    this.response.end();
+    this.#dismissLingerer();
+  }
+
+  /** A client that never ends its own half would hold the stream for ever. */
+  #dismissLingerer(): void {
+    const stream = this.stream;
+    const timer = setTimeout(() => stream?.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
+    this.response.once("close", () => clearTimeout(timer));
+  }
+
+  respond(status: number, body: Uint8Array | string, headers: OutgoingHttpHeaders): void {
+    const bytes = Buffer.from(body);
+    this.open(status, { ...headers, "content-length": String(bytes.length) });
+    this.end(bytes);
+  }
+
+  respondJson(status: number, value: unknown, headers: OutgoingHttpHeaders = {}): void {
+    this.respond(status, JSON.stringify(value), { "content-type": "application/json", ...headers });
+  }
+
+  /** RST_STREAM with this code; HTTP/1.1 has only its connection to close. */
+  reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
+    if (this.stream) this.stream.close(code);
+    else this.socket?.destroy();
+  }
+
+  /** The HTTP/2 stream, where there is one. */
+  protected get stream(): ServerHttp2Stream | undefined {
+    const { response } = this;
+    return "stream" in response ? (response.stream as ServerHttp2Stream | undefined) : undefined;
+  }
+
+  protected get socket(): Socket | undefined {
+    return (this.stream?.session?.socket ?? this.response.socket ?? undefined) as Socket | undefined;
+  }
+}
