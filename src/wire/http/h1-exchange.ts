@@ -113,7 +113,11 @@ export class H1Exchange implements HttpExchange {
     const { origin } = this.#request;
     response.on("error", (error) => this.fail(fromNodeError(error, origin), true));
     if (this.#isOver) return;
-    this.#handler.head({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers) });
+    this.#handler.head({
+      status: response.statusCode ?? 0,
+      headers: plainHeaders(response.headers),
+      cookies: response.headers["set-cookie"],
+    });
     response.on("data", (chunk: Buffer) => {
       if (!this.#isOver) this.#handler.data(chunk);
     });
@@ -122,6 +126,7 @@ export class H1Exchange implements HttpExchange {
       this.#settle();
       // A socket whose response ended before its request cannot be reused.
       if (!this.#outgoing?.writableEnded) this.#outgoing?.destroy();
+      if (response.rawTrailers.length > 0) this.#handler.trailers?.(plainHeaders(response.trailers));
       this.#handler.end();
     });
     if (this.#isPaused) response.pause();

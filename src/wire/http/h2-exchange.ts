@@ -8,6 +8,9 @@ import type { OriginSessions, SessionWaiter } from "./origin-sessions.ts";
 /** Without a connection, an exchange asks its writer to wait above this size. The default of Node streams. */
 const MAX_UNSENT_BYTES = 64 * 1024;
 
+/** A request whose body is longer than this does not move to another connection once it has begun. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
 /**
  * One HTTP/2 stream. It keeps the sent body until the response begins, so that it can move once to another connection.
  * It moves only if the peer provably ignored it: GOAWAY with a lower stream, a refused stream, or a connection closed
@@ -21,6 +24,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #session: H2Session | undefined;
   /** The body so far. Undefined once the response has begun. */
   #sent: Uint8Array[] | undefined = [];
+  #sentBytes = 0;
   #unsentBytes = 0;
   #isEnded = false;
   #isPaused = false;
@@ -37,7 +41,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
 
   write(chunk: Uint8Array): boolean {
     if (this.#isOver || this.#isEnded) return true;
-    this.#sent?.push(chunk);
+    this.#keep(chunk);
     if (!this.#stream) this.#unsentBytes += chunk.length;
     const hasRoom = this.#stream?.write(chunk) ?? this.#unsentBytes <= MAX_UNSENT_BYTES;
     if (!hasRoom && !this.#needsDrain) {
@@ -45,6 +49,16 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       this.#stream?.once("drain", this.#drained);
     }
     return hasRoom;
+  }
+
+  /** Remembers a chunk for another connection. A body that is too long for that stays with its connection. */
+  #keep(chunk: Uint8Array): void {
+    if (this.#sent === undefined) return;
+    this.#sentBytes += chunk.length;
+    if (this.#stream && this.#sentBytes > MAX_KEPT_BYTES) {
+      this.#hasMoved = true;
+      this.#sent = [];
+    } else this.#sent.push(chunk);
   }
 
   end(): void {
@@ -90,6 +104,9 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       stream.on("data", (chunk: Buffer) => {
         if (!this.#isOver) this.#handler.data(chunk);
       });
+    });
+    stream.on("trailers", (trailers) => {
+      if (!this.#isOver) this.#handler.trailers?.(plainHeaders(trailers));
     });
     stream.on("end", () => {
       // A reset also ends the readable side; 'close' tells them apart.
@@ -145,7 +162,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       this.#handler.fail(headersTooLarge(this.#sessions.origin), true);
       return;
     }
-    this.#handler.head({ status: headers[":status"] ?? 0, headers: plain });
+    this.#handler.head({ status: headers[":status"] ?? 0, headers: plain, cookies: headers["set-cookie"] });
   }
 
   #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {

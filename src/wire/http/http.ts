@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly origin: string;
   readonly path: string;
   /** Default: POST. */
-  readonly method?: "GET" | "POST";
+  readonly method?: string;
   /** Lower-case names, valid in both versions: no pseudo-headers and no hop-by-hop headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** True if the response may take minutes. HTTP/1.1 then uses a separate set of sockets. */
@@ -42,14 +42,18 @@ export interface ResponseHead {
   readonly status: number;
   /** Lower-case names; repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The values of `set-cookie`, which cannot be joined. */
+  readonly cookies?: readonly string[] | undefined;
 }
 
-/** Called in this order: `head`, `data` repeatedly, `end`. `fail` may replace any of them, and is the last. */
+/** Called in this order: `head`, `data` repeatedly, perhaps `trailers`, `end`. `fail` may replace any of them, and is the last. */
 export interface HttpHandler {
   head(head: ResponseHead): void;
   /** The bytes are not overwritten, but keep their read buffer alive. */
   data(chunk: Uint8Array): void;
   drain?(): void;
+  /** Comes before `end`, if the response has trailers. */
+  trailers?(trailers: Readonly<Record<string, string>>): void;
   /** The response is complete as far as HTTP can tell. */
   end(): void;
   /** `reached` as in `RunEnd`: false only if the peer cannot have seen the request. */

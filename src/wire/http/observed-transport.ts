@@ -93,6 +93,7 @@ class ExchangeWatch {
         inner.data(chunk);
       },
       drain: () => inner.drain?.(),
+      trailers: (trailers) => inner.trailers?.(trailers),
       end: () => {
         this.#end("ok");
         inner.end();
