@@ -4,7 +4,9 @@ import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Limits } from "../config/settings.ts";
 import type { AccessTokens } from "../core/access.ts";
+import type { ModelInfo } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine/engine.ts";
+import { ModelDirectory } from "../core/engine/model-directory.ts";
 import type { ParkingLimits } from "../core/engine/parking.ts";
 import type { KeptSessions } from "../core/history/kept-sessions.ts";
 import { newHopId } from "../core/hops.ts";
@@ -28,7 +30,7 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
-import { composeDrivers } from "./compose-drivers.ts";
+import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { composeHub } from "./compose-hub.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
@@ -45,6 +47,11 @@ export interface GatewayParts {
   /** Identifies this gateway in requests to other upstreams. */
   readonly hopId: string;
   readonly ledger: TokenLedger;
+  /** The models of all upstreams but Cursor. */
+  readonly ownModels: {
+    list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
+    isOne(model: string): boolean;
+  };
   readonly sessions: KeptSessions;
   prewarm(): void;
   close(): Promise<void>;
@@ -155,10 +162,16 @@ async function compose(
     }),
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
+    ownModels: ownModels(drivers),
     sessions: createSessionStore(state),
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     prewarm: drivers.prewarm,
   };
+}
+
+function ownModels({ all, cursor, route, isCursors }: Drivers): GatewayParts["ownModels"] {
+  const own = new ModelDirectory(new Map([...all].filter(([, driver]) => driver !== cursor)), route);
+  return { list: (...asked) => own.listModels(...asked), isOne: (model) => !isCursors(model) };
 }
 
 const parkingLimits = (limits: Limits): ParkingLimits => ({

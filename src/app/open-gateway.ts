@@ -1,9 +1,11 @@
 import { keyOf } from "../config/key-file.ts";
+import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
+import type { ServeRun } from "../faces/cursor/index.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
@@ -19,6 +21,7 @@ import { givenSecrets } from "./given-secrets.ts";
 import type { Config, LoadedConfig } from "./load-config.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
+import { startCursorFace } from "./start-cursor-face.ts";
 
 export interface OpenOptions {
   /** Uses the embedded simulator as the backend. */
@@ -26,12 +29,16 @@ export interface OpenOptions {
   readonly writeLog: (text: string) => void;
   /** Replaces the registry's drivers. The settings must have been loaded for the same ones. */
   readonly drivers?: readonly DriverModule[];
+  /** Answers the runs of our own models for Cursor's clients. */
+  readonly serveRun?: (parts: GatewayParts) => ServeRun;
 }
 
 export interface RunningGateway {
   readonly url: string;
   /** The bridge for the IDE, if it listens. */
   readonly bridgeUrl: string | undefined;
+  /** Where Cursor's own clients are served, if they are. */
+  readonly cursorUrl: string | undefined;
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
@@ -50,6 +57,12 @@ export interface OpenEngine {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly isSignedIn: boolean;
+  /** The accounts of Cursor that are signed in here. */
+  readonly accounts: {
+    readonly origin: string;
+    readonly access: AccessTokens;
+    names(): readonly string[];
+  };
   close(): Promise<void>;
 }
 
@@ -89,6 +102,11 @@ export async function openEngine(
       log,
       redactor,
       isSignedIn,
+      accounts: {
+        origin: sim?.url ?? accounts.origin,
+        access,
+        names: () => accountNames(accounts, sim !== undefined),
+      },
       async close() {
         await parts.close();
         await closeBackend();
@@ -109,7 +127,7 @@ const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? 
 export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
   const key = config.key ?? keyOf(home);
-  const { parts, keys, log, redactor, isSignedIn, close } = await openEngine(loaded, options);
+  const { parts, keys, log, redactor, isSignedIn, accounts, close } = await openEngine(loaded, options);
   redactor.add(key.reveal());
   if (key.reveal().length < SHORT_KEY) {
     log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
@@ -125,9 +143,26 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       log,
       redactor,
     });
+    const cursor = config.cursorFace
+      ? await startCursorFace({
+          config,
+          origin: accounts.origin,
+          key,
+          keys,
+          access: accounts.access,
+          accountNames: accounts.names,
+          ownModels: parts.ownModels,
+          serveRun: options.serveRun?.(parts),
+          log,
+        }).catch(async (error) => {
+          await gateway.close(0);
+          throw error;
+        })
+      : undefined;
     const bridge = config.bridge?.listens ? await openBridge(config, home, parts, log, redactor) : undefined;
     return {
       bridgeUrl: bridge?.url,
+      cursorUrl: cursor?.url,
       url: gateway.url,
       port: gateway.port,
       key,
@@ -135,7 +170,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       isSignedIn,
       prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
-        await Promise.all([gateway.close(graceMs), bridge?.close(graceMs)]);
+        await Promise.all([gateway.close(graceMs), bridge?.close(graceMs), cursor?.close(graceMs)]);
         await close();
       },
     };
@@ -144,6 +179,10 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     throw error;
   }
 }
+
+/** The names of the accounts at this backend. The simulator has no accounts but its own. */
+const accountNames = ({ store, origin }: Accounts, isDemo: boolean): readonly string[] =>
+  isDemo ? [] : store.list().flatMap((entry) => (entry.origin === origin ? [entry.name] : []));
 
 /** Starts the bridge. If it cannot listen, for example since another gateway does, logs that and returns undefined. */
 async function openBridge(

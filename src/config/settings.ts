@@ -158,6 +158,10 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     "Whether to start the bridge for agents inside the Cursor IDE. With compat, pages of the editor need no key. Default: off. See docs/acp.md.",
   ),
   bridgePort: wholeNumber(37_842, "Port of the bridge, on loopback. 0 picks a free port.", [0, 65_535]),
+  cursorFace: optionalBoolean(
+    "Whether to start the listener for Cursor's own clients (the SDK, the CLI). Default: off. See docs/inside-cursor.md.",
+  ),
+  cursorPort: wholeNumber(8788, "Port for Cursor's own clients, on loopback. 0 picks a free port.", [0, 65_535]),
   thinking: choice(
     ["auto", ...THINKING_STYLES],
     "How Chat Completions returns thinking: in fields, in tags inside the text (tags, tags-nonce), or not at all (none). auto chooses by client. See docs/thinking.md.",

@@ -37,7 +37,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const loaded = loadConfig({ flags: settings, environment: process.env });
   const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
   running = gateway;
-  const { url, port, log, bridgeUrl } = gateway;
+  const { url, port, log, bridgeUrl, cursorUrl } = gateway;
   exitOnBug(gateway, log);
   redirectConsole(log);
   const oldVariables = warnOfOldVariables(loaded, process.env);
@@ -52,8 +52,10 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const facts = { ready: true, url, port, baseUrl: `${url}/v1`, demo, signedIn: gateway.isSignedIn };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }) })}\n`
-      : `ready ${url}\n${bridgeUrl === undefined ? "" : `bridge ${bridgeUrl}\n`}`,
+      ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }), ...(cursorUrl && { cursorUrl }) })}\n`
+      : [`ready ${url}`, bridgeUrl && `bridge ${bridgeUrl}`, cursorUrl && `cursor ${cursorUrl}`]
+          .flatMap((line) => (line ? [`${line}\n`] : []))
+          .join(""),
   );
   gateway.prewarm();
   if (!gateway.isSignedIn)

@@ -53,6 +53,8 @@ export const serveCommand = () =>
       "--bridge [mode]",
       "also start the bridge for agents inside the Cursor IDE (see docs/acp.md); with compat, pages of the editor need no key",
     )
+    .option("--cursor-face", "also serve Cursor's own clients, such as its SDK and CLI (see docs/inside-cursor.md)")
+    .option("--cursor-port <n>", "port for Cursor's own clients; 0 picks a free one (default: 8788)", portNumber)
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { Refusal } from "../refusal.ts";
-import { valuesOf } from "./header-values.ts";
+import { type RawHeaders, valuesOf } from "./header-values.ts";
 
 /**
  * The host names of this gateway, compared exactly. Protects against DNS rebinding: a page that points its own name at
@@ -29,8 +28,9 @@ export function createHostList(host: string, port: number, configured: readonly 
 
 const WELL_FORMED = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-export function checkHost(request: IncomingMessage, { exact, withAnyPort }: HostList): void {
-  const [host, ...others] = valuesOf(request, "host");
+export function checkHost(request: RawHeaders, { exact, withAnyPort }: HostList): void {
+  // HTTP/2 has `:authority`, and perhaps both.
+  const [host, ...others] = new Set([...valuesOf(request, ":authority"), ...valuesOf(request, "host")]);
   if (host === undefined || others.length > 0 || !WELL_FORMED.test(host)) {
     throw new Refusal(400, "invalid-request", "The request needs one well-formed Host header.", { code: "bad_host" });
   }

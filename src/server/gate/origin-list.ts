@@ -1,6 +1,6 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { Refusal } from "../refusal.ts";
-import { valuesOf } from "./header-values.ts";
+import { type RawHeaders, valuesOf } from "./header-values.ts";
 import type { HostList } from "./host-list.ts";
 
 /** The exact web origins whose pages may send requests: our own and the configured ones. Never `null`. */
@@ -17,7 +17,11 @@ export function createOriginList(hosts: HostList, port: number, configured: read
  *
  * @param isConfigurable Whether the setting `origins` applies to this listener, so that the refusal may mention it.
  */
-export function checkOrigin(request: IncomingMessage, origins: OriginList, isConfigurable: boolean): void {
+export function checkOrigin(
+  request: RawHeaders & { readonly headers: IncomingHttpHeaders },
+  origins: OriginList,
+  isConfigurable: boolean,
+): void {
   const given = valuesOf(request, "origin");
   const isKnown = given.length === 1 && origins.has(given[0] ?? "");
   if (isKnown) return;

@@ -20,6 +20,8 @@ interface GatewayProcess {
   readonly url: string;
   /** Of the bridge for the IDE, if it was asked for. */
   readonly bridgeUrl: string | undefined;
+  /** Of the listener for Cursor's own clients, if it was asked for. */
+  readonly cursorUrl: string | undefined;
   readonly client: OpenAI;
   readonly log: () => string;
   readonly pid: number;
@@ -88,10 +90,11 @@ async function startProcess(
   defer(stop);
   const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), exited.then(() => [undefined])]);
   if (line === undefined) throw new Error(`the gateway did not start: ${log}`);
-  const { url, bridgeUrl } = JSON.parse(line) as { url: string; bridgeUrl?: string };
+  const { url, bridgeUrl, cursorUrl } = JSON.parse(line) as { url: string; bridgeUrl?: string; cursorUrl?: string };
   return {
     url,
     bridgeUrl,
+    cursorUrl,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }),
     log: () => log,
     pid: child.pid ?? 0,

@@ -1,5 +1,6 @@
 import { DashboardService, PrivacyMode } from "../../../gen/aiserver/v1/dashboard_pb.ts";
 import { Http2Config, ServerConfigService } from "../../../gen/aiserver/v1/server_config_pb.ts";
+import { trustedAgentOrigin } from "../../../wire/agent/agent-origin.ts";
 import { type Caller, callHeaders } from "../../../wire/agent/headers.ts";
 import { callUnary } from "../../../wire/connect/unary.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
@@ -60,7 +61,7 @@ export class Endpoints {
     ]);
     const ghostMode = !OPEN_MODES.includes(privacy?.privacyMode ?? PrivacyMode.UNSPECIFIED);
     const { agentUrl = "", agentnUrl = "" } = config?.agentUrlConfig ?? {};
-    const named = config?.useNlbForNal ? trusted(ghostMode ? agentUrl : agentnUrl) : undefined;
+    const named = config?.useNlbForNal ? trustedAgentOrigin(ghostMode ? agentUrl : agentnUrl) : undefined;
     const runOrigin = this.#options.agentOrigin ?? named ?? origin;
     const endpoint = { origin: runOrigin, transport: this.#choose(config?.http2Config), ghostMode };
     return { endpoint, isTold: config !== undefined && privacy !== undefined };
@@ -79,9 +80,3 @@ const OPEN_MODES: readonly PrivacyMode[] = [
   PrivacyMode.USAGE_DATA_TRAINING_ALLOWED,
   PrivacyMode.USAGE_CODEBASE_TRAINING_ALLOWED,
 ];
-
-/** The token is sent to no other host, whatever the backend says (SEC-13). */
-function trusted(url: string): string | undefined {
-  const host = /^https:\/\/([a-z0-9.-]+)\/?$/.exec(url)?.[1];
-  return host?.endsWith(".cursor.sh") ? `https://${host}` : undefined;
-}

@@ -1,0 +1,199 @@
+import { timingSafeEqual } from "node:crypto";
+import type { AccessTokens } from "../core/access.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Principal } from "../core/turn.ts";
+import { createCursorFace, type GatewayKeys, type ServeRun } from "../faces/cursor/index.ts";
+import type { Log } from "../observe/log.ts";
+import { OWNER } from "../server/gate/credentials.ts";
+import { digestOf } from "../server/gate/digest.ts";
+import type { GatewayKey } from "../server/gate/gateway-keys.ts";
+import { checkHost, createHostList } from "../server/gate/host-list.ts";
+import type { KnownKeys } from "../server/gate/known-keys.ts";
+import { checkOrigin } from "../server/gate/origin-list.ts";
+import { Refusal } from "../server/refusal.ts";
+import { createHttp1Transport } from "../wire/http/h1-transport.ts";
+import { proxyFromEnvironment } from "../wire/http/proxy.ts";
+import { ServerExchange, type ServerRequest } from "../wire/http/server-exchange.ts";
+import { listenForBoth } from "../wire/http/server-listener.ts";
+import { createSessionPool } from "../wire/http/session-pool.ts";
+import type { GatewayParts } from "./compose-gateway.ts";
+import type { Config } from "./load-config.ts";
+import { observeUpstream } from "./observe-upstream.ts";
+import { createOwnAccounts } from "./own-accounts.ts";
+
+export interface CursorListenerOptions {
+  readonly config: Config;
+  /** The backend that calls are passed on to. */
+  readonly origin: string;
+  readonly key: Secret;
+  readonly keys: KnownKeys;
+  readonly access: AccessTokens;
+  /** The names of the accounts that are signed in to the backend. */
+  readonly accountNames: () => readonly string[];
+  readonly ownModels: GatewayParts["ownModels"];
+  readonly serveRun: ServeRun | undefined;
+  readonly log: Log;
+}
+
+export interface CursorListener {
+  readonly url: string;
+  /** Takes no more calls, lets those under way finish for so long, ends the others, and closes. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Loopback only: the face has no key of its own, and what it passes on is the caller's own login. */
+const HOST = "127.0.0.1";
+
+const MAX_STREAMS = 250;
+
+/** What a client that was told of the end may still take to read it. */
+const LAST_WORDS_MS = 1000;
+
+/** Starts the listener for Cursor's own clients. */
+export async function startCursorFace(options: CursorListenerOptions): Promise<CursorListener> {
+  const { config, origin, log } = options;
+  const { limits } = config;
+  const findProxy = proxyFromEnvironment(process.env);
+  // Not those of the drivers: what clients cancel here must not cost the runs of others their connection.
+  const transports = observeUpstream(
+    { h1: createHttp1Transport({ findProxy }), h2: createSessionPool({ findProxy }) },
+    config.logLevel,
+    log,
+  );
+  const face = createCursorFace({
+    backend: { origin, transports },
+    keys: gatewayKeys(options.key, options.keys),
+    accounts: createOwnAccounts({
+      access: options.access,
+      names: options.accountNames,
+      origin,
+      transport: transports.h1,
+    }),
+    serveRun: options.serveRun,
+    listModels: options.ownModels.list,
+    isOwnModel: options.ownModels.isOne,
+    onBug: (error) => log.error({ cause: error instanceof Error ? error.stack : String(error) }, "cursor face"),
+  });
+
+  let connections = 0;
+  const active = new Set<ServerExchange>();
+  // It needs to know the port; nobody passes before it is there.
+  let gate: (request: ServerRequest) => void = () => {
+    throw new Refusal(503, "busy", "The gateway is starting.");
+  };
+  const onExchange = (exchange: ServerExchange): void => {
+    const startedAt = performance.now();
+    active.add(exchange);
+    exchange.onOver((wasCut) => {
+      active.delete(exchange);
+      const { transport, method, path } = exchange;
+      log.debug({ transport, method, path, wasCut, ms: Math.round(performance.now() - startedAt) }, "cursor call");
+    });
+    try {
+      gate(exchange.request);
+      if (active.size > limits.connections) throw new Refusal(503, "busy", "Too many calls are under way.");
+    } catch (error) {
+      refuse(exchange, error);
+      return;
+    }
+    face.answer(exchange);
+  };
+  const listener = await listenForBoth({
+    host: HOST,
+    port: config.cursorPort,
+    http1: {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: 0,
+      keepAliveTimeout: limits.idleConnectionMs,
+      requireHostHeader: false,
+    },
+    http2: {
+      maxHeaderListPairs: limits.headerCount,
+      settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.headerBytes, enablePush: false },
+    },
+    onConnection(socket) {
+      if (connections >= limits.connections) {
+        socket.destroy();
+        return;
+      }
+      connections++;
+      socket.once("close", () => connections--);
+    },
+    onRequest: (request, response) => onExchange(new ServerExchange(request, response)),
+  }).catch((error) => {
+    throw listenError(error, config.cursorPort);
+  });
+  gate = createGate(listener.port, config);
+
+  return {
+    url: `http://${HOST}:${listener.port}`,
+    async close(graceMs = limits.drainMs) {
+      const closed = listener.close();
+      const end = setTimeout(() => {
+        face.endRuns(new ExcursorError("busy", "Excursor is shutting down.", { hint: "Send the message again." }));
+        setTimeout(() => listener.destroy(), active.size > 0 ? LAST_WORDS_MS : 0);
+      }, graceMs);
+      await closed;
+      clearTimeout(end);
+      face.close();
+      transports.h1.destroy();
+      transports.h2.destroy();
+    },
+  };
+}
+
+/** The gate of this listener: the form of a request, its Host, and no page of a browser. Who calls is the face's to find out. */
+function createGate(port: number, { hosts, limits }: Config): (request: ServerRequest) => void {
+  const known = createHostList(HOST, port, hosts);
+  const none: ReadonlySet<string> = new Set();
+  return (request) => {
+    if (request.rawHeaders.length / 2 > limits.headerCount) {
+      throw new Refusal(431, "too-large", `A request may have ${limits.headerCount} headers.`);
+    }
+    if (!request.url?.startsWith("/")) {
+      throw new Refusal(400, "invalid-request", "The request target must be a path.", { code: "bad_target" });
+    }
+    checkHost(request, known);
+    checkOrigin(request, none, false);
+  };
+}
+
+function refuse(exchange: ServerExchange, thrown: unknown): void {
+  const error = ExcursorError.from(thrown);
+  exchange.request.resume();
+  const status = error instanceof Refusal ? error.status : 500;
+  exchange.respondJson(status, { code: error.code, message: error.message });
+}
+
+/** The owner's key and those that were given out. */
+function gatewayKeys(key: Secret, keys: KnownKeys): GatewayKeys {
+  const right = digestOf(key.reveal());
+  const holder = (issued: GatewayKey | undefined): Principal | undefined =>
+    issued && { id: issued.id, token: undefined, account: issued.account };
+  return {
+    holderOf(given) {
+      const digest = digestOf(given);
+      if (timingSafeEqual(digest, right)) return OWNER;
+      const issued = keys.withDigest(digest.toString("latin1"));
+      return issued && timingSafeEqual(digest, Buffer.from(issued.digest, "latin1")) ? holder(issued) : undefined;
+    },
+    holderWithId: (id) => (id === OWNER.id ? OWNER : holder(keys.withId(id))),
+  };
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
+  const isTaken = error.code === "EADDRINUSE";
+  return new ExcursorError(
+    isTaken ? "busy" : "config",
+    isTaken
+      ? `Port ${port}, for Cursor's clients, is taken by another program.`
+      : `Cannot listen on port ${port} for Cursor's clients: ${error.code ?? error.message}.`,
+    {
+      code: isTaken ? "port_taken" : "listen_failed",
+      hint: "Choose another port with --cursor-port N, or --cursor-port 0 to have one picked.",
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,149 @@
+import { hash } from "node:crypto";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import { DashboardService } from "../../gen/aiserver/v1/dashboard_pb.ts";
+import { callUnary, requestJson } from "../../wire/connect/unary.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { FaceTokens } from "./face-tokens.ts";
+import type { Backend } from "./relay.ts";
+
+/** The keys of the gateway. */
+export interface GatewayKeys {
+  /** Returns the holder of a key; undefined if it is not a key. */
+  holderOf(key: string): Principal | undefined;
+  /** Returns the same holder by id, as long as the key is valid. */
+  holderWithId(id: string): Principal | undefined;
+}
+
+/** The Cursor accounts that are signed in here. */
+export interface SignedInAccounts {
+  /** Returns whom a Cursor user is here; undefined if the user's account is not signed in. */
+  principalOf(cursorUserId: number, signal: AbortSignal): Promise<Principal | undefined>;
+}
+
+export type Caller =
+  /** Holds a key of the gateway, or a token that the face gave out for one. */
+  | { readonly type: "key"; readonly principal: Principal }
+  /** Has a login of Cursor's, or none. */
+  | { readonly type: "cursor" }
+  /** Brings a token or key of ours that is not valid. It must not reach the backend. */
+  | { readonly type: "refused" };
+
+export interface CallersOptions {
+  readonly keys: GatewayKeys;
+  readonly accounts: SignedInAccounts;
+  readonly backend: Backend;
+  readonly now?: (() => number) | undefined;
+}
+
+/** How long the backend's word on a token holds, and how long its refusal does. */
+const CONFIRMED_MS = 5 * 60_000;
+const REFUSED_MS = 10_000;
+const MAX_KNOWN = 1000;
+const CONFIRM_TIMEOUT_MS = 15_000;
+
+/** Every key that the gateway makes begins so. */
+const KEY_PREFIX = "exc_";
+
+interface Known {
+  readonly until: number;
+  readonly principal: Promise<Principal | undefined>;
+}
+
+/** Finds out who calls. */
+export class Callers {
+  readonly tokens: FaceTokens;
+  readonly #options: CallersOptions;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: CallersOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.tokens = new FaceTokens(this.#now);
+  }
+
+  identify(exchange: ServerExchange): Caller {
+    const token = bearerOf(exchange);
+    if (token === undefined) return CURSOR;
+    const { keys } = this.#options;
+    if (FaceTokens.isOne(token)) {
+      const id = this.tokens.read(token);
+      const principal = id === undefined ? undefined : keys.holderWithId(id);
+      return principal ? { type: "key", principal } : REFUSED;
+    }
+    const principal = keys.holderOf(token);
+    if (principal) return { type: "key", principal };
+    return token.startsWith(KEY_PREFIX) ? REFUSED : CURSOR;
+  }
+
+  /** Returns whom the caller is here; undefined if our models are not for them. The backend confirms logins of Cursor's. */
+  async principalOf(exchange: ServerExchange): Promise<Principal | undefined> {
+    const caller = this.identify(exchange);
+    if (caller.type === "key") return caller.principal;
+    const token = bearerOf(exchange);
+    if (caller.type === "refused" || token === undefined) return undefined;
+    // The REST interface takes API keys, which the RPC interface does not know.
+    const isRest = exchange.path.startsWith("/v1/");
+    const digest = hash("sha256", `${isRest} ${token}`, "base64url");
+    const known = this.#known.get(digest);
+    if (known && known.until > this.#now()) return known.principal;
+    return this.#ask(digest, token, isRest);
+  }
+
+  #ask(digest: string, token: string, isRest: boolean): Promise<Principal | undefined> {
+    const signal = AbortSignal.timeout(CONFIRM_TIMEOUT_MS);
+    const asked = this.#userIdOf(token, isRest, signal).then((id) =>
+      id ? this.#options.accounts.principalOf(id, signal) : undefined,
+    );
+    this.#remember(digest, { until: this.#now() + CONFIRM_TIMEOUT_MS, principal: asked });
+    void asked.then(
+      (principal) => {
+        const until = this.#now() + (principal ? CONFIRMED_MS : REFUSED_MS);
+        this.#remember(digest, { until, principal: asked });
+      },
+      // The next call asks again.
+      () => this.#known.delete(digest),
+    );
+    return asked;
+  }
+
+  /** The backend's word, never the token's own: anybody can write a token. */
+  async #userIdOf(token: string, isRest: boolean, signal: AbortSignal): Promise<number | undefined> {
+    const { origin, transports } = this.#options.backend;
+    const headers = { authorization: `Bearer ${token}` };
+    const call = { transport: transports.h1, origin, headers, signal };
+    try {
+      if (!isRest) {
+        const rpc = { ...headers, "connect-protocol-version": "1" };
+        return (
+          await callUnary({ ...call, headers: rpc, method: DashboardService.method.getMe, input: {}, codec: "proto" })
+        ).userId;
+      }
+      const { userId } = (await requestJson({ ...call, path: "/v1/me" })) as { readonly userId?: unknown };
+      return typeof userId === "number" ? userId : undefined;
+    } catch (thrown) {
+      const error = ExcursorError.from(thrown);
+      if (error.kind === "unauthenticated" || error.kind === "forbidden") return undefined;
+      throw error;
+    }
+  }
+
+  #remember(digest: string, known: Known): void {
+    this.#known.delete(digest);
+    this.#known.set(digest, known);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+const CURSOR: Caller = { type: "cursor" };
+const REFUSED: Caller = { type: "refused" };
+
+export const bearerOf = (exchange: ServerExchange): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(exchange.header("authorization") ?? "")?.[1];
+
+export const invalidToken = (): ExcursorError =>
+  new ExcursorError("unauthenticated", "This key or token of Excursor is not valid, or no longer.", {
+    hint: "`excursor key` prints the key. Sign in again with it.",
+  });

@@ -1,0 +1,164 @@
+import type { ModelInfo } from "../../core/driver.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
+import { respondError } from "./connect-errors.ts";
+import { decideRun } from "./decide-run.ts";
+import { Http1Runs } from "./h1-runs.ts";
+import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
+import { answerKeyHolder } from "./key-holder-answers.ts";
+import { MODEL_LISTS, type ModelList, wantsJson } from "./model-lists.ts";
+import { type Backend, type Held, relay } from "./relay.ts";
+import type { ServeRun } from "./run-connection.ts";
+import { ServerConfigs } from "./server-config.ts";
+import { StreamConnection } from "./stream-connection.ts";
+import { callWhole } from "./whole-call.ts";
+
+export interface CursorFaceOptions {
+  readonly backend: Backend;
+  readonly keys: GatewayKeys;
+  readonly accounts: SignedInAccounts;
+  /** Answers the runs of our own models. Without it they are neither listed nor answered. */
+  readonly serveRun?: ServeRun | undefined;
+  /** Our own models, without the prefix. */
+  readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
+  /** Whether a name, without the prefix, is that of a model of ours. */
+  readonly isOwnModel: (model: string) => boolean;
+  /** Returns the origin of a host for agent calls that may get a caller's token. Default: Cursor's own hosts. */
+  readonly trustedOrigin?: ((url: string) => string | undefined) | undefined;
+  /** Told of errors that are bugs of ours. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Answers the clients of Cursor's backend: with our own models, and else by passing their calls on to it. */
+export interface CursorFace {
+  answer(exchange: ServerExchange): void;
+  /** Ends the runs of our own models with an error. */
+  endRuns(error: ExcursorError): void;
+  close(): void;
+}
+
+/** Where `excursor run` looks whether a face is there. No path of Cursor's begins like this. */
+const FACE_HEALTH_PATH = "/.excursor/healthz";
+
+const RUN = "POST /agent.v1.AgentService/Run";
+const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
+const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
+const EXCHANGE = "POST /auth/exchange_user_api_key";
+const SERVER_CONFIG = "POST /aiserver.v1.ServerConfigService/GetServerConfig";
+
+const REVOCATION_MS = 1000;
+
+export function createCursorFace(options: CursorFaceOptions): CursorFace {
+  const { backend, serveRun, onBug } = options;
+  const callers = new Callers(options);
+  const configs = new ServerConfigs(backend, options.trustedOrigin);
+  const live = new Map<StreamConnection, ServerExchange>();
+
+  const serve = (connection: StreamConnection, model: string, exchange: ServerExchange): void => {
+    if (!serveRun) {
+      connection.end(notServed(model));
+      return;
+    }
+    live.set(connection, exchange);
+    exchange.onOver(() => live.delete(connection));
+    try {
+      serveRun(connection, model);
+    } catch (error) {
+      connection.revoke(ExcursorError.from(error));
+    }
+  };
+  const decide = (exchange: ServerExchange, model: string | undefined) =>
+    decideRun(exchange, model, { ...options, callers });
+  const http1 = new Http1Runs({
+    backendFor: (exchange) => configs.backendFor(exchange),
+    decide,
+    principalOf: (exchange) => callers.principalOf(exchange),
+    serve,
+  });
+
+  /** A key that is revoked ends its runs as well. */
+  const revocation = setInterval(() => {
+    for (const [connection, exchange] of live) {
+      if (callers.identify(exchange).type === "refused") connection.revoke(invalidToken());
+    }
+  }, REVOCATION_MS).unref();
+
+  const answerRun = async (exchange: ServerExchange): Promise<void> => {
+    const run = await holdRun(exchange);
+    if (!run) return;
+    const verdict = await decide(exchange, run.model);
+    if (verdict.type === "relay") relay(exchange, configs.backendFor(exchange), run.held);
+    else if (verdict.type === "refused") respondError(exchange, verdict.error);
+    else serve(connectionOf(exchange, run.held, verdict.principal), verdict.model, exchange);
+  };
+
+  const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
+    const isJson = wantsJson(exchange);
+    const ownModels = async (): Promise<readonly ModelInfo[]> => {
+      const principal = serveRun && (await callers.principalOf(exchange));
+      return principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
+    };
+    if (callers.identify(exchange).type === "key") {
+      await exchange.readBody(MAX_LIST_REQUEST_BYTES);
+      const type = isJson ? "application/json" : "application/proto";
+      exchange.respond(200, list.alone(await ownModels(), isJson), { "content-type": type });
+      return;
+    }
+    // The backend's list is worth more than ours: without ours it is passed on as it is.
+    const [answer, models] = await Promise.all([callWhole(exchange, backend), ownModels().catch(() => [])]);
+    answer.respond(answer.status === 200 && models.length > 0 ? list.add(answer.body, models, isJson) : undefined);
+  };
+
+  const route = async (exchange: ServerExchange): Promise<void> => {
+    const key = `${exchange.method} ${exchange.path}`;
+    if (key === `GET ${FACE_HEALTH_PATH}`) {
+      exchange.respondJson(200, { status: "ok", face: "cursor" });
+      return;
+    }
+    const caller = callers.identify(exchange);
+    if (caller.type === "refused") throw invalidToken();
+    if (key === RUN && exchange.transport === "h2") return answerRun(exchange);
+    if (key === RUN_SSE) return http1.download(exchange);
+    if (key === APPEND) return http1.append(exchange);
+    const list = MODEL_LISTS.get(key);
+    if (list) return answerList(exchange, list);
+    if (caller.type === "key") {
+      if (key !== EXCHANGE) return answerKeyHolder(exchange);
+      exchange.respondJson(200, { accessToken: callers.tokens.issue(caller.principal.id) });
+      return;
+    }
+    if (key === SERVER_CONFIG) return configs.answer(exchange);
+    relay(exchange, configs.backendFor(exchange));
+  };
+
+  return {
+    answer(exchange) {
+      route(exchange).catch((thrown) => {
+        if (exchange.isOver) return;
+        const error = ExcursorError.from(thrown);
+        if (error.kind === "internal") onBug(thrown);
+        exchange.request.resume();
+        respondError(exchange, error);
+      });
+    },
+    endRuns(error) {
+      for (const connection of live.keys()) connection.revoke(error);
+    },
+    close: () => clearInterval(revocation),
+  };
+}
+
+const LIST_TIMEOUT_MS = 15_000;
+const MAX_LIST_REQUEST_BYTES = 1024 * 1024;
+
+function connectionOf(exchange: ServerExchange, held: Held, principal: Principal): StreamConnection {
+  const connection = new StreamConnection(exchange, { requestId: requestIdOf(exchange), principal }, (receive) =>
+    deliverMessages(exchange, held, receive, (error) => connection.revoke(error)),
+  );
+  return connection;
+}
+
+const notServed = (model: string): ExcursorError =>
+  new ExcursorError("unsupported", `Runs of the model ${JSON.stringify(model)} are not there yet.`);

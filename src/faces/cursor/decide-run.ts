@@ -1,0 +1,60 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { type Callers, invalidToken } from "./callers.ts";
+import { OWN_PREFIX } from "./find-model.ts";
+
+/** Who answers a run. */
+export type Verdict =
+  | { readonly type: "relay" }
+  | { readonly type: "own"; readonly model: string; readonly principal: Principal }
+  | { readonly type: "refused"; readonly error: ExcursorError };
+
+export interface DecideOptions {
+  readonly callers: Callers;
+  /** Whether a name, without the prefix, is that of a model of ours. */
+  readonly isOwnModel: (model: string) => boolean;
+}
+
+/** Decides by the model's name and the caller. */
+export async function decideRun(
+  exchange: ServerExchange,
+  model: string | undefined,
+  { callers, isOwnModel }: DecideOptions,
+): Promise<Verdict> {
+  const caller = callers.identify(exchange);
+  if (caller.type === "refused") return refused(invalidToken());
+  if (!model?.startsWith(OWN_PREFIX)) {
+    return caller.type === "key" ? refused(needsAccount(`The model ${JSON.stringify(model ?? "default")}`)) : RELAY;
+  }
+  const name = model.slice(OWN_PREFIX.length);
+  try {
+    const principal = await callers.principalOf(exchange);
+    if (!principal) return refused(notAllowed(model));
+    return isOwnModel(name) ? { type: "own", model: name, principal } : refused(unknownModel(model));
+  } catch (error) {
+    return refused(ExcursorError.from(error));
+  }
+}
+
+export const RELAY: Verdict = { type: "relay" };
+
+const refused = (error: ExcursorError): Verdict => ({ type: "refused", error });
+
+/** For holders of a gateway key, who have no login of Cursor's. */
+export const needsAccount = (what: string): ExcursorError =>
+  new ExcursorError("forbidden", `${what} needs a Cursor account, and this client signed in with a key of Excursor.`, {
+    code: "account_required",
+    hint: `Sign in to Cursor with this client, or choose a model whose name begins with ${OWN_PREFIX}.`,
+  });
+
+const notAllowed = (model: string): ExcursorError =>
+  new ExcursorError("forbidden", `The model ${JSON.stringify(model)} is not for this Cursor account.`, {
+    code: "account_not_signed_in",
+    hint: "Run `excursor login` with the same account, or use the key of `excursor key` as the API key.",
+  });
+
+const unknownModel = (model: string): ExcursorError =>
+  new ExcursorError("model-not-found", `There is no model ${JSON.stringify(model)} here.`, {
+    hint: "`excursor models` lists them; the setting `models` names those of other upstreams.",
+  });

@@ -1,0 +1,290 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { type Append, findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
+import { Rendezvous } from "../../wire/agent/rendezvous.ts";
+import { BodyCollector } from "../../wire/connect/body.ts";
+import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../wire/connect/envelope.ts";
+import { gunzip } from "../../wire/connect/gzip.ts";
+import { mediaType } from "../../wire/http/http-errors.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { failureOf, respondError } from "./connect-errors.ts";
+import { RELAY, type Verdict } from "./decide-run.ts";
+import { readOpening } from "./find-model.ts";
+import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
+import { type Backend, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
+import { StreamConnection } from "./stream-connection.ts";
+
+/** Some clients send append 0 only after they have the headers of RunSSE, so these go out after this long. */
+const HEADERS_AFTER_MS = 100;
+
+/** A run whose append 0 does not come is passed on after this long. */
+const FIRST_APPEND_MS = 30_000;
+
+/** An append is hex text. */
+const MAX_APPEND_BYTES = 2 * MAX_MESSAGE_BYTES + 1024;
+const MAX_DOWNLOAD_BYTES = 64 * 1024;
+
+/** Bytes of all appends that wait for the append 0 of their run. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_ROOMS = 10_000;
+
+const MAX_ERROR_BYTES = 256 * 1024;
+
+interface Room {
+  /** Settles with append 0. */
+  readonly verdict: Promise<Verdict>;
+  settle(verdict: Verdict): void;
+  /** The verdict, once it is there. */
+  known: Verdict | undefined;
+  /** Append 0 is here, and the verdict is being found. */
+  isOpened: boolean;
+}
+
+export interface Http1RunsOptions {
+  /** The backend for this request. */
+  readonly backendFor: (exchange: ServerExchange) => Backend;
+  readonly decide: (exchange: ServerExchange, model: string | undefined) => Promise<Verdict>;
+  readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
+  readonly serve: (connection: StreamConnection, model: string, exchange: ServerExchange) => void;
+}
+
+/**
+ * Runs over HTTP/1.1: the download (RunSSE) and the uploads (BidiAppend) come on different sockets, in any order. Append 0
+ * names the model, and so decides whether both go to the backend or to us.
+ */
+export class Http1Runs {
+  readonly #options: Http1RunsOptions;
+  readonly #rooms = new Map<string, Room>();
+  readonly #uploads = new Rendezvous<ExcursorError>();
+  #waitingBytes = 0;
+
+  constructor(options: Http1RunsOptions) {
+    this.#options = options;
+  }
+
+  async append(exchange: ServerExchange): Promise<void> {
+    const id = exchange.header("x-request-id");
+    const isRelayed = id !== undefined && this.#rooms.get(id)?.known?.type === "relay";
+    const held = isRelayed ? undefined : await readHeld(exchange, MAX_APPEND_BYTES);
+    const append = held && (await readUpload(exchange, held));
+    if (!held || !append) {
+      relay(exchange, this.#options.backendFor(exchange), held);
+      return;
+    }
+    const verdict = await this.#verdictOf(exchange, append, held);
+    if (exchange.isOver) return;
+    if (verdict.type === "relay") {
+      relay(exchange, this.#options.backendFor(exchange), held);
+      return;
+    }
+    // A refusal is told by the download, where clients show it.
+    if (verdict.type === "own") await this.#take(exchange, append, verdict.principal);
+    exchange.respond(200, "", { "content-type": "application/proto" });
+  }
+
+  async download(exchange: ServerExchange): Promise<void> {
+    const held = await readHeld(exchange, MAX_DOWNLOAD_BYTES);
+    const requestId = held?.isWhole ? readRequestId(exchange, held) : undefined;
+    if (!held || requestId === undefined) {
+      if (held) relay(exchange, this.#options.backendFor(exchange), held);
+      return;
+    }
+    const room = this.#room(requestId);
+    await Promise.race([room.verdict, after(HEADERS_AFTER_MS, exchange)]);
+    if (!room.known && !exchange.isOver) openEarly(exchange);
+    const verdict = await Promise.race([room.verdict, after(FIRST_APPEND_MS, exchange).then(() => RELAY)]);
+    if (exchange.isOver) return;
+    room.settle(verdict);
+    const { backendFor } = this.#options;
+    if (verdict.type === "refused") endWith(exchange, verdict.error);
+    else if (verdict.type === "own") await this.#serve(exchange, requestId, verdict);
+    else if (exchange.hasResponded) relayIntoOpen(exchange, backendFor(exchange), held);
+    else relay(exchange, backendFor(exchange), held);
+  }
+
+  async #serve(
+    exchange: ServerExchange,
+    requestId: string,
+    { model, principal }: Extract<Verdict, { type: "own" }>,
+  ): Promise<void> {
+    const caller = await this.#options.principalOf(exchange);
+    if (caller?.id !== principal.id) {
+      endWith(exchange, notYours());
+      return;
+    }
+    const connection = new StreamConnection(exchange, { requestId, principal }, (receive) =>
+      this.#uploads.join(requestId, { receive, stop: (error) => connection.revoke(error) }),
+    );
+    exchange.onOver(() => this.#uploads.leave(requestId));
+    this.#options.serve(connection, model, exchange);
+  }
+
+  async #take(exchange: ServerExchange, append: Append, principal: Principal): Promise<void> {
+    const caller = await this.#options.principalOf(exchange);
+    if (caller?.id !== principal.id) throw notYours();
+    if (this.#uploads.append(append)) return;
+    throw new ExcursorError("too-large", "Too many messages of this run wait to be read.");
+  }
+
+  async #verdictOf(exchange: ServerExchange, append: Append, held: Held): Promise<Verdict> {
+    const room = this.#room(append.requestId);
+    if (room.known) return room.known;
+    if (append.seqno === 0n && !room.isOpened) {
+      room.isOpened = true;
+      room.settle(await this.#options.decide(exchange, modelOf(append.payload)));
+      return room.verdict;
+    }
+    const bytes = held.chunks.reduce((sum, { length }) => sum + length, 0);
+    if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+      throw new ExcursorError("too-large", "Too many messages wait for the beginning of their runs.");
+    }
+    this.#waitingBytes += bytes;
+    try {
+      return await Promise.race([room.verdict, after(FIRST_APPEND_MS, exchange).then(() => RELAY)]);
+    } finally {
+      this.#waitingBytes -= bytes;
+    }
+  }
+
+  #room(requestId: string): Room {
+    const existing = this.#rooms.get(requestId);
+    if (existing) return existing;
+    const { promise, resolve } = Promise.withResolvers<Verdict>();
+    const room: Room = {
+      verdict: promise,
+      known: undefined,
+      isOpened: false,
+      settle(verdict) {
+        room.known ??= verdict;
+        resolve(room.known);
+      },
+    };
+    this.#rooms.set(requestId, room);
+    const [oldest] = this.#rooms.keys();
+    if (this.#rooms.size > MAX_ROOMS && oldest !== undefined) {
+      this.#rooms.get(oldest)?.settle(RELAY);
+      this.#rooms.delete(oldest);
+    }
+    return room;
+  }
+}
+
+/** What cannot be read is the backend's to refuse. */
+function modelOf(payload: Uint8Array): string | undefined {
+  try {
+    const opening = readOpening(payload);
+    return opening.type === "run" ? opening.model : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a body up to a limit. The rest, if there is any, stays in the request. Undefined if the client is gone. */
+function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
+  const { request } = exchange;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve) => {
+    const settle = (held: Held | undefined) => {
+      request.off("data", onData).off("end", onEnd).pause();
+      resolve(held);
+    };
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > maxBytes) settle({ chunks, isWhole: false });
+    };
+    const onEnd = () => settle({ chunks, isWhole: true });
+    request.on("data", onData).on("end", onEnd);
+    exchange.onOver(() => settle(undefined));
+  });
+}
+
+/** Returns undefined if the upload is not one that we can read: then it is the backend's. */
+async function readUpload(exchange: ServerExchange, { chunks, isWhole }: Held): Promise<Append | undefined> {
+  if (!isWhole || mediaType(exchange.header("content-type")) !== "application/proto") return undefined;
+  const body = Buffer.concat(chunks);
+  try {
+    const isGzip = exchange.header("content-encoding") === "gzip";
+    const request = fromBinary(BidiAppendRequestSchema, isGzip ? await gunzip(body, MAX_APPEND_BYTES) : body);
+    return findAppendProblem(request) === undefined ? readAppend(request) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readRequestId(exchange: ServerExchange, { chunks }: Held): string | undefined {
+  let id: string | undefined;
+  try {
+    new FrameDecoder({ maxFrameBytes: MAX_DOWNLOAD_BYTES }).push(Buffer.concat(chunks), (flags, payload) => {
+      if ((flags & FLAG_COMPRESSED) === 0) id ??= fromBinary(BidiRequestIdSchema, payload).requestId;
+    });
+  } catch {
+    return undefined;
+  }
+  return id || exchange.header("x-request-id");
+}
+
+/** Sends the headers of a stream before it is known who answers it. */
+function openEarly(exchange: ServerExchange): void {
+  const type = mediaType(exchange.header("content-type"));
+  const takesGzip = /\bgzip\b/.test(exchange.header("connect-accept-encoding") ?? "");
+  exchange.open(200, { "content-type": type, ...(takesGzip && { "connect-content-encoding": "gzip" }) });
+}
+
+/** Passes on the backend's stream below headers of ours. An error of the backend's becomes the end of the stream. */
+function relayIntoOpen(exchange: ServerExchange, backend: Backend, held: Held): void {
+  const { "connect-accept-encoding": encodings = "", ...headers } = requestHeaders(exchange);
+  const accepted = /\bgzip\b/.test(encodings) ? { "connect-accept-encoding": "gzip" } : {};
+  let hasBegun = false;
+  const handler: RelayHandler = {
+    head({ status }) {
+      hasBegun = status === 200;
+      if (hasBegun) return undefined;
+      const body = new BodyCollector(MAX_ERROR_BYTES);
+      return {
+        data: (chunk) => void body.push(chunk),
+        end: () => exchange.end(encodeFrame(endFrameOf(status, body.bytes()), FLAG_END)),
+      };
+    },
+    fail(error) {
+      if (hasBegun) exchange.reset();
+      else endWith(exchange, error);
+    },
+  };
+  pipe(exchange, backend, held, handler, { ...headers, ...accepted });
+}
+
+/** The body of a failed call has the same error as an end frame would. */
+function endFrameOf(status: number, body: Buffer): Buffer {
+  try {
+    const error = JSON.parse(body.toString("utf8")) as unknown;
+    if (typeof error === "object" && error !== null && "code" in error) return Buffer.from(JSON.stringify({ error }));
+  } catch {
+    // It is no Connect error.
+  }
+  const error = new ExcursorError("upstream-failed", `Cursor's backend answered with HTTP status ${status}.`);
+  return failureOf(error).toEndFrame();
+}
+
+/** Ends a stream with an error, whether its headers are out or not. */
+function endWith(exchange: ServerExchange, error: ExcursorError): void {
+  if (exchange.hasResponded) exchange.end(encodeFrame(failureOf(error).toEndFrame(), FLAG_END));
+  else respondError(exchange, error);
+}
+
+/** Resolves after some time, or when the exchange is over. */
+function after(ms: number, exchange: ServerExchange): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms).unref();
+    exchange.onOver(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const notYours = (): ExcursorError =>
+  new ExcursorError("forbidden", "This run belongs to another caller.", { hint: null });

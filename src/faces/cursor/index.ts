@@ -1,0 +1,3 @@
+export type { GatewayKeys, SignedInAccounts } from "./callers.ts";
+export { createCursorFace } from "./cursor-face.ts";
+export type { ServeRun } from "./run-connection.ts";

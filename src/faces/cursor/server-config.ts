@@ -1,0 +1,93 @@
+import { hash } from "node:crypto";
+import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { GetServerConfigResponseSchema } from "../../gen/aiserver/v1/server_config_pb.ts";
+import { trustedAgentOrigin } from "../../wire/agent/agent-origin.ts";
+import { mediaType } from "../../wire/http/http-errors.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { bearerOf } from "./callers.ts";
+import type { Backend } from "./relay.ts";
+import { callWhole } from "./whole-call.ts";
+
+const { useNlbForNal, agentUrlConfig } = GetServerConfigResponseSchema.field;
+
+const MAX_KNOWN = 1000;
+
+interface AgentOrigins {
+  readonly ghost: string | undefined;
+  readonly open: string | undefined;
+}
+
+/**
+ * Answers `GetServerConfig` without the hosts that the backend names for agent calls. The client so stays with this face,
+ * and nothing of our address is in an answer that the CLI keeps on disk. Agent calls over HTTP/2 then go to the named
+ * host; those hosts do not speak HTTP/1.1.
+ */
+export class ServerConfigs {
+  readonly #backend: Backend;
+  readonly #isTrusted: (url: string) => string | undefined;
+  readonly #known = new Map<string, AgentOrigins>();
+
+  /** `isTrusted` returns the origin of a URL that may get a caller's token. */
+  constructor(backend: Backend, isTrusted: (url: string) => string | undefined = trustedAgentOrigin) {
+    this.#backend = backend;
+    this.#isTrusted = isTrusted;
+  }
+
+  async answer(exchange: ServerExchange): Promise<void> {
+    const answer = await callWhole(exchange, this.#backend);
+    if (answer.status !== 200) {
+      answer.respond();
+      return;
+    }
+    const isJson = mediaType(exchange.header("content-type")) === "application/json";
+    this.#remember(exchange, answer.body, isJson);
+    answer.respond(isJson ? withoutJsonFields(answer.body) : withoutFields(answer.body));
+  }
+
+  /** Returns where a request goes. */
+  backendFor(exchange: ServerExchange): Backend {
+    if (exchange.transport !== "h2" || !exchange.path.startsWith("/agent.v1.AgentService/")) return this.#backend;
+    const named = this.#known.get(keyOf(exchange));
+    const origin = exchange.header("x-ghost-mode") === "false" ? named?.open : named?.ghost;
+    return origin === undefined ? this.#backend : { ...this.#backend, origin };
+  }
+
+  #remember(exchange: ServerExchange, body: Buffer, isJson: boolean): void {
+    const config = isJson
+      ? fromJsonString(GetServerConfigResponseSchema, body.toString("utf8"), { ignoreUnknownFields: true })
+      : fromBinary(GetServerConfigResponseSchema, body);
+    const key = keyOf(exchange);
+    this.#known.delete(key);
+    const urls = config.useNlbForNal ? config.agentUrlConfig : undefined;
+    if (!urls) return;
+    this.#known.set(key, { ghost: this.#isTrusted(urls.agentUrl), open: this.#isTrusted(urls.agentnUrl) });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+const keyOf = (exchange: ServerExchange): string => hash("sha256", bearerOf(exchange) ?? "", "base64url");
+
+/** Cuts the fields out of the serialized message; all others stay as the backend wrote them. */
+function withoutFields(message: Uint8Array): Uint8Array {
+  const reader = new BinaryReader(message);
+  const kept: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [number, wireType] = reader.tag();
+    reader.skip(wireType, number);
+    if (number !== useNlbForNal.number && number !== agentUrlConfig.number)
+      kept.push(message.subarray(start, reader.pos));
+  }
+  return Buffer.concat(kept);
+}
+
+function withoutJsonFields(body: Buffer): Buffer {
+  const config = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+  const names = [useNlbForNal, agentUrlConfig].flatMap(({ name, jsonName }) => [name, jsonName]);
+  if (!names.some((name) => name in config)) return body;
+  return Buffer.from(
+    JSON.stringify(Object.fromEntries(Object.entries(config).filter(([name]) => !names.includes(name)))),
+  );
+}

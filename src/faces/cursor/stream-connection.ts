@@ -1,0 +1,75 @@
+import type { ExcursorError } from "../../core/errors.ts";
+import type { Principal } from "../../core/turn.ts";
+import { FrameWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
+import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { failureOf } from "./connect-errors.ts";
+import type { RunConnection } from "./run-connection.ts";
+
+type Listener = Parameters<RunConnection["listen"]>[0];
+
+/** A run on the answer of one exchange. Where its client's messages come from is the carrier's to say. */
+export class StreamConnection implements RunConnection {
+  readonly requestId: string;
+  readonly principal: Principal;
+  readonly #exchange: ServerExchange;
+  readonly #out: FrameWriter;
+  readonly #onListen: (receive: (payload: Uint8Array) => void) => void;
+  #listener: Listener | undefined;
+  #isGone = false;
+  #isOver = false;
+
+  /** `onListen` starts to deliver messages, once somebody listens. */
+  constructor(
+    exchange: ServerExchange,
+    run: { readonly requestId: string; readonly principal: Principal },
+    onListen: (receive: (payload: Uint8Array) => void) => void,
+  ) {
+    this.requestId = run.requestId;
+    this.principal = run.principal;
+    this.#exchange = exchange;
+    this.#out = new FrameWriter(exchange, streamFormat(exchange.header("content-type")) ?? "connect");
+    this.#onListen = onListen;
+    exchange.onOver((wasCut) => {
+      if (!this.#isOver && wasCut) this.#gone();
+    });
+  }
+
+  header(name: string): string | undefined {
+    return this.#exchange.header(name.toLowerCase());
+  }
+
+  listen(listener: Listener): void {
+    this.#listener = listener;
+    if (this.#isGone) listener.gone();
+    else
+      this.#onListen((payload) => {
+        if (!this.#isOver) listener.message(payload);
+      });
+  }
+
+  send(payload: Uint8Array): Promise<void> | undefined {
+    if (this.#isOver) return undefined;
+    this.#out.open();
+    return this.#out.send(payload) ? undefined : this.#exchange.drained();
+  }
+
+  end(error?: ExcursorError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#out.end(error && failureOf(error));
+  }
+
+  /** Ends the run from this side: the client is told why, the listener that the client is gone. */
+  revoke(error: ExcursorError): void {
+    if (this.#isOver) return;
+    this.end(error);
+    this.#gone();
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#isOver = true;
+    this.#listener?.gone();
+  }
+}

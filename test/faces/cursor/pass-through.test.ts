@@ -1,0 +1,269 @@
+import { randomBytes } from "node:crypto";
+import { request as http1Request, type IncomingHttpHeaders, type RequestOptions } from "node:http";
+import { connect as http2Connect } from "node:http2";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import type { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
+import { ServerExchange as Exchange } from "../../../src/wire/http/server-exchange.ts";
+import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
+import { deferred, setUpFace, setUpSim } from "./support/stage.ts";
+
+/** A backend that answers as the test says. */
+async function startBackend(onExchange: (exchange: ServerExchange) => void): Promise<string> {
+  const listener = await listenForBoth({
+    host: "127.0.0.1",
+    port: 0,
+    onRequest: (request, response) => onExchange(new Exchange(request, response)),
+  });
+  deferred(() => {
+    listener.destroy();
+    return listener.close();
+  });
+  return `http://127.0.0.1:${listener.port}`;
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly trailers: Readonly<Record<string, unknown>>;
+}
+
+interface Question extends Pick<RequestOptions, "method"> {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+const ASK = {
+  h1: (url: string, { path, method = "POST", headers = {}, body }: Question) =>
+    new Promise<Answer>((resolve, reject) => {
+      const request = http1Request(`${url}${path}`, { method, headers }, async (response) => {
+        const answered = await text(response).catch(reject);
+        if (answered === undefined) return;
+        const { statusCode: status, trailers } = response;
+        resolve({ status, headers: response.headers, body: answered, trailers });
+      });
+      request.on("error", reject);
+      request.end(body);
+    }),
+  h2: (url: string, { path, method = "POST", headers = {}, body }: Question) =>
+    new Promise<Answer>((resolve, reject) => {
+      const session = http2Connect(url);
+      deferred(() => session.destroy());
+      const stream = session.request({ ":path": path, ":method": method, te: "trailers", ...headers });
+      let head: IncomingHttpHeaders & { ":status"?: number | undefined } = {};
+      let trailers = {};
+      stream.on("response", (given) => (head = given)).on("trailers", (given) => (trailers = given));
+      stream.on("error", reject);
+      text(stream).then(
+        (answered) => resolve({ status: head[":status"], headers: head, body: answered, trailers }),
+        reject,
+      );
+      stream.end(body);
+    }),
+};
+
+/** More than all buffers between a backend and its reader hold. */
+const TOTAL = 32 << 20;
+
+describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) => {
+  const ask = ASK[version];
+
+  it("with method, path, query, headers and body, and so is the answer", async () => {
+    let seen: object = {};
+    const origin = await startBackend(async (exchange) => {
+      const { method, target, transport } = exchange;
+      seen = {
+        ...{ method, target, transport, body: (await exchange.readBody(1000)).toString() },
+        authorization: exchange.header("authorization"),
+        connection: exchange.header("x-for-this-hop"),
+        host: exchange.header("host") ?? exchange.header(":authority"),
+      };
+      exchange.open(418, { "content-type": "text/plain", "set-cookie": ["a=1", "b=2"], "x-cursor-server-region": "r" });
+      exchange.addTrailers({ "grpc-status": "7" });
+      exchange.end(Buffer.from("short and stout"));
+    });
+    const { url } = await setUpFace(origin);
+    const hop = version === "h1" ? { connection: "x-for-this-hop", "x-for-this-hop": "1" } : {};
+    const answer = await ask(url, {
+      path: "/any/path?q=%20x&q=2",
+      method: "PUT",
+      headers: { authorization: "Bearer theirs", ...hop },
+      body: "pot",
+    });
+    expect(seen).toEqual({
+      method: "PUT",
+      target: "/any/path?q=%20x&q=2",
+      transport: version,
+      body: "pot",
+      authorization: "Bearer theirs",
+      connection: undefined,
+      host: new URL(origin).host,
+    });
+    expect(answer).toMatchObject({ status: 418, body: "short and stout", trailers: { "grpc-status": "7" } });
+    expect(answer.headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "x-cursor-server-region": "r" });
+  });
+
+  it("of ten megabytes in both directions", async () => {
+    const origin = await startBackend(async (exchange) => {
+      exchange.respond(200, await exchange.readBody(1 << 26), {});
+    });
+    const { url } = await setUpFace(origin);
+    const body = randomBytes(5 << 20).toString("hex");
+    const answer = await ask(url, { path: "/blob", body });
+    expect(answer.body === body).toBe(true);
+  });
+
+  it("and a backend that is away is a Connect error with title and detail", async () => {
+    const { url } = await setUpFace("http://127.0.0.1:9");
+    const unary = await ask(url, { path: "/a.v1.Service/Call", headers: { "content-type": "application/proto" } });
+    expect(unary.status).toBe(503);
+    expect(JSON.parse(unary.body)).toMatchObject({
+      code: "unavailable",
+      details: [{ type: "aiserver.v1.ErrorDetails", debug: { error: "ERROR_NETWORK_ERROR" } }],
+    });
+    const stream = await ask(url, {
+      path: "/a.v1.Service/Call",
+      headers: { "content-type": "application/connect+proto" },
+    });
+    expect(stream.status).toBe(200);
+    expect(JSON.parse(stream.body.slice(5))).toMatchObject({ error: { code: "unavailable" } });
+    const rest = await ask(url, { path: "/v1/me", method: "GET" });
+    expect(JSON.parse(rest.body)).toMatchObject({ error: { code: "unavailable", message: expect.any(String) } });
+  });
+
+  it("and a backend that breaks off in mid-answer breaks off here", async () => {
+    const origin = await startBackend((exchange) => {
+      exchange.open(200, {});
+      exchange.write(Buffer.from("half"));
+      setTimeout(() => exchange.reset(), 20);
+    });
+    const { url } = await setUpFace(origin);
+    await expect(ask(url, { path: "/half" })).rejects.toThrow();
+  });
+
+  it("and a client that vanishes is gone for the backend as well", async () => {
+    const gone = Promise.withResolvers<boolean>();
+    const begun = Promise.withResolvers<void>();
+    const origin = await startBackend((exchange) => {
+      exchange.open(200, {});
+      exchange.write(Buffer.from("first"));
+      exchange.onOver((wasCut) => gone.resolve(wasCut));
+      begun.resolve();
+    });
+    const { url } = await setUpFace(origin);
+    if (version === "h1") {
+      const request = http1Request(`${url}/watch`, { method: "POST" }, (response) =>
+        response.once("data", () => request.destroy()),
+      );
+      request.on("error", () => {}).end();
+    } else {
+      const session = http2Connect(url);
+      deferred(() => session.destroy());
+      const stream = session.request({ ":path": "/watch", ":method": "POST" });
+      stream.on("error", () => {}).once("data", () => stream.close(8));
+    }
+    await begun.promise;
+    expect(await gone.promise).toBe(true);
+  });
+
+  it("and a reader that stalls holds the backend back", async () => {
+    let sent = 0;
+    const origin = await startBackend(async (exchange) => {
+      exchange.open(200, {});
+      const chunk = Buffer.alloc(64 << 10);
+      while (!exchange.isOver && sent < TOTAL) {
+        sent += chunk.length;
+        if (!exchange.write(chunk)) await exchange.drained();
+      }
+      exchange.end();
+    });
+    const { url } = await setUpFace(origin);
+    const read = await new Promise<number>((resolve) => {
+      const count = async (stream: NodeJS.ReadableStream) => {
+        stream.pause();
+        // Nothing reads: the backend stops once every buffer on the way is full.
+        let before = -1;
+        while (sent !== before) {
+          before = sent;
+          await new Promise((next) => setTimeout(next, 200));
+        }
+        expect(sent).toBeLessThan(TOTAL);
+        let bytes = 0;
+        stream.on("data", (chunk: Buffer) => (bytes += chunk.length)).on("end", () => resolve(bytes));
+        stream.resume();
+      };
+      if (version === "h1") http1Request(`${url}/much`, { method: "POST" }, (response) => void count(response)).end();
+      else {
+        const session = http2Connect(url);
+        deferred(() => session.destroy());
+        const stream = session.request({ ":path": "/much", ":method": "POST" });
+        stream.on("response", () => void count(stream));
+        stream.end();
+      }
+    });
+    expect(read).toBe(TOTAL);
+  });
+});
+
+describe.each(["h2", "h1"] as const)(
+  "runs of the account's models over %s are as if the face were not there",
+  (transport) => {
+    it.each([
+      ["text and thinking", "@sim think let me see ;; say hello wide world"],
+      ["many tokens", "@sim tokens 2000 0"],
+      ["an error before the stream", "@sim fail unauthenticated http=401"],
+      ["an error", "@sim say first ;; fail resource_exhausted ERROR_RATE_LIMITED title=Slow down"],
+    ])("%s", async (_, script) => {
+      const { connect, connectDirectly } = await setUpSim();
+      const [direct, passed] = await Promise.all([
+        connectDirectly(transport).say(script),
+        connect(transport).say(script),
+      ]);
+      expect(passed.updates).toEqual(direct.updates);
+      expect([passed.text, passed.thinking, passed.usage]).toEqual([direct.text, direct.thinking, direct.usage]);
+      expect(passed.error?.code).toBe(direct.error?.code);
+      expect(passed.messages.map(({ message }) => message.case)).toEqual(
+        direct.messages.map(({ message }) => message.case),
+      );
+    });
+
+    it("tools, and a second turn on the state of the first", async () => {
+      const { connect } = await setUpSim();
+      const client = connect(transport, { tools: { look: () => "seen" } });
+      const first = await client.say('@sim call look {"at":"x"} ;; say {{result}}');
+      expect([first.text, first.error]).toEqual(["seen", undefined]);
+      const second = await client.say("@sim say {{turns}} again");
+      expect(second.error).toBeUndefined();
+    });
+
+    it.each(["rst", "rst code=8", "goaway", "tcp-reset", "truncate", "garbage", "gzip", "split", "dup-frame"])(
+      "a backend that does %s",
+      async (fault) => {
+        const { connect, connectDirectly } = await setUpSim();
+        const script = `@sim say one ;; fault ${fault} times=2 ;; say two`;
+        const direct = await connectDirectly(transport).say(script);
+        const passed = await connect(transport).say(script);
+        // A connection that carries others is not cut for one of its streams.
+        const seen = ({ text, error }: typeof direct) =>
+          fault === "tcp-reset" ? [text, error?.retryable] : [text, error?.kind, error?.code];
+        expect(seen(passed)).toEqual(seen(direct));
+      },
+    );
+
+    it("a cancelled run is over for the backend", async () => {
+      const { connect, sim } = await setUpSim();
+      const controller = new AbortController();
+      const run = connect(transport).say("@sim say begun ;; wait ;; say never", {
+        signal: controller.signal,
+        onMessage: (message) => {
+          const isText = message.case === "interactionUpdate" && message.value.message.case === "textDelta";
+          if (isText) controller.abort();
+        },
+      });
+      await run;
+      await expect.poll(() => sim.stats().openRuns).toBe(0);
+    });
+  },
+);

@@ -1,0 +1,50 @@
+import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { GetServerConfigResponseSchema, Http2Config } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
+import { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
+import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
+import { deferred, setUpFace } from "./support/stage.ts";
+
+async function startHost(answer: () => Uint8Array): Promise<string> {
+  const listener = await listenForBoth({
+    host: "127.0.0.1",
+    port: 0,
+    onRequest: (request, response) => new ServerExchange(request, response).respond(200, answer(), {}),
+  });
+  deferred(() => {
+    listener.destroy();
+    return listener.close();
+  });
+  return `http://127.0.0.1:${listener.port}`;
+}
+
+const PATH = "/aiserver.v1.ServerConfigService/GetServerConfig";
+
+it("names no host for agent calls, and sends them there over HTTP/2", async () => {
+  const region = await startHost(() => Buffer.from("region"));
+  const unknownField = Uint8Array.of(0xfa, 0x3f, 1, 7);
+  const config = create(GetServerConfigResponseSchema, {
+    http2Config: Http2Config.FORCE_BIDI_ENABLED,
+    useNlbForNal: true,
+    agentUrlConfig: { agentUrl: region, agentnUrl: "http://elsewhere.invalid" },
+  });
+  const base = await startHost(() => Buffer.concat([toBinary(GetServerConfigResponseSchema, config), unknownField]));
+  const { url } = await setUpFace(base, { trustedOrigin: (named) => (named === region ? named : undefined) });
+  const headers = { authorization: "Bearer mine", "content-type": "application/proto" };
+  const answer = Buffer.from(await (await fetch(url + PATH, { method: "POST", headers })).arrayBuffer());
+  expect(answer).toEqual(Buffer.concat([Buffer.of(0x38, 4), unknownField]));
+  expect(fromBinary(GetServerConfigResponseSchema, answer).agentUrlConfig).toBeUndefined();
+
+  const session = connect(url);
+  deferred(() => session.destroy());
+  const askAgent = (authorization: string, ghost: string) => {
+    const path = { ":path": "/agent.v1.AgentService/NameAgent", ":method": "POST" };
+    return text(session.request({ ...path, ...headers, authorization, "x-ghost-mode": ghost }).end());
+  };
+  expect(await askAgent("Bearer mine", "true")).toBe("region");
+  // The other host is not trusted with a token, and another caller was told of none.
+  expect(await askAgent("Bearer mine", "false")).not.toBe("region");
+  expect(await askAgent("Bearer another", "true")).not.toBe("region");
+});

@@ -1,0 +1,136 @@
+import { afterEach } from "vitest";
+import { createOwnAccounts } from "../../../../src/app/own-accounts.ts";
+import type { ModelInfo } from "../../../../src/core/driver.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import type { Principal } from "../../../../src/core/turn.ts";
+import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
+import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/cursor-face.ts";
+import type { ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
+import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
+import { type Simulator, startSim } from "../../../../src/sim/server.ts";
+import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts";
+import { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
+import { listenForBoth } from "../../../../src/wire/http/server-listener.ts";
+import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
+import { BackendClient, type ClientOptions } from "../../../sim/support/backend-client.ts";
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export const deferred = (cleanup: () => unknown): void => void cleanups.push(cleanup);
+
+/** The account that is signed in here. */
+export const SIGNED_IN = "signed-in";
+export const KEY = "exc_a-key-for-tests";
+const OWNER: Principal = { id: "owner", token: undefined };
+const GUEST: Principal = { id: "key_guest", token: undefined };
+
+const LOCAL: ModelInfo = {
+  id: "local",
+  displayName: "Local",
+  aliases: [],
+  contextTokens: 64_000,
+  supportsImages: true,
+  isThinking: true,
+  efforts: ["low", "high"],
+};
+const AGENT: ModelInfo = { ...LOCAL, id: "acp:agent", displayName: "Agent", isThinking: false, efforts: [] };
+
+export interface FaceStage {
+  readonly url: string;
+  readonly face: CursorFace;
+  /** The keys that are valid now, with their holders. */
+  readonly keys: Map<string, Principal>;
+  connect(transport: "h2" | "h1", options?: Partial<ClientOptions>): BackendClient;
+}
+
+export interface FaceStageOptions {
+  readonly serveRun?: ServeRun | undefined;
+  readonly models?: readonly ModelInfo[];
+  readonly trustedOrigin?: (url: string) => string | undefined;
+}
+
+/** A face in front of a backend, all gone after the test. */
+export async function setUpFace(origin: string, options: FaceStageOptions = {}): Promise<FaceStage> {
+  const transports = { h1: createHttp1Transport(), h2: createSessionPool() };
+  deferred(() => {
+    transports.h1.destroy();
+    transports.h2.destroy();
+  });
+  const keys = new Map<string, Principal>([
+    [KEY, OWNER],
+    ["exc_guest", GUEST],
+  ]);
+  const models = options.models ?? [LOCAL, AGENT];
+  const face = createCursorFace({
+    backend: { origin, transports },
+    keys: {
+      holderOf: (key) => keys.get(key),
+      holderWithId: (id) => [...keys.values()].find((holder) => holder.id === id),
+    },
+    accounts: createOwnAccounts({
+      access: createGivenAccess(new Secret(SIGNED_IN)),
+      names: () => [],
+      origin,
+      transport: transports.h1,
+    }),
+    serveRun: options.serveRun,
+    listModels: async () => models,
+    isOwnModel: (name) => models.some(({ id }) => id === name),
+    trustedOrigin: options.trustedOrigin,
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  deferred(() => face.close());
+  const listener = await listenForBoth({
+    host: "127.0.0.1",
+    port: 0,
+    onRequest: (request, response) => face.answer(new ServerExchange(request, response)),
+  });
+  deferred(() => {
+    listener.destroy();
+    return listener.close();
+  });
+  const url = `http://127.0.0.1:${listener.port}`;
+  return {
+    url,
+    face,
+    keys,
+    connect(transport, more = {}) {
+      const client = new BackendClient({ url, transport, token: SIGNED_IN, ...more });
+      deferred(() => client.close());
+      return client;
+    },
+  };
+}
+
+export interface SimStage extends FaceStage {
+  readonly sim: Simulator;
+  readonly trace: TraceEntry[];
+  /** A client that goes to the simulator without the face. */
+  connectDirectly(transport: "h2" | "h1", options?: Partial<ClientOptions>): BackendClient;
+}
+
+/** A face in front of a simulator. */
+export async function setUpSim(
+  options: FaceStageOptions = {},
+  simOptions: Partial<SimOptions> = {},
+): Promise<SimStage> {
+  const trace: TraceEntry[] = [];
+  const sim = await startSim({ trace: (entry) => trace.push(entry), ...simOptions });
+  deferred(() => sim.close());
+  return {
+    ...(await setUpFace(sim.url, options)),
+    sim,
+    trace,
+    connectDirectly(transport, more = {}) {
+      const client = new BackendClient({ url: sim.url, transport, token: SIGNED_IN, ...more });
+      deferred(() => client.close());
+      return client;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { connect } from "node:http2";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { BackendClient } from "../sim/support/backend-client.ts";
+import { setUpGateway } from "./support/gateway-process.ts";
+
+const FACE = ["--cursor-face", "--cursor-port", "0"];
+
+describe("serve --cursor-face", () => {
+  it.each(["h1", "h2"] as const)("passes runs of the account on, over %s", async (transport) => {
+    const { start } = await setUpGateway();
+    const { cursorUrl = "" } = await start(...FACE);
+    const client = new BackendClient({ url: cursorUrl, transport, token: "tester" });
+    const { text: said, error } = await client.say("@sim say hello from the account");
+    client.close();
+    expect([said, error]).toEqual(["hello from the account", undefined]);
+  });
+
+  it("listens only if it is told to", async () => {
+    const { start } = await setUpGateway();
+    expect((await start()).cursorUrl).toBeUndefined();
+  });
+
+  it("lets no page and no other Host in (SEC-05, SEC-06)", async () => {
+    const { start } = await setUpGateway();
+    const { cursorUrl = "" } = await start(...FACE);
+    const status = async (headers: Record<string, string>) =>
+      (await fetch(`${cursorUrl}/v1/models`, { headers })).status;
+    expect(await status({ authorization: "Bearer tester" })).toBe(200);
+    expect(await status({ authorization: "Bearer tester", origin: "https://evil.example" })).toBe(403);
+    expect(await status({ authorization: "Bearer tester", origin: cursorUrl })).toBe(403);
+    const session = connect(cursorUrl);
+    const ask = (authority: string) => {
+      const stream = session.request({
+        ":path": "/v1/models",
+        ":authority": authority,
+        authorization: "Bearer tester",
+      });
+      return text(stream.end());
+    };
+    expect(await ask(new URL(cursorUrl).host)).toContain("items");
+    expect(await ask("evil.example")).toContain("unknown_host");
+    session.close();
+  });
+
+  it("lets a run finish when it is told to stop", async () => {
+    const { start } = await setUpGateway();
+    const { cursorUrl = "", stop } = await start(...FACE);
+    const client = new BackendClient({ url: cursorUrl, transport: "h2", token: "tester" });
+    let stopped: Promise<number | null> | undefined;
+    const { text: said, error } = await client.say("@sim say one ;; tokens 20 20 ;; say two", {
+      onMessage: () => {
+        stopped ??= stop();
+      },
+    });
+    client.close();
+    expect([said.startsWith("one"), said.endsWith("two"), error]).toEqual([true, true, undefined]);
+    expect(await stopped).toBe(0);
+  });
+});
