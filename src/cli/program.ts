@@ -13,6 +13,7 @@ import { loginCommand } from "./commands/login.ts";
 import { logoutCommand } from "./commands/logout.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { modelsCommand } from "./commands/models.ts";
+import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { simCommand } from "./commands/sim.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
@@ -22,6 +23,7 @@ import { version } from "./version.ts";
 const COMMANDS = [
   loginCommand,
   serveCommand,
+  runCommand,
   chatCommand,
   modelsCommand,
   connectCommand,

@@ -40,7 +40,7 @@ export interface CursorFace {
 }
 
 /** Where `excursor run` looks whether a face is there. No path of Cursor's begins like this. */
-const FACE_HEALTH_PATH = "/.excursor/healthz";
+export const FACE_HEALTH_PATH = "/.excursor/healthz";
 
 const RUN = "POST /agent.v1.AgentService/Run";
 const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";

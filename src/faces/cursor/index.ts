@@ -1,3 +1,3 @@
 export type { GatewayKeys, SignedInAccounts } from "./callers.ts";
-export { createCursorFace } from "./cursor-face.ts";
+export { createCursorFace, FACE_HEALTH_PATH } from "./cursor-face.ts";
 export type { ServeRun } from "./run-connection.ts";

@@ -1,0 +1,30 @@
+import { Command } from "@commander-js/extra-typings";
+
+export const runCommand = () =>
+  new Command("run")
+    .description("Start a program whose Cursor, OpenAI and Anthropic clients use the gateway that runs here.")
+    .argument("<command...>", "the program and its arguments, after --")
+    .option("--url <url>", "address of the gateway, if not the one of the settings")
+    .option("--cursor-url <url>", "address that `serve --cursor-face` printed, if not the one of the settings")
+    .option(
+      "--with-key",
+      "give Cursor's clients the gateway's key: your own models only, without a Cursor account",
+      false,
+    )
+    .addHelpText(
+      "after",
+      `
+It sets these variables for the program:
+  CURSOR_BACKEND_URL, CURSOR_API_ENDPOINT, CURSOR_API_BASE_URL   the listener for Cursor's clients
+  OPENAI_BASE_URL, OPENAI_API_KEY                                the gateway
+  ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN                       the gateway
+  CURSOR_API_KEY                                                 the gateway's key, with --with-key
+
+In one terminal, then in another:
+  excursor serve --cursor-face
+  excursor run -- node my-agent.js`,
+    )
+    .action(async ([command = "", ...args], flags) => {
+      const { runProgram } = await import("./run-program.ts");
+      await runProgram(command, args, flags);
+    });

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { KEY, setUpGateway } from "../../gateway/support/gateway-process.ts";
+
+function start(home: string, ...args: string[]) {
+  const child = spawn(process.execPath, ["bin/excursor.js", "run", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, EXCURSOR_HOME: home, EXCURSOR_KEY: KEY, ANTHROPIC_API_KEY: "of the shell" },
+  });
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+  const done = once(child, "close").then(async ([code]) => ({ code, stdout: await stdout, stderr: await stderr }));
+  return { child, done };
+}
+
+const NAMES = ["CURSOR_BACKEND_URL", "CURSOR_API_ENDPOINT", "CURSOR_API_BASE_URL", "CURSOR_API_KEY"].concat([
+  "OPENAI_BASE_URL",
+  "OPENAI_API_KEY",
+  "ANTHROPIC_BASE_URL",
+  "ANTHROPIC_AUTH_TOKEN",
+  "ANTHROPIC_API_KEY",
+]);
+const PRINT = `process.stdout.write(JSON.stringify(${JSON.stringify(NAMES)}.map((name) => process.env[name]))); process.exit(7)`;
+
+describe("excursor run", () => {
+  it("leads the clients of a program here, and ends with its exit code", async () => {
+    const { start: serve, home } = await setUpGateway();
+    const { url, cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
+    const where = ["--url", url, "--cursor-url", cursorUrl];
+    const { code, stdout, stderr } = await start(home, ...where, "--with-key", "--", "node", "-e", PRINT).done;
+    expect(stderr).toBe("");
+    expect(code).toBe(7);
+    const face = [cursorUrl, cursorUrl, cursorUrl, KEY];
+    expect(JSON.parse(stdout)).toEqual([...face, `${url}/v1`, KEY, url, KEY, ""]);
+  });
+
+  it("passes signals on", async () => {
+    const { start: serve, home } = await setUpGateway();
+    const { url, cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
+    const script = "process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000); console.log('up')";
+    const { child, done } = start(home, "--url", url, "--cursor-url", cursorUrl, "--", "node", "-e", script);
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    expect((await done).code).toBe(9);
+  });
+
+  it("says what is not there", async () => {
+    const { start: serve, home } = await setUpGateway();
+    const { url } = await serve();
+    const closed = "http://127.0.0.1:9";
+    const none = await start(home, "--url", closed, "--cursor-url", closed, "--", "node").done;
+    expect([none.code, none.stderr]).toEqual([69, expect.stringContaining(`No gateway runs at ${closed}`)]);
+    // Something else may listen on that port.
+    const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const faceless = await start(home, "--url", url, "--cursor-url", otherUrl, "--", "node").done;
+    other.close();
+    expect(faceless.stderr).toContain("serve --cursor-face");
+    const { cursorUrl = "" } = await serve("--cursor-face", "--cursor-port", "0");
+    const unknown = await start(home, "--url", url, "--cursor-url", cursorUrl, "--", "no-such-program").done;
+    expect([unknown.code, unknown.stderr]).toEqual([78, expect.stringContaining("no-such-program")]);
+  });
+});
