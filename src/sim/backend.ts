@@ -17,6 +17,8 @@ export interface Backend {
   readonly polls: Map<string, number>;
   /** The valid refresh token of each family, if refresh tokens rotate. */
   readonly families: Map<string, string>;
+  /** Calls that have no route. */
+  unknownCalls: number;
 }
 
 interface Login {

@@ -24,6 +24,8 @@ export interface Simulator {
 export interface SimStats extends ResetStats {
   /** Runs and chats that have not ended. */
   readonly openRuns: number;
+  /** Calls that were answered with `unimplemented`. */
+  readonly unknownCalls: number;
 }
 
 const ROUTES: Routes = { ...endpointRoutes, ...runRoutes, ...streamChatRoutes, ...unifiedRoutes };
@@ -38,6 +40,7 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     logins: new Map(),
     polls: new Map(),
     families: new Map(),
+    unknownCalls: 0,
   };
   const resets = createResetCounter(settings);
   const listener = await listen({
@@ -49,7 +52,11 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
   return {
     url: `${settings.tls ? "https" : "http"}://127.0.0.1:${listener.port}`,
     port: listener.port,
-    stats: () => ({ ...(resets?.stats() ?? NO_RESETS), openRuns: backend.openRuns.size }),
+    stats: () => ({
+      ...(resets?.stats() ?? NO_RESETS),
+      openRuns: backend.openRuns.size,
+      unknownCalls: backend.unknownCalls,
+    }),
     async close(graceMs = 0) {
       const drained = listener.close();
       const timer = setTimeout(() => listener.destroy(), graceMs);
@@ -85,7 +92,10 @@ async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
       message: { method: exchange.method, path: exchange.path },
     });
     if (route) await route(exchange, backend);
-    else exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.path} here.` });
+    else {
+      backend.unknownCalls++;
+      exchange.respondJson(404, { code: "unimplemented", message: `There is no ${exchange.path} here.` });
+    }
   } catch (error) {
     respondFailure(exchange, failureFrom(error));
   }
