@@ -11,6 +11,7 @@ import type { GatewayKey } from "../server/gate/gateway-keys.ts";
 import { checkHost, createHostList } from "../server/gate/host-list.ts";
 import type { KnownKeys } from "../server/gate/known-keys.ts";
 import { checkOrigin } from "../server/gate/origin-list.ts";
+import { isLoopback } from "../server/gate/public-bind.ts";
 import { Refusal } from "../server/refusal.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
@@ -125,6 +126,14 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   }).catch((error) => {
     throw listenError(error, config.cursorPort);
   });
+  if (isOurs(origin, listener.port)) {
+    listener.destroy();
+    await listener.close();
+    throw new ExcursorError("config", "The setting `upstream` is the address of the listener for Cursor's clients.", {
+      code: "upstream_loop",
+      hint: "It must name Cursor's backend or a simulator, not this gateway.",
+    });
+  }
   gate = createGate(listener.port, config);
 
   return {
@@ -142,6 +151,12 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       transports.h2.destroy();
     },
   };
+}
+
+/** Every call would come back to us for ever. */
+function isOurs(origin: string, port: number): boolean {
+  const url = new URL(origin);
+  return url.port === String(port) && isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
 }
 
 /** The gate of this listener: the form of a request, its Host, and no page of a browser. Who calls is the face's to find out. */

@@ -1,8 +1,18 @@
+import { once } from "node:events";
 import { connect } from "node:http2";
+import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { BackendClient } from "../sim/support/backend-client.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return String(port);
+}
 
 const FACE = ["--cursor-face", "--cursor-port", "0"];
 
@@ -41,6 +51,13 @@ describe("serve --cursor-face", () => {
     expect(await ask(new URL(cursorUrl).host)).toContain("items");
     expect(await ask("evil.example")).toContain("unknown_host");
     session.close();
+  });
+
+  it("refuses to be its own backend", async () => {
+    const { start } = await setUpGateway();
+    const port = await freePort();
+    const started = start("--cursor-face", "--cursor-port", port, "--upstream", `http://127.0.0.1:${port}`);
+    await expect(started).rejects.toThrow("is the address of the listener for Cursor's clients");
   });
 
   it("lets a run finish when it is told to stop", async () => {

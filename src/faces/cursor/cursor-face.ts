@@ -4,8 +4,10 @@ import type { Principal } from "../../core/turn.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
 import { respondError } from "./connect-errors.ts";
-import { decideRun } from "./decide-run.ts";
-import { Http1Runs } from "./h1-runs.ts";
+import { ConversationNames } from "./conversation-names.ts";
+import { decideRun, type Verdict } from "./decide-run.ts";
+import type { RunOpening } from "./find-model.ts";
+import { Http1Runs, readHeld } from "./h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { answerKeyHolder } from "./key-holder-answers.ts";
 import { MODEL_LISTS, type ModelList, wantsJson } from "./model-lists.ts";
@@ -46,6 +48,7 @@ const RUN = "POST /agent.v1.AgentService/Run";
 const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
 const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
 const EXCHANGE = "POST /auth/exchange_user_api_key";
+const NAME_AGENT = "POST /agent.v1.AgentService/NameAgent";
 const SERVER_CONFIG = "POST /aiserver.v1.ServerConfigService/GetServerConfig";
 
 const REVOCATION_MS = 1000;
@@ -69,8 +72,12 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       connection.revoke(ExcursorError.from(error));
     }
   };
-  const decide = (exchange: ServerExchange, model: string | undefined) =>
-    decideRun(exchange, model, { ...options, callers });
+  const names = new ConversationNames();
+  const decide = async (exchange: ServerExchange, opening: RunOpening | undefined): Promise<Verdict> => {
+    const verdict = await decideRun(exchange, opening?.model, { ...options, callers });
+    if (verdict.type === "own" && opening) names.add(opening.payload);
+    return verdict;
+  };
   const http1 = new Http1Runs({
     backendFor: (exchange) => configs.backendFor(exchange),
     decide,
@@ -88,10 +95,19 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const answerRun = async (exchange: ServerExchange): Promise<void> => {
     const run = await holdRun(exchange);
     if (!run) return;
-    const verdict = await decide(exchange, run.model);
+    const verdict = await decide(exchange, run.opening);
     if (verdict.type === "relay") relay(exchange, configs.backendFor(exchange), run.held);
     else if (verdict.type === "refused") respondError(exchange, verdict.error);
     else serve(connectionOf(exchange, run.held, verdict.principal), verdict.model, exchange);
+  };
+
+  const answerName = async (exchange: ServerExchange): Promise<void> => {
+    const held = await readHeld(exchange, MAX_SMALL_REQUEST_BYTES);
+    if (!held) return;
+    const isJson = wantsJson(exchange);
+    const named = held.isWhole ? names.answer(Buffer.concat(held.chunks), isJson) : undefined;
+    if (named) exchange.respond(200, named, { "content-type": isJson ? "application/json" : "application/proto" });
+    else relay(exchange, configs.backendFor(exchange), held);
   };
 
   const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
@@ -101,7 +117,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       return principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
     };
     if (callers.identify(exchange).type === "key") {
-      await exchange.readBody(MAX_LIST_REQUEST_BYTES);
+      await exchange.readBody(MAX_SMALL_REQUEST_BYTES);
       const type = isJson ? "application/json" : "application/proto";
       exchange.respond(200, list.alone(await ownModels(), isJson), { "content-type": type });
       return;
@@ -130,6 +146,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       return;
     }
     if (key === SERVER_CONFIG) return configs.answer(exchange);
+    if (key === NAME_AGENT) return answerName(exchange);
     relay(exchange, configs.backendFor(exchange));
   };
 
@@ -151,7 +168,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
 }
 
 const LIST_TIMEOUT_MS = 15_000;
-const MAX_LIST_REQUEST_BYTES = 1024 * 1024;
+const MAX_SMALL_REQUEST_BYTES = 1024 * 1024;
 
 function connectionOf(exchange: ServerExchange, held: Held, principal: Principal): StreamConnection {
   const connection = new StreamConnection(exchange, { requestId: requestIdOf(exchange), principal }, (receive) =>

@@ -7,10 +7,16 @@ export const OWN_PREFIX = "excursor/";
 
 const { runRequest, prewarmRequest } = AgentClientMessageSchema.field;
 
-/** What the opening message of a run says about its model. */
-export type Opening =
-  /** The message opens no run, so that the next one decides. */
-  { readonly type: "none" } | { readonly type: "run"; readonly model: string | undefined };
+/** The message that opens a run. */
+export interface RunOpening {
+  readonly type: "run";
+  readonly model: string | undefined;
+  /** The whole message. */
+  readonly payload: Uint8Array;
+}
+
+/** What a message says about its run. `none`: it opens no run, so that the next one decides. */
+type Opening = RunOpening | { readonly type: "none" };
 
 /**
  * Reads the model from an `AgentClientMessage` without decoding the rest, which may be megabytes of state. Throws if the
@@ -20,12 +26,12 @@ export function readOpening(payload: Uint8Array): Opening {
   const run = fieldOf(payload, runRequest.number);
   if (run) {
     const { requestedModel, modelDetails } = AgentRunRequestSchema.field;
-    return { type: "run", model: modelIn(run, requestedModel.number, modelDetails.number) };
+    return { type: "run", payload, model: modelIn(run, requestedModel.number, modelDetails.number) };
   }
   const prewarm = fieldOf(payload, prewarmRequest.number);
   if (!prewarm) return { type: "none" };
   const { requestedModel, modelDetails } = PrewarmRequestSchema.field;
-  return { type: "run", model: modelIn(prewarm, requestedModel.number, modelDetails.number) };
+  return { type: "run", payload, model: modelIn(prewarm, requestedModel.number, modelDetails.number) };
 }
 
 /** `requested_model` wins over the older `model_details`. */

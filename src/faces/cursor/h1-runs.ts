@@ -11,7 +11,7 @@ import { mediaType } from "../../wire/http/http-errors.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { failureOf, respondError } from "./connect-errors.ts";
 import { RELAY, type Verdict } from "./decide-run.ts";
-import { readOpening } from "./find-model.ts";
+import { type RunOpening, readOpening } from "./find-model.ts";
 import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
 import { type Backend, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
 import { StreamConnection } from "./stream-connection.ts";
@@ -45,7 +45,7 @@ interface Room {
 export interface Http1RunsOptions {
   /** The backend for this request. */
   readonly backendFor: (exchange: ServerExchange) => Backend;
-  readonly decide: (exchange: ServerExchange, model: string | undefined) => Promise<Verdict>;
+  readonly decide: (exchange: ServerExchange, opening: RunOpening | undefined) => Promise<Verdict>;
   readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
   readonly serve: (connection: StreamConnection, model: string, exchange: ServerExchange) => void;
 }
@@ -133,7 +133,7 @@ export class Http1Runs {
     if (room.known) return room.known;
     if (append.seqno === 0n && !room.isOpened) {
       room.isOpened = true;
-      room.settle(await this.#options.decide(exchange, modelOf(append.payload)));
+      room.settle(await this.#options.decide(exchange, openingOf(append.payload)));
       return room.verdict;
     }
     const bytes = held.chunks.reduce((sum, { length }) => sum + length, 0);
@@ -172,17 +172,17 @@ export class Http1Runs {
 }
 
 /** What cannot be read is the backend's to refuse. */
-function modelOf(payload: Uint8Array): string | undefined {
+function openingOf(payload: Uint8Array): RunOpening | undefined {
   try {
     const opening = readOpening(payload);
-    return opening.type === "run" ? opening.model : undefined;
+    return opening.type === "run" ? opening : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** Reads a body up to a limit. The rest, if there is any, stays in the request. Undefined if the client is gone. */
-function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
+export function readHeld(exchange: ServerExchange, maxBytes: number): Promise<Held | undefined> {
   const { request } = exchange;
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
 import { gunzip, gunzipNow, MAX_SYNC_BYTES } from "../../wire/connect/gzip.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { readOpening } from "./find-model.ts";
+import { type RunOpening, readOpening } from "./find-model.ts";
 import type { Held } from "./relay.ts";
 
 /** The largest message of a client that is read here. */
@@ -14,8 +14,8 @@ const FIRST_MESSAGE_MS = 30_000;
 
 export interface HeldRun {
   readonly held: Held;
-  /** Undefined if it cannot be known here. */
-  readonly model: string | undefined;
+  /** Undefined if it cannot be read here. */
+  readonly opening: RunOpening | undefined;
 }
 
 /** Holds the beginning of a bidirectional run, up to the message that names its model. Undefined if the client is gone. */
@@ -32,10 +32,10 @@ export function holdRun(exchange: ServerExchange): Promise<HeldRun | undefined> 
       request.off("data", onData).off("end", onEnd).pause();
       resolve(run);
     };
-    const found = (model: string | undefined, isWhole = false) => settle({ held: { chunks, isWhole }, model });
+    const found = (opening: RunOpening | undefined, isWhole = false) => settle({ held: { chunks, isWhole }, opening });
     const look = (payload: Uint8Array) => {
       const opening = readOpening(payload);
-      if (opening.type === "run") found(opening.model);
+      if (opening.type === "run") found(opening);
     };
     const onFrame = (flags: number, payload: Uint8Array) => {
       if (isSettled) return;

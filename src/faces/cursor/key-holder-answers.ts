@@ -3,13 +3,13 @@ import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { Http2Config, ServerConfigService } from "../../gen/aiserver/v1/server_config_pb.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
+import { nameOf } from "./conversation-names.ts";
 import { needsAccount } from "./decide-run.ts";
 import { wantsJson } from "./model-lists.ts";
 
 type Answer = (body: Buffer, isJson: boolean) => unknown;
 
 const MAX_BODY_BYTES = 1024 * 1024;
-const MAX_NAME_WORDS = 6;
 
 /**
  * What holders of a gateway key get for the calls that Cursor's clients make before and around a run. They have no Cursor
@@ -53,5 +53,5 @@ function answer<M extends DescMethodUnary>(
 function nameFor(body: Buffer, isJson: boolean): string {
   const { input } = AgentService.method.nameAgent;
   const message = isJson ? (JSON.parse(body.toString("utf8")) as { userMessage?: string }) : fromBinary(input, body);
-  return (message.userMessage ?? "").trim().split(/\s+/).slice(0, MAX_NAME_WORDS).join(" ") || "New conversation";
+  return nameOf(message.userMessage ?? "");
 }

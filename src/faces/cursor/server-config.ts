@@ -40,9 +40,18 @@ export class ServerConfigs {
       answer.respond();
       return;
     }
+    answer.respond(this.#withoutHosts(exchange, answer.body));
+  }
+
+  /** Returns undefined for an answer that cannot be read: then the client gets it as it is. */
+  #withoutHosts(exchange: ServerExchange, body: Buffer): Uint8Array | undefined {
     const isJson = mediaType(exchange.header("content-type")) === "application/json";
-    this.#remember(exchange, answer.body, isJson);
-    answer.respond(isJson ? withoutJsonFields(answer.body) : withoutFields(answer.body));
+    try {
+      this.#remember(exchange, body, isJson);
+      return isJson ? withoutJsonFields(body) : withoutFields(body);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Returns where a request goes. */

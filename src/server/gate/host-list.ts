@@ -29,8 +29,10 @@ export function createHostList(host: string, port: number, configured: readonly 
 const WELL_FORMED = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export function checkHost(request: RawHeaders, { exact, withAnyPort }: HostList): void {
-  // HTTP/2 has `:authority`, and perhaps both.
-  const [host, ...others] = new Set([...valuesOf(request, ":authority"), ...valuesOf(request, "host")]);
+  // HTTP/2 has `:authority` in its place, or beside one that says the same.
+  const authority = valuesOf(request, ":authority");
+  const hosts = valuesOf(request, "host").filter((given) => given !== authority[0]);
+  const [host, ...others] = [...authority, ...hosts];
   if (host === undefined || others.length > 0 || !WELL_FORMED.test(host)) {
     throw new Refusal(400, "invalid-request", "The request needs one well-formed Host header.", { code: "bad_host" });
   }

@@ -180,6 +180,21 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
     expect(trace.filter(({ kind }) => kind === "open")).toEqual([]);
   });
 
+  it("are named here, and the account's by the backend", async () => {
+    const { url, connect, trace } = await setUpSim({ serveRun: sayName });
+    const name = async (userMessage: string) => {
+      const headers = { authorization: `Bearer ${SIGNED_IN}`, "content-type": "application/json" };
+      const body = JSON.stringify({ userMessage });
+      return (await fetch(`${url}/agent.v1.AgentService/NameAgent`, { method: "POST", headers, body })).json();
+    };
+    await connect(transport).say("please paint the old shed in blue", own("excursor/local"));
+    trace.length = 0;
+    expect(await name("please paint the old shed in blue")).toEqual({ name: "please paint the old shed in" });
+    expect(trace).toEqual([]);
+    await name("something else");
+    expect(trace).toHaveLength(1);
+  });
+
   it.each([
     ["excursor/unknown", SIGNED_IN, "model-not-found"],
     ["excursor/local", "somebody-else", "forbidden"],
