@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DoneReason, TurnEvent } from "../events.ts";
 import type { Elicit } from "../hub/tool-hub.ts";
-import type { Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
+import type { AssistantPart, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
 import type { Engine } from "./engine.ts";
 import { GatheredText } from "./gathered-text.ts";
 
@@ -25,6 +25,10 @@ export interface AgentLoopParts {
   /** Asks the user a question of a hub tool. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
   readonly signal: AbortSignal;
+  /** Keeps finished thinking, with its signature, in the messages. */
+  readonly keepsThinking?: boolean;
+  /** Runs the calls of one round at the same time. Otherwise one after the other, since the user may be asked about each. */
+  readonly runsInParallel?: boolean;
   /** How many times the model is asked, at most. A model that needs more runs in a circle. */
   readonly maxRounds?: number;
 }
@@ -61,9 +65,16 @@ interface Asked {
   readonly calls: readonly ToolCallPart[];
 }
 
-async function ask(messages: Message[], { engine, turnFor, show, elicit, signal }: AgentLoopParts): Promise<Asked> {
+async function ask(messages: Message[], parts: AgentLoopParts): Promise<Asked> {
+  const { engine, turnFor, show, elicit, signal, keepsThinking = false } = parts;
   const calls: ToolCallPart[] = [];
+  const content: AssistantPart[] = [];
   const said = new GatheredText();
+  const thought = new GatheredText();
+  const endText = () => {
+    const text = said.take();
+    if (text !== "") content.push({ type: "text", text });
+  };
   let reason: DoneReason = "stop";
   try {
     const turn = turnFor([...messages]);
@@ -71,25 +82,30 @@ async function ask(messages: Message[], { engine, turnFor, show, elicit, signal 
       for (const event of events) {
         if (event.type === "text") said.add(event.text);
         else if (event.type === "tool-call") calls.push(event);
-        else if (event.type === "done") reason = event.reason;
+        else if (event.type === "thinking" && keepsThinking) thought.add(event.text);
+        else if (event.type === "thinking-done" && keepsThinking) {
+          endText();
+          content.push({ type: "thinking", text: thought.take(), signature: event.signature });
+        } else if (event.type === "done") reason = event.reason;
       }
       await show(events);
     }
   } finally {
-    const text = said.take();
-    const content = [
-      ...(text === "" ? [] : [{ type: "text", text } as const]),
-      // Calls of an answer that broke off are never run, so they are not part of the conversation.
-      ...(reason === "tool-calls" ? calls : []),
-    ];
+    endText();
+    // Calls of an answer that broke off are never run, so they are not part of the conversation.
+    if (reason === "tool-calls") content.push(...calls);
     if (content.length > 0) messages.push({ role: "assistant", content });
   }
   return { reason, calls };
 }
 
-/** Runs calls one after the other, since the user may be asked about each. After an abort the rest is marked cancelled. */
+/** Runs the calls of a round. After an abort the rest is marked cancelled. */
 async function runTools(calls: readonly ToolCallPart[], messages: Message[], parts: AgentLoopParts): Promise<void> {
-  const { tools, signal } = parts;
+  const { tools, signal, runsInParallel = false } = parts;
+  if (runsInParallel) {
+    messages.push(...(await Promise.all(calls.map((call) => tools.run(call, signal)))));
+    return;
+  }
   for (const call of calls) messages.push(signal.aborted ? cancelled(call) : await tools.run(call, signal));
 }
 
