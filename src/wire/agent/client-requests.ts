@@ -47,6 +47,7 @@ interface OpenExec {
   readonly execId: string;
   readonly resultMember: number;
   readonly messages: ExecClientMessage[];
+  readonly onMessage: ((message: ExecClientMessage) => void) | undefined;
 }
 
 /**
@@ -111,8 +112,15 @@ export class ClientRequests {
     this.violate(field, `the sha256 of these ${data.length} bytes is not the blob id ${hexId(blobId)}`);
   }
 
-  /** Sends an exec request. Tools may take any time; with `isTimed` the reply must come within the limit. */
-  exec(request: ExecServerMessage, isTimed = false): Promise<ExecReply> {
+  /**
+   * Sends an exec request. Tools may take any time; with `isTimed` the reply has to come within the limit. `onMessage` is
+   * called with each message of the reply as it comes: a shell stream has several.
+   */
+  exec(
+    request: ExecServerMessage,
+    isTimed = false,
+    onMessage?: (message: ExecClientMessage) => void,
+  ): Promise<ExecReply> {
     const member = memberOf(ExecServerMessageSchema, request);
     const name = memberName(ExecServerMessageSchema, member);
     const limit = isTimed ? this.#options.answerTimeoutMs : undefined;
@@ -122,7 +130,7 @@ export class ClientRequests {
       return { messages: [], error: "No answer came in time." };
     });
     const execId = `exec-${randomUUID()}`;
-    this.#openExecs.set(id, { execId, resultMember: resultMember(member), messages: [] });
+    this.#openExecs.set(id, { execId, resultMember: resultMember(member), messages: [], onMessage });
     if (request.message.case === "shellStreamArgs") this.#shellStreams.add(id);
     this.#ask(`exec ${id}`, { case: "execServerMessage", value: Object.assign(request, { id, execId }) });
     return reply;
@@ -222,6 +230,7 @@ export class ClientRequests {
       this.violate(`exec_client_message.${got}`, `exec ${id} wants ${wanted}`);
     }
     exec.messages.push(reply);
+    exec.onMessage?.(reply);
     if (!isLast(reply)) return;
     this.#openExecs.delete(id);
     this.#execs.settle(id, { messages: exec.messages });

@@ -1,5 +1,7 @@
+import type { DescField } from "@bufbuild/protobuf";
 import type { AssistantMessage, Message, ToolMessage } from "../../../core/turn.ts";
 import {
+  type AgentConversationTurnStructure,
   AgentConversationTurnStructureSchema,
   ConversationStateStructureSchema,
   ConversationTurnStructureSchema,
@@ -52,16 +54,27 @@ interface TurnParts {
   readonly userMessage: Uint8Array | undefined;
   readonly steps: readonly Uint8Array[];
   readonly requestId?: string;
+  /** Ids of the root messages of this turn, to be read back by {@link rootIdsOf}. */
+  readonly roots?: readonly Uint8Array[];
 }
 
+/** A field of our own in `AgentConversationTurnStructure`. Clients keep turns as opaque blobs, so it survives. */
+const ROOT_IDS = { number: 1000 } as DescField;
+
+/** Returns the ids of the root messages that a turn names; none if another backend wrote it. */
+export const rootIdsOf = ({ $unknown = [] }: AgentConversationTurnStructure): readonly Uint8Array[] =>
+  // The data of an unknown field begins with its length, which is one byte for an id.
+  $unknown.filter(({ no, data }) => no === ROOT_IDS.number && data.length === 33).map(({ data }) => data.subarray(1));
+
 /** Adds the blobs of one turn, and returns the id of the turn itself. */
-export function addTurn({ userMessage, steps, requestId }: TurnParts, add: AddBlob): Uint8Array {
+export function addTurn({ userMessage, steps, requestId, roots = [] }: TurnParts, add: AddBlob): Uint8Array {
   const { field } = AgentConversationTurnStructureSchema;
   const turn = messageField(
     ConversationTurnStructureSchema.field.agentConversationTurn,
     ...(userMessage ? [bytesField(field.userMessage, add(userMessage))] : []),
     ...steps.map((step) => bytesField(field.steps, add(step))),
     ...(requestId === undefined ? [] : [textField(field.requestId, requestId)]),
+    ...roots.map((root) => bytesField(ROOT_IDS, root)),
   );
   return add(encodeFields(turn));
 }

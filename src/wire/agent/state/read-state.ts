@@ -2,12 +2,14 @@ import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/proto
 import { ExcursorError } from "../../../core/errors.ts";
 import type { Message } from "../../../core/turn.ts";
 import {
+  type AgentConversationTurnStructure,
   type ConversationStateStructure,
   ConversationTurnStructureSchema,
 } from "../../../gen/agent/v1/conversation_pb.ts";
 import { ConversationStepSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 import { UserMessageSchema } from "../../../gen/agent/v1/user_message_pb.ts";
 import { BLOB_NOT_FOUND, type BlobSource, checkBlobId, needBlob } from "./blobs.ts";
+import { rootIdsOf } from "./build-state.ts";
 import { type HistoryMessage, parseRoot } from "./root-messages.ts";
 import { readStep } from "./tool-step.ts";
 import { readUserMessage } from "./user-message.ts";
@@ -44,6 +46,8 @@ async function readTurn(id: Uint8Array, field: string, blobs: BlobSource): Promi
       userMessage.length > 0
         ? [await readUserMessage(await need(UserMessageSchema, userMessage, `${field}.user_message`), blobs)]
         : [];
+    const exact = await readOwnRoots(turn.value, blobs);
+    if (exact) return [...asked, ...exact];
     const done = await Promise.all(
       steps.map((step, index) => need(ConversationStepSchema, step, `${field}.steps[${index}]`)),
     );
@@ -52,6 +56,26 @@ async function readTurn(id: Uint8Array, field: string, blobs: BlobSource): Promi
     if (error instanceof ExcursorError && error.code === BLOB_NOT_FOUND) return error;
     throw error;
   }
+}
+
+/**
+ * Reads the answer of a turn from the root messages that it names: tool calls as the model made them, and thinking with its
+ * signature. Returns undefined if it names none, or if the client has dropped one.
+ */
+async function readOwnRoots(
+  turn: AgentConversationTurnStructure,
+  blobs: BlobSource,
+): Promise<readonly Message[] | undefined> {
+  const ids = rootIdsOf(turn);
+  if (ids.length === 0) return undefined;
+  const roots = await Promise.all(ids.map((id) => blobs.get(id)));
+  const messages: Message[] = [];
+  for (const bytes of roots) {
+    const parsed = bytes && parseRoot(bytes);
+    if (!parsed) return undefined;
+    messages.push(...parsed.filter((message) => message.role === "assistant" || message.role === "tool"));
+  }
+  return messages;
 }
 
 function decode<D extends DescMessage>(schema: D, bytes: Uint8Array, field: string): MessageShape<D> {

@@ -11,7 +11,7 @@ import { encodeUserMessage } from "./user-message.ts";
 type Entry =
   | { readonly type: "user"; readonly message: UserMessage; readonly text: string }
   | { readonly type: "text"; text: string }
-  | { readonly type: "thinking"; text: string; durationMs: number }
+  | { readonly type: "thinking"; text: string; durationMs: number; signature?: string | undefined }
   | {
       readonly type: "call";
       readonly id: string;
@@ -30,12 +30,20 @@ export class Transcript {
   readonly #unrooted: readonly HistoryMessage[];
   readonly #entries: Entry[] = [];
   readonly #requestId: string;
+  readonly #namesRoots: boolean;
   #batches = 0;
 
-  constructor(before: ConversationStateStructure, unrooted: readonly HistoryMessage[], requestId: string) {
+  /** With `namesRoots` each turn names its root messages, so that they can be read back exactly. */
+  constructor(
+    before: ConversationStateStructure,
+    unrooted: readonly HistoryMessage[],
+    requestId: string,
+    namesRoots = false,
+  ) {
     this.#before = before;
     this.#unrooted = unrooted;
     this.#requestId = requestId;
+    this.#namesRoots = namesRoots;
   }
 
   addUser(message: UserMessage, text: string): void {
@@ -54,9 +62,11 @@ export class Transcript {
     else this.#entries.push({ type: "thinking", text: delta, durationMs: 0 });
   }
 
-  endThinking(durationMs: number): void {
+  /** Ends a block of thinking. Redacted thinking has a signature and no text. */
+  endThinking(durationMs: number, signature?: string): void {
     const last = this.#entries.at(-1);
-    if (last?.type === "thinking") last.durationMs = durationMs;
+    if (last?.type === "thinking" && last.durationMs === 0) Object.assign(last, { durationMs, signature });
+    else if (signature !== undefined) this.#entries.push({ type: "thinking", text: "", durationMs, signature });
   }
 
   /** Adds calls that were made together, before any of them has a result. */
@@ -76,64 +86,67 @@ export class Transcript {
    */
   state(tokens: { readonly used: number; readonly max: number }, add: AddBlob): ConversationStateStructure {
     const before = this.#before;
-    const roots = [...this.#unrooted.map((message) => rootOf(message)), ...this.#roots()];
+    const addRoot = (root: JsonObject) => add(Buffer.from(JSON.stringify(root)));
+    const turns = turnsOf(this.#entries, ({ type }) => type === "user").map((entries) => ({
+      entries,
+      roots: rootsOf(entries).map(addRoot),
+    }));
     return {
       ...before,
       rootPromptMessagesJson: [
         ...before.rootPromptMessagesJson,
-        ...roots.map((root) => add(Buffer.from(JSON.stringify(root)))),
+        ...this.#unrooted.map((message) => addRoot(rootOf(message))),
+        ...turns.flatMap(({ roots }) => roots),
       ],
-      turns: [
-        ...before.turns,
-        ...turnsOf(this.#entries, ({ type }) => type === "user").map((turn) => this.#addTurn(turn, add)),
-      ],
+      turns: [...before.turns, ...turns.map(({ entries, roots }) => this.#addTurn(entries, roots, add))],
       tokenDetails: create(TokenDetailsSchema, { usedTokens: tokens.used, maxTokens: tokens.max }),
     };
   }
 
-  #roots(): JsonObject[] {
-    const roots: JsonObject[] = [];
-    let content: AssistantPart[] = [];
-    let results: JsonObject[] = [];
-    let batch = 0;
-    const flush = () => {
-      if (content.length > 0) roots.push(rootOf({ role: "assistant", content }));
-      roots.push(...results);
-      content = [];
-      results = [];
-    };
-    for (const entry of this.#entries) {
-      // Results end a message; the calls of one batch stand together before them.
-      if (results.length > 0 && (entry.type !== "call" || entry.batch !== batch)) flush();
-      switch (entry.type) {
-        case "user":
-          flush();
-          roots.push(rootOf({ role: "user", content: [{ type: "text", text: entry.text }] }));
-          break;
-        case "text":
-          content.push({ type: "text", text: entry.text });
-          break;
-        case "thinking":
-          content.push({ type: "thinking", text: entry.text, signature: undefined });
-          break;
-        case "call": {
-          const { id, name, args, result } = entry;
-          batch = entry.batch;
-          content.push({ type: "tool-call", id, name, args });
-          if (result) results.push(rootOf({ role: "tool", callId: id, ...result }, name));
-          break;
-        }
-      }
-    }
-    flush();
-    return roots;
-  }
-
-  #addTurn(entries: readonly Entry[], add: AddBlob): Uint8Array {
+  #addTurn(entries: readonly Entry[], roots: readonly Uint8Array[], add: AddBlob): Uint8Array {
     const [first] = entries;
     const userMessage = first?.type === "user" ? encodeUserMessage(first.message, add) : undefined;
-    return addTurn({ userMessage, steps: entries.flatMap(encodeStep), requestId: this.#requestId }, add);
+    const steps = entries.flatMap(encodeStep);
+    return addTurn({ userMessage, steps, requestId: this.#requestId, roots: this.#namesRoots ? roots : [] }, add);
   }
+}
+
+function rootsOf(entries: readonly Entry[]): JsonObject[] {
+  const roots: JsonObject[] = [];
+  let content: AssistantPart[] = [];
+  let results: JsonObject[] = [];
+  let batch = 0;
+  const flush = () => {
+    if (content.length > 0) roots.push(rootOf({ role: "assistant", content }));
+    roots.push(...results);
+    content = [];
+    results = [];
+  };
+  for (const entry of entries) {
+    // Results end a message; calls of one batch stand together before them.
+    if (results.length > 0 && (entry.type !== "call" || entry.batch !== batch)) flush();
+    switch (entry.type) {
+      case "user":
+        flush();
+        roots.push(rootOf({ role: "user", content: [{ type: "text", text: entry.text }] }));
+        break;
+      case "text":
+        content.push({ type: "text", text: entry.text });
+        break;
+      case "thinking":
+        content.push({ type: "thinking", text: entry.text, signature: entry.signature });
+        break;
+      case "call": {
+        const { id, name, args, result } = entry;
+        batch = entry.batch;
+        content.push({ type: "tool-call", id, name, args });
+        if (result) results.push(rootOf({ role: "tool", callId: id, ...result }, name));
+        break;
+      }
+    }
+  }
+  flush();
+  return roots;
 }
 
 function encodeStep(entry: Entry): Uint8Array[] {
