@@ -72,6 +72,7 @@ export class OwnRun {
   /** The calls of the round that the model writes now. */
   #calls: ToolCallPart[] = [];
   #maxTokens = 0;
+  #workspace: string | undefined;
   #checkpoints: Promise<void> = Promise.resolve();
   #hasStarted = false;
   #isGone = false;
@@ -186,6 +187,7 @@ export class OwnRun {
     const blobs = blobSource(request, this.#client);
     await this.#readState(request, action, blobs);
     const contexts = await requestContexts(action, this.#client);
+    this.#workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
     const tools = new RunTools(offered, contexts, {
       allowed: connection.header("x-cursor-agent-allowed-tools"),
@@ -395,6 +397,7 @@ export class OwnRun {
     return {
       callId,
       signal,
+      workspace: this.#workspace,
       exec: (request, onMessage) => {
         const reply = run.#client.exec(request, false, onMessage);
         run.#openExecs.add(request.id);

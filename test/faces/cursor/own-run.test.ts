@@ -151,6 +151,58 @@ describe("tools", () => {
     expect(run.checkpoints.length).toBe(5);
   });
 
+  it("runs commands in the workspace that the client named", async () => {
+    const { client } = open(
+      rounds(
+        [
+          call("c1", "shell", { command: "true" }),
+          call("c2", "shell", { command: "true", working_directory: "sub" }),
+          call("c3", "shell", { command: "true", working_directory: "/else" }),
+          CALLS,
+        ],
+        [say("ok"), STOP],
+      ),
+      { context: { env: { workspacePaths: ["/w"] } } },
+    );
+    const run = client.ask("go");
+    await run.ended;
+    const folders = run.execs.flatMap(({ message }) =>
+      message.case === "shellStreamArgs" ? [message.value.workingDirectory] : [],
+    );
+    expect(folders).toEqual(["/w", "/w/sub", "/else"]);
+  });
+
+  it("shows the tools that an agent runs itself, and runs none of them", async () => {
+    const tool = (status: "running" | "completed"): TurnEvent => ({
+      type: "activity",
+      activity: { type: "tool", id: "t1", title: "Read a.txt", status, detail: { rawInput: { path: "a.txt" } } },
+    });
+    const answered: (string | undefined)[] = [];
+    const { client } = open(
+      rounds([
+        tool("running"),
+        {
+          type: "activity",
+          activity: {
+            type: "question",
+            id: "q",
+            title: "May I?",
+            options: [],
+            detail: {},
+            answer: (id) => answered.push(id),
+          },
+        },
+        tool("completed"),
+        say("ok"),
+        STOP,
+      ]),
+    );
+    const run = client.ask("go");
+    await run.ended;
+    expect(run.kinds.filter((kind) => kind.startsWith("toolCall"))).toEqual(["toolCallStarted", "toolCallCompleted"]);
+    expect([run.execs.length, client.executed, answered]).toEqual([1, [], [undefined]]);
+  });
+
   it("refuses to edit a file that was not read completely", async () => {
     writeFileSync(at("big.txt"), `x${"y".repeat(200_000)}`);
     const { client, turns } = open(

@@ -1,3 +1,4 @@
+import { posix, win32 } from "node:path";
 import { create, type MessageInitShape, toJson, type JsonObject as WireJson } from "@bufbuild/protobuf";
 import { type JsonObject, textOf } from "../../../core/turn.ts";
 import type { ExecClientMessage } from "../../../gen/agent/v1/exec_pb.ts";
@@ -37,6 +38,8 @@ export const shellTool: CursorTool = {
     const request = wellTyped(() =>
       nativeRequest("shell_stream", {
         ...(shellArgs(args) as WireJson),
+        // Without one, the official client runs the command wherever its own process was started.
+        workingDirectory: directoryOf(args, site.workspace),
         toolCallId: site.callId,
         timeout: Math.max(1, Math.min(MAX_TIMEOUT_MS, Math.round(asked))),
         parsingResult: toJson(ShellCommandParsingResultSchema, parseShell(command)),
@@ -48,6 +51,12 @@ export const shellTool: CursorTool = {
     return outcome(text === "" ? "(no output)" : text, isError, displayOf(args, reply, text, site.callId));
   },
 };
+
+function directoryOf({ working_directory: asked }: JsonObject, workspace = ""): string {
+  if (typeof asked !== "string" || asked === "") return workspace;
+  // The client may run on another system than we do.
+  return posix.isAbsolute(asked) || win32.isAbsolute(asked) || workspace === "" ? asked : `${workspace}/${asked}`;
+}
 
 const shellArgs = (args: JsonObject): JsonObject => ({
   ...pick(args, "description"),

@@ -10,6 +10,8 @@ import type { Update } from "../../../wire/agent/messages.ts";
 export interface ToolSite {
   readonly callId: string;
   readonly signal: AbortSignal;
+  /** The absolute path of the workspace, if the client has told it. */
+  readonly workspace: string | undefined;
   /** Asks the client to do something. Rejects when the run is cancelled or the client is gone. */
   exec(request: ExecServerMessage, onMessage?: (message: ExecClientMessage) => void): Promise<ExecReply>;
   /** Shows an update while the tool runs. */
