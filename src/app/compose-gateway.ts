@@ -10,6 +10,7 @@ import { ModelDirectory } from "../core/engine/model-directory.ts";
 import type { ParkingLimits } from "../core/engine/parking.ts";
 import type { KeptSessions } from "../core/history/kept-sessions.ts";
 import { newHopId } from "../core/hops.ts";
+import type { HubAnswers } from "../core/hub/hub-answers.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
@@ -53,6 +54,8 @@ export interface GatewayParts {
     isOne(model: string): boolean;
   };
   readonly sessions: KeptSessions;
+  /** Where calls of tools are kept, so that none is made twice. */
+  readonly toolAnswers: HubAnswers;
   prewarm(): void;
   close(): Promise<void>;
 }
@@ -135,6 +138,7 @@ async function compose(
   onClose(() => hub.close());
   const schemas = createSchemaChecker();
   onClose(() => schemas.close());
+  const toolAnswers = createHubAnswerStore(state);
   const engine = createEngine({
     drivers: drivers.all,
     route: drivers.route,
@@ -142,7 +146,7 @@ async function compose(
     callLog: (entry) => logCall(log, entry),
     hub,
     hubCallLog: (entry) => logHubCall(log, entry),
-    hubAnswers: createHubAnswerStore(state),
+    hubAnswers: toolAnswers,
     maxHubSteps: config.limits.hubSteps,
     schemas,
   });
@@ -164,6 +168,7 @@ async function compose(
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),
     sessions: createSessionStore(state),
+    toolAnswers,
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
     prewarm: drivers.prewarm,
   };

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { keyOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -5,7 +6,8 @@ import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
-import type { ServeRun } from "../faces/cursor/index.ts";
+import { createServeRun } from "../faces/cursor/serve-run.ts";
+import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
@@ -23,14 +25,15 @@ import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
 import { startCursorFace } from "./start-cursor-face.ts";
 
+/** What users may tell models instead of our instructions. */
+const MAX_INSTRUCTION_BYTES = 64 * 1024;
+
 export interface OpenOptions {
   /** Uses the embedded simulator as the backend. */
   readonly isDemo: boolean;
   readonly writeLog: (text: string) => void;
   /** Replaces the registry's drivers. The settings must have been loaded for the same ones. */
   readonly drivers?: readonly DriverModule[];
-  /** Answers the runs of our own models for Cursor's clients. */
-  readonly serveRun?: (parts: GatewayParts) => ServeRun;
 }
 
 export interface RunningGateway {
@@ -152,7 +155,11 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           access: accounts.access,
           accountNames: accounts.names,
           ownModels: parts.ownModels,
-          serveRun: options.serveRun?.(parts),
+          serveRun: createServeRun({
+            engine: parts.engine,
+            answers: parts.toolAnswers,
+            instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
+          }),
           log,
         }).catch(async (error) => {
           await gateway.close(0);
