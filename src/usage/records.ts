@@ -1,0 +1,100 @@
+import type { LossReason } from "../core/engine/call-log.ts";
+import type { Usage } from "../core/events.ts";
+
+/** One request of a client, when it is over. It never holds arguments, results or texts. */
+export interface RequestRecord {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly principalId: string;
+  /** The name of the key; `owner` for the gateway's own key, `token` for a Cursor token that came with the request. */
+  readonly keyName: string;
+  /** The family of the user agent, such as `claude-code`. */
+  readonly client: string;
+  readonly face: string;
+  /** The template of the path, such as `/v1/chat/completions`. */
+  readonly route: string;
+  readonly modelAsked: string | undefined;
+  readonly modelServed: string | undefined;
+  readonly driver: string | undefined;
+  /** The turns of one conversation share it, across clients and restarts. */
+  readonly conversation: string | undefined;
+  /** The HTTP status; 499 if the client left. */
+  readonly status: number;
+  readonly errorCode: string | undefined;
+  readonly firstTokenMs: number | undefined;
+  readonly durationMs: number;
+  /** Milliseconds spent in each phase. Phases that were not reached are absent. */
+  readonly phases: Readonly<Partial<Record<PhaseName, number>>>;
+  /** What all runs of the request have used, finished or not. Undefined if nothing was sent upstream. */
+  readonly usage: Usage | undefined;
+  readonly usageOrigin: UsageOrigin | undefined;
+  readonly run: RunFate | undefined;
+  readonly cost: Cost | undefined;
+  readonly cache: CacheTruth | undefined;
+}
+
+/** `tools` is the time of hub calls; `park` is how long the run had waited for the results that this request brought. */
+export type PhaseName =
+  | "gate"
+  | "parse"
+  | "credential"
+  | "checkpoint"
+  | "open"
+  | "first-frame"
+  | "model"
+  | "tools"
+  | "park";
+
+/** Who counted: the upstream at the end, the upstream while it answered, or our estimate. The least certain one wins. */
+export type UsageOrigin = "upstream" | "running" | "estimate";
+
+/** How the request got its run. */
+export type RunFate =
+  | { readonly type: "fresh" | "resumed" }
+  | { readonly type: "replayed"; readonly reason: LossReason };
+
+/** What a request cost by a price list. */
+export interface Cost {
+  /** Millionths of a US dollar. */
+  readonly micros: number;
+  /** True if the tokens are an estimate. */
+  readonly isEstimate: boolean;
+  /** Where the price comes from, such as `settings` or `genai-prices 2026-11-01`. */
+  readonly source: string;
+}
+
+/** How much of the input could have come from the upstream's prompt cache, and how much did. */
+export interface CacheTruth {
+  readonly possibleTokens: number;
+  readonly actualTokens: number;
+  /** Why less came from the cache than could have. */
+  readonly reason: CacheMiss | undefined;
+}
+
+export type CacheMiss = "model" | "tools" | "instructions" | "edited" | "expired" | "new-run" | "unknown";
+
+/** One tool call, when it is over. */
+export interface ToolCallRecord {
+  readonly callId: string;
+  /** The request in which it was asked. */
+  readonly requestId: string;
+  readonly principalId: string;
+  /** `native`: a request of Cursor's own that a tool of the client answered. */
+  readonly ranBy: "client" | "native" | "hub";
+  /** The MCP server, for hub calls. */
+  readonly server?: string | undefined;
+  readonly tool: string;
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number;
+  readonly answeredAt: number | undefined;
+  readonly outcome: "answered" | "failed" | "lost" | "replayed" | "expired";
+  /** The size of the result, if it is known. */
+  readonly bytes: number | undefined;
+}
+
+/** Is given every record once, when it is complete. It must be fast and must not throw. */
+export interface UsageSink {
+  request(record: RequestRecord): void;
+  toolCall(record: ToolCallRecord): void;
+}
