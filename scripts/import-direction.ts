@@ -23,13 +23,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   schema: ["core"],
   state: ["core", "files"],
   observe: ["core"],
+  usage: ["core", "files", "state"],
   config: ["core", "files"],
   credentials: ["core", "config", "files", "gen", "wire"],
   ide: ["core", "files"],
   process: ["core"],
   mcp: ["core", "config", "files", "process"],
   "client-config": ["core", "files"],
-  server: ["core", "config", "files", "faces/shared", "media", "observe"],
+  server: ["core", "config", "files", "faces/shared", "media", "observe", "usage"],
   sim: ["core", "gen", "wire"],
   app: [
     "client-config",
@@ -47,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server",
     "sim",
     "state",
+    "usage",
     "wire",
   ],
   cli: [
@@ -64,6 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "process",
     "server",
     "sim",
+    "usage",
     "wire",
   ],
   // The plugin is loaded into another program's process. It starts ours and imports nothing of it.

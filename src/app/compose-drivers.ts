@@ -10,6 +10,8 @@ export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   readonly all: ReadonlyMap<string, Driver>;
   readonly cursor: Driver;
   route(model: string): string;
+  /** Returns the name of the module, such as `anthropic`, for a name that {@link route} returns. */
+  moduleOf(name: string): string;
   /** True if the model is routed to Cursor. */
   isCursors(model: string): boolean;
   /** Prewarms the drivers, without waiting. */
@@ -42,6 +44,7 @@ export async function composeDrivers(
     aliases: routing.aliases,
     fallback: routing.fallback,
     route,
+    moduleOf: (name) => routing.moduleNames.get(name) ?? name.slice(KEY_PREFIX.length),
     isCursors: (model) => route(model) === cursorKey,
     prewarm() {
       for (const driver of all.values()) void driver.prewarm?.();
@@ -51,4 +54,6 @@ export async function composeDrivers(
 }
 
 /** Entries of `models` have no spaces in their names, so none of them gets the key of a driver. */
-const keyOf = ({ name }: Pick<DriverModule, "name">): string => `driver ${name}`;
+const keyOf = ({ name }: Pick<DriverModule, "name">): string => `${KEY_PREFIX}${name}`;
+
+const KEY_PREFIX = "driver ";

@@ -28,6 +28,7 @@ import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
+import { UsageRecorder } from "../usage/usage-recorder.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
@@ -40,6 +41,7 @@ import type { Config } from "./load-config.ts";
 import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import { openUsage } from "./open-usage.ts";
 
 export interface GatewayParts {
   readonly engine: Engine;
@@ -47,6 +49,8 @@ export interface GatewayParts {
   readonly verifyToken: (principal: Principal, signal: AbortSignal) => Promise<void>;
   /** Identifies this gateway in requests to other upstreams. */
   readonly hopId: string;
+  /** Records every request and every tool call. */
+  readonly usage: UsageRecorder;
   readonly ledger: TokenLedger;
   /** The models of all upstreams but Cursor. */
   readonly ownModels: {
@@ -115,6 +119,8 @@ async function compose(
     transports.h2.destroy();
     transports.h1.destroy();
   });
+  const store = await openUsage(options);
+  onClose(() => store.close());
   const hopId = newHopId();
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
@@ -129,6 +135,7 @@ async function compose(
     encodings: createKeyValueStore(state, "model-encoding"),
   });
   onClose(() => drivers.close());
+  const usage = new UsageRecorder({ sinks: [store], driverName: drivers.moduleOf });
   const hub = await composeHub({
     ...options,
     keychain: config.keychain,
@@ -143,9 +150,15 @@ async function compose(
     drivers: drivers.all,
     route: drivers.route,
     parking: parkingLimits(config.limits),
-    callLog: (entry) => logCall(log, entry),
+    callLog: (entry) => {
+      logCall(log, entry);
+      usage.onCall(entry);
+    },
     hub,
-    hubCallLog: (entry) => logHubCall(log, entry),
+    hubCallLog: (entry) => {
+      logHubCall(log, entry);
+      usage.onHubCall(entry);
+    },
     hubAnswers: toolAnswers,
     maxHubSteps: config.limits.hubSteps,
     schemas,
@@ -156,6 +169,7 @@ async function compose(
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: facing,
+    usage,
     faceContext: createFaceContext({
       engine: facing,
       images,

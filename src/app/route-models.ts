@@ -18,6 +18,8 @@ export interface ModelRouting {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** The same drivers without the gateway's wrappers. */
   readonly upstreams: ReadonlyMap<string, Driver>;
+  /** The name of each entry's module. */
+  readonly moduleNames: ReadonlyMap<string, string>;
   /** Returns the entry for a model, or undefined if Cursor answers. */
   route(model: string): string | undefined;
 }
@@ -39,12 +41,14 @@ export async function routeModels(
   }
   const drivers = new Map<string, Driver>();
   const upstreams = new Map<string, Driver>();
+  const moduleNames = new Map<string, string>();
   for (const [name, { driver: taker, model, ...route }] of routes) {
     const module = takers.get(taker);
     if (!module) continue;
     const driver = await createDriver(module, config, services, { ...route, name, names: namesOf(name, model) });
     const given = givenName(name, model);
     upstreams.set(name, driver);
+    moduleNames.set(name, module.name);
     drivers.set(name, forKeyHolders(given === undefined ? driver : withGivenModel(driver, given)));
   }
   return {
@@ -52,6 +56,7 @@ export async function routeModels(
     fallback: typeof fallback === "string" ? aliasMeaning(aliases, fallback) : undefined,
     drivers,
     upstreams,
+    moduleNames,
     route(model) {
       const name = closestPattern(routes.keys(), model);
       return name !== undefined && drivers.has(name) ? name : undefined;

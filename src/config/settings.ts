@@ -170,6 +170,13 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     ["on", "off"],
     "Whether conversations are stored on disk. off keeps checkpoints, stored answers and today's token counts in memory until the gateway stops. Existing files stay.",
   ),
+  usage: {
+    days: wholeNumber(400, "How many days the usage record keeps requests and tool calls.", [1, 36_500]),
+    bytes: wholeNumber(512 * MIB, "Largest size of the usage record; the oldest rows are deleted first.", [
+      MIB,
+      2 ** 40,
+    ]),
+  },
   logLevel: choice(
     ["info", "trace", "debug", "warn", "error", "fatal", "silent"],
     "Log level. debug adds each run and each upstream call, trace each frame with its kind and size. Content is never logged.",

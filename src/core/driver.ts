@@ -1,5 +1,6 @@
 import type { TurnEvent } from "./events.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
+import type { RunMeter } from "./run-meter.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
@@ -17,6 +18,8 @@ export interface Driver {
    * drivers the engine reports all of it as ignored.
    */
   readonly takesSampling?: boolean;
+  /** True if the usage at the end of a run is that of the whole run, and not only that after the last tool results. */
+  readonly countsWholeRuns?: boolean;
   /** Starts a run. Never throws: errors are thrown out of the run's iteration. */
   open(turn: Turn, context: RunContext): Run;
   /** Lists the models that the principal may use. */
@@ -72,6 +75,8 @@ export interface RequestContext extends RunContext {
   readonly signal: AbortSignal;
   /** Is told the tokens of every run of this request, finished or not. Absent: nobody counts. */
   readonly onSpent?: OnSpent | undefined;
+  /** Is told the usage of every run of this request, finished or not. */
+  readonly meter?: RunMeter | undefined;
 }
 
 /**

@@ -17,7 +17,14 @@ export type TurnEvent =
   | { readonly type: "tool-call-start"; readonly id: string; readonly name: string }
   | { readonly type: "tool-call-delta"; readonly id: string; readonly json: string }
   /** The complete call. Pieces that were streamed before add up to the same arguments. */
-  | { readonly type: "tool-call"; readonly id: string; readonly name: string; readonly args: JsonObject }
+  | {
+      readonly type: "tool-call";
+      readonly id: string;
+      readonly name: string;
+      readonly args: JsonObject;
+      /** A request of the upstream's own that a tool of the client serves. */
+      readonly isNative?: true;
+    }
   /** The usage of the answer so far. Later events replace earlier ones. */
   | { readonly type: "usage"; readonly usage: Usage }
   /** A message for a log line, header or status line. It is never shown as the model's text. */

@@ -1,3 +1,6 @@
+import type { LossReason } from "./engine/call-log.ts";
+import type { AssistantMessage } from "./turn.ts";
+
 /**
  * What can happen to the run of a request, in the order in which it usually does.
  *
@@ -18,6 +21,10 @@ export type RunPhase = "planned" | "opened" | "resumed" | "replayed" | "first-ev
 
 /** Is told of the phases of a request, for logs, metrics and traces. It must be fast and must not throw. */
 export interface RunObserver {
-  /** `atMs` is the time by `performance.now()`. */
-  phase(name: RunPhase, atMs: number): void;
+  /** `atMs` is the time by `performance.now()`. `reason` says why a run is replayed. */
+  phase(name: RunPhase, atMs: number, reason?: LossReason): void;
+  /** Called before each run: the model after all aliases and stand-ins, and the driver that answers for it. */
+  served?(model: string, driver: string): void;
+  /** Called with the answer as the client gets it, once it is complete. The engine keeps the text only for this. */
+  answered?: ((message: AssistantMessage) => void) | undefined;
 }

@@ -99,6 +99,8 @@ export interface ToolCallPart {
   readonly args: JsonObject;
   /** A call of a hub tool. The client does not see it. */
   readonly isHubs?: true;
+  /** A request of the upstream's own that a tool of the client serves. Unset in what clients send back. */
+  readonly isNative?: true;
 }
 
 /** The result of one tool call. */

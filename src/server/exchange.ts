@@ -4,6 +4,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
+import type { RequestRecording } from "../usage/request-recording.ts";
 import type { BodyBudget } from "./gate/body-budget.ts";
 import type { Newcomer } from "./gate/newcomers.ts";
 import { Refusal } from "./refusal.ts";
@@ -40,6 +41,8 @@ export class GatewayExchange {
   };
   /** Set by the gate. */
   principal: Principal | undefined;
+  /** Collects the usage record of this request. Set by the gateway. */
+  recording: RequestRecording | undefined;
   /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
   newcomer: Newcomer | undefined;
   /** Finds out whether a client that closed its side still reads. Set once a stream has begun. */

@@ -8,6 +8,8 @@ import type { Principal } from "../core/turn.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
+import { clientFamily } from "../usage/client-family.ts";
+import type { UsageRecorder } from "../usage/usage-recorder.ts";
 import { GatewayExchange } from "./exchange.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
@@ -22,7 +24,7 @@ import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
 import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
-import { logRequest } from "./log-request.ts";
+import { logRequest, outcomeOf } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
@@ -52,6 +54,8 @@ export interface GatewayOptions {
   readonly faceContext: FaceContext;
   /** Verifies a request's Cursor token at the backend; throws the backend's error. */
   readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Records every request, but those to open routes. */
+  readonly usage?: UsageRecorder | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
 }
@@ -125,6 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // Write errors are ignored: the close event follows.
     response.on("error", () => {});
     let leave = () => {};
+    const closed = new Promise<void>((resolve) => response.once("close", resolve));
     response.on("close", () => {
       active.delete(exchange);
       leave();
@@ -132,6 +137,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       logRequest(log, exchange);
       if (active.size === 0) onIdle();
     });
+    const isOpen = match.type === "found" && match.route.isOpen === true;
+    if (!isOpen) exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
     try {
       if (!isLetIn) throw noSuchRoute();
       cors.allowReading(request, response);
@@ -146,7 +153,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         answerPreflight(request, response, page);
         return;
       }
-      const isOpen = match.type === "found" && match.route.isOpen === true;
       const principal = gate(request, isOpen, keys);
       exchange.principal = principal;
       if (match.type === "wrong-method") throw wrongMethod(match.allow);
@@ -160,6 +166,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (principal && !isOpen) allowance?.admit(principal.id);
       if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
+      exchange.recording?.routed();
       await match.route.handle(exchange, match.parameters);
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
@@ -167,6 +174,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const { principal, notes } = exchange;
       if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
     }
+    await closed;
+    record(exchange, face.name);
+  };
+
+  /** Hands the request to the usage record, once it is over for the client and for the upstream. */
+  const record = (exchange: Exchange, face: string) => {
+    const { recording, principal, notes, request } = exchange;
+    if (!recording) return;
+    const { status, error } = outcomeOf(exchange);
+    options.usage?.end(recording, {
+      principalId: principal?.id ?? "",
+      keyName: principal ? keyNameOf(principal, issued?.keys) : "",
+      client: clientFamily(request.headers["user-agent"]),
+      face,
+      route: notes.route,
+      status,
+      errorCode: error,
+    });
   };
 
   // The gate needs the port, so requests are refused until the listener has one.
@@ -204,6 +229,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await listener.close();
     },
   };
+}
+
+/** Returns the name of the key that a request came with, for people. */
+function keyNameOf({ id, token }: Principal, keys: KnownKeys | undefined): string {
+  if (token) return "token";
+  return keys?.withId(id)?.name ?? id;
 }
 
 /** Cancels the requests of revoked keys. New ones are refused by the gate. */

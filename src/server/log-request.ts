@@ -3,11 +3,19 @@ import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
 import type { GatewayExchange } from "./exchange.ts";
 
+/** Returns the status of a request that is over, and its error code if it failed. A client that left has 499. */
+export function outcomeOf({ response, notes, signal }: GatewayExchange): {
+  readonly status: number;
+  readonly error: string | undefined;
+} {
+  if (signal.aborted && !response.writableFinished) return { status: 499, error: "client_gone" };
+  return { status: response.statusCode, error: notes.error && publicCode(notes.error) };
+}
+
 export function logRequest(log: Log, exchange: GatewayExchange): void {
-  const { id, principal, request, response, notes, startedAt, signal } = exchange;
+  const { id, principal, request, notes, startedAt } = exchange;
   const { error, usage } = notes;
-  const isGone = signal.aborted && !response.writableFinished;
-  const status = isGone ? 499 : response.statusCode;
+  const { status, error: code } = outcomeOf(exchange);
   const fields = {
     requestId: id,
     principal: principal?.id,
@@ -20,7 +28,7 @@ export function logRequest(log: Log, exchange: GatewayExchange): void {
     bytes: exchange.bytesWritten,
     inputTokens: usage?.inputTokens,
     outputTokens: usage?.outputTokens,
-    error: isGone ? "client_gone" : error && publicCode(error),
+    error: code,
   };
   // Internal errors are bugs, and need their stack.
   if (error?.kind === "internal") log.error({ ...fields, cause: causeOf(error) }, "request");

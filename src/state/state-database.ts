@@ -79,7 +79,7 @@ async function openSound(path: string, onNotice: (notice: StateNotice) => void):
 }
 
 /** Imported here because old Node versions lack the module; they get a clear error instead. */
-async function loadSqlite(): Promise<typeof DatabaseSync> {
+export async function loadSqlite(): Promise<typeof DatabaseSync> {
   try {
     return (await import("node:sqlite")).DatabaseSync;
   } catch (cause) {

@@ -1,5 +1,6 @@
 import type { LossReason } from "../core/engine/call-log.ts";
 import type { Usage } from "../core/events.ts";
+import type { UsageOrigin } from "../core/run-meter.ts";
 
 /** One request of a client, when it is over. It never holds arguments, results or texts. */
 export interface RequestRecord {
@@ -26,8 +27,12 @@ export interface RequestRecord {
   readonly durationMs: number;
   /** Milliseconds spent in each phase. Phases that were not reached are absent. */
   readonly phases: Readonly<Partial<Record<PhaseName, number>>>;
-  /** What all runs of the request have used, finished or not. Undefined if nothing was sent upstream. */
+  /**
+   * What all runs of the request have used, finished or not. Undefined if nothing was sent upstream. Figures may be
+   * negative in the last request of a run of several requests: they correct the estimates of the requests before.
+   */
   readonly usage: Usage | undefined;
+  /** If parts of it were counted in different ways, the least certain one. */
   readonly usageOrigin: UsageOrigin | undefined;
   readonly run: RunFate | undefined;
   readonly cost: Cost | undefined;
@@ -45,9 +50,6 @@ export type PhaseName =
   | "model"
   | "tools"
   | "park";
-
-/** Who counted: the upstream at the end, the upstream while it answered, or our estimate. The least certain one wins. */
-export type UsageOrigin = "upstream" | "running" | "estimate";
 
 /** How the request got its run. */
 export type RunFate =

@@ -112,12 +112,13 @@ export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]>
     let events = live.rename(result.value);
     for (const rule of this.#options.rules) events = rule.step(events);
     // A resumed run knows its tools from before, even if this request offers none.
-    if (this.#options.mayWait || this.#isResumed) this.#remember(events);
+    if (this.#options.mayWait || this.#isResumed || this.#options.observer?.answered) this.#remember(events);
     const last = events.at(-1);
     if (last === undefined) return this.next();
     if (last.type === "done") {
       const ending = result.value.at(-1);
       const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
+      this.#options.observer?.answered?.(this.#answer());
       if (last.reason === "tool-calls") this.#runs.park(live, this.#answer());
       // A rule ended the answer: the run may go on, or wait for results that never come.
       else if (!isUpstreamOver) live.cancel();

@@ -14,6 +14,12 @@ export interface CallEntry {
   readonly reason?: LossReason;
   /** The time from asked to answered or lost. */
   readonly waitedMs?: number;
+  /** The request in which it was asked, if it is answered in another one. */
+  readonly askedIn?: string;
+  /** What is known of the result. */
+  readonly result?: { readonly isError: boolean; readonly bytes: number };
+  /** A request of the upstream's own that a tool of the client serves. */
+  readonly isNative?: true;
 }
 
 export type LossReason =

@@ -63,6 +63,7 @@ export function createEngine(options: EngineOptions): Engine {
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AnswerStream => {
     const driver = models.findDriver(asked.model.id);
+    context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
     return new AnswerStream(new RequestRuns(parts, turn, asked, context), {
       notices: driver?.takesSampling ? [] : samplingNames(turn.sampling).map(ignoredNotice),
       rules: rulesFor(asked, driver),

@@ -1,6 +1,7 @@
 import type { OnSpent, Run } from "../driver.ts";
 import type { TurnEvent, Usage } from "../events.ts";
-import { estimateInputTokens, UsageEstimate } from "../rules/usage-estimate.ts";
+import { addUsage, estimateInputTokens, subtractUsage, UsageEstimate } from "../rules/usage-estimate.ts";
+import type { RunMeter, UsageOrigin } from "../run-meter.ts";
 import type { Message, ToolMessage, Turn } from "../turn.ts";
 
 /**
@@ -8,8 +9,8 @@ import type { Message, ToolMessage, Turn } from "../turn.ts";
  * the upstream's figures, else by our estimate. A run that is cancelled before its first event is charged for its input,
  * since that was sent. A run that fails before its first event costs nothing.
  */
-export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
-  let leg = new Leg(turn, turn.messages, onSpent);
+export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWholeRun = false): Run {
+  let leg = new Leg(turn, turn.messages, counters);
   return {
     [Symbol.asyncIterator]() {
       const source = run[Symbol.asyncIterator]();
@@ -35,7 +36,8 @@ export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
     },
     submitResults(results: readonly ToolMessage[], history: readonly Message[]) {
       if (!run.submitResults(results, history)) return false;
-      leg = new Leg(turn, history, onSpent);
+      const earlier = countsWholeRun ? leg.sum : undefined;
+      leg = new Leg(turn, history, counters, earlier);
       return true;
     },
     cancel() {
@@ -45,20 +47,30 @@ export function meteredRun(run: Run, turn: Turn, onSpent: OnSpent): Run {
   };
 }
 
+/** Both are told the same tokens: `onSpent` as they are used, `meter` at the end and by kind. */
+export interface Counters {
+  readonly onSpent: OnSpent;
+  readonly meter: RunMeter;
+}
+
 /** The part of a run up to a `done`; each submission of results begins another one. */
 class Leg {
   readonly #asked: Turn;
-  readonly #onSpent: OnSpent;
+  readonly #counters: Counters;
+  /** What the parts before this one were told to have used, if the upstream reports whole runs. */
+  readonly #earlier: Usage | undefined;
   readonly #estimate: UsageEstimate;
   #given: Usage | undefined;
   #charged = 0;
   #hasBegun = false;
   #isDone = false;
   #isOver = false;
+  #used: Usage | undefined;
 
-  constructor(turn: Turn, messages: readonly Message[], onSpent: OnSpent) {
+  constructor(turn: Turn, messages: readonly Message[], counters: Counters, earlier?: Usage) {
     this.#asked = { ...turn, messages };
-    this.#onSpent = onSpent;
+    this.#counters = counters;
+    this.#earlier = earlier;
     this.#estimate = new UsageEstimate(this.#asked);
   }
 
@@ -82,7 +94,16 @@ class Leg {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#chargeUpTo(this.#total());
+    const { usage, origin } = this.#total();
+    this.#used = usage;
+    this.#chargeUpTo(usage.inputTokens + usage.outputTokens);
+    this.#counters.meter.used(usage, origin);
+  }
+
+  /** What this part and the parts before it have used. */
+  get sum(): Usage | undefined {
+    if (!this.#used || !this.#earlier) return this.#used ?? this.#earlier;
+    return addUsage(this.#earlier, this.#used);
   }
 
   #begin(): void {
@@ -91,18 +112,28 @@ class Leg {
     this.#chargeUpTo(estimateInputTokens(this.#asked));
   }
 
-  #total(): number {
+  #total(): { readonly usage: Usage; readonly origin: UsageOrigin } {
     const given = this.#given;
     const isExact = given?.isEstimate === false;
-    if (isExact && this.#isDone) return given.inputTokens + given.outputTokens;
-    const { inputTokens, outputTokens } = this.#estimate.soFar();
-    const input = isExact ? given.inputTokens : Math.max(given?.inputTokens ?? 0, inputTokens);
-    return input + Math.max(given?.outputTokens ?? 0, outputTokens);
+    if (isExact && this.#isDone) {
+      return { usage: this.#earlier ? subtractUsage(given, this.#earlier) : given, origin: "upstream" };
+    }
+    const estimate = this.#estimate.soFar();
+    if (!given) return { usage: estimate, origin: "estimate" };
+    return {
+      usage: {
+        ...given,
+        inputTokens: isExact ? given.inputTokens : Math.max(given.inputTokens, estimate.inputTokens),
+        outputTokens: Math.max(given.outputTokens, estimate.outputTokens),
+        isEstimate: true,
+      },
+      origin: "running",
+    };
   }
 
   #chargeUpTo(total: number): void {
     const tokens = total - this.#charged;
     this.#charged = total;
-    if (tokens !== 0) this.#onSpent(tokens);
+    if (tokens !== 0) this.#counters.onSpent(tokens);
   }
 }

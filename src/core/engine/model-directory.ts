@@ -13,6 +13,11 @@ export class ModelDirectory {
     this.#route = route;
   }
 
+  /** Returns the name of the driver that answers for a model. */
+  driverName(model: string): string | undefined {
+    return this.#route(model);
+  }
+
   findDriver(model: string): Driver | undefined {
     return this.#drivers.get(this.#route(model) ?? "");
   }

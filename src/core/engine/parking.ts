@@ -34,8 +34,8 @@ interface ParkedRun {
   /** The key of the conversation up to the calls. A follow-up must have exactly this history. */
   readonly historyKey: string;
   readonly terms: RunTerms;
-  /** The tool names of the calls, by call id. */
-  readonly calls: ReadonlyMap<string, string>;
+  /** By call id. */
+  readonly calls: ReadonlyMap<string, Called>;
   readonly bytes: number;
   readonly since: number;
   readonly timer: NodeJS.Timeout;
@@ -121,7 +121,8 @@ export class Parking {
       return { type: "gone", reason };
     }
     this.#remove(runId, "repeated");
-    this.#record("answered", parked, { requestId, waitedMs: waitedMs(parked) });
+    const facts = { requestId, askedIn: parked.requestId, waitedMs: waitedMs(parked) };
+    for (const result of results) this.#recordResult("answered", calls, principal, result, facts);
     return { type: "run", live, results: withNews(terms, turn, results) };
   }
 
@@ -137,9 +138,8 @@ export class Parking {
   /** Records that the follow-up is replayed from the transcript. */
   replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
     const tools = toolsByCall(messages);
-    for (const { callId } of trailingResults(withoutQuestion(messages))) {
-      const tool = tools.get(callId) ?? "";
-      this.#callLog({ type: "replayed", callId, tool, principalId: principal.id, requestId, reason });
+    for (const result of trailingResults(withoutQuestion(messages))) {
+      this.#recordResult("replayed", tools, principal, result, { requestId, reason });
     }
   }
 
@@ -201,7 +201,18 @@ export class Parking {
     { calls, principalId }: ParkedRun,
     facts: Pick<CallEntry, "requestId" | "reason" | "waitedMs">,
   ): void {
-    for (const [callId, tool] of calls) this.#callLog({ type, callId, tool, principalId, ...facts });
+    for (const [callId, called] of calls) this.#callLog({ type, callId, ...called, principalId, ...facts });
+  }
+
+  #recordResult(
+    type: CallEntry["type"],
+    calls: ReadonlyMap<string, Called>,
+    { id: principalId }: Principal,
+    { callId, isError, content }: ToolMessage,
+    facts: Pick<CallEntry, "requestId"> & Partial<Pick<CallEntry, "askedIn" | "reason" | "waitedMs">>,
+  ): void {
+    const called = calls.get(callId) ?? { tool: "" };
+    this.#callLog({ type, callId, ...called, principalId, result: { isError, bytes: bytesOf(content) }, ...facts });
   }
 }
 
@@ -214,13 +225,21 @@ const weigh = (parked: readonly ParkedRun[]) => ({
 
 const waitedMs = ({ since }: ParkedRun): number => Math.round(performance.now() - since);
 
-function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, string> {
-  const tools = new Map<string, string>();
+type Called = Pick<CallEntry, "tool" | "isNative">;
+
+function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, Called> {
+  const tools = new Map<string, Called>();
   for (const { content } of messages) {
-    for (const part of content) if (part.type === "tool-call") tools.set(part.id, part.name);
+    for (const part of content) {
+      if (part.type !== "tool-call") continue;
+      tools.set(part.id, { tool: part.name, ...(part.isNative && { isNative: true }) });
+    }
   }
   return tools;
 }
+
+const bytesOf = (content: ToolMessage["content"]): number =>
+  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);
 
 /** Returns the messages without the user messages at the end. */
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>

@@ -66,10 +66,10 @@ export class RequestRuns {
 
   #replay(reason: LossReason): undefined {
     this.#parts.parking.replay(this.#turn, this.#context, reason);
-    this.#observe("replayed");
+    this.#observe("replayed", reason);
   }
 
-  #observe(phase: RunPhase): void {
-    this.#context.observer?.phase(phase, performance.now());
+  #observe(phase: RunPhase, reason?: LossReason): void {
+    this.#context.observer?.phase(phase, performance.now(), reason);
   }
 }

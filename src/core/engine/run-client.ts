@@ -1,25 +1,35 @@
-import type { RunContext } from "../driver.ts";
+import type { OnSpent, RequestContext } from "../driver.ts";
 import type { Elicit } from "../hub/tool-hub.ts";
+import type { RunMeter } from "../run-meter.ts";
 import type { RunObserver } from "../run-observer.ts";
 
 /** What a run may want from the request that it answers. */
-export type ClientRequest = Pick<RunContext, "elicit" | "observer">;
+export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "onSpent" | "meter">;
 
 /**
- * The client of a run, as the run sees it. A run may live through several requests; its questions and its phases go to the
- * request that it answers now.
+ * The client of a run, as the run sees it. A run may live through several requests; its questions, its phases and its
+ * tokens go to the request that it answers now.
  */
 export class RunClient {
   /** Unset if the first request has no observer, so that unobserved runs pay nothing. */
   readonly observer: RunObserver | undefined;
+  /** False if nobody counts the tokens of the first request, so that its run is not metered. */
+  readonly isMetered: boolean;
   #request: ClientRequest;
   #isLost = false;
   #whenLost: (() => void) | undefined;
 
   constructor(request: ClientRequest) {
     this.#request = request;
-    this.observer = request.observer && { phase: (name, atMs) => this.#request.observer?.phase(name, atMs) };
+    this.observer = request.observer && {
+      phase: (name, atMs, reason) => this.#request.observer?.phase(name, atMs, reason),
+    };
+    this.isMetered = request.onSpent !== undefined || request.meter !== undefined;
   }
+
+  readonly onSpent: OnSpent = (tokens) => this.#request.onSpent?.(tokens);
+
+  readonly meter: RunMeter = { used: (usage, origin) => this.#request.meter?.used(usage, origin) };
 
   /** Asks the user; declines if the current request has no way to ask. */
   readonly elicit: Elicit = async (question, signal) =>

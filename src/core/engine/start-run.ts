@@ -1,4 +1,4 @@
-import type { Driver, OnSpent, RequestContext, RunContext } from "../driver.ts";
+import type { Driver, RequestContext, RunContext } from "../driver.ts";
 import type { HubMemory } from "../hub/hub-memory.ts";
 import { HubRun } from "../hub/hub-run.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
@@ -29,7 +29,7 @@ export function startRun(driver: Driver, turn: Turn, context: RequestContext, hu
   const client = new RunClient(context);
   const { elicit, observer, onLost } = client;
   const runContext: RunContext = { requestId, tools, hops, elicit, observer, onLost };
-  const open = metered(driver, context.onSpent);
+  const open = metered(driver, client);
   const run =
     hubParts && wantsHub(turn, context)
       ? new HubRun({ ...hubParts, turn, context: runContext, open, nameOf: (id) => names.toClient(id) })
@@ -42,7 +42,7 @@ const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
   tools === "hub" && toolChoice.type === "auto";
 
 /** The hub may open several runs for one answer; each is metered by itself. */
-const metered = (driver: Driver, onSpent: OnSpent | undefined): Driver["open"] =>
-  onSpent
-    ? (turn, context) => meteredRun(driver.open(turn, context), turn, onSpent)
+const metered = (driver: Driver, client: RunClient): Driver["open"] =>
+  client.isMetered
+    ? (turn, context) => meteredRun(driver.open(turn, context), turn, client, driver.countsWholeRuns)
     : (turn, context) => driver.open(turn, context);

@@ -95,4 +95,14 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   isEstimate: a.isEstimate || b.isEstimate,
 });
 
+/** Returns what `whole` has more than `part`. */
+export const subtractUsage = (whole: Usage, part: Usage): Usage => ({
+  inputTokens: whole.inputTokens - part.inputTokens,
+  outputTokens: whole.outputTokens - part.outputTokens,
+  cachedTokens: whole.cachedTokens - part.cachedTokens,
+  cacheWrittenTokens: whole.cacheWrittenTokens - part.cacheWrittenTokens,
+  reasoningTokens: whole.reasoningTokens - part.reasoningTokens,
+  isEstimate: whole.isEstimate,
+});
+
 const tokensIn = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);

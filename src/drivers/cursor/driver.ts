@@ -49,6 +49,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const farewells = new Farewells();
   const callerOf = ({ token }: AccountCredential) => ({ token: token.reveal(), timezone: TIME_ZONE, ...client });
   return {
+    countsWholeRuns: true,
     open(given, context) {
       const { principal } = given;
       const { tools, leftOut, fault } = fitTools(given.tools);

@@ -51,7 +51,7 @@ export function turnRoute(options: TurnRouteOptions): Route {
     path,
     face: module,
     async handle(exchange, parameters) {
-      const { asker: principal, request, id: requestId, signal } = exchange;
+      const { asker: principal, request, id: requestId, signal, recording } = exchange;
       const body = await readJson(exchange, limits);
       const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
       exchange.notes.model = parsed.turn.model.id;
@@ -59,6 +59,7 @@ export function turnRoute(options: TurnRouteOptions): Route {
       try {
         signal.throwIfAborted();
         meter = meterOf?.(principal.id, () => estimateInputTokens(parsed.turn));
+        recording?.asks(parsed.turn);
         const voice = new Voice();
         const context = {
           requestId,
@@ -66,6 +67,8 @@ export function turnRoute(options: TurnRouteOptions): Route {
           tools: toolSource(request),
           hops: hopsOf(request),
           onSpent: meter?.onSpent,
+          observer: recording,
+          meter: recording,
           elicit:
             parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
         };

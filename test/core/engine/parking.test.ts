@@ -255,11 +255,12 @@ describe("parked runs", () => {
     const followUp = turnOf([asked, answer, ...results]);
     parking.take(followUp, requestOf("second"));
     parking.replay(followUp, requestOf("second"), "stalled");
+    const result = { isError: false, bytes: 1 };
     const known = { callId: `${live.id}__call_1`, tool: "t", principalId: "p1" };
     expect(entries.filter(({ callId }) => callId === known.callId)).toEqual([
       { ...known, type: "asked", requestId: "first" },
-      { ...known, type: "answered", requestId: "second", waitedMs: LIMITS.ttlMs - 1 },
-      { ...known, type: "replayed", requestId: "second", reason: "stalled" },
+      { ...known, type: "answered", requestId: "second", askedIn: "first", result, waitedMs: LIMITS.ttlMs - 1 },
+      { ...known, type: "replayed", requestId: "second", result, reason: "stalled" },
     ]);
   });
 });

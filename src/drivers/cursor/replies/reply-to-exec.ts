@@ -26,6 +26,8 @@ export interface ClientCall {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
+  /** It stands for a request of the backend's own, such as a read or a shell command. */
+  readonly isNative?: true;
   /** Encodes the tool's result as the reply to the exec request. */
   reply(result: ToolMessage): readonly ClientMessage[];
 }
@@ -65,7 +67,7 @@ export function replyToExec(exec: ExecServerMessage, offer: Offer): ExecOutcome 
       ...native.reply(given).map((value): ClientMessage => ({ case: "execClientMessage", value })),
       closeOf(id),
     ];
-    return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, reply } };
+    return { type: "call", call: { execId: id, id: callId || nameOf(id), name, args, isNative: true, reply } };
   }
   const rejection = rejectExec(exec, offer.names);
   if (rejection.type === "throw") {

@@ -165,8 +165,8 @@ export class CursorRun implements Run {
         this.#send(effect.message);
         break;
       case "call": {
-        const { id, name, args } = effect.call;
-        this.#show({ type: "tool-call", id, name, args });
+        const { id, name, args, isNative } = effect.call;
+        this.#show({ type: "tool-call", id, name, args, ...(isNative && { isNative }) });
         this.#calls.add(effect.call);
         break;
       }

@@ -1,0 +1,148 @@
+import type { LossReason } from "../core/engine/call-log.ts";
+import type { Usage } from "../core/events.ts";
+import { addUsage } from "../core/rules/usage-estimate.ts";
+import type { RunMeter, UsageOrigin } from "../core/run-meter.ts";
+import type { RunObserver, RunPhase } from "../core/run-observer.ts";
+import type { AssistantMessage, Turn } from "../core/turn.ts";
+import { conversationId } from "./conversation.ts";
+import type { PhaseName, RequestRecord, RunFate } from "./records.ts";
+
+/** What is known of a request when it is over, beside what its recording has seen. */
+export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status" | "errorCode"> & {
+  readonly face: string;
+  readonly route: string;
+  readonly client: string;
+};
+
+const CERTAINTY: readonly UsageOrigin[] = ["upstream", "running", "estimate"];
+
+/** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
+export class RequestRecording implements RunObserver, RunMeter {
+  readonly #id: string;
+  readonly #startedAt: number;
+  /** By `performance.now()`, like all times below. */
+  readonly #start: number;
+  #routedAt: number | undefined;
+  #askedAt: number | undefined;
+  #reached: Partial<Record<RunPhase, number>> = {};
+  #turn: Turn | undefined;
+  #answer: AssistantMessage | undefined;
+  #served: { readonly model: string; readonly driver: string } | undefined;
+  #run: RunFate = { type: "fresh" };
+  #usage: Usage | undefined;
+  #origin: UsageOrigin | undefined;
+  #modelMs = 0;
+  #toolMs = 0;
+  #parkMs: number | undefined;
+  /** Set for the first turn of a conversation only: its answer is part of the conversation's id. */
+  answered: ((message: AssistantMessage) => void) | undefined;
+
+  constructor(id: string, startMs: number, wallClock: number) {
+    this.#id = id;
+    this.#start = startMs;
+    this.#startedAt = Math.round(wallClock - (performance.now() - startMs));
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** The turn as the client asked for it; undefined before the request is parsed. */
+  get turn(): Turn | undefined {
+    return this.#turn;
+  }
+
+  /** The gate has let the request pass. */
+  routed(): void {
+    this.#routedAt = performance.now();
+  }
+
+  /** The request is parsed, and is given to the engine next. */
+  asks(turn: Turn): void {
+    this.#askedAt = performance.now();
+    this.#turn = turn;
+    if (turn.messages.some(({ role }) => role === "assistant")) return;
+    this.answered = (message) => {
+      this.#answer = message;
+    };
+  }
+
+  served(model: string, driver: string): void {
+    this.#served = { model, driver };
+  }
+
+  phase(name: RunPhase, atMs: number, reason?: LossReason): void {
+    if (name === "resumed") this.#run = { type: "resumed" };
+    if (name === "replayed") this.#run = { type: "replayed", reason: reason ?? "unknown" };
+    const firstEvent = this.#reached["first-event"];
+    if (name === "ended" && firstEvent !== undefined) this.#modelMs = atMs - firstEvent;
+    this.#reached[name] ??= atMs;
+  }
+
+  used(usage: Usage, origin: UsageOrigin): void {
+    this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage;
+    if (this.#origin === undefined || CERTAINTY.indexOf(origin) > CERTAINTY.indexOf(this.#origin))
+      this.#origin = origin;
+  }
+
+  /** A hub call of this request has taken so long. */
+  ranTool(ms: number): void {
+    this.#toolMs += ms;
+  }
+
+  /** The run had waited so long for the results that this request brought. */
+  waited(ms: number): void {
+    this.#parkMs = Math.max(this.#parkMs ?? 0, ms);
+  }
+
+  /** Returns the record. */
+  finish(end: RequestEnd): RequestRecord {
+    const now = performance.now();
+    const firstEvent = this.#reached["first-event"];
+    const turn = this.#turn;
+    const { principalId, keyName, client, face, route, status, errorCode } = end;
+    return {
+      id: this.#id,
+      startedAt: this.#startedAt,
+      principalId,
+      keyName,
+      client,
+      face,
+      route,
+      modelAsked: turn?.model.id,
+      modelServed: this.#served?.model,
+      driver: this.#served?.driver,
+      conversation: turn && conversationId(turn.messages, this.#answer),
+      status,
+      errorCode,
+      firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),
+      durationMs: round(now - this.#start),
+      phases: this.#phases(),
+      usage: this.#usage,
+      usageOrigin: this.#origin,
+      run: this.#usage && this.#run,
+      cost: undefined,
+      cache: undefined,
+    };
+  }
+
+  #phases(): Partial<Record<PhaseName, number>> {
+    const { planned, opened, "first-event": firstEvent } = this.#reached;
+    const phases: Partial<Record<PhaseName, number>> = {};
+    const between = (name: PhaseName, from: number | undefined, to: number | undefined) => {
+      if (from !== undefined && to !== undefined && to >= from) phases[name] = round(to - from);
+    };
+    between("gate", this.#start, this.#routedAt);
+    between("parse", this.#routedAt, this.#askedAt);
+    between("credential", this.#askedAt, planned);
+    between("checkpoint", planned, opened);
+    between("open", planned === undefined ? this.#askedAt : undefined, opened);
+    between("first-frame", opened ?? this.#askedAt, firstEvent);
+    if (firstEvent !== undefined) phases.model = round(Math.max(0, this.#modelMs - this.#toolMs));
+    if (this.#toolMs > 0) phases.tools = round(this.#toolMs);
+    if (this.#parkMs !== undefined) phases.park = round(this.#parkMs);
+    return phases;
+  }
+}
+
+const round = (ms: number): number => Math.round(ms * 10) / 10;

@@ -1,0 +1,99 @@
+import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
+import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
+import { type RequestEnd, RequestRecording } from "./request-recording.ts";
+
+export interface UsageRecorderOptions {
+  readonly sinks: readonly UsageSink[];
+  /** Returns the name of a driver for people, by the name that the engine routes to. */
+  readonly driverName?: (route: string) => string;
+  /** Adds cost and cache to a record. */
+  readonly complete?: (record: RequestRecord) => RequestRecord;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+}
+
+/** Makes the records of requests and tool calls, and hands them to the sinks. */
+export class UsageRecorder {
+  readonly #sinks: readonly UsageSink[];
+  readonly #driverName: (route: string) => string;
+  readonly #complete: (record: RequestRecord) => RequestRecord;
+  readonly #wallClock: () => number;
+  /** Requests under way, for what the call logs know of them. */
+  readonly #open = new Map<string, RequestRecording>();
+
+  constructor(options: UsageRecorderOptions) {
+    const { sinks, driverName = (route) => route, complete = (record) => record, wallClock = Date.now } = options;
+    this.#sinks = sinks;
+    this.#driverName = driverName;
+    this.#complete = complete;
+    this.#wallClock = wallClock;
+  }
+
+  /** Begins to record a request. `startMs` is when it arrived, by `performance.now()`. */
+  begin(id: string, startMs: number): RequestRecording {
+    const recording = new RequestRecording(id, startMs, this.#wallClock());
+    this.#open.set(id, recording);
+    return recording;
+  }
+
+  /** The request is over, and so are its runs as far as it is concerned. */
+  end(recording: RequestRecording, end: RequestEnd): void {
+    // Clients choose ids: two requests under way may have the same.
+    if (this.#open.get(recording.id) === recording) this.#open.delete(recording.id);
+    const made = recording.finish(end);
+    const record = this.#complete({ ...made, driver: made.driver && this.#driverName(made.driver) });
+    for (const sink of this.#sinks) sink.request(record);
+  }
+
+  readonly onCall = (entry: CallEntry): void => {
+    const outcome = outcomeOf(entry);
+    const { callId, tool, principalId, requestId, askedIn, waitedMs = 0, result, isNative } = entry;
+    if (entry.type === "answered") this.#open.get(requestId)?.waited(waitedMs);
+    if (!outcome) return;
+    const now = this.#wallClock();
+    this.#tell({
+      callId,
+      requestId: askedIn ?? requestId,
+      principalId,
+      ranBy: isNative ? "native" : "client",
+      tool,
+      askedAt: now - waitedMs,
+      answeredAt: result && now,
+      outcome,
+      bytes: result?.bytes,
+    });
+  };
+
+  readonly onHubCall = (entry: HubCallEntry): void => {
+    const { type, callId, tool, server, serverTool, principalId, requestId, outcome, ms = 0, bytes } = entry;
+    if (type !== "finished") return;
+    this.#open.get(requestId)?.ranTool(ms);
+    const now = this.#wallClock();
+    this.#tell({
+      callId,
+      requestId,
+      principalId,
+      ranBy: "hub",
+      server,
+      tool: serverTool ?? tool,
+      askedAt: now - ms,
+      answeredAt: outcome === "canceled" ? undefined : now,
+      outcome: outcome === "ok" ? "answered" : outcome === "canceled" ? "lost" : "failed",
+      bytes,
+    });
+  };
+
+  #tell(record: ToolCallRecord): void {
+    for (const sink of this.#sinks) sink.toolCall(record);
+  }
+}
+
+/** Undefined if the call is not over. The losses that a follow-up causes are left out: its replay comes next. */
+function outcomeOf({ type, reason, result }: CallEntry): ToolCallRecord["outcome"] | undefined {
+  if (type === "answered") return result?.isError ? "failed" : "answered";
+  if (type === "replayed") return "replayed";
+  if (type === "asked" || REPLAYED_AT_ONCE.has(reason ?? "")) return undefined;
+  return reason === "expired" ? "expired" : "lost";
+}
+
+const REPLAYED_AT_ONCE: ReadonlySet<string> = new Set(["edited", "redirected", "retooled", "steered", "incomplete"]);

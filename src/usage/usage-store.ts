@@ -1,0 +1,299 @@
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { inTransaction } from "../state/transaction.ts";
+import type { PhaseName, RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
+
+export interface UsageStoreOptions {
+  /** Rows that are older are deleted. */
+  readonly maxAgeMs: number;
+  /** If the file has more in use, the oldest rows are deleted. */
+  readonly maxBytes: number;
+  /** Told what an operator should know, at most once a minute. */
+  readonly onNotice: (text: string) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** What a principal has used in a window of time. */
+export interface Spending {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly micros: number;
+}
+
+const FLUSH_MS = 1000;
+const PRUNE_MS = 10 * 60_000;
+const NOTICE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Records that wait for a disk that is full or a file that is locked; beyond that the oldest are lost. */
+const MAX_PENDING = 10_000;
+/** The part of the rows that is deleted when the file is too large. */
+const PRUNED_PART = 0.05;
+
+/** How many keys one millisecond has. */
+export const KEYS_PER_MS = 4096;
+
+/** The order in which the phases of a request are stored. */
+export const PHASES: readonly PhaseName[] = [
+  "gate",
+  "parse",
+  "credential",
+  "checkpoint",
+  "open",
+  "first-frame",
+  "model",
+  "tools",
+  "park",
+];
+
+/**
+ * Keeps the usage record in SQLite. Records wait in memory and are written together, at most once a second, so a request
+ * never waits for the disk, and a process that is killed loses one second. A batch is written as a whole or not at all.
+ */
+export class UsageStore implements UsageSink {
+  readonly #connection: DatabaseSync;
+  readonly #options: UsageStoreOptions;
+  readonly #now: () => number;
+  readonly #statements: ReturnType<typeof prepare>;
+  #requests: RequestRecord[] = [];
+  #calls: ToolCallRecord[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #lost = 0;
+  #unsavedLoss = 0;
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  #noticedAt = Number.NEGATIVE_INFINITY;
+  #isOpen = true;
+
+  constructor(connection: DatabaseSync, options: UsageStoreOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#statements = prepare(connection);
+  }
+
+  /** How many records could not be written since the start. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  request(record: RequestRecord): void {
+    // Strangers without a key must not fill the disk.
+    if (record.principalId === "") return;
+    this.#requests.push(record);
+    this.#wait();
+  }
+
+  toolCall(record: ToolCallRecord): void {
+    this.#calls.push(record);
+    this.#wait();
+  }
+
+  /** Returns what a principal has used in the hours of this window, records that are not written yet included. */
+  spent(principalId: string, fromMs: number, untilMs: number): Spending {
+    const from = Math.floor(fromMs / HOUR_MS);
+    const until = Math.ceil(untilMs / HOUR_MS);
+    const written = this.#isOpen
+      ? (this.#statements.spent.get(principalId, from, until) as unknown as Spending)
+      : NOTHING;
+    const waiting = this.#requests.filter(
+      ({ principalId: id, startedAt }) =>
+        id === principalId && startedAt >= from * HOUR_MS && startedAt < until * HOUR_MS,
+    );
+    return waiting.reduce(addRecord, written);
+  }
+
+  /** Returns what a conversation has used. */
+  spentIn(conversation: string): Spending & { readonly sinceMs: number | undefined } {
+    const row = this.#statements.conversation.get(conversation);
+    const { since: first, ...written } = row as unknown as Spending & { readonly since: number | null };
+    const waiting = this.#requests.filter((record) => record.conversation === conversation);
+    const since = Math.min(
+      first === null ? Number.POSITIVE_INFINITY : Math.floor(first / KEYS_PER_MS),
+      ...waiting.map(({ startedAt }) => startedAt),
+    );
+    return { ...waiting.reduce(addRecord, written), sinceMs: Number.isFinite(since) ? since : undefined };
+  }
+
+  /** Writes what waits. Returns false if that failed; it is tried again. */
+  flush(): boolean {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const requests = this.#requests;
+    const calls = this.#calls;
+    if (!this.#isOpen || requests.length + calls.length === 0) return true;
+    try {
+      inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
+        for (const record of requests) this.#insert(record);
+        for (const call of calls) this.#statements.call.run(...callValues(call));
+        if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
+        this.#prune();
+      });
+    } catch (error) {
+      this.#keep(error);
+      return false;
+    }
+    this.#requests = [];
+    this.#calls = [];
+    this.#unsavedLoss = 0;
+    return true;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    if (!this.flush()) this.#lose(this.#requests.length + this.#calls.length, "the gateway stopped");
+    clearTimeout(this.#timer);
+    this.#isOpen = false;
+    this.#connection.close();
+  }
+
+  #wait(): void {
+    if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+  }
+
+  #insert(record: RequestRecord): void {
+    const { principalId, startedAt } = record;
+    const values = requestValues(record);
+    // The first free key of its millisecond; two processes may have used the same.
+    let at = startedAt * KEYS_PER_MS;
+    while (this.#statements.request.run(at, ...values).changes === 0) at++;
+    const { tokens, micros } = addRecord(NOTHING, record);
+    this.#statements.spend.run(principalId, Math.floor(startedAt / HOUR_MS), tokens, micros);
+  }
+
+  /** Keeps a batch that could not be written for the next try. */
+  #keep(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const surplus = this.#requests.length + this.#calls.length - MAX_PENDING;
+    if (surplus > 0) {
+      const calls = this.#calls.splice(0, surplus).length;
+      this.#requests.splice(0, surplus - calls);
+    }
+    this.#lose(Math.max(0, surplus), reason);
+    this.#wait();
+  }
+
+  #lose(records: number, reason: string): void {
+    this.#lost += records;
+    this.#unsavedLoss += records;
+    const now = performance.now();
+    if (now - this.#noticedAt < NOTICE_MS) return;
+    this.#noticedAt = now;
+    const loss = this.#lost === 0 ? "" : ` ${this.#lost} records are lost.`;
+    this.#options.onNotice(`The usage record could not be written: ${reason}.${loss} Answers are not affected.`);
+  }
+
+  #prune(): void {
+    if (performance.now() - this.#prunedAt < PRUNE_MS) return;
+    this.#prunedAt = performance.now();
+    const { maxAgeMs, maxBytes } = this.#options;
+    const { deleteBefore, deleteCallsBefore, usedBytes, count, keyAfter } = this.#statements;
+    const deleteUntil = (ms: number) => {
+      deleteBefore.run(ms * KEYS_PER_MS);
+      deleteCallsBefore.run(ms);
+    };
+    deleteUntil(this.#now() - maxAgeMs);
+    const used = usedBytes.get()?.["bytes"] as number;
+    if (used <= maxBytes) return;
+    const rows = count.get()?.["rows"] as number;
+    const part = Math.max(PRUNED_PART, 1 - maxBytes / used);
+    const next = keyAfter.get(Math.min(rows - 1, Math.ceil(rows * part)))?.["at"];
+    if (typeof next === "number") deleteUntil(Math.floor(next / KEYS_PER_MS));
+  }
+}
+
+const NOTHING: Spending = { requests: 0, tokens: 0, micros: 0 };
+
+const addRecord = ({ requests, tokens, micros }: Spending, { usage, cost }: RequestRecord): Spending => ({
+  requests: requests + 1,
+  tokens: tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
+  micros: micros + (cost?.micros ?? 0),
+});
+
+const COLUMNS = 29;
+
+function prepare(connection: DatabaseSync) {
+  const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
+  return {
+    request: connection.prepare(`INSERT OR IGNORE INTO request VALUES (${marks(COLUMNS)})`),
+    // A call that was lost may come back in a replay.
+    call: connection.prepare(`INSERT OR REPLACE INTO tool_call VALUES (${marks(11)})`),
+    spend: connection.prepare(
+      `INSERT INTO spent VALUES (?, ?, 1, ?, ?) ON CONFLICT (principal, hour) DO UPDATE SET
+        requests = requests + 1, tokens = tokens + excluded.tokens, micros = micros + excluded.micros`,
+    ),
+    spent: connection.prepare(
+      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(micros), 0) AS micros
+        FROM spent WHERE principal = ? AND hour >= ? AND hour < ?`,
+    ),
+    conversation: connection.prepare(
+      `SELECT count(*) AS requests, coalesce(sum(input + output), 0) AS tokens, coalesce(sum(cost_micros), 0) AS micros,
+        min(at) AS since FROM request WHERE conversation = ?`,
+    ),
+    addFact: connection.prepare(
+      "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+    ),
+    deleteBefore: connection.prepare("DELETE FROM request WHERE at < ?"),
+    deleteCallsBefore: connection.prepare("DELETE FROM tool_call WHERE asked_at < ?"),
+    usedBytes: connection.prepare(
+      `SELECT (page_count - freelist_count) * page_size AS bytes
+        FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`,
+    ),
+    count: connection.prepare("SELECT count(*) AS rows FROM request"),
+    keyAfter: connection.prepare("SELECT at FROM request ORDER BY at LIMIT 1 OFFSET ?"),
+  };
+}
+
+const MAX_TEXT = 128;
+const text = (value: string | undefined): string | null => value?.slice(0, MAX_TEXT) ?? null;
+
+function requestValues(record: RequestRecord): SQLInputValue[] {
+  const { usage, run, cost, cache } = record;
+  return [
+    record.id,
+    record.principalId,
+    record.keyName,
+    record.client,
+    record.face,
+    record.route,
+    text(record.modelAsked),
+    text(record.modelServed),
+    record.driver ?? null,
+    record.conversation ?? null,
+    record.status,
+    text(record.errorCode),
+    record.firstTokenMs ?? null,
+    record.durationMs,
+    PHASES.map((name) => record.phases[name] ?? "").join(","),
+    usage?.inputTokens ?? null,
+    usage?.outputTokens ?? null,
+    usage?.cachedTokens ?? null,
+    usage?.cacheWrittenTokens ?? null,
+    usage?.reasoningTokens ?? null,
+    record.usageOrigin ?? null,
+    run?.type ?? null,
+    run?.type === "replayed" ? run.reason : null,
+    cost?.micros ?? null,
+    cost ? Number(cost.isEstimate) : null,
+    cost?.source ?? null,
+    cache?.possibleTokens ?? null,
+    cache?.reason ?? null,
+  ];
+}
+
+function callValues(call: ToolCallRecord): SQLInputValue[] {
+  const { callId, requestId, principalId, ranBy, server, tool, askedAt, answeredAt, outcome, bytes } = call;
+  // Ids of hub calls are the upstream's, and unique in a request only.
+  const scope = ranBy === "hub" ? requestId : "";
+  return [
+    text(callId),
+    scope,
+    requestId,
+    principalId,
+    ranBy,
+    text(server),
+    text(tool),
+    Math.round(askedAt),
+    answeredAt === undefined ? null : Math.round(answeredAt),
+    outcome,
+    bytes ?? null,
+  ];
+}

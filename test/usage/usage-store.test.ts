@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openUsageDatabase } from "../../src/usage/usage-database.ts";
+import { UsageStore } from "../../src/usage/usage-store.ts";
+import { aCall, aRecord } from "./support.ts";
+
+const NOON = Date.UTC(2026, 10, 16, 12);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+let home: string;
+const stores: UsageStore[] = [];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "excursor-usage-"));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  for (const store of stores.splice(0)) store.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function open(options: { maxBytes?: number; maxAgeMs?: number; now?: () => number } = {}) {
+  const notices: string[] = [];
+  const path = join(home, "usage.db");
+  const onNotice = (text: string) => notices.push(text);
+  const connection = await openUsageDatabase(path, onNotice);
+  const store = new UsageStore(connection, {
+    maxAgeMs: 400 * DAY,
+    maxBytes: 1e9,
+    now: () => NOON,
+    onNotice,
+    ...options,
+  });
+  stores.push(store);
+  const count = (table = "request") => connection.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"];
+  return { store, connection, notices, count, path };
+}
+
+describe("the store of the usage record", () => {
+  it("writes in batches, a second after the first record, and at close", async () => {
+    const { store, count } = await open();
+    vi.useFakeTimers();
+    for (let n = 0; n < 5; n++) store.request(aRecord());
+    store.toolCall(aCall());
+    vi.advanceTimersByTime(999);
+    expect(count()).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect([count(), count("tool_call")]).toEqual([5, 1]);
+    store.request(aRecord());
+    store.close();
+    expect((await open()).count()).toBe(6);
+  });
+
+  it("goes on without a disk that is full: records wait, then the oldest are lost, counted and told", async () => {
+    const { store, connection, notices, count } = await open();
+    const pages = connection.prepare("PRAGMA page_count").get()?.["page_count"];
+    connection.exec(`PRAGMA max_page_count = ${pages}`);
+    for (let n = 0; n < 10_003; n++) store.request(aRecord({ startedAt: NOON + n }));
+    expect(store.flush()).toBe(false);
+    expect([count(), store.lost]).toEqual([0, 3]);
+    expect(notices).toEqual([expect.stringMatching(/full.*3 records are lost/)]);
+    connection.exec("PRAGMA max_page_count = 1000000");
+    expect(store.flush()).toBe(true);
+    expect(count()).toBe(10_000);
+    expect(connection.prepare("SELECT value FROM fact WHERE name = 'lost'").get()).toEqual({ value: 3 });
+    // A batch that failed in the middle has left nothing behind.
+    expect(store.spent("owner", NOON, NOON + HOUR).requests).toBe(10_000);
+  });
+
+  it("counts a record once, whether or not it is written, and after a restart", async () => {
+    const { store } = await open();
+    const spent = (from: UsageStore) => from.spent("owner", NOON - DAY, NOON + DAY);
+    store.request(aRecord({ cost: { micros: 7, isEstimate: false, source: "settings" } }));
+    const expected = { requests: 1, tokens: 120, micros: 7 };
+    expect(spent(store)).toEqual(expected);
+    store.flush();
+    store.flush();
+    expect(spent(store)).toEqual(expected);
+    store.close();
+    expect(spent((await open()).store)).toEqual(expected);
+  });
+
+  it("keeps two processes apart that write at the same moment", async () => {
+    const [first, second] = [await open(), await open()];
+    for (const { store } of [first, second]) {
+      store.request(aRecord());
+      store.request(aRecord());
+      store.flush();
+    }
+    expect(first.count()).toBe(4);
+    expect(first.store.spent("owner", NOON, NOON + 1).requests).toBe(4);
+  });
+
+  it("gives what a principal has used in a window, and nobody else's", async () => {
+    const { store } = await open();
+    for (const [hours, principalId] of [
+      [-1, "owner"],
+      [0, "owner"],
+      [1, "owner"],
+      [0, "key_a"],
+    ] as const) {
+      store.request(aRecord({ startedAt: NOON + hours * HOUR, principalId }));
+    }
+    const both = () => [store.spent("owner", NOON, NOON + HOUR).requests, store.spent("owner", 0, 2 * NOON).requests];
+    expect(both()).toEqual([1, 3]);
+    store.flush();
+    expect(both()).toEqual([1, 3]);
+    expect(store.spentIn("abcdefghijklmnop")).toEqual({ requests: 4, tokens: 480, micros: 0, sinceMs: NOON - HOUR });
+  });
+
+  it("deletes rows that are too old, and keeps the sums", async () => {
+    const { store, count } = await open({ maxAgeMs: DAY });
+    store.request(aRecord({ startedAt: NOON - DAY - 1 }));
+    store.toolCall(aCall({ askedAt: NOON - DAY - 1 }));
+    store.request(aRecord({ startedAt: NOON - DAY + 1 }));
+    store.flush();
+    expect([count(), count("tool_call")]).toEqual([1, 0]);
+    expect(store.spent("owner", 0, 2 * NOON).requests).toBe(2);
+  });
+
+  it("deletes the oldest rows when the file is too large", async () => {
+    const { store, connection } = await open({ maxBytes: 200_000 });
+    for (let n = 0; n < 2000; n++) store.request(aRecord({ startedAt: NOON + n }));
+    store.flush();
+    const { rows, first } =
+      connection.prepare("SELECT count(*) AS rows, min(at) / 4096 AS first FROM request").get() ?? {};
+    expect(rows).toBeLessThan(1500);
+    expect(rows).toBeGreaterThan(300);
+    expect(first).toBe(NOON + 2000 - Number(rows));
+  });
+
+  it("takes at most 600 bytes for a request", async () => {
+    const { store, connection, path } = await open();
+    for (let n = 0; n < 5000; n++) {
+      const cost = { micros: 1234, isEstimate: false, source: "genai-prices 0.1.8" };
+      const cache = { possibleTokens: 12_345, actualTokens: 0, reason: "instructions" } as const;
+      store.request(aRecord({ startedAt: NOON + n * 50, conversation: `conversation-${n % 500}`, cost, cache }));
+    }
+    store.flush();
+    connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    expect(statSync(path).size / 5000).toBeLessThan(600);
+  });
+
+  it("puts a damaged file aside and begins anew", async () => {
+    writeFileSync(join(home, "usage.db"), "not a database, for sure".repeat(100), { mode: 0o600 });
+    const { count, notices } = await open();
+    expect(count()).toBe(0);
+    expect(notices).toEqual([expect.stringContaining("usage.db.corrupt")]);
+  });
+});
