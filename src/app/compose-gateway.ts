@@ -28,6 +28,7 @@ import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
+import { Prices } from "../usage/prices.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
@@ -135,7 +136,12 @@ async function compose(
     encodings: createKeyValueStore(state, "model-encoding"),
   });
   onClose(() => drivers.close());
-  const usage = new UsageRecorder({ sinks: [store], driverName: drivers.moduleOf });
+  const prices = new Prices(config.prices);
+  const usage = new UsageRecorder({
+    sinks: [store],
+    driverName: drivers.moduleOf,
+    complete: (record) => prices.addCost(record),
+  });
   const hub = await composeHub({
     ...options,
     keychain: config.keychain,
@@ -184,7 +190,11 @@ async function compose(
     sessions: createSessionStore(state),
     toolAnswers,
     ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
-    prewarm: drivers.prewarm,
+    prewarm() {
+      drivers.prewarm();
+      // After what a first request waits for.
+      setImmediate(() => prices.load());
+    },
   };
 }
 

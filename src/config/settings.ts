@@ -1,6 +1,7 @@
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { modelNames } from "./model-names.ts";
+import { priceList } from "./prices-setting.ts";
 import {
   choice,
   list,
@@ -169,6 +170,9 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   state: choice(
     ["on", "off"],
     "Whether conversations are stored on disk. off keeps checkpoints, stored answers and today's token counts in memory until the gateway stops. Existing files stay.",
+  ),
+  prices: priceList(
+    "Prices of models in US dollars for a million tokens, instead of those of the price list: input, output, cached, cacheWritten, reasoning.",
   ),
   usage: {
     days: wholeNumber(400, "How many days the usage record keeps requests and tool calls.", [1, 36_500]),

@@ -179,7 +179,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   /** Hands the request to the usage record, once it is over for the client and for the upstream. */
-  const record = (exchange: Exchange, face: string) => {
+  const record = (exchange: GatewayExchange, face: string) => {
     const { recording, principal, notes, request } = exchange;
     if (!recording) return;
     const { status, error } = outcomeOf(exchange);

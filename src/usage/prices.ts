@@ -1,0 +1,142 @@
+import { createRequire } from "node:module";
+import type { calcPrice } from "@pydantic/genai-prices";
+import type { Usage } from "../core/events.ts";
+import { closestPattern } from "../core/models/model-pattern.ts";
+import type { Cost, RequestRecord } from "./records.ts";
+
+/** US dollars for a million tokens, for models of the user's choice. */
+export type OwnPrices = Readonly<
+  Record<
+    string,
+    {
+      readonly input: number;
+      readonly output: number;
+      readonly cached?: number | undefined;
+      readonly cacheWritten?: number | undefined;
+      readonly reasoning?: number | undefined;
+    }
+  >
+>;
+
+/** The version of the price list, and when it was published. A test holds it to the installed package. */
+export const PRICE_LIST = { version: "0.1.8", date: "2026-09-23" } as const;
+
+const LIST_SOURCE = `genai-prices ${PRICE_LIST.version} (${PRICE_LIST.date})`;
+const OWN_SOURCE = "settings";
+
+/** Tokens by what they cost: each token is in one of these. */
+interface Parts {
+  readonly fresh: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly spoken: number;
+  readonly reasoning: number;
+}
+
+/** Prices of models: the user's own first, then those of the package. */
+export class Prices {
+  readonly #own: OwnPrices;
+  #calculate: typeof calcPrice | undefined;
+
+  constructor(own: OwnPrices = {}) {
+    this.#own = own;
+  }
+
+  /** Loads the price list, which takes a moment; otherwise the first question does. */
+  load(): void {
+    const require = createRequire(import.meta.url);
+    this.#calculate ??= (require("@pydantic/genai-prices") as { readonly calcPrice: typeof calcPrice }).calcPrice;
+  }
+
+  /** Returns whether there is a price for a model. */
+  has(model: string, driver: string | undefined): boolean {
+    return this.costOf(NO_USAGE, model, driver) !== undefined;
+  }
+
+  /** Returns what the tokens cost; undefined if there is no price. */
+  costOf(usage: Usage, model: string, driver: string | undefined): Cost | undefined {
+    const parts = partsOf(usage);
+    // Figures that correct earlier estimates may be negative.
+    const positive = mapParts(parts, (tokens) => Math.max(0, tokens));
+    const negative = mapParts(parts, (tokens) => Math.max(0, -tokens));
+    // What Cursor charges is not what the price list says.
+    const isEstimate = usage.isEstimate || (driver ?? "").startsWith("cursor");
+    const own = this.#own[closestPattern(Object.keys(this.#own), model) ?? ""];
+    if (own) {
+      const { input, output, cached = input, cacheWritten = input, reasoning = output } = own;
+      const { fresh, cached: read, written, spoken, reasoning: thought } = parts;
+      const micros = fresh * input + read * cached + written * cacheWritten + spoken * output + thought * reasoning;
+      return { micros: Math.round(micros), isEstimate, source: OWN_SOURCE };
+    }
+    const credit = this.#listed(positive, model);
+    const debit = this.#listed(negative, model);
+    if (credit === undefined || debit === undefined) return undefined;
+    return { micros: Math.round((credit - debit) * 1e6), isEstimate, source: LIST_SOURCE };
+  }
+
+  /** Returns a record with its cost, if it has used anything that has a price. */
+  addCost(record: RequestRecord): RequestRecord {
+    const { usage, modelServed, driver } = record;
+    return usage && modelServed !== undefined ? { ...record, cost: this.costOf(usage, modelServed, driver) } : record;
+  }
+
+  #listed({ fresh, cached, written, spoken, reasoning }: Parts, model: string): number | undefined {
+    this.load();
+    const usage = {
+      input_tokens: fresh + cached + written,
+      cache_read_tokens: cached,
+      cache_write_tokens: written,
+      output_tokens: spoken + reasoning,
+    };
+    for (const name of namesOf(model)) {
+      const found = this.#calculate?.(usage, name);
+      if (found) return found.total_price;
+    }
+    return undefined;
+  }
+}
+
+const NO_USAGE: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  reasoningTokens: 0,
+  isEstimate: false,
+};
+
+const partsOf = ({ inputTokens, outputTokens, cachedTokens, cacheWrittenTokens, reasoningTokens }: Usage): Parts => ({
+  fresh: inputTokens - cachedTokens - cacheWrittenTokens,
+  cached: cachedTokens,
+  written: cacheWrittenTokens,
+  spoken: outputTokens - reasoningTokens,
+  reasoning: reasoningTokens,
+});
+
+const mapParts = (parts: Parts, change: (tokens: number) => number): Parts => ({
+  fresh: change(parts.fresh),
+  cached: change(parts.cached),
+  written: change(parts.written),
+  spoken: change(parts.spoken),
+  reasoning: change(parts.reasoning),
+});
+
+const SUFFIX = /-(?:none|minimal|low|medium|high|xhigh|extra-high|max|thinking)$/;
+
+/**
+ * Returns the names under which a model may be in the price list: as it is, without the upstream's prefix, and without
+ * Cursor's suffixes for effort. Cursor writes `claude-4.5-sonnet` where others write `claude-sonnet-4-5`. Fast variants
+ * have prices of their own, so the suffix `-fast` stays.
+ */
+function namesOf(model: string): readonly string[] {
+  const names = [model];
+  let name = model.slice(model.lastIndexOf("/") + 1).replace(/\[.*$/, "");
+  names.push(name);
+  while (SUFFIX.test(name)) {
+    name = name.replace(SUFFIX, "");
+    names.push(name);
+  }
+  const [, version = "", family] = /^claude-(\d+(?:\.\d+)?)-(opus|sonnet|haiku)$/.exec(name) ?? [];
+  if (family !== undefined) names.push(`claude-${family}-${version.replace(".", "-")}`);
+  return [...new Set(names)];
+}
