@@ -16,6 +16,7 @@ import { modelsCommand } from "./commands/models.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { simCommand } from "./commands/sim.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { version } from "./version.ts";
 
@@ -32,6 +33,7 @@ const COMMANDS = [
   logoutCommand,
   keyCommand,
   keysCommand,
+  usageCommand,
   mcpCommand,
   envCommand,
   configCommand,
@@ -49,6 +51,8 @@ export function createProgram(): Command {
   const program = new Command("excursor")
     .description("A two-way bridge between Cursor and everything else.")
     .version(version())
+    // Commands and their subcommands may have options of the same name.
+    .enablePositionalOptions()
     .exitOverride();
   // The cast drops the types of the flags, which differ from command to command.
   for (const command of COMMANDS) program.addCommand((command() as Command).copyInheritedSettings(program));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Setting } from "./setting.ts";
 
 /** US dollars for a million tokens. What is unset costs as much as `input`, or `output` for reasoning. */
-export interface ModelPrices {
+interface ModelPrices {
   readonly input: number;
   readonly output: number;
   readonly cached?: number | undefined;

@@ -9,7 +9,7 @@ import { inTransaction } from "../state/transaction.ts";
 const BUSY_TIMEOUT_MS = 100;
 
 /**
- * `request.at` is the start in milliseconds × 4096, made unique, so that a range of time is a range of the table.
+ * `request.at` is the start in milliseconds × 1024, made unique, so that a range of time is a range of the table.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
  */
 const MIGRATIONS: readonly string[] = [

@@ -30,7 +30,7 @@ const MAX_PENDING = 10_000;
 const PRUNED_PART = 0.05;
 
 /** How many keys one millisecond has. */
-export const KEYS_PER_MS = 4096;
+export const KEYS_PER_MS = 1024;
 
 /** The order in which the phases of a request are stored. */
 export const PHASES: readonly PhaseName[] = [
