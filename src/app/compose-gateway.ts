@@ -35,6 +35,7 @@ import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { composeHub } from "./compose-hub.ts";
+import { createLimits } from "./create-limits.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
 import { createKeyLedger } from "./key-ledger.ts";
@@ -74,6 +75,8 @@ export interface ComposeOptions {
   /** Called with every secret found through the settings. */
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
   readonly keyName: (principalId: string) => string | undefined;
+  /** Returns the usage limits of a key, such as `$5/day`. */
+  readonly keyLimits?: ((principalId: string) => readonly string[] | undefined) | undefined;
   /** Replaces the backend of the settings. */
   readonly origin?: string;
   /** Keeps the state in memory only. */
@@ -137,7 +140,9 @@ async function compose(
   });
   onClose(() => drivers.close());
   const prices = new Prices(config.prices);
+  const limits = createLimits({ config, keyLimits: options.keyLimits, store, prices });
   const usage = new UsageRecorder({
+    limits,
     sinks: [store],
     driverName: drivers.moduleOf,
     complete: (record) => prices.addCost(record),

@@ -98,7 +98,18 @@ export async function openEngine(
     const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
     const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
     const keyName = (principalId: string) => keys.withId(principalId)?.name;
-    const parts = await composeGateway({ config, home, log, access, onSecret, keyName, drivers, ...upstream });
+    const keyLimits = (principalId: string) => keys.withId(principalId)?.limits.usage;
+    const parts = await composeGateway({
+      config,
+      home,
+      log,
+      access,
+      onSecret,
+      keyName,
+      keyLimits,
+      drivers,
+      ...upstream,
+    });
     return {
       parts,
       keys,

@@ -175,6 +175,11 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     "Prices of models in US dollars for a million tokens, instead of those of the price list: input, output, cached, cacheWritten, reasoning.",
   ),
   usage: {
+    ownLimits: list(
+      "What the gateway's own key may use, such as $5/day or 500000 tokens/hour; in hours and days of UTC, per conversation or in total.",
+      "limits like 500000 tokens/day, $5/hour, $20/total or $1/conversation",
+      /^(?:\$\d{1,9}(?:\.\d{1,6})?|\d{1,15} ?tokens)\/(?:hour|day|total|conversation)$/,
+    ),
     days: wholeNumber(400, "How many days the usage record keeps requests and tool calls.", [1, 36_500]),
     bytes: wholeNumber(512 * MIB, "Largest size of the usage record; the oldest rows are deleted first.", [
       MIB,

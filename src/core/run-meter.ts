@@ -11,4 +11,9 @@ export interface RunMeter {
    * figures may be negative.
    */
   used(usage: Usage, origin: UsageOrigin): void;
+  /**
+   * Called with each batch of a part of a run: what it has used so far, by estimate. If it throws, the run is cancelled and
+   * the answer fails with that error. Absent: nothing limits the answer, and it costs nothing.
+   */
+  grow?: ((inputTokens: number, outputTokens: number) => void) | undefined;
 }

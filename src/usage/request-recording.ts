@@ -6,6 +6,7 @@ import type { RunObserver, RunPhase } from "../core/run-observer.ts";
 import type { AssistantMessage, Turn } from "../core/turn.ts";
 import { conversationId } from "./conversation.ts";
 import type { PhaseName, RequestRecord, RunFate } from "./records.ts";
+import type { Reservation } from "./usage-limits.ts";
 
 /** What is known of a request when it is over, beside what its recording has seen. */
 export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status" | "errorCode"> & {
@@ -13,6 +14,9 @@ export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status
   readonly route: string;
   readonly client: string;
 };
+
+/** Reserves what a turn will use, or throws if a limit is reached. */
+export type ReserveTurn = (turn: Turn, model: string, driver: string) => Reservation | undefined;
 
 const CERTAINTY: readonly UsageOrigin[] = ["upstream", "running", "estimate"];
 
@@ -37,8 +41,14 @@ export class RequestRecording implements RunObserver, RunMeter {
   /** Set for the first turn of a conversation only: its answer is part of the conversation's id. */
   answered: ((message: AssistantMessage) => void) | undefined;
 
-  constructor(id: string, startMs: number, wallClock: number) {
+  /** Set while a limit holds for the request. */
+  grow: ((inputTokens: number, outputTokens: number) => void) | undefined;
+  readonly #reserve: ReserveTurn | undefined;
+  #release: (() => void) | undefined;
+
+  constructor(id: string, startMs: number, wallClock: number, reserve?: ReserveTurn) {
     this.#id = id;
+    this.#reserve = reserve;
     this.#start = startMs;
     this.#startedAt = Math.round(wallClock - (performance.now() - startMs));
   }
@@ -67,8 +77,22 @@ export class RequestRecording implements RunObserver, RunMeter {
     };
   }
 
+  /** Throws if a limit is reached. */
   served(model: string, driver: string): void {
+    const isFirst = this.#served === undefined;
     this.#served = { model, driver };
+    const reservation = isFirst && this.#turn ? this.#reserve?.(this.#turn, model, driver) : undefined;
+    if (!reservation) return;
+    this.grow = (input, output) => {
+      const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {};
+      reservation.grow(inputTokens + input, outputTokens + output);
+    };
+    this.#release = () => reservation.release();
+  }
+
+  /** The record is stored. */
+  stored(): void {
+    this.#release?.();
   }
 
   phase(name: RunPhase, atMs: number, reason?: LossReason): void {

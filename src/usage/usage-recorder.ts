@@ -1,6 +1,9 @@
 import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
+import { estimateInputTokens } from "../core/rules/usage-estimate.ts";
+import { conversationId } from "./conversation.ts";
 import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
-import { type RequestEnd, RequestRecording } from "./request-recording.ts";
+import { type RequestEnd, RequestRecording, type ReserveTurn } from "./request-recording.ts";
+import type { UsageLimits } from "./usage-limits.ts";
 
 export interface UsageRecorderOptions {
   readonly sinks: readonly UsageSink[];
@@ -10,6 +13,8 @@ export interface UsageRecorderOptions {
   readonly complete?: (record: RequestRecord) => RequestRecord;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
+  /** Absent: nothing is limited. */
+  readonly limits?: UsageLimits | undefined;
 }
 
 /** Makes the records of requests and tool calls, and hands them to the sinks. */
@@ -18,6 +23,7 @@ export class UsageRecorder {
   readonly #driverName: (route: string) => string;
   readonly #complete: (record: RequestRecord) => RequestRecord;
   readonly #wallClock: () => number;
+  readonly #reserve: ReserveTurn | undefined;
   /** Requests under way, for what the call logs know of them. */
   readonly #open = new Map<string, RequestRecording>();
 
@@ -27,11 +33,22 @@ export class UsageRecorder {
     this.#driverName = driverName;
     this.#complete = complete;
     this.#wallClock = wallClock;
+    const { limits } = options;
+    this.#reserve =
+      limits &&
+      ((turn, model, route) =>
+        limits.reserve({
+          principalId: turn.principal.id,
+          model,
+          driver: driverName(route),
+          conversation: conversationId(turn.messages),
+          inputTokens: estimateInputTokens(turn),
+        }));
   }
 
   /** Begins to record a request. `startMs` is when it arrived, by `performance.now()`. */
   begin(id: string, startMs: number): RequestRecording {
-    const recording = new RequestRecording(id, startMs, this.#wallClock());
+    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve);
     this.#open.set(id, recording);
     return recording;
   }
@@ -43,6 +60,7 @@ export class UsageRecorder {
     const made = recording.finish(end);
     const record = this.#complete({ ...made, driver: made.driver && this.#driverName(made.driver) });
     for (const sink of this.#sinks) sink.request(record);
+    recording.stored();
   }
 
   readonly onCall = (entry: CallEntry): void => {

@@ -9,6 +9,11 @@ const addCommand = () =>
     .option("--requests-per-minute <n>", "requests per minute, at most", wholeNumber)
     .option("--streams <n>", "concurrent streamed answers, at most", wholeNumber)
     .option("--tokens-per-day <n>", "tokens per day (UTC), at most", wholeNumber)
+    .option(
+      "--limit <limit>",
+      "usage limit, such as 500000 tokens/day, $5/hour, $20/total or $1/conversation; repeatable",
+      (limit: string, before: string[] = []) => [...before, limit],
+    )
     .action(async (name, flags) => {
       const { runAddKey } = await import("./run-keys.ts");
       await runAddKey(name, flags);

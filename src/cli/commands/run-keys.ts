@@ -4,6 +4,7 @@ import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
 import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../usage/limit.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 interface AddFlags {
@@ -11,18 +12,26 @@ interface AddFlags {
   readonly requestsPerMinute?: number | undefined;
   readonly streams?: number | undefined;
   readonly tokensPerDay?: number | undefined;
+  readonly limit?: readonly string[] | undefined;
 }
 
-export async function runAddKey(name: string, { account, ...limits }: AddFlags): Promise<void> {
+export async function runAddKey(name: string, { account, limit, ...limits }: AddFlags): Promise<void> {
   if (!ACCOUNT_NAME.test(name)) {
     throw new ExcursorError("invalid-request", "The name of a key must have 1 to 64 letters, digits and . _ @ -.");
   }
   if (Object.values(limits).includes(0)) {
     throw new ExcursorError("invalid-request", "A limit must be at least 1.");
   }
+  const wrong = limit?.find((text) => parseLimit(text) === undefined);
+  if (wrong !== undefined) {
+    throw new ExcursorError("invalid-request", `--limit ${JSON.stringify(wrong)}: expected ${LIMIT_EXPECTED}.`);
+  }
   const loaded = loadConfig({ flags: {}, environment: process.env });
   if (account !== undefined) checkAccount(loaded, account);
-  const key = await addKey(loaded.home, name, { account, limits: definedOf(limits) });
+  const key = await addKey(loaded.home, name, {
+    account,
+    limits: { ...definedOf(limits), ...(limit && { usage: [...limit] }) },
+  });
   process.stderr.write(`The key is not shown again. To revoke it: excursor keys revoke ${name}\n`);
   process.stdout.write(`${key.reveal()}\n`);
 }
@@ -43,7 +52,7 @@ export function runListKeys(isJson: boolean): void {
   if (keys.length === 0) process.stderr.write("There are no keys. Create one: excursor keys add NAME\n");
   else
     process.stdout.write(
-      formatTable(["NAME", "ACCOUNT", "REQUESTS/MIN", "STREAMS", "TOKENS/DAY", "SINCE"], keys.map(row)),
+      formatTable(["NAME", "ACCOUNT", "REQUESTS/MIN", "STREAMS", "TOKENS/DAY", "LIMITS", "SINCE"], keys.map(row)),
     );
 }
 
@@ -57,6 +66,7 @@ const row = ({ name, account, limits, createdAt }: GatewayKey): readonly string[
   name,
   account ?? "the gateway's",
   ...[limits.requestsPerMinute, limits.streams, limits.tokensPerDay].map((limit) => String(limit ?? "-")),
+  limits.usage?.join(", ") ?? "-",
   createdAt.slice(0, 10),
 ];
 

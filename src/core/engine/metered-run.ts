@@ -11,6 +11,16 @@ import type { Message, ToolMessage, Turn } from "../turn.ts";
  */
 export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWholeRun = false): Run {
   let leg = new Leg(turn, turn.messages, counters);
+  /** Ends the run if it has reached a limit. */
+  const limit = () => {
+    try {
+      leg.grow();
+    } catch (error) {
+      leg.end();
+      run.cancel();
+      throw error;
+    }
+  };
   return {
     [Symbol.asyncIterator]() {
       const source = run[Symbol.asyncIterator]();
@@ -19,7 +29,10 @@ export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWhole
           source.next().then(
             (result) => {
               if (result.done) leg.end();
-              else leg.see(result.value);
+              else {
+                leg.see(result.value);
+                limit();
+              }
               return result;
             },
             (error) => {
@@ -50,7 +63,7 @@ export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWhole
 /** Both are told the same tokens: `onSpent` as they are used, `meter` at the end and by kind. */
 export interface Counters {
   readonly onSpent: OnSpent;
-  readonly meter: RunMeter;
+  readonly meter: RunMeter | undefined;
 }
 
 /** The part of a run up to a `done`; each submission of results begins another one. */
@@ -62,6 +75,7 @@ class Leg {
   readonly #estimate: UsageEstimate;
   #given: Usage | undefined;
   #charged = 0;
+  #inputTokens = 0;
   #hasBegun = false;
   #isDone = false;
   #isOver = false;
@@ -97,7 +111,7 @@ class Leg {
     const { usage, origin } = this.#total();
     this.#used = usage;
     this.#chargeUpTo(usage.inputTokens + usage.outputTokens);
-    this.#counters.meter.used(usage, origin);
+    this.#counters.meter?.used(usage, origin);
   }
 
   /** What this part and the parts before it have used. */
@@ -109,7 +123,14 @@ class Leg {
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    this.#chargeUpTo(estimateInputTokens(this.#asked));
+    this.#inputTokens = estimateInputTokens(this.#asked);
+    this.#chargeUpTo(this.#inputTokens);
+  }
+
+  /** Throws if the meter says that a limit is reached. */
+  grow(): void {
+    const { meter } = this.#counters;
+    if (!this.#isOver && meter?.grow) meter.grow(this.#inputTokens, this.#estimate.outputTokens);
   }
 
   #total(): { readonly usage: Usage; readonly origin: UsageOrigin } {

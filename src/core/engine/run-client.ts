@@ -29,7 +29,9 @@ export class RunClient {
 
   readonly onSpent: OnSpent = (tokens) => this.#request.onSpent?.(tokens);
 
-  readonly meter: RunMeter = { used: (usage, origin) => this.#request.meter?.used(usage, origin) };
+  get meter(): RunMeter | undefined {
+    return this.#request.meter;
+  }
 
   /** Asks the user; declines if the current request has no way to ask. */
   readonly elicit: Elicit = async (question, signal) =>

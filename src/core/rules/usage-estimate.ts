@@ -48,6 +48,11 @@ export class UsageEstimate {
     this.#textChars += name.length + (this.#streamed?.has(id) ? 0 : JSON.stringify(args).length);
   }
 
+  /** The estimated output so far. */
+  get outputTokens(): number {
+    return tokensIn(this.#textChars) + tokensIn(this.#thinkingChars);
+  }
+
   /** Returns the estimate for the answer so far. */
   soFar(): Usage {
     const reasoningTokens = tokensIn(this.#thinkingChars);

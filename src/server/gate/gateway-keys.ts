@@ -8,11 +8,14 @@ import { ExcursorError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { readSmallFile } from "../../files/read-small-file.ts";
 import { writePrivate } from "../../files/write-private.ts";
+import { parseLimit } from "../../usage/limit.ts";
 
 const KeyLimitsSchema = z.object({
   requestsPerMinute: z.int().positive().optional(),
   streams: z.int().positive().optional(),
   tokensPerDay: z.int().positive().optional(),
+  /** Such as `500000 tokens/day` or `$5/hour`. */
+  usage: z.array(z.string().refine((text) => parseLimit(text) !== undefined)).optional(),
 });
 
 const GatewayKeySchema = z.object({
