@@ -28,6 +28,7 @@ import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
+import { CacheWatch } from "../usage/cache-watch.ts";
 import { Prices } from "../usage/prices.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
@@ -140,12 +141,13 @@ async function compose(
   });
   onClose(() => drivers.close());
   const prices = new Prices(config.prices);
+  const caches = new CacheWatch();
   const limits = createLimits({ config, keyLimits: options.keyLimits, store, prices });
   const usage = new UsageRecorder({
     limits,
     sinks: [store],
     driverName: drivers.moduleOf,
-    complete: (record) => prices.addCost(record),
+    complete: (record, turn) => caches.addCache(prices.addCost(record), turn),
   });
   const hub = await composeHub({
     ...options,

@@ -1,5 +1,6 @@
 import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
 import { estimateInputTokens } from "../core/rules/usage-estimate.ts";
+import type { Turn } from "../core/turn.ts";
 import { conversationId } from "./conversation.ts";
 import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
 import { type RequestEnd, RequestRecording, type ReserveTurn } from "./request-recording.ts";
@@ -10,7 +11,7 @@ export interface UsageRecorderOptions {
   /** Returns the name of a driver for people, by the name that the engine routes to. */
   readonly driverName?: (route: string) => string;
   /** Adds cost and cache to a record. */
-  readonly complete?: (record: RequestRecord) => RequestRecord;
+  readonly complete?: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
   /** Absent: nothing is limited. */
@@ -21,7 +22,7 @@ export interface UsageRecorderOptions {
 export class UsageRecorder {
   readonly #sinks: readonly UsageSink[];
   readonly #driverName: (route: string) => string;
-  readonly #complete: (record: RequestRecord) => RequestRecord;
+  readonly #complete: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
   readonly #wallClock: () => number;
   readonly #reserve: ReserveTurn | undefined;
   /** Requests under way, for what the call logs know of them. */
@@ -58,7 +59,7 @@ export class UsageRecorder {
     // Clients choose ids: two requests under way may have the same.
     if (this.#open.get(recording.id) === recording) this.#open.delete(recording.id);
     const made = recording.finish(end);
-    const record = this.#complete({ ...made, driver: made.driver && this.#driverName(made.driver) });
+    const record = this.#complete({ ...made, driver: made.driver && this.#driverName(made.driver) }, recording.turn);
     for (const sink of this.#sinks) sink.request(record);
     recording.stored();
   }
