@@ -3,6 +3,7 @@ import { MessageTooLargeError, ndJsonStream } from "@agentclientprotocol/sdk";
 import { loadConfig } from "../../app/load-config.ts";
 import { createEditorServers } from "../../app/open-editor-servers.ts";
 import { openEngine } from "../../app/open-gateway.ts";
+import { recordTurns } from "../../app/record-turns.ts";
 import { createAcpAgent } from "../../faces/acp-agent/index.ts";
 import { OWNER } from "../../server/gate/credentials.ts";
 import { redirectConsole } from "../redirect-console.ts";
@@ -37,7 +38,8 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   redirectConsole(log);
   for (const warning of loaded.warnings) log.warn({}, warning);
   const servers = createEditorServers(log, (secret) => redactor.add(secret.reveal()));
-  const { engine, sessions: memory } = parts;
+  const { sessions: memory } = parts;
+  const engine = recordTurns(parts.engine, parts.usage, "acp-agent");
   const openServers = servers.open;
   const agent = createAcpAgent({ engine, principal: OWNER, model, version: version(), openServers, memory });
   const stream = ndJsonStream(
