@@ -24,7 +24,9 @@ export async function runAddKey(name: string, { account, limit, ...limits }: Add
   }
   const wrong = limit?.find((text) => parseLimit(text) === undefined);
   if (wrong !== undefined) {
-    throw new ExcursorError("invalid-request", `--limit ${JSON.stringify(wrong)}: expected ${LIMIT_EXPECTED}.`);
+    throw new ExcursorError("invalid-request", `--limit ${JSON.stringify(wrong)}: expected ${LIMIT_EXPECTED}.`, {
+      hint: null,
+    });
   }
   const loaded = loadConfig({ flags: {}, environment: process.env });
   if (account !== undefined) checkAccount(loaded, account);

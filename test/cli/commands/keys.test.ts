@@ -28,13 +28,18 @@ describe("excursor keys", { timeout: 90_000 }, () => {
     const { url } = JSON.parse(await gateway.firstLine()) as { url: string };
 
     const flags = ["--account", "work", "--requests-per-minute", "60", "--streams", "2", "--tokens-per-day", "1000"];
-    const added = await run(["keys", "add", "alice", ...flags]).exited;
+    const limits = ["--limit", "90000 tokens/hour", "--limit", "5000000 tokens/total"];
+    const wrong = await run(["keys", "add", "alice", "--limit", "5/day"]).exited;
+    expect([wrong.code, wrong.stderr]).toEqual([65, expect.stringContaining("$5/hour")]);
+    const added = await run(["keys", "add", "alice", ...flags, ...limits]).exited;
     const key = added.stdout.trim();
     expect([added.code, key]).toEqual([0, expect.stringMatching(/^exc_[\w-]{43}$/)]);
     expect(await ask(url, key)).toBe(200);
 
     const { stdout } = await run(["keys", "list"]).exited;
-    expect(stdout).toMatch(/^NAME .*\nalice +work +60 +2 +1000 +\d{4}-\d\d-\d\d\n$/);
+    expect(stdout).toMatch(
+      /^NAME .*\nalice +work +60 +2 +1000 +90000 tokens\/hour, 5000000 tokens\/total +\d{4}-\d\d-\d\d\n$/,
+    );
     const json = (await run(["keys", "list", "--json"]).exited).stdout;
     expect(JSON.parse(json)).toMatchObject([{ name: "alice", account: "work", limits: { streams: 2 } }]);
     expect(json + stdout).not.toMatch(/digest|[0-9a-f]{64}/);
