@@ -1,3 +1,4 @@
+import type { RetryStats } from "./engine/retry-budget.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
 import type { RunMeter } from "./run-meter.ts";
@@ -37,6 +38,8 @@ export interface Driver {
    * turn, starts no program, does not keep the process alive, and never rejects: without a network it has no effect.
    */
   prewarm?(): Promise<void>;
+  /** Returns what its automatic retries have come to, for metrics. Absent: it never retries. */
+  retries?(): RetryStats;
   /** Stops what the driver has started beside its runs, such as programs. */
   close?(): Promise<void>;
 }

@@ -186,8 +186,13 @@ export class Connection {
     });
   }
 
+  /** Calls under way. */
+  get callCount(): number {
+    return this.#calls.size;
+  }
+
   get isBusy(): boolean {
-    return this.#calls.size > 0;
+    return this.callCount > 0;
   }
 
   /** Stops an unused server. The next call starts it again; its list of tools is kept. */

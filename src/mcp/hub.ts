@@ -5,7 +5,7 @@ import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../c
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type ConnectionState } from "./connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import type { Authorization } from "./oauth/authorization.ts";
 import { PrincipalSets } from "./principal-sets.ts";
@@ -55,7 +55,16 @@ export interface Hub extends ToolHub {
   retry(): void;
   /** Checks again which tools are held back, because a user may have approved some. */
   review(): void;
+  /** Returns figures for metrics, over the servers of all keys. */
+  stats(): HubStats;
   close(): Promise<void>;
+}
+
+export interface HubStats {
+  /** Servers by the state of their connection. */
+  readonly servers: ReadonlyMap<ConnectionState, number>;
+  /** Calls under way. */
+  readonly calls: number;
 }
 
 const SEARCH_ABOVE = 40;
@@ -154,6 +163,17 @@ export function createHub(options: HubOptions): Hub {
       }
       const catalogue = catalogueFor(principal);
       return catalogue.size > searchAbove ? searchBox(catalogue) : plainBox(catalogue);
+    },
+    stats() {
+      const servers = new Map<ConnectionState, number>();
+      let calls = 0;
+      for (const { state, callCount } of [own, ...others.all.map(([, set]) => set)].flatMap(
+        ({ connections }) => connections,
+      )) {
+        servers.set(state, (servers.get(state) ?? 0) + 1);
+        calls += callCount;
+      }
+      return { servers, calls };
     },
     close: async () => {
       await Promise.all([own.close(), others.close()]);

@@ -39,6 +39,25 @@ describe("the hub", () => {
     expect(troubles).toEqual([expect.stringContaining('gone: The MCP server "gone": command')]);
   });
 
+  it("tells how many servers are in which state, over all keys, and the calls under way", async () => {
+    const { hub } = openHub({ keys: { alice: ["one"] }, keyName: (id) => id });
+    expect(hub.stats()).toEqual({ servers: new Map([["idle", 3]]), calls: 0 });
+    const box = await hub.open(OWNER, context.signal);
+    await hub.open(principal("alice"), context.signal);
+    const abort = new AbortController();
+    const call = box.call("two__never", {}, { signal: abort.signal });
+    expect(hub.stats()).toEqual({
+      servers: new Map([
+        ["ready", 3],
+        ["waiting", 1],
+      ]),
+      calls: 1,
+    });
+    abort.abort();
+    await expect(call).rejects.toMatchObject({ name: "AbortError" });
+    expect(hub.stats().calls).toBe(0);
+  });
+
   it("what goes wrong is a result", async () => {
     const { hub } = openHub();
     const box = await hub.open(OWNER, context.signal);

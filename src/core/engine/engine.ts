@@ -31,8 +31,17 @@ export interface Engine {
   findModel(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. */
   listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+  /** Returns figures for metrics. */
+  stats(): EngineStats;
   /** Cancels the parked runs. */
   close(): void;
+}
+
+export interface EngineStats {
+  /** Runs that wait for tool results. */
+  readonly parkedRuns: number;
+  /** Their estimated memory. */
+  readonly parkedBytes: number;
 }
 
 export interface EngineOptions {
@@ -87,6 +96,7 @@ export function createEngine(options: EngineOptions): Engine {
     listModels: (principal, signal) => models.listModels(principal, signal),
     findModel: (name, principal, signal) => models.findModel(name, principal, signal),
     listCommands: (model, principal) => models.listCommands(model, principal),
+    stats: () => ({ parkedRuns: parking.size, parkedBytes: parking.bytes }),
     close: () => parking.close(),
   };
 }

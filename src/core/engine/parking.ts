@@ -73,6 +73,11 @@ export class Parking {
     return this.#runs.size;
   }
 
+  /** The estimated memory of the parked runs. */
+  get bytes(): number {
+    return weigh([...this.#runs.values()]).bytes;
+  }
+
   park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
     const { id: runId } = live;
     const parked: ParkedRun = {

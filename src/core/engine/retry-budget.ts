@@ -4,6 +4,8 @@
  */
 export class RetryBudget {
   #credit = MAX_CREDIT;
+  #granted = 0;
+  #refused = 0;
 
   /** Counts a request that is not a retry. */
   earn(): void {
@@ -12,10 +14,27 @@ export class RetryBudget {
 
   /** Takes one retry. Returns false if none is left. */
   spend(): boolean {
-    if (this.#credit < 1) return false;
+    if (this.#credit < 1) {
+      this.#refused++;
+      return false;
+    }
     this.#credit--;
+    this.#granted++;
     return true;
   }
+
+  stats(): RetryStats {
+    return { credit: this.#credit, granted: this.#granted, refused: this.#refused };
+  }
+}
+
+export interface RetryStats {
+  /** How many retries are left now. Not always a whole number. */
+  readonly credit: number;
+  /** Since the start. */
+  readonly granted: number;
+  /** Since the start. */
+  readonly refused: number;
 }
 
 const PER_REQUEST = 0.1;

@@ -85,6 +85,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     findModel: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
+    retries: () => retries.stats(),
     /** Makes the calls that precede a first run, and connects to the host for runs. */
     async prewarm() {
       const connect = async (credential: AccountCredential) => {

@@ -80,6 +80,7 @@ export function createApiDriver<Model extends { readonly id: string }>(
       retries.earn();
       return new ApiRun({ turn, context, endpoint, protocol, retries, limits });
     },
+    retries: () => retries.stats(),
     listModels: async () =>
       (await models.current()).flatMap((model) => {
         const id = names.toClient(model.id);

@@ -18,6 +18,13 @@ export class Seats {
     this.#limitOf = limitOf;
   }
 
+  /** Seats taken by all principals together. */
+  get taken(): number {
+    let total = 0;
+    for (const taken of this.#taken.values()) total += taken;
+    return total;
+  }
+
   /** Takes a seat, and returns the function that frees it. Throws if none is free. */
   take(principalId: string): () => void {
     const taken = this.#taken.get(principalId) ?? 0;

@@ -12,6 +12,13 @@ describe("the retry budget", () => {
     expect(spent(budget, 100)).toBe(3);
   });
 
+  it("counts what it has granted and refused", () => {
+    const budget = new RetryBudget();
+    spent(budget, 12);
+    budget.earn();
+    expect(budget.stats()).toEqual({ credit: 0.1, granted: 10, refused: 2 });
+  });
+
   it("is not saved up without end", () => {
     const budget = new RetryBudget();
     for (let request = 0; request < 10_000; request++) budget.earn();
