@@ -1,4 +1,5 @@
 import type { Driver } from "../core/driver.ts";
+import type { RetryStats } from "../core/engine/retry-budget.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { DriverModule, DriverServices } from "../drivers/shared/driver-module.ts";
 import { createDriver } from "./create-driver.ts";
@@ -14,6 +15,8 @@ export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   moduleOf(name: string): string;
   /** True if the model is routed to Cursor. */
   isCursors(model: string): boolean;
+  /** The automatic retries of each driver that has any, by the driver's name or that of its entry in `models`. */
+  retries(): Iterable<readonly [name: string, stats: RetryStats]>;
   /** Prewarms the drivers, without waiting. */
   prewarm(): void;
   close(): Promise<void>;
@@ -46,6 +49,12 @@ export async function composeDrivers(
     route,
     moduleOf: (name) => routing.moduleNames.get(name) ?? name.slice(KEY_PREFIX.length),
     isCursors: (model) => route(model) === cursorKey,
+    *retries() {
+      for (const [key, driver] of all) {
+        const stats = driver.retries?.();
+        if (stats) yield [key.replace(KEY_PREFIX, ""), stats] as const;
+      }
+    },
     prewarm() {
       for (const driver of all.values()) void driver.prewarm?.();
     },

@@ -16,6 +16,7 @@ import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createImageLoader } from "../media/image-loader.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
@@ -30,6 +31,7 @@ import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
 import { Prices } from "../usage/prices.ts";
+import type { UsageSink } from "../usage/records.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
@@ -37,6 +39,7 @@ import { createSessionPool } from "../wire/http/session-pool.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { composeHub } from "./compose-hub.ts";
 import { createLimits } from "./create-limits.ts";
+import { createMetrics } from "./create-metrics.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
 import { createKeyLedger } from "./key-ledger.ts";
@@ -54,6 +57,10 @@ export interface GatewayParts {
   readonly hopId: string;
   /** Records every request and every tool call. */
   readonly usage: UsageRecorder;
+  /** Absent if they are switched off. */
+  readonly metrics: Metrics | undefined;
+  /** Receive the records of finished requests and tool calls. */
+  readonly sinks: readonly UsageSink[];
   readonly ledger: TokenLedger;
   /** The models of all upstreams but Cursor. */
   readonly ownModels: {
@@ -115,11 +122,8 @@ async function compose(
   const state = await openState(options, origin);
   onClose(() => state.close());
   const findProxy = proxyFromEnvironment(process.env);
-  const transports = observeUpstream(
-    { h2: createSessionPool({ findProxy }), h1: createHttp1Transport({ findProxy }) },
-    config.logLevel,
-    log,
-  );
+  const pool = createSessionPool({ findProxy });
+  const transports = observeUpstream({ h2: pool, h1: createHttp1Transport({ findProxy }) }, config.logLevel, log);
   onClose(() => {
     transports.h2.destroy();
     transports.h1.destroy();
@@ -179,6 +183,7 @@ async function compose(
   onClose(() => engine.close());
   const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
+  const metrics = createMetrics(config, { engine, pool, drivers, hub });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: facing,
@@ -191,6 +196,8 @@ async function compose(
       limits: config.limits,
       thinking: config.thinking,
     }),
+    metrics,
+    sinks: metrics ? [metrics] : [],
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),

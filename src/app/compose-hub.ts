@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { ExcursorError } from "../core/errors.ts";
 import type { Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Hub } from "../mcp/hub.ts";
+import type { Hub, HubStats } from "../mcp/hub.ts";
 import { type FoundServers, findServers, serverFiles } from "../mcp/server-files.ts";
 import { checkTools, pinsFile } from "../mcp/tool-pins.ts";
 import type { Log } from "../observe/log.ts";
@@ -32,6 +32,7 @@ export interface ComposeHubOptions {
 export interface ComposedHub extends ToolHub {
   /** Undefined while no server is configured. */
   readonly current: Hub | undefined;
+  stats(): HubStats;
   close(): Promise<void>;
 }
 
@@ -79,6 +80,7 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     get current() {
       return current;
     },
+    stats: () => current?.stats() ?? NO_SERVERS,
     open: async (principal, signal) => current?.open(principal, signal) ?? EMPTY,
     async close() {
       stop();
@@ -87,6 +89,8 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     },
   };
 }
+
+const NO_SERVERS: HubStats = { servers: new Map(), calls: 0 };
 
 const EMPTY: Toolbox = {
   tools: [],

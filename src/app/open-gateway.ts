@@ -140,6 +140,7 @@ const allowsTokens = ({ allowTokens, host }: Config): boolean => allowTokens ?? 
 
 export async function openGateway(loaded: LoadedConfig, options: OpenOptions): Promise<RunningGateway> {
   const { values: config, home } = loaded;
+  if (config.metrics === "open" && !isLoopback(config.host)) throw openBeyondLoopback(config.host);
   const key = config.key ?? keyOf(home);
   const { parts, keys, log, redactor, isSignedIn, accounts, close } = await openEngine(loaded, options);
   redactor.add(key.reveal());
@@ -154,6 +155,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys, ledger: parts.ledger },
+      metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       log,
       redactor,
     });
@@ -197,6 +199,12 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     throw error;
   }
 }
+
+const openBeyondLoopback = (host: string): ExcursorError =>
+  new ExcursorError("config", `metrics: "open" is for loopback only, and the gateway listens on ${host}.`, {
+    code: "open_metrics",
+    hint: "Leave the setting `metrics` out, and give Prometheus the key.",
+  });
 
 /** The names of the accounts at this backend. The simulator has no accounts but its own. */
 const accountNames = ({ store, origin }: Accounts, isDemo: boolean): readonly string[] =>

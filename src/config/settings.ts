@@ -186,6 +186,10 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
       2 ** 40,
     ]),
   },
+  metrics: choice(
+    ["key", "open", "off"],
+    "Who may read /metrics: key for the owner's key alone, open for everybody on loopback, off for nobody.",
+  ),
   logLevel: choice(
     ["info", "trace", "debug", "warn", "error", "fatal", "silent"],
     "Log level. debug adds each run and each upstream call, trace each frame with its kind and size. Content is never logged.",

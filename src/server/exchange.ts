@@ -105,6 +105,10 @@ export class GatewayExchange {
     this.#send(status, JSON.stringify(body), headers);
   }
 
+  replyText(status: number, text: string, contentType: string): void {
+    this.#send(status, text, { "content-type": contentType });
+  }
+
   /** Sends an error in the face's format. If the headers are out already, closes the connection instead. */
   fail(thrown: unknown, face: FaceModule): void {
     const error = this.errorFrom(thrown);

@@ -6,6 +6,7 @@ import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
+import type { MetricsPage } from "../metrics/metrics.ts";
 import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import { clientFamily } from "../usage/client-family.ts";
@@ -28,6 +29,7 @@ import { logRequest, outcomeOf } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
+import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/metrics-route.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
 import type { TurnRunner } from "./routes/turn-route.ts";
@@ -56,6 +58,10 @@ export interface GatewayOptions {
   readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
   /** Records every request, but those to open routes. */
   readonly usage?: UsageRecorder | undefined;
+  /** Absent: there is no `/metrics`. */
+  readonly metricsRoute?: MetricsRouteOptions | undefined;
+  /** Counts the load of this listener. */
+  readonly metrics?: Pick<MetricsPage, "addServer"> | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
 }
@@ -99,6 +105,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let onIdle = () => {};
   const routes: readonly Route[] = [
     ...healthRoutes(faces[0], () => !isDraining),
+    ...(options.metricsRoute ? [metricsRoute(faces[0], options.metricsRoute)] : []),
     ...faces.flatMap((face) =>
       faceRoutes(face, faceContext, {
         engine,
@@ -210,6 +217,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const { port } = listener;
   gate = createGate({ ...options, port, keys: issued?.keys });
+  const removeStats = options.metrics?.addServer(() => ({
+    requests: [...active].filter(({ notes }) => notes.route !== METRICS_PATH).length,
+    streams: streams.taken,
+  }));
   const revocation = issued && setInterval(() => cancelRevoked(active, issued.keys), REVOCATION_MS).unref();
 
   return {
@@ -226,6 +237,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         await within(idle, LAST_WORDS_MS);
       }
       clearInterval(revocation);
+      removeStats?.();
       await listener.close();
     },
   };

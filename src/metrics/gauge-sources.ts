@@ -1,0 +1,32 @@
+import type { EngineStats } from "../core/engine/engine.ts";
+import type { RetryStats } from "../core/engine/retry-budget.ts";
+
+/** Where the gauges get their figures. Each function is called once for each scrape. */
+export interface GaugeSources {
+  engine(): EngineStats;
+  upstream(): UpstreamStats;
+  /** By upstream. */
+  retries(): Iterable<readonly [name: string, stats: RetryStats]>;
+  hub(): HubStats;
+}
+
+interface UpstreamStats {
+  /** HTTP/2 connections. */
+  readonly sessions: number;
+  readonly streams: number;
+  /** Requests that wait for a connection with room. */
+  readonly waiting: number;
+}
+
+interface HubStats {
+  /** MCP servers by the state of their connection, over all keys. */
+  readonly servers: ReadonlyMap<string, number>;
+  /** Calls under way. */
+  readonly calls: number;
+}
+
+/** The load of one listener. */
+export interface ServerStats {
+  readonly requests: number;
+  readonly streams: number;
+}

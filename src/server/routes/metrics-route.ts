@@ -1,0 +1,31 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { FaceModule } from "../../faces/shared/face-module.ts";
+import type { MetricsPage } from "../../metrics/metrics.ts";
+import { isOwner } from "../gate/credentials.ts";
+import type { Route } from "./route.ts";
+
+export const METRICS_PATH = "/metrics";
+
+export interface MetricsRouteOptions {
+  readonly page: MetricsPage;
+  /** Without a key. */
+  readonly isOpen: boolean;
+}
+
+/** The metrics for Prometheus. They show what all keys do, so only the owner's key opens them. */
+export const metricsRoute = (face: FaceModule, { page, isOpen }: MetricsRouteOptions): Route => ({
+  method: "GET",
+  path: METRICS_PATH,
+  isOpen,
+  face,
+  async handle(exchange) {
+    if (!isOpen && !isOwner(exchange.asker)) throw notForThisKey();
+    exchange.replyText(200, await page.render(), page.contentType);
+  },
+});
+
+const notForThisKey = (): ExcursorError =>
+  new ExcursorError("forbidden", `${METRICS_PATH} is for the gateway's own key.`, {
+    code: "owner_only",
+    hint: "Use the key that `excursor key` prints.",
+  });
