@@ -29,6 +29,7 @@ import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
+import type { Tracer } from "../traces/tracer.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
 import { Prices } from "../usage/prices.ts";
 import type { UsageSink } from "../usage/records.ts";
@@ -47,6 +48,7 @@ import type { Config } from "./load-config.ts";
 import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import { openTraces } from "./open-traces.ts";
 import { openUsage } from "./open-usage.ts";
 
 export interface GatewayParts {
@@ -59,6 +61,8 @@ export interface GatewayParts {
   readonly usage: UsageRecorder;
   /** Absent if they are switched off. */
   readonly metrics: Metrics | undefined;
+  /** Absent unless a collector is set up. */
+  readonly traces: Tracer | undefined;
   /** Receive the records of finished requests and tool calls. */
   readonly sinks: readonly UsageSink[];
   readonly ledger: TokenLedger;
@@ -183,7 +187,9 @@ async function compose(
   onClose(() => engine.close());
   const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
-  const metrics = createMetrics(config, { engine, pool, drivers, hub });
+  const traces = openTraces(process.env, { log, onSecret: options.onSecret });
+  onClose(() => traces?.close());
+  const metrics = createMetrics(config, { engine, pool, drivers, hub, traces });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: facing,
@@ -197,7 +203,8 @@ async function compose(
       thinking: config.thinking,
     }),
     metrics,
-    sinks: metrics ? [metrics] : [],
+    traces: traces?.tracer,
+    sinks: [metrics, traces?.tracer].filter((sink) => sink !== undefined),
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),

@@ -3,6 +3,7 @@ import type { TurnEvent } from "./events.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
 import type { RunMeter } from "./run-meter.ts";
 import type { RunObserver } from "./run-observer.ts";
+import type { TraceContext } from "./trace-context.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /**
@@ -65,6 +66,8 @@ export interface RunContext {
   readonly elicit?: Elicit | undefined;
   /** Is told when the run reaches a phase. Absent in most cases; observing must not cost anything then. */
   readonly observer?: RunObserver | undefined;
+  /** Returns the trace of the request that the run answers now, to be passed on to upstreams and tools. */
+  readonly trace?: (() => TraceContext | undefined) | undefined;
   /** Called when the run ends while it waits for tool results, since nobody reads its events then. */
   readonly onLost?: () => void;
 }

@@ -8,6 +8,7 @@ import {
 import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Elicit, Elicitation } from "../core/hub/tool-hub.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { JsonObject } from "../core/turn.ts";
 import { CallClock } from "./call-clock.ts";
 import { inlineLinks } from "./inline-links.ts";
@@ -20,6 +21,8 @@ import { listTools, type ServerTool, type ToolList } from "./tool-list.ts";
 export interface CallContext {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** The trace of the call, which is passed on to the server. */
+  readonly trace?: TraceContext | undefined;
   /** Answers questions of the server. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
 }
@@ -151,6 +154,7 @@ export class Connection {
       clock.touch();
       context.onProgress?.(progress);
     };
+    const { trace } = context;
     this.#calls.add(entry);
     let link: Link | undefined;
     try {
@@ -158,11 +162,11 @@ export class Connection {
       // It may have been started for this call, with other tools than before.
       if (this.#heldNames.has(tool)) throw heldBack(this.name, tool);
       try {
-        return await link.call(this.#known(tool), args, { signal, onProgress });
+        return await link.call(this.#known(tool), args, { signal, onProgress, trace });
       } catch (error) {
         if (!link.hasLostSession(error)) throw error;
         link = await unlessAborted(this.#replace(link), signal);
-        return await link.call(this.#known(tool), args, { signal, onProgress });
+        return await link.call(this.#known(tool), args, { signal, onProgress, trace });
       }
     } catch (error) {
       if (clock.signal.aborted) throw clock.signal.reason;

@@ -213,14 +213,14 @@ async function callTool(
   catalogue: ToolCatalogue,
   name: string,
   args: JsonObject,
-  { signal, onProgress, elicit }: HubCallContext,
+  { signal, onProgress, elicit, trace }: HubCallContext,
 ): Promise<HubResult> {
   const found = catalogue.get(name);
   if (!found) return errorResult(`The tool ${JSON.stringify(name.slice(0, 64))} does not exist.`);
   const report = ({ progress, total, message }: Progress) => onProgress?.({ done: progress, total, message });
   try {
     const { connection, tool } = found;
-    const result = await connection.call(tool.name, args, { signal, onProgress: report, elicit });
+    const result = await connection.call(tool.name, args, { signal, onProgress: report, elicit, trace });
     return readToolResult(await connection.readLinks(result, signal));
   } catch (error) {
     signal.throwIfAborted();

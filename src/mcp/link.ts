@@ -11,6 +11,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../core/abort-race.ts";
 import type { ExcursorError } from "../core/errors.ts";
+import { type TraceContext, traceFields } from "../core/trace-context.ts";
 import type { JsonObject } from "../core/turn.ts";
 import type { Watchdog } from "../process/watchdog.ts";
 import { createAuthorizedFetch } from "./authorized-fetch.ts";
@@ -127,7 +128,7 @@ export class Link {
   async call(
     { name, schema }: Pick<ServerTool, "name" | "schema">,
     args: JsonObject,
-    { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
+    { signal, onProgress, trace }: LinkCallContext,
   ): Promise<CallToolResult> {
     // The caller limits the time, because its clock is paused while a user is asked.
     const timeout = this.#limits.callTotalMs + 1000;
@@ -136,7 +137,7 @@ export class Link {
       // The SDK also needs the schema to find arguments that are sent as headers.
       const toolDefinition = { name, inputSchema: { ...schema, type: "object" as const } };
       return await this.client.callTool(
-        { name, arguments: { ...args } },
+        { name, arguments: { ...args }, ...(trace && { _meta: { ...traceFields(trace) } }) },
         { signal, timeout, onprogress: onProgress, toolDefinition },
       );
     } finally {
@@ -167,6 +168,13 @@ export class Link {
     this.#failure ??= failure;
     void this.client.close().catch(() => {});
   }
+}
+
+interface LinkCallContext {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  /** Passed on in `_meta`, so that it reaches servers over every transport. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What a transport reports beside the protocol. */

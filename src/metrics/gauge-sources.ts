@@ -8,6 +8,13 @@ export interface GaugeSources {
   /** By upstream. */
   retries(): Iterable<readonly [name: string, stats: RetryStats]>;
   hub(): HubStats;
+  /** Spans since the start. Absent: there are no traces. */
+  readonly traces?: (() => TraceStats) | undefined;
+}
+
+interface TraceStats {
+  readonly exported: number;
+  readonly dropped: number;
 }
 
 interface UpstreamStats {

@@ -77,4 +77,18 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
       }
     },
   });
+  const { traces } = sources;
+  if (!traces) return;
+  new Counter({
+    name: "excursor_trace_spans_total",
+    help: "Spans for the trace collector. outcome: exported, or dropped because it was away or refused them.",
+    labelNames: ["outcome"] as const,
+    registers: [register],
+    collect() {
+      this.reset();
+      const { exported, dropped } = traces();
+      this.inc({ outcome: "exported" }, exported);
+      this.inc({ outcome: "dropped" }, dropped);
+    },
+  });
 }

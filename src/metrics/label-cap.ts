@@ -1,5 +1,5 @@
 /** The value of a label whose own values are used up. */
-export const OTHER = "other";
+const OTHER = "other";
 
 const MAX_LENGTH = 128;
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
 import type { RequestRecording } from "../usage/request-recording.ts";
@@ -43,6 +44,8 @@ export class GatewayExchange {
   principal: Principal | undefined;
   /** Collects the usage record of this request. Set by the gateway. */
   recording: RequestRecording | undefined;
+  /** The trace of the request, if there are traces. Set by the gateway. */
+  trace: TraceContext | undefined;
   /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
   newcomer: Newcomer | undefined;
   /** Finds out whether a client that closed its side still reads. Set once a stream has begun. */

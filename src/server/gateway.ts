@@ -4,6 +4,7 @@ import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/hops.ts";
 import type { Secret } from "../core/secret.ts";
+import type { TracedRequest, TraceSource } from "../core/trace-context.ts";
 import type { Principal } from "../core/turn.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { MetricsPage } from "../metrics/metrics.ts";
@@ -62,6 +63,8 @@ export interface GatewayOptions {
   readonly metricsRoute?: MetricsRouteOptions | undefined;
   /** Counts the load of this listener. */
   readonly metrics?: Pick<MetricsPage, "addServer"> | undefined;
+  /** Begins the traces of requests. */
+  readonly traces?: TraceSource | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
 }
@@ -162,6 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }
       const principal = gate(request, isOpen, keys);
       exchange.principal = principal;
+      if (principal) exchange.trace = options.traces?.begin(tracedRequest(exchange, principal));
       if (match.type === "wrong-method") throw wrongMethod(match.allow);
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
@@ -247,6 +251,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 function keyNameOf({ id, token }: Principal, keys: KnownKeys | undefined): string {
   if (token) return "token";
   return keys?.withId(id)?.name ?? id;
+}
+
+function tracedRequest({ id: requestId, request }: GatewayExchange, { id: principalId }: Principal): TracedRequest {
+  const { traceparent, tracestate } = request.headers;
+  const textOf = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
+  return { requestId, principalId, traceparent: textOf(traceparent), tracestate: textOf(tracestate) };
 }
 
 /** Cancels the requests of revoked keys. New ones are refused by the gate. */

@@ -2,9 +2,10 @@ import type { OnSpent, RequestContext } from "../driver.ts";
 import type { Elicit } from "../hub/tool-hub.ts";
 import type { RunMeter } from "../run-meter.ts";
 import type { RunObserver } from "../run-observer.ts";
+import type { TraceContext } from "../trace-context.ts";
 
 /** What a run may want from the request that it answers. */
-export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "onSpent" | "meter">;
+export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "onSpent" | "meter" | "trace">;
 
 /**
  * The client of a run, as the run sees it. A run may live through several requests; its questions, its phases and its
@@ -32,6 +33,9 @@ export class RunClient {
   get meter(): RunMeter | undefined {
     return this.#request.meter;
   }
+
+  /** The trace of the current request. */
+  readonly trace = (): TraceContext | undefined => this.#request.trace?.();
 
   /** Asks the user; declines if the current request has no way to ask. */
   readonly elicit: Elicit = async (question, signal) =>

@@ -27,8 +27,8 @@ export function startRun(driver: Driver, turn: Turn, context: RequestContext, hu
   const { requestId, tools, hops } = context;
   const names = new CallNames();
   const client = new RunClient(context);
-  const { elicit, observer, onLost } = client;
-  const runContext: RunContext = { requestId, tools, hops, elicit, observer, onLost };
+  const { elicit, observer, trace, onLost } = client;
+  const runContext: RunContext = { requestId, tools, hops, elicit, observer, trace, onLost };
   const open = metered(driver, client);
   const run =
     hubParts && wantsHub(turn, context)

@@ -1,6 +1,7 @@
 import type { RunContext } from "../driver.ts";
 import type { HubCallEntry, HubCallLog } from "../engine/call-log.ts";
 import { LoopGuard } from "../rules/loop-guard.ts";
+import { toolTrace } from "../trace-context.ts";
 import type { ToolCallPart, ToolMessage, Turn } from "../turn.ts";
 import { HubNotices, type HubOutcome } from "./hub-notices.ts";
 import type { HubProgress, HubResult, Toolbox } from "./tool-hub.ts";
@@ -50,7 +51,10 @@ export class HubCaller {
     this.notices.started(id, name);
     try {
       const onProgress = (progress: HubProgress) => this.notices.progress(id, name, progress);
-      const result = await toolbox.call(name, args, { signal, onProgress, elicit: this.#parts.context.elicit });
+      const { elicit, trace: traceOf } = this.#parts.context;
+      const asked = traceOf?.();
+      const trace = asked && toolTrace(asked, id);
+      const result = await toolbox.call(name, args, { signal, onProgress, elicit, trace });
       this.guard.note(name, args, result);
       finish(result.isError ? "error" : "ok", bytesOf(result));
       return resultOf(id, result);

@@ -1,3 +1,4 @@
+import type { TraceContext } from "../trace-context.ts";
 import type { JsonObject, Principal, ToolDefinition, ToolMessage } from "../turn.ts";
 
 /** The hub: tools that the gateway runs itself, those of the MCP servers that the user has set up. */
@@ -24,6 +25,8 @@ export type HubResult = Pick<ToolMessage, "content" | "isError">;
 export interface HubCallContext {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: HubProgress) => void;
+  /** The trace of the call, to be passed on to the server. */
+  readonly trace?: TraceContext | undefined;
   /** Asks the user a question of the tool. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
 }

@@ -5,6 +5,7 @@ import { RunChannel } from "../../core/engine/run-channel.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { TagReader } from "../../core/thinking/tag-reader.ts";
+import { traceFields } from "../../core/trace-context.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";
 import { type WireLimits, wireLimits } from "../../wire/limits.ts";
 import { SseCall } from "../../wire/sse/sse-call.ts";
@@ -179,6 +180,7 @@ export class ApiRun implements Run {
           headers: {
             ...headers,
             ...hopHeaders(endpoint, context.hops),
+            ...traceFields(context.trace?.()),
             "content-type": "application/json",
             accept: "text/event-stream",
           },

@@ -66,6 +66,7 @@ export function turnRoute(options: TurnRouteOptions): Route {
           signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
           tools: toolSource(request),
           hops: hopsOf(request),
+          trace: () => exchange.trace,
           onSpent: meter?.onSpent,
           observer: recording,
           meter: recording,
