@@ -4,8 +4,15 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`),
-    // a fault at every frame (`test:faults`), and hostile clients and peers (`test:attack`).
-    exclude: ["test/clients/**", "test/mcp-servers/**", "test/workbench/**", "test/faults/**", "test/attack/**"],
+    // a fault at every frame (`test:faults`), hostile clients and peers (`test:attack`), and a real Prometheus (`test:metrics`).
+    exclude: [
+      "test/clients/**",
+      "test/mcp-servers/**",
+      "test/workbench/**",
+      "test/faults/**",
+      "test/attack/**",
+      "test/prometheus/**",
+    ],
     testTimeout: 20_000,
     // Two cores: more workers only fight for them, and the fault suites notice.
     maxWorkers: 2,

@@ -25,7 +25,7 @@ type OtlpValue =
   | { readonly boolValue: boolean };
 
 export const SPAN_KIND = { internal: 1, server: 2, client: 3 } as const;
-export type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
+type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
 
 /** `int` is for counts: whole numbers of other kinds stay doubles, so that a name always has the same type. */
 export type AttributeValue = string | boolean | number | { readonly int: number } | undefined;
