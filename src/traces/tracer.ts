@@ -38,6 +38,8 @@ export class Tracer implements UsageSink, TraceSource {
   }
 
   request(record: RequestRecord): void {
+    // Whoever has no key must not be able to fill the queue.
+    if (record.principalId === "") return;
     const known = this.#traces.get(keyOf(record.principalId, record.id)) ?? newTrace(undefined);
     if (!known.context.isSampled) return;
     // Clients choose ids, and may use one again: the second request is another span of the same trace.

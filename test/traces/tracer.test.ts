@@ -82,6 +82,12 @@ describe("the spans of a request", () => {
     expect(decoded()).toMatchObject([{ name: "/v1/models", kind: 2 }]);
   });
 
+  it("are not written for requests without a valid key", () => {
+    const { tracer, spans } = setUp();
+    tracer.request(requestRecord({ principalId: "", status: 401, errorCode: "invalid_api_key" }));
+    expect(spans).toEqual([]);
+  });
+
   it("are not written if the client does not want them, but the trace is passed on", () => {
     const { tracer, spans, begin } = setUp();
     const context = begin(`00-${TRACE}-${CLIENT_SPAN}-00`);
