@@ -8,6 +8,7 @@ import { measureHub } from "./hub.ts";
 import { measureIdePatch } from "./ide-patch.ts";
 import { measureIdleStreams } from "./idle-streams.ts";
 import { type BenchResult, holds } from "./measure.ts";
+import { measureMetricsCost } from "./metrics-cost.ts";
 import { measurePacedStreams } from "./paced-streams.ts";
 import { measureParkedRuns, measureResume } from "./parked-runs.ts";
 import { isPinned } from "./processes.ts";
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "request-cost": measureRequestCost,
   "first-token": measureFirstToken,
   "short-requests": measureShortRequests,
+  "metrics-cost": measureMetricsCost,
   "paced-streams": measurePacedStreams,
   disconnect: measureDisconnect,
   "idle-streams": measureIdleStreams,

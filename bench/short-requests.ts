@@ -12,7 +12,7 @@ const WARM_UP_REQUESTS = 25_000;
 
 /** Measures short answers that are not streamed, in requests a second: the cost of everything but tokens. */
 export async function measureShortRequests(bed: Testbed): Promise<BenchResult[]> {
-  for (const subject of [bed.floor, bed.gateway]) await askInParallel(subject, (count) => count < WARM_UP_REQUESTS);
+  for (const subject of [bed.floor, bed.gateway]) await warmUp(subject);
   const rounds = await compare(bed, measureRequests);
   return [
     { name: "short requests a second", least: 0.4, ...ratioOf(rounds, ({ perSecond }) => perSecond, "a second") },
@@ -20,7 +20,11 @@ export async function measureShortRequests(bed: Testbed): Promise<BenchResult[]>
   ];
 }
 
-async function measureRequests(subject: Subject): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
+export const warmUp = (subject: Subject) => askInParallel(subject, (count) => count < WARM_UP_REQUESTS);
+
+export async function measureRequests(
+  subject: Subject,
+): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
   const [start, before] = [performance.now(), cpuMs(subject.pid)];
   const count = await askInParallel(subject, () => performance.now() - start < DURATION_MS);
   return {

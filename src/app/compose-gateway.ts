@@ -16,7 +16,8 @@ import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createImageLoader } from "../media/image-loader.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import type { GaugeSources } from "../metrics/gauge-sources.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
@@ -32,7 +33,6 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import type { Tracer } from "../traces/tracer.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
 import { Prices } from "../usage/prices.ts";
-import type { UsageSink } from "../usage/records.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
@@ -40,7 +40,6 @@ import { createSessionPool } from "../wire/http/session-pool.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { composeHub } from "./compose-hub.ts";
 import { createLimits } from "./create-limits.ts";
-import { createMetrics } from "./create-metrics.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
 import { createKeyLedger } from "./key-ledger.ts";
@@ -63,8 +62,6 @@ export interface GatewayParts {
   readonly metrics: Metrics | undefined;
   /** Absent unless a collector is set up. */
   readonly traces: Tracer | undefined;
-  /** Receive the records of finished requests and tool calls. */
-  readonly sinks: readonly UsageSink[];
   readonly ledger: TokenLedger;
   /** The models of all upstreams but Cursor. */
   readonly ownModels: {
@@ -148,12 +145,22 @@ async function compose(
     encodings: createKeyValueStore(state, "model-encoding"),
   });
   onClose(() => drivers.close());
+  const traces = openTraces(process.env, { log, onSecret: options.onSecret });
+  onClose(() => traces?.close());
+  const sources: GaugeSources = {
+    engine: () => engine.stats(),
+    upstream: () => pool.stats(),
+    retries: () => drivers.retries(),
+    hub: () => hub.stats(),
+    traces: traces && (() => traces.stats()),
+  };
+  const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
   const prices = new Prices(config.prices);
   const caches = new CacheWatch();
   const limits = createLimits({ config, keyLimits: options.keyLimits, store, prices });
   const usage = new UsageRecorder({
     limits,
-    sinks: [store],
+    sinks: [store, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
     complete: (record, turn) => caches.addCache(prices.addCost(record), turn),
   });
@@ -187,9 +194,6 @@ async function compose(
   onClose(() => engine.close());
   const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
-  const traces = openTraces(process.env, { log, onSecret: options.onSecret });
-  onClose(() => traces?.close());
-  const metrics = createMetrics(config, { engine, pool, drivers, hub, traces });
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
     engine: facing,
@@ -204,7 +208,6 @@ async function compose(
     }),
     metrics,
     traces: traces?.tracer,
-    sinks: [metrics, traces?.tracer].filter((sink) => sink !== undefined),
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),

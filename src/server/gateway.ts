@@ -148,7 +148,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (active.size === 0) onIdle();
     });
     const isOpen = match.type === "found" && match.route.isOpen === true;
-    if (!isOpen) exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
+    const isUnrecorded = match.type === "found" && match.route.isUnrecorded === true;
+    if (!isOpen && !isUnrecorded) exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
     try {
       if (!isLetIn) throw noSuchRoute();
       cors.allowReading(request, response);

@@ -137,6 +137,9 @@ describe.skipIf(isMissing)("deploy/grafana", () => {
     const prometheus = await startPrometheus(url, PROCESS_KEY);
     await expect.poll(() => isUp(prometheus), { timeout: 30_000 }).toBe("1");
     expect((await prometheus.query("excursor_parked_runs"))[0]?.value[1]).toBe("1");
+    for (const name of ["requests_total", "turns_total", "tokens_total", "first_token_seconds_count"]) {
+      expect(Number((await prometheus.query(`sum(excursor_${name})`))[0]?.value[1]), name).toBeGreaterThan(0);
+    }
   });
 
   it("is not scraped without the key", async () => {

@@ -17,6 +17,8 @@ export const metricsRoute = (face: FaceModule, { page, isOpen }: MetricsRouteOpt
   method: "GET",
   path: METRICS_PATH,
   isOpen,
+  // A scrape every few seconds would fill the record, and count itself.
+  isUnrecorded: true,
   face,
   async handle(exchange) {
     if (!isOpen && !isOwner(exchange.asker)) throw notForThisKey();

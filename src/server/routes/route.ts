@@ -9,6 +9,8 @@ export interface Route {
   readonly path: RoutePath;
   /** True if no key is needed. */
   readonly isOpen?: boolean;
+  /** True if requests are left out of the usage record, as those of open routes are. */
+  readonly isUnrecorded?: boolean;
   /** Formats the route's errors. Also tells its requests from those of another face with the same path. */
   readonly face: FaceModule;
   handle(exchange: GatewayExchange, parameters: PathParameters): Promise<void> | void;
