@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "credentials",
     "drivers",
     "faces",
+    "files",
     "gen",
     "mcp",
     "media",
