@@ -1,5 +1,5 @@
 import { createHub } from "../src/mcp/hub.ts";
-import type { StdioServer } from "../src/mcp/server-config.ts";
+import type { StdioServer } from "../src/mcp/servers/server-config.ts";
 
 /**
  * A process with a hub of the given number of servers. It reports its memory and keeps running. The servers are shells

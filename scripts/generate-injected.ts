@@ -31,6 +31,6 @@ async function makeInjectedSource(): Promise<string> {
 const source = await makeInjectedSource();
 if (!process.argv.includes("--check")) writeFileSync(target, source);
 else if (readFileSync(target, "utf8") !== source) {
-  console.error("Run `npm run generate` and commit: src/ide/injected-source.ts is not what its source makes.");
+  console.error("Run `npm run generate` and commit: src/ide/patch/injected-source.ts is not what its source makes.");
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { entries, type ValuesOf, wholeNumber } from "../../src/config/setting.ts";
 import type { Driver, ModelInfo, Run } from "../../src/core/driver.ts";
-import { EventQueue } from "../../src/core/engine/event-queue.ts";
+import { EventQueue } from "../../src/core/engine/run/event-queue.ts";
 import { CANCELED, ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { DriverModule } from "../../src/drivers/shared/driver-module.ts";

@@ -1,10 +1,10 @@
 import type { Driver } from "../core/driver.ts";
-import type { RetryStats } from "../core/engine/retry-budget.ts";
+import type { RetryStats } from "../core/engine/run/retry-budget.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { DriverModule, DriverServices } from "../drivers/shared/driver-module.ts";
 import { createDriver } from "./create-driver.ts";
 import type { Config } from "./load-config.ts";
-import { type ModelRouting, routeModels } from "./route-models.ts";
+import { type ModelRouting, routeModels } from "./models/route-models.ts";
 
 export interface Drivers extends Pick<ModelRouting, "aliases" | "fallback"> {
   /** By the names that {@link route} returns. */

@@ -38,17 +38,17 @@ import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
-import { composeHub } from "./compose-hub.ts";
-import { createLimits } from "./create-limits.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
-import { createKeyLedger } from "./key-ledger.ts";
+import { composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
-import { logPhases } from "./log-phases.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
-import { openTraces } from "./open-traces.ts";
-import { openUsage } from "./open-usage.ts";
+import { createLimits } from "./usage/create-limits.ts";
+import { createKeyLedger } from "./usage/key-ledger.ts";
+import { logPhases } from "./usage/log-phases.ts";
+import { openTraces } from "./usage/open-traces.ts";
+import { openUsage } from "./usage/open-usage.ts";
 
 export interface GatewayParts {
   readonly engine: Engine;

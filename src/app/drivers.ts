@@ -5,7 +5,7 @@ import { createCursorLegacy } from "../drivers/cursor-legacy/index.ts";
 import { openai } from "../drivers/openai/index.ts";
 
 const cursorLegacy = createCursorLegacy(async (context) => {
-  const { openLegacyModels } = await import("./legacy-models.ts");
+  const { openLegacyModels } = await import("./models/legacy-models.ts");
   return openLegacyModels(context);
 });
 

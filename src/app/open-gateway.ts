@@ -6,7 +6,7 @@ import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
-import { createServeRun } from "../faces/cursor/serve-run.ts";
+import { createServeRun } from "../faces/cursor/run/serve-run.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { ExcursorError } from "../core/errors.ts";
-import { type Install, refusal, severalInstalls } from "../ide/find-installs.ts";
+import { type Install, refusal, severalInstalls } from "../ide/app/find-installs.ts";
 import { printable } from "./terminal/printable.ts";
 
 /** Returns the install to work on: the only one, or the user's choice. Throws if there is no terminal to ask on. */

@@ -1,4 +1,4 @@
-import type { ModelEntry } from "../app/model-entry.ts";
+import type { ModelEntry } from "../app/models/model-entry.ts";
 import type { OfferedModel } from "../client-config/client-recipe.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 

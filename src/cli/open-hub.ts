@@ -1,11 +1,11 @@
 import { homedir } from "node:os";
+import { openServerLogins } from "../app/hub/open-server-logins.ts";
 import { loadConfig } from "../app/load-config.ts";
-import { openServerLogins } from "../app/open-server-logins.ts";
 import { homeFolder } from "../config/home.ts";
 import { createHub, type Hub } from "../mcp/hub.ts";
 import { createAuthorization } from "../mcp/oauth/authorization.ts";
-import { type FoundServers, findServers, type ServerPlaces } from "../mcp/server-files.ts";
-import { checkTools } from "../mcp/tool-pins.ts";
+import { type FoundServers, findServers, type ServerPlaces } from "../mcp/servers/server-files.ts";
+import { checkTools } from "../mcp/tools/tool-pins.ts";
 import { printable } from "./terminal/printable.ts";
 
 export const serverPlaces = (): ServerPlaces => ({

@@ -1,4 +1,4 @@
-import type { RetryStats } from "./engine/retry-budget.ts";
+import type { RetryStats } from "./engine/run/retry-budget.ts";
 import type { TurnEvent } from "./events.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
 import type { RunMeter } from "./run-meter.ts";

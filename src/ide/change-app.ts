@@ -2,18 +2,18 @@ import { constants } from "node:fs";
 import { dirname, join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
 import { createProcessLock } from "../files/process-lock.ts";
-import { type App, readApp } from "./app.ts";
-import { pathIn } from "./app-file.ts";
-import { checkSyntax } from "./check-syntax.ts";
+import { type App, readApp } from "./app/app.ts";
+import { pathIn } from "./app/app-file.ts";
+import { expectQuiet } from "./app/processes.ts";
+import { expectSigning, resign } from "./app/signature.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
 import { inspect } from "./inspect.ts";
-import { originalApp, type PatchPlan, planPatch } from "./patch.ts";
-import { expectQuiet } from "./processes.ts";
-import { recover } from "./recover.ts";
-import { expectSigning, resign } from "./signature.ts";
-import { Store } from "./store.ts";
-import { type Replacement, replaceBy, runTransaction } from "./transaction.ts";
+import { checkSyntax } from "./patch/check-syntax.ts";
+import { originalApp, type PatchPlan, planPatch } from "./patch/patch.ts";
+import { recover } from "./store/recover.ts";
+import { Store } from "./store/store.ts";
+import { type Replacement, replaceBy, runTransaction } from "./store/transaction.ts";
 
 export type PatchOutcome =
   | { readonly type: "patched"; readonly plan: PatchPlan }

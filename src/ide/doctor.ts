@@ -1,15 +1,15 @@
 import { constants } from "node:fs";
 import { dirname } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { type App, checkSums, readApp } from "./app.ts";
-import { expectOwn, pathIn } from "./app-file.ts";
+import { type App, checkSums, readApp } from "./app/app.ts";
+import { expectOwn, pathIn } from "./app/app-file.ts";
+import { expectQuiet } from "./app/processes.ts";
+import { appBundleOf, verifySignature } from "./app/signature.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
-import { locate } from "./locate.ts";
-import { originalApp } from "./patch.ts";
-import { expectQuiet } from "./processes.ts";
-import { appBundleOf, verifySignature } from "./signature.ts";
-import { Store } from "./store.ts";
+import { locate } from "./patch/locate.ts";
+import { originalApp } from "./patch/patch.ts";
+import { Store } from "./store/store.ts";
 
 export interface Check {
   readonly id: string;

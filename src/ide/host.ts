@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import type { FileSystem } from "../files/file-system.ts";
-import type { Machine } from "./install-places.ts";
-import { listProcesses } from "./list-processes.ts";
-import type { RunningProcess } from "./processes.ts";
+import type { Machine } from "./app/install-places.ts";
+import { listProcesses } from "./app/list-processes.ts";
+import type { RunningProcess } from "./app/processes.ts";
 
 /** Everything outside this folder that a patch uses. */
 export interface IdeHost {

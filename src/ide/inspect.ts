@@ -1,10 +1,10 @@
 import { ExcursorError } from "../core/errors.ts";
 import type { FileSystem } from "../files/file-system.ts";
-import { type App, checkSums, type KnownFile } from "./app.ts";
-import type { ChecksumScheme } from "./checksums.ts";
-import { PATCH_ID } from "./edit.ts";
-import { type ClassSite, locate } from "./locate.ts";
-import type { PatchRecord } from "./patch-record.ts";
+import { type App, checkSums, type KnownFile } from "./app/app.ts";
+import type { ChecksumScheme } from "./app/checksums.ts";
+import { PATCH_ID } from "./patch/edit.ts";
+import { type ClassSite, locate } from "./patch/locate.ts";
+import type { PatchRecord } from "./store/patch-record.ts";
 
 export interface Target {
   readonly bundle: KnownFile;

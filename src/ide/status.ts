@@ -1,8 +1,8 @@
-import { readApp } from "./app.ts";
+import { readApp } from "./app/app.ts";
 import { explainFailure } from "./explain-failure.ts";
 import type { IdeHost } from "./host.ts";
 import { type Inspection, inspect } from "./inspect.ts";
-import { Store } from "./store.ts";
+import { Store } from "./store/store.ts";
 
 export interface AppStatus {
   readonly root: string;

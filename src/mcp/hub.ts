@@ -5,16 +5,16 @@ import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../c
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { createWatchdog } from "../process/watchdog.ts";
-import { Connection, type ConnectionState } from "./connection.ts";
+import { Connection, type ConnectionState } from "./connection/connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import type { Authorization } from "./oauth/authorization.ts";
-import { PrincipalSets } from "./principal-sets.ts";
-import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./search-tools.ts";
-import type { HttpServer, ServerConfig } from "./server-config.ts";
-import { ServerSet } from "./server-set.ts";
-import { buildToolCatalogue, createAllowList, createServerFilter, type ToolCatalogue } from "./tool-catalogue.ts";
-import type { ServerTool } from "./tool-list.ts";
-import { errorResult, readToolResult } from "./tool-result.ts";
+import { PrincipalSets } from "./servers/principal-sets.ts";
+import type { HttpServer, ServerConfig } from "./servers/server-config.ts";
+import { ServerSet } from "./servers/server-set.ts";
+import { CALL_TOOL, findTools, SEARCH_TOOL, searchTools } from "./tools/search-tools.ts";
+import { buildToolCatalogue, createAllowList, createServerFilter, type ToolCatalogue } from "./tools/tool-catalogue.ts";
+import type { ServerTool } from "./tools/tool-list.ts";
+import { errorResult, readToolResult } from "./tools/tool-result.ts";
 
 export interface HubOptions {
   readonly servers: readonly ServerConfig[];

@@ -1,5 +1,5 @@
 import type { EngineStats } from "../core/engine/engine.ts";
-import type { RetryStats } from "../core/engine/retry-budget.ts";
+import type { RetryStats } from "../core/engine/run/retry-budget.ts";
 
 /** Where the gauges get their figures. Each function is called once for each scrape. */
 export interface GaugeSources {

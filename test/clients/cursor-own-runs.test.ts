@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../src/core/events.ts";
-import { createServeRun } from "../../src/faces/cursor/serve-run.ts";
+import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
 import { CALLS, call, engineWith, STOP, say } from "../faces/cursor/support/models.ts";
 import { SIGNED_IN, setUpSim } from "../faces/cursor/support/stage.ts";
 import { SdkProcess } from "./support/sdk-process.ts";

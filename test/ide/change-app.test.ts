@@ -17,8 +17,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { exitCodeOf } from "../../src/cli/exit-codes.ts";
 import type { ExcursorError } from "../../src/core/errors.ts";
 import { patchApp, previewPatch, restoreApp } from "../../src/ide/change-app.ts";
-import { PATCH_ID } from "../../src/ide/edit.ts";
 import { systemHost } from "../../src/ide/host.ts";
+import { PATCH_ID } from "../../src/ide/patch/edit.ts";
 import {
   type AppTree,
   type AppTreeOptions,

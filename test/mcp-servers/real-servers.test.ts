@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { createHub } from "../../src/mcp/hub.ts";
-import { readToolResult } from "../../src/mcp/tool-result.ts";
+import { readToolResult } from "../../src/mcp/tools/tool-result.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
 import { cleanUp, connectionTo, context, scripted, textOf } from "../mcp/support/stage.ts";
 import { program, startEverything, type TransportName } from "./support/everything.ts";

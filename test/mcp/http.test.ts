@@ -5,7 +5,7 @@ import { json } from "node:stream/consumers";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { answerByFetch } from "../../src/mcp/fetch-handler.ts";
+import { answerByFetch } from "../../src/mcp/serve/fetch-handler.ts";
 import { startFakeServer } from "./support/http-server.ts";
 import { cleanUp, connectionTo, context, remote, textOf } from "./support/stage.ts";
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { createHub, type HubOptions } from "../../src/mcp/hub.ts";
 import { HUB_LIMITS } from "../../src/mcp/limits.ts";
-import { checkTools, pinTools } from "../../src/mcp/tool-pins.ts";
+import { checkTools, pinTools } from "../../src/mcp/tools/tool-pins.ts";
 import { cleanUp, context, scripted, textOf } from "./support/stage.ts";
 
 function openHub(options: Partial<HubOptions> = {}) {

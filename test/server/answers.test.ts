@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ignoredNotice } from "../../src/core/engine/ignored.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
+import { ignoredNotice } from "../../src/core/notices/ignored.ts";
 import { chatBody, KEY, postChat, startTestGateway, type TestGateway } from "./support/gateway.ts";
 import { RawConnection } from "./support/raw.ts";
 

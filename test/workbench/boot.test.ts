@@ -2,7 +2,7 @@ import fs, { readFileSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { patchApp, restoreApp } from "../../src/ide/change-app.ts";
 import { systemHost } from "../../src/ide/host.ts";
-import { locate } from "../../src/ide/locate.ts";
+import { locate } from "../../src/ide/patch/locate.ts";
 import { bundlePath, DESKTOP, hostOf, isPure, makeApp, snapshot } from "../ide/support/app-tree.ts";
 import { adapterModule, type Version } from "../ide/support/cursor-bundles.ts";
 import { WORKBENCH, WorkbenchBrowser } from "./support/browser.ts";

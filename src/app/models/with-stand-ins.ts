@@ -1,8 +1,8 @@
-import { answeredByNotice } from "../../core/engine/answered-by.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { isPublicName, nearestModel } from "../../core/models/nearest-model.ts";
+import { answeredByNotice } from "../../core/notices/answered-by.ts";
 import type { Principal } from "../../core/turn.ts";
 
 export interface StandInOptions {

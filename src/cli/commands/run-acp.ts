@@ -1,9 +1,9 @@
 import { Readable, Writable } from "node:stream";
 import { MessageTooLargeError, ndJsonStream } from "@agentclientprotocol/sdk";
+import { createEditorServers } from "../../app/hub/open-editor-servers.ts";
 import { loadConfig } from "../../app/load-config.ts";
-import { createEditorServers } from "../../app/open-editor-servers.ts";
 import { openEngine } from "../../app/open-gateway.ts";
-import { recordTurns } from "../../app/record-turns.ts";
+import { recordTurns } from "../../app/usage/record-turns.ts";
 import { createAcpAgent } from "../../faces/acp-agent/index.ts";
 import { OWNER } from "../../server/gate/credentials.ts";
 import { redirectConsole } from "../redirect-console.ts";

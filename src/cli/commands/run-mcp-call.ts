@@ -3,7 +3,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { HubProgress, HubResult } from "../../core/hub/tool-hub.ts";
 import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { catalogueName } from "../../mcp/tool-catalogue.ts";
+import { catalogueName } from "../../mcp/tools/tool-catalogue.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { withHub } from "../open-hub.ts";
 import { askOnTerminal } from "../terminal/ask-on-terminal.ts";

@@ -1,9 +1,9 @@
+import { openServerLogins } from "../../app/hub/open-server-logins.ts";
 import { loadConfig } from "../../app/load-config.ts";
-import { openServerLogins } from "../../app/open-server-logins.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../../mcp/edit-servers.ts";
-import { isUnpinned } from "../../mcp/package-versions.ts";
-import { readServers, type ServerConfig } from "../../mcp/server-config.ts";
+import { addServers, approveServers, removeServer, serversIn, unknownServer } from "../../mcp/servers/edit-servers.ts";
+import { isUnpinned } from "../../mcp/servers/package-versions.ts";
+import { readServers, type ServerConfig } from "../../mcp/servers/server-config.ts";
 import {
   findServers,
   foreignFiles,
@@ -11,9 +11,9 @@ import {
   readTree,
   type ServerPlaces,
   type UnapprovedServer,
-} from "../../mcp/server-files.ts";
-import type { ServerTool } from "../../mcp/tool-list.ts";
-import { forgetTools, pinTools } from "../../mcp/tool-pins.ts";
+} from "../../mcp/servers/server-files.ts";
+import type { ServerTool } from "../../mcp/tools/tool-list.ts";
+import { forgetTools, pinTools } from "../../mcp/tools/tool-pins.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
 import { printable } from "../terminal/printable.ts";
 import { targetOf } from "./run-mcp-list.ts";

@@ -1,9 +1,9 @@
 import type { ExcursorError } from "../../core/errors.ts";
-import { serversIn } from "../../mcp/edit-servers.ts";
 import type { Hub } from "../../mcp/hub.ts";
 import { NEEDS_LOGIN } from "../../mcp/oauth/errors.ts";
-import type { ServerConfig } from "../../mcp/server-config.ts";
-import { type FoundServers, foreignFiles, readTree } from "../../mcp/server-files.ts";
+import { serversIn } from "../../mcp/servers/edit-servers.ts";
+import type { ServerConfig } from "../../mcp/servers/server-config.ts";
+import { type FoundServers, foreignFiles, readTree } from "../../mcp/servers/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { printable } from "../terminal/printable.ts";

@@ -1,15 +1,15 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { composeHub } from "../../app/compose-hub.ts";
+import { composeHub } from "../../app/hub/compose-hub.ts";
 import { loadConfig } from "../../app/load-config.ts";
 import { keyOf } from "../../config/key-file.ts";
 import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { PausedCalls } from "../../mcp/connection/paused-calls.ts";
 import type { Hub } from "../../mcp/hub.ts";
-import { createHubServer } from "../../mcp/hub-server.ts";
 import { HUB_LIMITS } from "../../mcp/limits.ts";
-import { PausedCalls } from "../../mcp/paused-calls.ts";
+import { createHubServer } from "../../mcp/serve/hub-server.ts";
 import { createLog, type Log } from "../../observe/log.ts";
 import { logHubCall } from "../../observe/log-call.ts";
 import { createRedactor, type SecretOrigin } from "../../observe/redactor.ts";

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { unknownServer } from "../../mcp/edit-servers.ts";
-import type { FoundServers } from "../../mcp/server-files.ts";
-import { catalogueName } from "../../mcp/tool-catalogue.ts";
+import { unknownServer } from "../../mcp/servers/edit-servers.ts";
+import type { FoundServers } from "../../mcp/servers/server-files.ts";
+import { catalogueName } from "../../mcp/tools/tool-catalogue.ts";
 import { withHub } from "../open-hub.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { printable } from "../terminal/printable.ts";

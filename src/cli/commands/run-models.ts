@@ -1,4 +1,4 @@
-import type { ModelEntry } from "../../app/model-entry.ts";
+import type { ModelEntry } from "../../app/models/model-entry.ts";
 import { type ClientFlags, withGateway } from "../gateway-client.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { printable } from "../terminal/printable.ts";

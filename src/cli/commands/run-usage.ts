@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { DatabaseSync } from "node:sqlite";
 import { loadConfig } from "../../app/load-config.ts";
-import { usagePath } from "../../app/open-usage.ts";
+import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { openUsageForReading } from "../../usage/usage-database.ts";
 import type { UsageGroup } from "../../usage/usage-groups.ts";

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
-import type { Connection } from "../../mcp/connection.ts";
-import type { ServerConfig } from "../../mcp/server-config.ts";
-import { findServers } from "../../mcp/server-files.ts";
+import type { Connection } from "../../mcp/connection/connection.ts";
+import type { ServerConfig } from "../../mcp/servers/server-config.ts";
+import { findServers } from "../../mcp/servers/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
 import { printable } from "../terminal/printable.ts";
 import { type Check, type Finding, ok, skip, warn } from "./check.ts";

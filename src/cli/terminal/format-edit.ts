@@ -1,4 +1,4 @@
-import type { PatchPlan } from "../../ide/patch.ts";
+import type { PatchPlan } from "../../ide/patch/patch.ts";
 import { printable } from "./printable.ts";
 
 /** How much text before an insertion is shown. */

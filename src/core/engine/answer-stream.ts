@@ -3,7 +3,7 @@ import type { TurnEvent } from "../events.ts";
 import type { RunObserver } from "../run-observer.ts";
 import type { AssistantMessage, AssistantPart } from "../turn.ts";
 import { GatheredText } from "./gathered-text.ts";
-import type { LiveRun } from "./live-run.ts";
+import type { LiveRun } from "./run/live-run.ts";
 
 /** A rule that every batch of an answer passes. Pure but for its own state; it may end the answer by a `done`. */
 export interface Rule {

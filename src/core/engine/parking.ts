@@ -1,8 +1,8 @@
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "../turn.ts";
 import type { CallEntry, CallLog, LossReason } from "./call-log.ts";
-import { runIdOf } from "./call-names.ts";
-import type { LiveRun } from "./live-run.ts";
+import { runIdOf } from "./run/call-names.ts";
+import type { LiveRun } from "./run/live-run.ts";
 import { type RunTerms, termsOf, whyNot, withNews } from "./run-terms.ts";
 import { turnBytes } from "./turn-bytes.ts";
 

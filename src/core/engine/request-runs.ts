@@ -2,9 +2,9 @@ import type { RequestContext } from "../driver.ts";
 import type { RunPhase } from "../run-observer.ts";
 import type { AssistantMessage, Turn } from "../turn.ts";
 import type { LossReason } from "./call-log.ts";
-import type { LiveRun } from "./live-run.ts";
 import type { ModelDirectory } from "./model-directory.ts";
 import type { Parking } from "./parking.ts";
+import type { LiveRun } from "./run/live-run.ts";
 import { type HubParts, startRun } from "./start-run.ts";
 
 /** What the engine has for all requests. */

@@ -4,11 +4,11 @@ import { HubRun } from "../hub/hub-run.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
 import type { Turn } from "../turn.ts";
 import type { HubCallLog } from "./call-log.ts";
-import { CallNames } from "./call-names.ts";
-import { LiveRun } from "./live-run.ts";
-import { meteredRun } from "./metered-run.ts";
-import { oneCallAtATime } from "./one-call-at-a-time.ts";
-import { RunClient } from "./run-client.ts";
+import { CallNames } from "./run/call-names.ts";
+import { LiveRun } from "./run/live-run.ts";
+import { meteredRun } from "./run/metered-run.ts";
+import { oneCallAtATime } from "./run/one-call-at-a-time.ts";
+import { RunClient } from "./run/run-client.ts";
 
 /** The hub's part of the engine: what every run with hub tools needs. */
 export interface HubParts {

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
-import { runIdOf } from "../engine/call-names.ts";
+import { runIdOf } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";

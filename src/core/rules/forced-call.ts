@@ -1,4 +1,4 @@
-import { callIdOf, newRunId } from "../engine/call-names.ts";
+import { callIdOf, newRunId } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";

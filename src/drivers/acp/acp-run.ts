@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { Run, RunContext } from "../../core/driver.ts";
-import { RunChannel } from "../../core/engine/run-channel.ts";
+import { RunChannel } from "../../core/engine/run/run-channel.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";

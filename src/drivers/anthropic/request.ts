@@ -1,4 +1,4 @@
-import type { Ignorable } from "../../core/engine/ignored.ts";
+import type { Ignorable } from "../../core/notices/ignored.ts";
 import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
 import type { ApiRequest } from "../shared/api-run.ts";

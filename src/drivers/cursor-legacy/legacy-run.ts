@@ -1,9 +1,9 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { ignoredNotice } from "../../core/engine/ignored.ts";
-import { RunChannel } from "../../core/engine/run-channel.ts";
-import { trimmedNotice } from "../../core/engine/trimmed.ts";
+import { RunChannel } from "../../core/engine/run/run-channel.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import { ignoredNotice } from "../../core/notices/ignored.ts";
+import { trimmedNotice } from "../../core/notices/trimmed.ts";
 import type { ToolMessage } from "../../core/turn.ts";
 import { BidiRun } from "../../wire/connect/bidi-run.ts";
 import type { RunStream } from "../../wire/connect/run-stream.ts";

@@ -1,6 +1,6 @@
 import type { AccessTokens } from "../../core/access.ts";
 import type { Driver } from "../../core/driver.ts";
-import { RetryBudget } from "../../core/engine/retry-budget.ts";
+import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { AccountCredential } from "../shared/account-credential.ts";

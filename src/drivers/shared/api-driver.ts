@@ -1,5 +1,5 @@
 import type { Driver, ModelInfo } from "../../core/driver.ts";
-import { RetryBudget } from "../../core/engine/retry-budget.ts";
+import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Turn } from "../../core/turn.ts";

@@ -1,9 +1,9 @@
 import type { Run, RunContext } from "../../core/driver.ts";
-import { type Ignorable, ignoredNotice } from "../../core/engine/ignored.ts";
-import type { RetryBudget } from "../../core/engine/retry-budget.ts";
-import { RunChannel } from "../../core/engine/run-channel.ts";
+import type { RetryBudget } from "../../core/engine/run/retry-budget.ts";
+import { RunChannel } from "../../core/engine/run/run-channel.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
+import { type Ignorable, ignoredNotice } from "../../core/notices/ignored.ts";
 import { TagReader } from "../../core/thinking/tag-reader.ts";
 import { traceFields } from "../../core/trace-context.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../core/turn.ts";

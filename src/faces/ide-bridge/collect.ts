@@ -1,8 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { chatCompletion } from "../shared/chat-completion.ts";
 import type { AnswerCollector } from "../shared/face.ts";
+import { chatCompletion } from "../shared/openai/chat-completion.ts";
 import type { ComposerTurn } from "./composers.ts";
 
 /** Collects the answer of an agent as one `chat.completion`, and adds its text to the conversation. */

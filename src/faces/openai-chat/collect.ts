@@ -2,8 +2,8 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { readArguments } from "../../core/json/call-arguments.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { type CompletionHead, chatCompletion } from "../shared/chat-completion.ts";
 import type { AnswerCollector } from "../shared/face.ts";
+import { type CompletionHead, chatCompletion } from "../shared/openai/chat-completion.ts";
 import { freeText, inFields } from "./answer.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";
 

@@ -1,6 +1,6 @@
 import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/thinking/thoughts.ts";
-import type { CompletionHead } from "../shared/chat-completion.ts";
 import type { Face } from "../shared/face.ts";
+import type { CompletionHead } from "../shared/openai/chat-completion.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";

@@ -1,10 +1,10 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
-import { type CompletionHead, finishReason } from "../shared/chat-completion.ts";
 import type { TextRenderer } from "../shared/face.ts";
 import { inOnePiece } from "../shared/in-one-piece.ts";
-import { usageObject } from "../shared/openai-usage.ts";
+import { type CompletionHead, finishReason } from "../shared/openai/chat-completion.ts";
+import { usageObject } from "../shared/openai/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import { ThinkingWriter } from "./thinking-writer.ts";

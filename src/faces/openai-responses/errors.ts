@@ -1,1 +1,1 @@
-export { errorBody, errorObject } from "../shared/openai-errors.ts";
+export { errorBody, errorObject } from "../shared/openai/openai-errors.ts";

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import type { ResponseStore } from "../shared/response-store.ts";
+import type { ResponseStore } from "../shared/openai/response-store.ts";
 import type { PlacedItem } from "./conversation.ts";
 import { type InputItem, inputItem } from "./item-schema.ts";
 import type { ResponsesRequest } from "./schema.ts";

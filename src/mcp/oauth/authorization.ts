@@ -1,5 +1,5 @@
 import type { Secret } from "../../core/secret.ts";
-import type { HttpServer } from "../server-config.ts";
+import type { HttpServer } from "../servers/server-config.ts";
 import { createClientAuthorization } from "./client-authorization.ts";
 import type { LoginStore } from "./login-store.ts";
 import type { AccessRefusal } from "./refusal.ts";

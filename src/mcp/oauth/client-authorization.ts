@@ -6,7 +6,7 @@ import {
   PrivateKeyJwtProvider,
 } from "@modelcontextprotocol/client";
 import { Secret } from "../../core/secret.ts";
-import type { HttpServer } from "../server-config.ts";
+import type { HttpServer } from "../servers/server-config.ts";
 import type { Authorization } from "./authorization.ts";
 import { loginFailed } from "./errors.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";

@@ -1,6 +1,6 @@
 import { selectClientAuthMethod } from "@modelcontextprotocol/client";
 import type { Secret } from "../../core/secret.ts";
-import type { HttpServer } from "../server-config.ts";
+import type { HttpServer } from "../servers/server-config.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 import { LoginProvider } from "./login-provider.ts";
 import { parseLogin } from "./server-login.ts";

@@ -6,7 +6,7 @@ import {
   OAuthError,
 } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
-import { type HttpServer, isLoopback } from "../server-config.ts";
+import { type HttpServer, isLoopback } from "../servers/server-config.ts";
 import type { Authorization, AuthorizationOptions, Consent } from "./authorization.ts";
 import { loginFailed } from "./errors.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";

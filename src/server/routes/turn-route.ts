@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/settings.ts";
 import type { RequestContext, ToolSource } from "../../core/driver.ts";
-import { ANSWERED_BY } from "../../core/engine/answered-by.ts";
-import { IGNORED } from "../../core/engine/ignored.ts";
-import { TRIMMED } from "../../core/engine/trimmed.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
 import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
+import { ANSWERED_BY } from "../../core/notices/answered-by.ts";
+import { IGNORED } from "../../core/notices/ignored.ts";
+import { TRIMMED } from "../../core/notices/trimmed.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";

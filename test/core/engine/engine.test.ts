@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Driver } from "../../../src/core/driver.ts";
 import { createEngine } from "../../../src/core/engine/engine.ts";
-import { ignoredNotice } from "../../../src/core/engine/ignored.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import { ignoredNotice } from "../../../src/core/notices/ignored.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 import { aTurn, done, gather, type ScriptedDriver, scriptedDriver, text, thinking, usage } from "../support/turns.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Run } from "../../../src/core/driver.ts";
 import type { CallEntry } from "../../../src/core/engine/call-log.ts";
-import { CallNames, runIdOf } from "../../../src/core/engine/call-names.ts";
-import { LiveRun } from "../../../src/core/engine/live-run.ts";
 import { Parking, type ParkingLimits } from "../../../src/core/engine/parking.ts";
-import { RunClient } from "../../../src/core/engine/run-client.ts";
+import { CallNames, runIdOf } from "../../../src/core/engine/run/call-names.ts";
+import { LiveRun } from "../../../src/core/engine/run/live-run.ts";
+import { RunClient } from "../../../src/core/engine/run/run-client.ts";
 import type { AssistantMessage, Message, ToolMessage, Turn } from "../../../src/core/turn.ts";
 import { aTurn } from "../support/turns.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach } from "vitest";
 import type { Driver } from "../../../src/core/driver.ts";
-import { IGNORED } from "../../../src/core/engine/ignored.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../src/core/events.ts";
+import { IGNORED } from "../../../src/core/notices/ignored.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
 import type { ApiDriverOptions } from "../../../src/drivers/shared/api-driver.ts";

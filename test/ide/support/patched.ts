@@ -1,5 +1,5 @@
-import { applyInsertions, planEdit } from "../../../src/ide/edit.ts";
-import { locate } from "../../../src/ide/locate.ts";
+import { applyInsertions, planEdit } from "../../../src/ide/patch/edit.ts";
+import { locate } from "../../../src/ide/patch/locate.ts";
 
 /** The text of a bundle with our patch in it. */
 export function patched(text: string): string {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PATCH_ID } from "../../../src/ide/edit.ts";
+import { PATCH_ID } from "../../../src/ide/patch/edit.ts";
 import { type AppTree, sha256 } from "./app-tree.ts";
 
 /** As if another version of Excursor had written what is there. */

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../../src/core/turn.ts";
-import { Connection } from "../../../src/mcp/connection.ts";
+import { Connection } from "../../../src/mcp/connection/connection.ts";
 import { HUB_LIMITS } from "../../../src/mcp/limits.ts";
 import { createAuthorization } from "../../../src/mcp/oauth/authorization.ts";
 import { createMemoryLogins } from "../../../src/mcp/oauth/login-store.ts";
 import { openLoopbackConsent } from "../../../src/mcp/oauth/loopback-consent.ts";
-import { readServers } from "../../../src/mcp/server-config.ts";
+import { readServers } from "../../../src/mcp/servers/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
 
 /**

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
-import type { ServerConfig } from "../../../src/mcp/server-config.ts";
+import type { ServerConfig } from "../../../src/mcp/servers/server-config.ts";
 import { cleanUp, remote, scripted } from "../../mcp/support/stage.ts";
 
 export const program = (name: string): string =>

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
-import { Connection } from "../../../src/mcp/connection.ts";
+import { Connection } from "../../../src/mcp/connection/connection.ts";
 import { HUB_LIMITS, type HubLimits } from "../../../src/mcp/limits.ts";
-import type { HttpServer, ServerConfig, StdioServer } from "../../../src/mcp/server-config.ts";
+import type { HttpServer, ServerConfig, StdioServer } from "../../../src/mcp/servers/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
 
 const cleanups: (() => unknown)[] = [];

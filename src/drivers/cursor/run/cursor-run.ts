@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import type { Run } from "../../../core/driver.ts";
-import { ignoredNotice } from "../../../core/engine/ignored.ts";
-import { RunChannel } from "../../../core/engine/run-channel.ts";
-import { trimmedNotice } from "../../../core/engine/trimmed.ts";
+import { RunChannel } from "../../../core/engine/run/run-channel.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
+import { ignoredNotice } from "../../../core/notices/ignored.ts";
+import { trimmedNotice } from "../../../core/notices/trimmed.ts";
 import type { Message, ToolMessage } from "../../../core/turn.ts";
 import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
 import { AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";

@@ -1,5 +1,5 @@
 import type { RunContext } from "../../../core/driver.ts";
-import type { RetryBudget } from "../../../core/engine/retry-budget.ts";
+import type { RetryBudget } from "../../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../../core/history/checkpoints.ts";
 import type { Turn } from "../../../core/turn.ts";
 import type { Caller } from "../../../wire/agent/headers.ts";

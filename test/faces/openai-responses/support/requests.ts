@@ -3,7 +3,7 @@ import { Secret } from "../../../../src/core/secret.ts";
 import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../../../../src/faces/openai-responses/face.ts";
 import { createReasoningSeal } from "../../../../src/faces/openai-responses/reasoning-seal.ts";
 import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
-import type { ResponseStore, StoredResponse } from "../../../../src/faces/shared/response-store.ts";
+import type { ResponseStore, StoredResponse } from "../../../../src/faces/shared/openai/response-store.ts";
 
 export const CREATED = 1_700_000_000;
 

@@ -1,10 +1,10 @@
 import type { ToolMessage } from "../../../../core/turn.ts";
 import type { DeleteArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf, saysMissing } from "./failure.ts";
 import { PATH } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
+import { failureOf, saysMissing } from "./results/failure.ts";
+import { shellOutput } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 /** Hardly any client has a tool for deleting, so the shell is the fallback. */

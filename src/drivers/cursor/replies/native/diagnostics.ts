@@ -1,9 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DiagnosticSchema, DiagnosticsArgs } from "../../../../gen/agent/v1/exec_diagnostics_pb.ts";
 import { DiagnosticSeverity } from "../../../../gen/agent/v1/exec_diagnostics_pb.ts";
-import { failureOf, saysMissing } from "./failure.ts";
 import { PATH } from "./path-names.ts";
-import { plainText } from "./reminders.ts";
+import { failureOf, saysMissing } from "./results/failure.ts";
+import { plainText } from "./results/reminders.ts";
 import type { Route } from "./route.ts";
 
 /** Editors have a tool for diagnostics; most terminal clients do not. */

@@ -1,6 +1,6 @@
 import { textOf } from "../../../../core/turn.ts";
 import type { FetchArgs } from "../../../../gen/agent/v1/exec_web_pb.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "./results/failure.ts";
 import type { Route } from "./route.ts";
 
 const results: Route<FetchArgs>["results"] = ({ url }, said) => {

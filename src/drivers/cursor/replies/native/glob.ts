@@ -1,11 +1,11 @@
 import type { GrepArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf } from "./failure.ts";
-import { fileList } from "./file-list.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
-import { plainText } from "./reminders.ts";
+import { failureOf } from "./results/failure.ts";
+import { fileList } from "./results/file-list.ts";
+import { plainText } from "./results/reminders.ts";
+import { shellOutput, withoutExitLine } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput, withoutExitLine } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 /** A search without a pattern: it finds files by name. */

@@ -1,13 +1,13 @@
 import type { ToolDefinition } from "../../../../core/turn.ts";
 import type { GrepArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf } from "./failure.ts";
 import { type Argument, alike, describedAs } from "./fit-tool.ts";
-import { grepResult } from "./grep-result.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
-import { plainText } from "./reminders.ts";
+import { failureOf } from "./results/failure.ts";
+import { grepResult } from "./results/grep-result.ts";
+import { plainText } from "./results/reminders.ts";
+import { shellOutput } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 export const GREP: readonly Route<GrepArgs>[] = [

@@ -1,11 +1,11 @@
 import type { LsArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf } from "./failure.ts";
-import { listing } from "./listing.ts";
 import { PLACE } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
-import { plainText } from "./reminders.ts";
+import { failureOf } from "./results/failure.ts";
+import { listing } from "./results/listing.ts";
+import { plainText } from "./results/reminders.ts";
+import { shellOutput, withoutExitLine } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput, withoutExitLine } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 export const LS: readonly Route<LsArgs>[] = [

@@ -1,12 +1,12 @@
 import { type JsonObject, type ToolDefinition, type ToolMessage, textOf } from "../../../../core/turn.ts";
 import type { ReadArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf, saysMissing } from "./failure.ts";
-import { fileText } from "./file-text.ts";
 import { type Argument, alike, describedAs } from "./fit-tool.ts";
 import { PATH } from "./path-names.ts";
 import { quoteShell } from "./quote-shell.ts";
+import { failureOf, saysMissing } from "./results/failure.ts";
+import { fileText } from "./results/file-text.ts";
+import { shellOutput } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 const FIRST = ["offset", "startLine", "lineStart", "startLineOneIndexed"];

@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ToolMessage } from "../../../../core/turn.ts";
 import type { ShellArgs, ShellStreamSchema } from "../../../../gen/agent/v1/exec_shell_pb.ts";
+import { shellOutput } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
 import { SHELL_TOOLS, shellArguments } from "./shell-tool.ts";
 
 type ShellEvent = MessageInitShape<typeof ShellStreamSchema>["event"] & object;

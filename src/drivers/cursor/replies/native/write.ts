@@ -1,8 +1,8 @@
 import type { WriteArgs } from "../../../../gen/agent/v1/exec_file_pb.ts";
-import { failureOf } from "./failure.ts";
 import { PATH } from "./path-names.ts";
+import { failureOf } from "./results/failure.ts";
+import { shellOutput } from "./results/shell-output.ts";
 import type { ExecResult, Route } from "./route.ts";
-import { shellOutput } from "./shell-output.ts";
 
 export const WRITE: readonly Route<WriteArgs>[] = [
   {

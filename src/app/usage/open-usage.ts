@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { openHome } from "../../config/home.ts";
+import type { Log } from "../../observe/log.ts";
+import { openUsageDatabase } from "../../usage/usage-database.ts";
+import { UsageStore } from "../../usage/usage-store.ts";
+import type { Config } from "../load-config.ts";
+
+export interface UsageOptions {
+  readonly config: Config;
+  readonly home: string;
+  readonly log: Log;
+  readonly isDemo: boolean;
+}
+
+export const usagePath = (home: string): string => join(home, "usage.db");
+
+const DAY_MS = 86_400_000;
+
+/** Opens the usage record. In demo mode and without state it is in memory. */
+export async function openUsage({ config, home, log, isDemo }: UsageOptions): Promise<UsageStore> {
+  const onNotice = (text: string) => log.warn({ code: "usage_record" }, text);
+  const isKept = !isDemo && config.state === "on";
+  if (isKept) openHome(home);
+  const connection = await openUsageDatabase(isKept ? usagePath(home) : ":memory:", onNotice);
+  const { days, bytes } = config.usage;
+  return new UsageStore(connection, { maxAgeMs: days * DAY_MS, maxBytes: bytes, onNotice });
+}

@@ -1,0 +1,484 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { unlessAborted } from "../../../core/abort-race.ts";
+import { type AgentLoopEnd, runAgentLoop } from "../../../core/engine/agent-loop.ts";
+import type { Engine } from "../../../core/engine/engine.ts";
+import { CANCELED, ExcursorError } from "../../../core/errors.ts";
+import type { TurnEvent } from "../../../core/events.ts";
+import { LoopGuard } from "../../../core/rules/loop-guard.ts";
+import { type Message, type ToolCallPart, type ToolMessage, textOf } from "../../../core/turn.ts";
+import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
+import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
+import { type TodoItem, TodoItemSchema } from "../../../gen/agent/v1/plan_pb.ts";
+import {
+  type AgentClientMessage,
+  AgentClientMessageSchema,
+  type AgentRunRequest,
+} from "../../../gen/agent/v1/run_pb.ts";
+import { type ToolCall, ToolCallSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
+import type { UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
+import { ClientRequests } from "../../../wire/agent/client-requests.ts";
+import { SERVER_HEARTBEAT } from "../../../wire/agent/heartbeat.ts";
+import { blobSource, requestContexts, userMessagesOf } from "../../../wire/agent/read-run-request.ts";
+import { type BlobSource, blobIdOf, hexId } from "../../../wire/agent/state/blobs.ts";
+import { Transcript } from "../../../wire/agent/state/transcript.ts";
+import type { RunConnection } from "../run-connection.ts";
+import { completeCalls, unfinished } from "./complete-calls.ts";
+import { systemOf } from "./instructions.ts";
+import type { KeptRun } from "./kept-run.ts";
+import { actionOf, besides, effortOf, readAsked, type TurnParts, turnOf } from "./parse.ts";
+import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
+import { openLastTurn, readConversation, readTodos } from "./state.ts";
+import { type ToolOutcome, ToolProblem, type ToolSite, toolCall } from "./tools/tool.ts";
+import { RunTools } from "./tools/toolbox.ts";
+
+export interface OwnRunParts {
+  readonly engine: Pick<Engine, "run" | "findModel">;
+  readonly connection: RunConnection;
+  readonly model: string;
+  readonly instructions: string | undefined;
+  /** How many rounds of tools one run may have. */
+  readonly maxSteps: number;
+  readonly heartbeatMs: number;
+  /** How long the client may take for blobs and its request context. */
+  readonly answerTimeoutMs: number;
+  /** Throws if the caller may no longer use our models. */
+  readonly checkCaller: () => void;
+  /** Finds what an earlier attempt at this run did, after that attempt has stopped. */
+  readonly openKept: (request: AgentRunRequest) => Promise<KeptRun>;
+}
+
+/** Messages that may wait for the end of a round. */
+const MAX_QUEUED = 16;
+
+const LOST =
+  "The connection was lost while this call ran, so its outcome is not known. It was not made again: check what it did before you repeat it.";
+
+/** One run of one of our own models: reads the request, runs the agent loop, and ends the stream exactly once. */
+export class OwnRun {
+  readonly #parts: OwnRunParts;
+  readonly #client: ClientRequests;
+  readonly #abort = new AbortController();
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #guard: LoopGuard;
+  readonly #queue: WireUserMessage[] = [];
+  readonly #openExecs = new Set<number>();
+  /** Blobs that the client has, or is being sent. */
+  readonly #stored = new Map<string, Promise<void>>();
+  /** Resolves when the run has ended, however it did. */
+  readonly ended: Promise<void>;
+  readonly #onEnded: () => void;
+  #messages: Message[] = [];
+  #todos: readonly TodoItem[] = [];
+  #tools: RunTools | undefined;
+  #transcript: Transcript | undefined;
+  #kept: KeptRun | undefined;
+  #renderer = new EventRenderer((name, args, callId) => this.#display({ name, args, id: callId }));
+  /** The calls of the round that the model writes now. */
+  #calls: ToolCallPart[] = [];
+  #maxTokens = 0;
+  #workspace: string | undefined;
+  #checkpoints: Promise<void> = Promise.resolve();
+  #hasStarted = false;
+  #isGone = false;
+  #isOver = false;
+  #failure: ExcursorError | undefined;
+
+  constructor(parts: OwnRunParts) {
+    this.#parts = parts;
+    this.#guard = new LoopGuard(parts.maxSteps);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#onEnded = resolve;
+    this.#client = new ClientRequests({
+      send: ({ message }) => void (message.case && this.#send(encodeServerMessage(message))),
+      onViolation: ({ message }) => {
+        throw new ExcursorError("invalid-request", message, {
+          code: "protocol_violation",
+          hint: "The client sent what the protocol does not allow here. Start the run again.",
+        });
+      },
+      onUnawaited: (error) => this.stop(ExcursorError.from(error)),
+      answerTimeoutMs: parts.answerTimeoutMs,
+    });
+    this.#heartbeat = setInterval(() => this.#send(encodeServerMessage(SERVER_HEARTBEAT)), parts.heartbeatMs);
+  }
+
+  /** Takes one message of the client. Messages after the end are ignored. */
+  receive(payload: Uint8Array): void {
+    if (this.#isOver || this.#failure) return;
+    try {
+      this.#receive(decode(payload));
+    } catch (error) {
+      this.stop(ExcursorError.from(error));
+    }
+  }
+
+  /** The client is gone: nothing can be sent any more. */
+  gone(): void {
+    this.#isGone = true;
+    this.stop(CANCELED);
+  }
+
+  /** Ends the run with this error, wherever it is. */
+  stop(error: ExcursorError): void {
+    if (this.#isOver || this.#failure) return;
+    this.#failure = error;
+    this.#abort.abort(error);
+    this.#client.abandon(error);
+    this.#end();
+  }
+
+  #receive({ message }: AgentClientMessage): void {
+    switch (message.case) {
+      case "runRequest":
+        if (this.#hasStarted) this.#client.violate("run_request", "this run has begun already");
+        this.#hasStarted = true;
+        void this.#run(message.value);
+        break;
+      case "conversationAction":
+        this.#act(message.value);
+        break;
+      default:
+        this.#client.receive(message);
+    }
+  }
+
+  #act(action: ConversationAction): void {
+    if (action.action.case === "cancelAction") {
+      for (const id of this.#openExecs) {
+        const abort = { case: "abort" as const, value: { id } };
+        this.#send(encodeServerMessage({ case: "execServerControlMessage", value: { message: abort } }));
+      }
+      this.#abort.abort(CANCELED);
+      return;
+    }
+    const asked = userMessagesOf(action);
+    if (this.#queue.length + asked.length > MAX_QUEUED) {
+      throw new ExcursorError("invalid-request", `More than ${MAX_QUEUED} messages wait for the model.`, {
+        hint: "Wait until the run has ended.",
+      });
+    }
+    this.#queue.push(...asked);
+  }
+
+  async #run(request: AgentRunRequest): Promise<void> {
+    try {
+      await this.#answer(request);
+    } catch (error) {
+      this.#failure ??= ExcursorError.from(error);
+    } finally {
+      this.#end();
+    }
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearInterval(this.#heartbeat);
+    this.#abort.abort(CANCELED);
+    this.#client.abandon(CANCELED);
+    if (!this.#isGone) this.#parts.connection.end(this.#failure);
+    this.#onEnded();
+  }
+
+  async #answer(request: AgentRunRequest): Promise<void> {
+    const { engine, connection, model, instructions } = this.#parts;
+    const { principal } = connection;
+    const { signal } = this.#abort;
+    const action = actionOf(request);
+    this.#kept = await this.#parts.openKept(request);
+    this.#maxTokens = (await engine.findModel(model, principal, signal)).contextTokens;
+    const blobs = blobSource(request, this.#client);
+    await this.#readState(request, action, blobs);
+    const contexts = await requestContexts(action, this.#client);
+    this.#workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
+    const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
+    const tools = new RunTools(offered, contexts, {
+      allowed: connection.header("x-cursor-agent-allowed-tools"),
+      excluded: connection.header("x-cursor-agent-exclude-tools"),
+    });
+    this.#tools = tools;
+    await this.#readAsked(action, blobs);
+    this.#messages = await completeCalls(this.#messages, (call) => this.#completeLost(call));
+    const system = systemOf(request, contexts, instructions);
+    await this.#loop({ principal, model, effort: effortOf(request), system, tools: tools.definitions }, blobs);
+  }
+
+  /** Reads the conversation so far. A run that resumes takes its last turn up again. */
+  async #readState(request: AgentRunRequest, action: ConversationAction, blobs: BlobSource): Promise<void> {
+    const { requestId } = this.#parts.connection;
+    const state = request.conversationState ?? create(ConversationStateStructureSchema);
+    const conversation = await readConversation(state, blobs);
+    this.#todos = await readTodos(state, blobs);
+    if (userMessagesOf(action).length > 0) {
+      const unrooted = conversation.length === 0 ? besides(action) : [];
+      this.#messages = [...conversation, ...unrooted];
+      this.#transcript = new Transcript(state, unrooted, requestId, true);
+      return;
+    }
+    const { before, asked, displays } = await openLastTurn(state, blobs);
+    const start = conversation.findLastIndex(({ role }) => role === "user");
+    this.#messages = [...conversation];
+    this.#transcript = new Transcript(before, [], requestId, true);
+    if (asked) this.#transcript.addUser(asked, textOf(conversation[start]?.content ?? []));
+    if (before !== state) this.#retell(conversation.slice(start + 1), displays);
+  }
+
+  async #readAsked(action: ConversationAction, blobs: BlobSource): Promise<void> {
+    const asked = userMessagesOf(action);
+    for (const message of asked) await this.#addUser(message, blobs);
+    if (asked.length === 0) return;
+    // The client has lost the checkpoints of an earlier attempt, and not what it did for it.
+    for (const { said, results } of this.#kept?.rounds ?? []) {
+      this.#messages.push(said, ...results);
+      this.#retell([said, ...results], new Map());
+    }
+  }
+
+  async #addUser(message: WireUserMessage, blobs: BlobSource): Promise<void> {
+    const read = await readAsked(message, blobs);
+    this.#messages.push(read);
+    this.#transcript?.addUser(message, textOf(read.content));
+  }
+
+  /** Writes messages of an earlier attempt into the transcript. */
+  #retell(messages: readonly Message[], displays: ReadonlyMap<string, ToolCall>): void {
+    const transcript = this.#transcript;
+    if (!transcript) return;
+    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#display(call);
+    const calls = new Map<string, ToolCallPart>();
+    for (const message of messages) {
+      if (message.role === "tool") {
+        const call = calls.get(message.callId);
+        if (call) transcript.endCall(message.callId, shown(call), message);
+        continue;
+      }
+      if (message.role !== "assistant") continue;
+      for (const part of message.content) {
+        if (part.type === "text") transcript.addText(part.text);
+        else if (part.type === "thinking") {
+          if (part.text !== "") transcript.addThinking(part.text);
+          transcript.endThinking(1, part.signature);
+        }
+      }
+      const own = message.content.filter((part) => part.type === "tool-call");
+      for (const call of own) calls.set(call.id, call);
+      if (own.length > 0) transcript.addCalls(own.map((call) => shownCall(call, shown(call))));
+    }
+  }
+
+  /** Finds the result of a call of an earlier attempt. Only a call that changes nothing is made again. */
+  async #completeLost(call: ToolCallPart): Promise<ToolMessage> {
+    const kept = this.#kept?.resultOf(call.id);
+    if (!kept && this.#tools?.find(call.name)?.isReadOnly) return this.#runTool(call);
+    const result = kept ?? unfinished(call.id, LOST);
+    await this.#endCall(call, { ...result, display: this.#display(call) });
+    return result;
+  }
+
+  async #loop(turn: TurnParts, blobs: BlobSource): Promise<void> {
+    const { engine, checkCaller } = this.#parts;
+    const { signal } = this.#abort;
+    let end: AgentLoopEnd = "stop";
+    while (!signal.aborted && this.#messages.at(-1)?.role !== "assistant") {
+      end = await runAgentLoop(this.#messages, {
+        engine,
+        tools: { run: (call) => this.#runTool(call) },
+        turnFor: (messages) => {
+          checkCaller();
+          return turnOf(turn, messages);
+        },
+        show: (events) => this.#show(events),
+        signal,
+        keepsThinking: true,
+        runsInParallel: true,
+        maxRounds: this.#parts.maxSteps + 10,
+      });
+      await this.#takeQueued(blobs);
+    }
+    if (this.#failure) throw this.#failure;
+    if (end === "max-rounds") throw hopeless();
+    await this.#finish();
+  }
+
+  /** Adds the messages that the user sent during the last round. */
+  async #takeQueued(blobs: BlobSource): Promise<void> {
+    if (this.#abort.signal.aborted) return;
+    for (const message of this.#queue.splice(0)) {
+      await this.#addUser(message, blobs);
+      this.#send(encodeUpdate({ case: "userMessageAppended", value: { userMessage: message } }));
+    }
+  }
+
+  async #show(events: readonly TurnEvent[]): Promise<void> {
+    let full: Promise<void> | undefined;
+    for (const event of events) {
+      this.#record(event);
+      for (const frame of this.#renderer.render(event)) full = this.#send(frame) ?? full;
+      if (event.type === "done" && event.reason === "tool-calls") await this.#beginCalls();
+    }
+    await full;
+  }
+
+  #record(event: TurnEvent): void {
+    const transcript = this.#transcript;
+    switch (event.type) {
+      case "text":
+        transcript?.addText(event.text);
+        break;
+      case "thinking":
+        transcript?.addThinking(event.text);
+        break;
+      case "thinking-done":
+        transcript?.endThinking(Math.max(1, Math.round(event.durationMs)), event.signature);
+        break;
+      case "tool-call":
+        this.#calls.push({ type: "tool-call", id: event.id, name: event.name, args: event.args });
+        break;
+      case "done":
+        // Calls of an answer that broke off are never made.
+        if (event.reason !== "tool-calls") this.#calls = [];
+        break;
+      case "activity":
+        // This protocol's clients cannot be asked, so an agent gets no more than its own settings allow.
+        if (event.activity.type === "question") event.activity.answer(undefined);
+        break;
+    }
+  }
+
+  /** Writes the calls of a round down, here and at the client, before the first of them is made. */
+  async #beginCalls(): Promise<void> {
+    const calls = this.#calls;
+    this.#calls = [];
+    this.#guard.beginStep();
+    if (this.#guard.isHopeless) throw hopeless();
+    this.#kept?.begin({ role: "assistant", content: calls });
+    this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#display(call))));
+    this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
+    await this.#checkpoint();
+  }
+
+  async #runTool(call: ToolCallPart): Promise<ToolMessage> {
+    const { content, isError, display } = await this.#outcome(call);
+    const result: ToolMessage = { role: "tool", callId: call.id, content, isError };
+    this.#kept?.add(result);
+    await this.#endCall(call, { content, isError, display });
+    return result;
+  }
+
+  async #endCall(call: ToolCallPart, { display, content, isError }: ToolOutcome): Promise<void> {
+    this.#transcript?.endCall(call.id, display, { content, isError });
+    this.#send(callCompleted(call.id, display));
+    if (!this.#abort.signal.aborted) await this.#checkpoint();
+  }
+
+  async #outcome(call: ToolCallPart): Promise<ToolOutcome> {
+    const { signal } = this.#abort;
+    const failed = (text: string): ToolOutcome => ({
+      content: [{ type: "text", text }],
+      isError: true,
+      display: this.#display(call),
+    });
+    const tool = this.#tools?.find(call.name);
+    if (!tool) return failed(`There is no tool ${JSON.stringify(call.name)}, or the client does not allow it.`);
+    const warning = this.#guard.warn(call.name, call.args);
+    if (warning !== undefined) return failed(warning);
+    try {
+      signal.throwIfAborted();
+      const outcome = await tool.run(call.args, this.#siteOf(call.id));
+      this.#guard.note(call.name, call.args, outcome);
+      return outcome;
+    } catch (error) {
+      if (error instanceof ToolProblem) return failed(error.message);
+      if (signal.aborted && !this.#failure) return failed("Cancelled by the user.");
+      throw error;
+    }
+  }
+
+  #siteOf(callId: string): ToolSite {
+    const run = this;
+    const { signal } = this.#abort;
+    return {
+      callId,
+      signal,
+      workspace: this.#workspace,
+      exec: (request, onMessage) => {
+        const reply = run.#client.exec(request, false, onMessage);
+        run.#openExecs.add(request.id);
+        return unlessAborted(reply, signal).finally(() => run.#openExecs.delete(request.id));
+      },
+      show: (update) => void run.#send(encodeUpdate(update)),
+      get todos() {
+        return run.#todos;
+      },
+      set todos(todos) {
+        run.#todos = todos;
+      },
+    };
+  }
+
+  #display({ name, args, id }: Pick<ToolCallPart, "name" | "args" | "id">): ToolCall {
+    const tool = this.#tools?.find(name);
+    if (tool) return tool.display(args, id);
+    const mcp = { name, toolName: name, toolCallId: id };
+    return name === ""
+      ? create(ToolCallSchema, { toolCallId: id })
+      : toolCall(id, { case: "mcpToolCall", value: { args: mcp } });
+  }
+
+  async #finish(): Promise<void> {
+    // After a cancel the client still stores the last state, so that the next message continues from it.
+    await this.#checkpoints.catch(() => {});
+    const state = await this.#state();
+    this.#send(this.#renderer.turnEnded());
+    this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
+  }
+
+  /** Sends the state so far. Checkpoints are sent one after the other, each when the client has its blobs. */
+  #checkpoint(): Promise<void> {
+    const send = async () => {
+      const state = await this.#state();
+      this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
+    };
+    this.#checkpoints = this.#checkpoints.then(send);
+    return this.#checkpoints;
+  }
+
+  async #state() {
+    const transcript = this.#transcript;
+    if (!transcript) throw new ExcursorError("internal", "The run has no state yet.");
+    const stores: Promise<void>[] = [];
+    const add = (bytes: Uint8Array): Uint8Array => {
+      const id = blobIdOf(bytes);
+      const stored = this.#stored.get(hexId(id)) ?? this.#client.setBlob(id, bytes);
+      this.#stored.set(hexId(id), stored);
+      stores.push(stored);
+      return id;
+    };
+    const state = transcript.state({ used: this.#renderer.usedTokens, max: this.#maxTokens }, add);
+    const todos = this.#todos.map((item) => add(toBinary(TodoItemSchema, item)));
+    await Promise.all(stores);
+    return { ...state, todos };
+  }
+
+  #send(payload: Uint8Array): Promise<void> | undefined {
+    return this.#isGone || this.#isOver ? undefined : this.#parts.connection.send(payload);
+  }
+}
+
+const shownCall = ({ id, name, args }: ToolCallPart, display: ToolCall) => ({ id, name, args, display });
+
+const hopeless = (): ExcursorError =>
+  new ExcursorError("upstream-failed", "The model keeps calling tools without getting anywhere, so it was stopped.", {
+    code: "tool_loop",
+    retryable: false,
+    hint: "Ask in another way, or choose another model.",
+  });
+
+function decode(payload: Uint8Array): AgentClientMessage {
+  try {
+    return fromBinary(AgentClientMessageSchema, payload);
+  } catch (cause) {
+    throw new ExcursorError("invalid-request", "A message of the client is not an AgentClientMessage.", { cause });
+  }
+}

@@ -1,0 +1,77 @@
+import type { Engine } from "../../../core/engine/engine.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { type HubAnswers, NO_HUB_ANSWERS } from "../../../core/hub/hub-answers.ts";
+import type { Principal } from "../../../core/turn.ts";
+import type { AgentRunRequest } from "../../../gen/agent/v1/run_pb.ts";
+import type { RunConnection, ServeRun } from "../run-connection.ts";
+import { KeptRun } from "./kept-run.ts";
+import { OwnRun } from "./own-run.ts";
+
+export interface ServeRunParts {
+  readonly engine: Pick<Engine, "run" | "findModel">;
+  /** Keeps tool calls and their results over restarts. Absent: those of the last runs are kept in memory. */
+  readonly answers?: HubAnswers | undefined;
+  /** What models are told, instead of our own instructions. Read for each run. */
+  readonly instructions?: (() => string | undefined) | undefined;
+  /** How many rounds of tools one run may have. */
+  readonly maxSteps?: number;
+  /** True if the caller's key is still valid. Asked before each round. */
+  readonly isAllowed?: (principal: Principal) => boolean;
+  readonly heartbeatMs?: number;
+  readonly answerTimeoutMs?: number;
+}
+
+const MAX_STEPS = 200;
+/** Clients give up after 30 s of silence, and expect a heartbeat every 5 s. */
+const HEARTBEAT_MS = 4000;
+const ANSWER_TIMEOUT_MS = 30_000;
+const MAX_KEPT_RUNS = 64;
+
+/** Returns the function that answers runs of our own models. */
+export function createServeRun(parts: ServeRunParts): ServeRun {
+  const { engine, answers = NO_HUB_ANSWERS, isAllowed = () => true } = parts;
+  const live = new Map<string, OwnRun>();
+  const kept = new Map<string, KeptRun>();
+
+  const openKept = (run: OwnRun, connection: RunConnection) => async (request: AgentRunRequest) => {
+    const { id: principalId } = connection.principal;
+    const runId = request.runId || connection.header("x-original-request-id") || connection.requestId;
+    const key = `${principalId} ${runId}`;
+    // The client has begun the run again, so the earlier attempt has lost its reader.
+    const earlier = live.get(key);
+    live.set(key, run);
+    void run.ended.then(() => live.get(key) === run && live.delete(key));
+    if (earlier) {
+      earlier.stop(new ExcursorError("canceled", "The client has begun this run again."));
+      await earlier.ended;
+    }
+    const found = kept.get(key) ?? new KeptRun(answers, principalId, runId);
+    kept.delete(key);
+    kept.set(key, found);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= MAX_KEPT_RUNS) break;
+      kept.delete(oldest);
+    }
+    return found;
+  };
+
+  return (connection, model) => {
+    const run: OwnRun = new OwnRun({
+      engine,
+      connection,
+      model,
+      instructions: parts.instructions?.(),
+      maxSteps: parts.maxSteps ?? MAX_STEPS,
+      heartbeatMs: parts.heartbeatMs ?? HEARTBEAT_MS,
+      answerTimeoutMs: parts.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
+      checkCaller: () => {
+        if (isAllowed(connection.principal)) return;
+        throw new ExcursorError("unauthenticated", "The key of this run is no longer valid.", {
+          hint: "Sign in again, or ask for a new key.",
+        });
+      },
+      openKept: (request) => openKept(run, connection)(request),
+    });
+    connection.listen({ message: (payload) => run.receive(payload), gone: () => run.gone() });
+  };
+}

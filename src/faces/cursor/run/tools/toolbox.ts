@@ -1,0 +1,81 @@
+import { spellToolName } from "../../../../core/spell-tool-name.ts";
+import type { ToolDefinition } from "../../../../core/turn.ts";
+import type { McpToolDefinition } from "../../../../gen/agent/v1/mcp_pb.ts";
+import type { RequestContext } from "../../../../gen/agent/v1/request_context_pb.ts";
+import { editTool } from "./edit.ts";
+import { deleteTool, diagnosticsTool, fetchTool, grepTool, lsTool } from "./files.ts";
+import { globTool } from "./glob.ts";
+import { mcpTool } from "./mcp.ts";
+import { readTool } from "./read.ts";
+import { shellTool } from "./shell.ts";
+import { todoTool } from "./todo.ts";
+import type { CursorTool } from "./tool.ts";
+import { writeTool } from "./write.ts";
+
+const ALWAYS: readonly CursorTool[] = [
+  shellTool,
+  readTool,
+  writeTool,
+  editTool,
+  deleteTool,
+  lsTool,
+  grepTool,
+  globTool,
+  todoTool,
+];
+
+/** The client's lists of tools, as its headers give them. The client itself does not enforce them. */
+export interface ToolLists {
+  /** Undefined: all. Empty: none. */
+  readonly allowed: string | undefined;
+  readonly excluded: string | undefined;
+}
+
+/** The tools of one run: those that the protocol has execs for and those that the client offers, as its lists allow. */
+export class RunTools {
+  readonly #byName = new Map<string, CursorTool>();
+
+  constructor(offered: readonly McpToolDefinition[], contexts: readonly RequestContext[], lists: ToolLists) {
+    const may = permitted(lists);
+    const isNamed = (tool: CursorTool) => namesOf(lists.allowed)?.has(tool.listedAs) === true;
+    const native = [
+      ...ALWAYS,
+      ...(contexts.some((context) => context.readLintsEnabled) || isNamed(diagnosticsTool) ? [diagnosticsTool] : []),
+      ...(contexts.some((context) => context.webFetchEnabled) || isNamed(fetchTool) ? [fetchTool] : []),
+    ];
+    for (const tool of native) if (may(tool.listedAs)) this.#byName.set(tool.definition.name, tool);
+    if (!may("mcp_tool_call")) return;
+    const seen = new Set<string>();
+    for (const definition of offered) {
+      const id = `${definition.providerIdentifier} ${definition.toolName || definition.name}`;
+      if (seen.has(id)) continue;
+      seen.add(id);
+      const plain = spellToolName(definition.toolName || definition.name);
+      const name = this.#byName.has(plain) ? spellToolName(definition.name) : plain;
+      if (!this.#byName.has(name)) this.#byName.set(name, mcpTool(name, definition));
+    }
+  }
+
+  get definitions(): readonly ToolDefinition[] {
+    return [...this.#byName.values()].map(({ definition }) => definition);
+  }
+
+  find(name: string): CursorTool | undefined {
+    return this.#byName.get(name);
+  }
+}
+
+function permitted({ allowed, excluded }: ToolLists): (member: string) => boolean {
+  const [only, never] = [namesOf(allowed), namesOf(excluded)];
+  return (member) => (only === undefined || only.has(member)) && never?.has(member) !== true;
+}
+
+function namesOf(list: string | undefined): ReadonlySet<string> | undefined {
+  if (list === undefined) return undefined;
+  return new Set(
+    list
+      .split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  );
+}

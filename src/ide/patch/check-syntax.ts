@@ -1,0 +1,17 @@
+import { ExcursorError } from "../../core/errors.ts";
+import type { IdeHost } from "../host.ts";
+
+/**
+ * Checks the syntax of a file without running it. Uses a separate process, because V8 needs several times the memory
+ * that we do.
+ */
+export async function checkSyntax({ run, signal }: IdeHost, path: string): Promise<void> {
+  const { code, output } = await run(process.execPath, ["--check", path]);
+  signal.throwIfAborted();
+  if (code === 0) return;
+  const [reason] = /^\w*Error: .*$/m.exec(output) ?? [];
+  throw new ExcursorError("invalid-request", `The patched bundle would not run: ${reason ?? `exit code ${code}`}.`, {
+    code: "ide_bad_syntax",
+    hint: "Excursor does not support this version of Cursor. Nothing was changed.",
+  });
+}

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { BUNDLES, PRODUCT } from "../app/app-file.ts";
+import { type Digest, digestOf } from "../app/digest.ts";
+
+const digest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .transform((text) => text as Digest);
+const path = z.enum([...BUNDLES, PRODUCT]);
+
+const recordSchema = z.object({
+  format: z.literal(1),
+  /** The real path of `resources/app`. */
+  root: z.string(),
+  version: z.string(),
+  commit: z.string(),
+  patchId: z.string(),
+  patchedAt: z.string(),
+  backupSet: z.string().regex(/^[\w.-]+$/),
+  /** The app was signed again, which a restore cannot undo. */
+  isResigned: z.boolean(),
+  files: z.array(z.object({ path, before: digest, after: digest })),
+});
+
+/** What was written into an app, and what it replaced. */
+export type PatchRecord = Readonly<z.infer<typeof recordSchema>>;
+
+const journalSchema = z.object({
+  format: z.literal(1),
+  kind: z.enum(["patch", "restore"]),
+  root: z.string(),
+  backupSet: z.string().regex(/^[\w.-]+$/),
+  /** In the order in which they change. `temporary` is a name in the file's own folder. */
+  files: z.array(z.object({ path, temporary: z.string().regex(/^[\w.-]+$/), before: digest, after: digest })),
+  /** The app's record after this change; null after a restore. */
+  record: recordSchema.nullable(),
+});
+
+/** A change in progress. It has enough to finish the change or to undo it, wherever it stops. */
+export type Journal = Readonly<z.infer<typeof journalSchema>>;
+
+/** Returns undefined if there is no record, or if it is damaged. Nothing is restored then. */
+export const parseRecord = (text: string | undefined): PatchRecord | undefined =>
+  text === undefined ? undefined : parseSealed(recordSchema, text);
+
+export const parseJournal = (text: string): Journal | undefined => parseSealed(journalSchema, text);
+
+function parseSealed<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    const sealed = z.object({ digest, body: z.string() }).parse(JSON.parse(text));
+    if (digestOf([Buffer.from(sealed.body)]) !== sealed.digest) return undefined;
+    return schema.safeParse(JSON.parse(sealed.body)).data;
+  } catch {
+    return undefined;
+  }
+}
