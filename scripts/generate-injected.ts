@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
 const folder = fileURLToPath(new URL("../src/ide/", import.meta.url));
-const target = `${folder}injected-source.ts`;
+const target = `${folder}patch/injected-source.ts`;
 
 /** Bundles the code that runs inside the IDE into one expression, as a string. So Excursor itself needs no bundler. */
 async function makeInjectedSource(): Promise<string> {
