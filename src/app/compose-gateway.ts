@@ -22,8 +22,8 @@ import type { Log } from "../observe/log.ts";
 import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
-import { isOwner } from "../server/gate/credentials.ts";
-import type { TokenLedger } from "../server/gate/key-allowance.ts";
+import { isOwner } from "../server/gate/caller-keys.ts";
+import type { DayTokens } from "../server/gate/key-allowance.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../state/hub-answer-store.ts";
@@ -45,7 +45,7 @@ import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { createLimits } from "./usage/create-limits.ts";
-import { createKeyLedger } from "./usage/key-ledger.ts";
+import { createDayTokens } from "./usage/day-tokens.ts";
 import { logPhases } from "./usage/log-phases.ts";
 import { openTraces } from "./usage/open-traces.ts";
 import { openUsage } from "./usage/open-usage.ts";
@@ -62,7 +62,7 @@ export interface GatewayParts {
   readonly metrics: Metrics | undefined;
   /** Absent unless a collector is set up. */
   readonly traces: Tracer | undefined;
-  readonly ledger: TokenLedger;
+  readonly dayTokens: DayTokens;
   /** The models of all upstreams but Cursor. */
   readonly ownModels: {
     list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
@@ -213,10 +213,10 @@ async function compose(
     ownModels: ownModels(drivers),
     sessions: createSessionStore(state),
     toolAnswers,
-    ledger: createKeyLedger(createKeyValueStore(state, "key-usage")),
+    dayTokens: createDayTokens(createKeyValueStore(state, "key-usage")),
     prewarm() {
       drivers.prewarm();
-      // After what a first request waits for.
+      // Later, so that it does not delay the first request.
       setImmediate(() => prices.load());
     },
   };

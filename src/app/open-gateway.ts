@@ -154,7 +154,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       faces: GATEWAY_FACES,
       key,
       allowsTokens: allowsTokens(config),
-      issued: { keys, ledger: parts.ledger },
+      issued: { keys, dayTokens: parts.dayTokens },
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       log,
       redactor,

@@ -2,7 +2,7 @@ import type { AccessTokens } from "../core/access.ts";
 import type { Principal } from "../core/turn.ts";
 import type { SignedInAccounts } from "../faces/cursor/index.ts";
 import { DashboardService } from "../gen/aiserver/v1/dashboard_pb.ts";
-import { OWNER } from "../server/gate/credentials.ts";
+import { OWNER } from "../server/gate/caller-keys.ts";
 import { callHeaders } from "../wire/agent/headers.ts";
 import { callUnary } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
@@ -49,7 +49,7 @@ export function createOwnAccounts({
       known.set(account, { userId, until: now() + KNOWN_MS });
       return userId;
     } catch {
-      // An account that cannot be used opens no door.
+      // An account whose user id cannot be confirmed grants no access.
       return undefined;
     }
   };

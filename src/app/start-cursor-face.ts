@@ -5,7 +5,7 @@ import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import { createCursorFace, type GatewayKeys, type ServeRun } from "../faces/cursor/index.ts";
 import type { Log } from "../observe/log.ts";
-import { OWNER } from "../server/gate/credentials.ts";
+import { OWNER } from "../server/gate/caller-keys.ts";
 import { digestOf } from "../server/gate/digest.ts";
 import type { GatewayKey } from "../server/gate/gateway-keys.ts";
 import { checkHost, createHostList } from "../server/gate/host-list.ts";
@@ -56,7 +56,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   const { config, origin, log } = options;
   const { limits } = config;
   const findProxy = proxyFromEnvironment(process.env);
-  // Not those of the drivers: what clients cancel here must not cost the runs of others their connection.
+  // Separate from the drivers' transports: resets by these clients must not close connections that other runs use.
   const transports = observeUpstream(
     { h1: createHttp1Transport({ findProxy }), h2: createSessionPool({ findProxy }) },
     config.logLevel,
@@ -79,7 +79,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
 
   let connections = 0;
   const active = new Set<ServerExchange>();
-  // It needs to know the port; nobody passes before it is there.
+  // Replaced once the port is known. Until then every request is refused.
   let gate: (request: ServerRequest) => void = () => {
     throw new Refusal(503, "busy", "The gateway is starting.");
   };
@@ -203,7 +203,7 @@ function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError 
   return new ExcursorError(
     isTaken ? "busy" : "config",
     isTaken
-      ? `Port ${port}, for Cursor's clients, is taken by another program.`
+      ? `Port ${port}, for Cursor's clients, is already in use.`
       : `Cannot listen on port ${port} for Cursor's clients: ${error.code ?? error.message}.`,
     {
       code: isTaken ? "port_taken" : "listen_failed",

@@ -1,6 +1,6 @@
 import type { ErrorKind } from "./errors.ts";
 
-const PLAN = "Check your plan and limits in the Cursor dashboard.";
+const PLAN = "Check your plan and limits with the upstream.";
 
 /**
  * The hints of errors that bring none. Each kind that an upstream can cause has one. Errors of our own bring theirs, and a

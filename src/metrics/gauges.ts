@@ -4,7 +4,7 @@ import type { GaugeSources, ServerStats } from "./gauge-sources.ts";
 /** Gauges of prom-client's own set whose names end like those of counters, which `promtool` rejects. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
-/** Adds what is read when somebody looks: the state of the gateway, its heap and its event loop. */
+/** Adds the gauges that are read at each scrape: the state of the gateway, its heap and its event loop. */
 export function addGauges(register: Registry, sources: GaugeSources, servers: () => Iterable<ServerStats>): void {
   collectDefaultMetrics({ register });
   for (const name of MISNAMED) register.removeSingleMetric(name);

@@ -51,7 +51,7 @@ export class Metrics implements UsageSink, MetricsPage {
 
   #keep(count: (sink: UsageSink) => void): void {
     this.#waiting.push(count);
-    // A package that cannot be loaded is told to whoever scrapes.
+    // If the package cannot be loaded, the next scrape reports it.
     if (this.#waiting.length > MAX_WAITING) void this.#load().catch(() => this.#waiting.shift());
   }
 

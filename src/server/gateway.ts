@@ -18,7 +18,7 @@ import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
-import { KeyAllowance, type TokenLedger } from "./gate/key-allowance.ts";
+import { type DayTokens, KeyAllowance } from "./gate/key-allowance.ts";
 import { isIssued, type KnownKeys } from "./gate/known-keys.ts";
 import { Newcomers } from "./gate/newcomers.ts";
 import { allowReading, answerPreflight, type PageAccess } from "./gate/page-access.ts";
@@ -71,7 +71,7 @@ export interface GatewayOptions {
 
 interface IssuedKeys {
   readonly keys: KnownKeys;
-  readonly ledger: TokenLedger;
+  readonly dayTokens: DayTokens;
 }
 
 export interface Gateway {

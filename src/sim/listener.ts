@@ -54,7 +54,7 @@ function createTlsServer(tls: { readonly cert: string; readonly key: string }): 
 
 function listenError(error: NodeJS.ErrnoException, port: number): ExcursorError {
   if (error.code === "EADDRINUSE") {
-    return new ExcursorError("busy", `Port ${port} is taken by another program.`, {
+    return new ExcursorError("busy", `Port ${port} is already in use.`, {
       code: "port_taken",
       hint: "Choose another port with --port N, or --port 0 to have one picked.",
       cause: error,

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
 import { fileError } from "../files/file-error.ts";
-import { openConnection } from "./connection.ts";
+import { openConnection } from "./open-sqlite.ts";
 import { isBusy, isCorrupt } from "./sqlite-failure.ts";
 import { quarantine } from "./state-file.ts";
 import { type Begin, inTransaction } from "./transaction.ts";

@@ -206,9 +206,9 @@ function expectGrowingUsage(events: readonly TurnEvent[]): void {
   let [input, output] = [0, 0];
   for (const event of events) {
     if (event.type !== "usage") continue;
-    const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = event.usage;
+    const { inputTokens, outputTokens, cachedTokens, cacheWrittenTokens, reasoningTokens } = event.usage;
     expect([inputTokens >= input, outputTokens >= output]).toEqual([true, true]);
-    expect([cachedTokens <= inputTokens, reasoningTokens <= outputTokens]).toEqual([true, true]);
+    expect([cachedTokens + cacheWrittenTokens <= inputTokens, reasoningTokens <= outputTokens]).toEqual([true, true]);
     [input, output] = [inputTokens, outputTokens];
   }
 }

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { expect, it } from "vitest";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
 import { createResponseStore } from "../../src/state/response-store.ts";
@@ -49,5 +51,14 @@ const STORES: Readonly<Record<string, StoreFixture>> = {
     };
   },
 };
+
+/** Stores without rows of principals: facts of the gateway, and the record of requests (test/usage). */
+const OTHERS = ["key-value-store.ts"];
+
+it("covers every store", () => {
+  const files = readdirSync(new URL("../../src/state", import.meta.url)).filter((name) => name.endsWith("-store.ts"));
+  expect(files.length - OTHERS.length).toBe(Object.keys(STORES).length);
+  expect(files).toEqual(expect.arrayContaining(OTHERS));
+});
 
 for (const [name, create] of Object.entries(STORES)) describeStore(name, create);

@@ -20,12 +20,12 @@ const problems: string[] = [];
 function setUp() {
   const spent = new Map<string, number>();
   problems.length = 0;
-  const ledger = {
+  const dayTokens = {
     spent: (id: string, day: string) => spent.get(`${id} ${day}`) ?? 0,
     spend: (id: string, day: string, tokens: number) =>
       void spent.set(`${id} ${day}`, (spent.get(`${id} ${day}`) ?? 0) + tokens),
   };
-  return { keys: new KnownKeys(keysPath(home), (text) => problems.push(text)), ledger, spent };
+  return { keys: new KnownKeys(keysPath(home), (text) => problems.push(text)), dayTokens, spent };
 }
 
 const add = async (name: string, limits: KeyLimits = {}, account?: string) =>
@@ -97,11 +97,11 @@ describe("a key that was given out", () => {
   });
 
   it("may make so many requests in a minute, and no more (SEC-36)", async () => {
-    const { keys, ledger } = setUp();
+    const { keys, dayTokens } = setUp();
     await add("alice", { requestsPerMinute: 2 });
     const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
     let now = 0;
-    const allowance = new KeyAllowance({ keys, ledger, now: () => now });
+    const allowance = new KeyAllowance({ keys, dayTokens, now: () => now });
     const admitted = () => {
       try {
         allowance.admit(id);
@@ -119,11 +119,11 @@ describe("a key that was given out", () => {
   });
 
   it("is not locked out by a clock that is set back (REL-39)", async () => {
-    const { keys, ledger } = setUp();
+    const { keys, dayTokens } = setUp();
     await add("alice", { requestsPerMinute: 1, tokensPerDay: 10 });
     const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
     let [ticks, wall] = [0, Date.UTC(2026, 10, 15, 23, 30)];
-    const allowance = new KeyAllowance({ keys, ledger, now: () => ticks, wallClock: () => wall });
+    const allowance = new KeyAllowance({ keys, dayTokens, now: () => ticks, wallClock: () => wall });
     const passMinutes = (minutes: number) => {
       ticks += minutes * 60_000;
       wall += minutes * 60_000;
@@ -189,10 +189,10 @@ describe("a key that was given out", () => {
   });
 
   it("gets back what a request has set aside and not used", async () => {
-    const { keys, ledger } = setUp();
+    const { keys, dayTokens } = setUp();
     await add("alice", { tokensPerDay: 100 });
     const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
-    const allowance = new KeyAllowance({ keys, ledger });
+    const allowance = new KeyAllowance({ keys, dayTokens });
     const begin = (inputTokens: number) => allowance.meterOf(id, () => inputTokens);
     const first = begin(90);
     const second = begin(20);
@@ -211,10 +211,10 @@ describe("a key that was given out", () => {
   });
 
   it("sets aside what its requests usually cost, where that is more than their input", async () => {
-    const { keys, ledger } = setUp();
+    const { keys, dayTokens } = setUp();
     await add("alice", { tokensPerDay: 1000 });
     const { id } = readKeys(keysPath(home))[0] ?? { id: "" };
-    const allowance = new KeyAllowance({ keys, ledger });
+    const allowance = new KeyAllowance({ keys, dayTokens });
     const before = allowance.meterOf(id, () => 1);
     before?.onSpent(200);
     before?.end();

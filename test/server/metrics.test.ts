@@ -33,7 +33,7 @@ describe("/metrics", () => {
     onTestFinished(() => rmSync(home, { recursive: true }));
     const key = (await addKey(home, "alice", { account: undefined, limits: {} })).reveal();
     const ledger = { spent: () => 0, spend: () => {} };
-    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}), ledger } });
+    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}), dayTokens: ledger } });
     const response = await scrape(url, key);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ error: { code: "owner_only" } });

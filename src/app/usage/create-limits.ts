@@ -1,5 +1,5 @@
 import type { Usage } from "../../core/events.ts";
-import { isOwner } from "../../server/gate/credentials.ts";
+import { isOwner } from "../../server/gate/caller-keys.ts";
 import { type Limit, parseLimit } from "../../usage/limit.ts";
 import type { Prices } from "../../usage/prices.ts";
 import { UsageLimits } from "../../usage/usage-limits.ts";

@@ -5,7 +5,7 @@ import { loadConfig } from "../../app/load-config.ts";
 import { openEngine } from "../../app/open-gateway.ts";
 import { recordTurns } from "../../app/usage/record-turns.ts";
 import { createAcpAgent } from "../../faces/acp-agent/index.ts";
-import { OWNER } from "../../server/gate/credentials.ts";
+import { OWNER } from "../../server/gate/caller-keys.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
 import { version } from "../version.ts";

@@ -54,7 +54,6 @@ export class AcpRun implements Run {
       },
       onLeave: () => this.cancel(),
     });
-    void this.#start();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
@@ -74,7 +73,8 @@ export class AcpRun implements Run {
     return this.#channel.phase === "over";
   }
 
-  async #start(): Promise<void> {
+  /** Sends the prompt. Never rejects: a failure ends the run. */
+  async start(): Promise<void> {
     const { agent, turn } = this.#parts;
     try {
       const lease = await agent.lease();

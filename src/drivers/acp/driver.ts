@@ -1,5 +1,6 @@
 import type { Driver, ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { agentModel, readAgentModel } from "../../core/models/agent-models.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import { failedRun } from "../shared/failed-run.ts";
@@ -8,7 +9,6 @@ import { Agent } from "./agent.ts";
 import { AgentSessionStore } from "./agent-session-store.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
 import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
-import { agentModel, readAgentModel } from "./model-names.ts";
 
 export interface AcpDriverOptions {
   readonly agents: AgentTable;
@@ -50,7 +50,10 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
       try {
         if (!isAllowed(turn.principal)) throw notForThem();
         const [settings, model] = find(agents, turn.model.id);
-        return new AcpRun({ turn, context, agent: agentFor(settings), settings, model, sessions, limits: allLimits });
+        const agent = agentFor(settings);
+        const run = new AcpRun({ turn, context, agent, settings, model, sessions, limits: allLimits });
+        void run.start();
+        return run;
       } catch (error) {
         return failedRun(error);
       }

@@ -1,5 +1,5 @@
+import { isAgentModel } from "../../core/models/agent-models.ts";
 import type { DriverModule } from "../shared/driver-module.ts";
-import { isAgentModel } from "./model-names.ts";
 import { SETTINGS } from "./settings.ts";
 
 export const acp = {

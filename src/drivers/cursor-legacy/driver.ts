@@ -35,7 +35,7 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
     open: (turn, context) => {
       let credential: AccountCredential | undefined;
       const headersFor = (credential: AccountCredential) => legacyHeaders(credential, client);
-      return new LegacyRun({
+      const parts = {
         context,
         transport,
         origin,
@@ -49,7 +49,10 @@ export function createLegacyDriver(options: LegacyDriverOptions): Driver {
           const renewed = credential && (await renewedCredential(turn.principal, options.access, credential));
           return renewed && headersFor(renewed);
         },
-      });
+      };
+      const run = new LegacyRun(parts);
+      void run.start(parts);
+      return run;
     },
     listModels: (principal, signal) => models.list(principal, signal),
     findModel: (name, principal) => models.find(name, principal),

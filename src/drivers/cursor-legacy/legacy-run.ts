@@ -43,7 +43,6 @@ export class LegacyRun implements Run {
       },
       onLost: parts.context.onLost,
     });
-    void this.#start(parts);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {
@@ -61,7 +60,8 @@ export class LegacyRun implements Run {
     this.#channel.cancel();
   }
 
-  async #start(parts: LegacyRunParts): Promise<void> {
+  /** Sends the request. Never rejects: a failure ends the run. */
+  async start(parts: LegacyRunParts): Promise<void> {
     try {
       const prepared = await parts.prepare();
       if (prepared.ignoresEffort) this.#channel.push(ignoredNotice("effort"));

@@ -78,7 +78,9 @@ export function createApiDriver<Model extends { readonly id: string }>(
     takesSampling: true,
     open(turn, context) {
       retries.earn();
-      return new ApiRun({ turn, context, endpoint, protocol, retries, limits });
+      const run = new ApiRun({ turn, context, endpoint, protocol, retries, limits });
+      run.start();
+      return run;
     },
     retries: () => retries.stats(),
     listModels: async () =>

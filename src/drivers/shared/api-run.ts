@@ -115,7 +115,11 @@ export class ApiRun implements Run {
       },
       onLost: parts.context.onLost,
     });
-    void this.#ask(parts.turn);
+  }
+
+  /** Sends the request. */
+  start(): void {
+    void this.#ask(this.#parts.turn);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<readonly TurnEvent[]> {

@@ -9,8 +9,8 @@ import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../wire
 import { gunzip } from "../../wire/connect/gzip.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { failureOf, respondError } from "./connect-errors.ts";
 import { RELAY, type Verdict } from "./decide-run.ts";
+import { failureOf, respondError } from "./errors.ts";
 import { type RunOpening, readOpening } from "./find-model.ts";
 import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
 import { type Backend, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";

@@ -4,7 +4,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { HttpExchange, HttpRequest, HttpTransport, ResponseHead } from "../../wire/http/http.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
 import type { HttpVersion, ServerExchange } from "../../wire/http/server-exchange.ts";
-import { respondError } from "./connect-errors.ts";
+import { respondError } from "./errors.ts";
 
 /** The backend that calls are passed on to. */
 export interface Backend {

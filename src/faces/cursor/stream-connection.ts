@@ -2,7 +2,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
 import { FrameWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { failureOf } from "./connect-errors.ts";
+import { failureOf } from "./errors.ts";
 import type { RunConnection } from "./run-connection.ts";
 
 type Listener = Parameters<RunConnection["listen"]>[0];
@@ -59,7 +59,7 @@ export class StreamConnection implements RunConnection {
     this.#out.end(error && failureOf(error));
   }
 
-  /** Ends the run from this side: the client is told why, the listener that the client is gone. */
+  /** Ends the run: sends the error to the client, and calls the listener's `gone`. */
   revoke(error: ExcursorError): void {
     if (this.#isOver) return;
     this.end(error);

@@ -1,4 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
+import { isAgentModel, readAgentModel } from "../../core/models/agent-models.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { CallRoute, FaceContext, FaceRequest, FaceRoute } from "../shared/face-module.ts";
 import { Composers } from "./composers.ts";
@@ -34,10 +35,10 @@ export function routes({ engine, limits, stores, log }: FaceContext): readonly F
     })),
     call("GET", "/acp/providers", async ({ principal, signal }) => {
       const models = await engine.listModels(principal, signal);
-      const agents = models.filter(({ id }) => id.startsWith("acp:"));
+      const agents = models.filter(({ id }) => isAgentModel(id));
       return {
         providers: agents.map(({ id, displayName, supportsImages, isThinking }) => ({
-          id: id.slice("acp:".length),
+          id: readAgentModel(id)[0],
           displayName,
           model: id,
           capabilities: { supportsAgent: true, supportsImages, supportsThinking: isThinking },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isAgentModel, agentModel as modelOfAgent, readAgentModel } from "../../core/models/agent-models.ts";
 import { invalidRequest } from "../shared/schema-issue.ts";
 
 const id = z.string().min(1).max(256);
@@ -89,6 +90,6 @@ export function readBody<T>(schema: z.ZodType<T>, body: unknown): T {
 
 /** Returns the model for any spelling of the IDE: `acp:claude-code`, `Claude Code (ACP)`, `claude-code`. */
 export function agentModel(given: string): string {
-  const name = given.replace(/^acp:/, "").replace(/ \(ACP\)$/, "");
-  return `acp:${name.toLowerCase().replaceAll(" ", "-")}`;
+  const name = isAgentModel(given) ? readAgentModel(given).filter(Boolean).join("/") : given.replace(/ \(ACP\)$/, "");
+  return modelOfAgent(name.toLowerCase().replaceAll(" ", "-"));
 }

@@ -3,7 +3,7 @@ import type { Limits } from "../../config/settings.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
-import { createIdentify, type Identity, OWNER } from "./credentials.ts";
+import { createIdentify, type Identity, OWNER } from "./caller-keys.ts";
 import { checkHost, createHostList } from "./host-list.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";

@@ -29,7 +29,7 @@ export function createHostList(host: string, port: number, configured: readonly 
 const WELL_FORMED = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export function checkHost(request: RawHeaders, { exact, withAnyPort }: HostList): void {
-  // HTTP/2 has `:authority` in its place, or beside one that says the same.
+  // HTTP/2 sends `:authority` instead of `host`, or both with the same value.
   const authority = valuesOf(request, ":authority");
   const hosts = valuesOf(request, "host").filter((given) => given !== authority[0]);
   const [host, ...others] = [...authority, ...hosts];

@@ -3,7 +3,7 @@ import { Refusal } from "../refusal.ts";
 import type { KnownKeys } from "./known-keys.ts";
 
 /** The persistent token counts of keys, per day. */
-export interface TokenLedger {
+export interface DayTokens {
   /** Returns the tokens of a key on a day such as `2026-11-15`. */
   spent(keyId: string, day: string): number;
   spend(keyId: string, day: string, tokens: number): void;
@@ -11,7 +11,7 @@ export interface TokenLedger {
 
 export interface AllowanceOptions {
   readonly keys: KnownKeys;
-  readonly ledger: TokenLedger;
+  readonly dayTokens: DayTokens;
   /** A monotonic clock in milliseconds, for the requests per minute. */
   readonly now?: () => number;
   /** Milliseconds since the epoch, for the day. */
@@ -44,16 +44,16 @@ const DAY_MS = 86_400_000;
 /** Enforces the requests per minute and tokens per day of each issued key. */
 export class KeyAllowance {
   readonly #keys: KnownKeys;
-  readonly #ledger: TokenLedger;
+  readonly #dayTokens: DayTokens;
   readonly #now: () => number;
   readonly #wallClock: () => number;
   #latest = 0;
   readonly #underWay = new Map<string, UnderWay>();
   readonly #minutes = new Map<string, { readonly until: number; count: number }>();
 
-  constructor({ keys, ledger, now = () => performance.now(), wallClock = Date.now }: AllowanceOptions) {
+  constructor({ keys, dayTokens, now = () => performance.now(), wallClock = Date.now }: AllowanceOptions) {
     this.#keys = keys;
-    this.#ledger = ledger;
+    this.#dayTokens = dayTokens;
     this.#now = now;
     this.#wallClock = wallClock;
   }
@@ -74,7 +74,7 @@ export class KeyAllowance {
     if (perDay === undefined) return undefined;
     this.#checkTokens(principalId, perDay);
     const underWay = this.#underWayOf(principalId);
-    if (this.#ledger.spent(principalId, dayOf(this.#today())) + underWay.reserved >= perDay) {
+    if (this.#dayTokens.spent(principalId, dayOf(this.#today())) + underWay.reserved >= perDay) {
       const message = `This key may use ${perDay} tokens per day (UTC), and its running requests may need the rest.`;
       throw refusal("rate-limited", "tokens_per_day", message, UNDER_WAY_MS);
     }
@@ -90,7 +90,7 @@ export class KeyAllowance {
       onSpent: (tokens) => {
         spent += tokens;
         release(tokens);
-        this.#ledger.spend(principalId, dayOf(this.#today()), tokens);
+        this.#dayTokens.spend(principalId, dayOf(this.#today()), tokens);
       },
       end: () => {
         release(reserved);
@@ -126,7 +126,7 @@ export class KeyAllowance {
 
   #checkTokens(id: string, perDay: number): void {
     const today = this.#today();
-    if (this.#ledger.spent(id, dayOf(today)) < perDay) return;
+    if (this.#dayTokens.spent(id, dayOf(today)) < perDay) return;
     const message = `This key has reached its limit of ${perDay} tokens per day (UTC).`;
     throw refusal("quota-exhausted", "tokens_per_day", message, DAY_MS - (today % DAY_MS));
   }

@@ -50,7 +50,7 @@ export async function brief(
 ): Promise<Briefing> {
   const state = request.conversationState ?? create(ConversationStateStructureSchema);
   const { action } = request;
-  if (!action?.action.case) throw new ConnectFailure("invalid_argument", "run_request.action: there is none.");
+  if (!action?.action.case) throw new ConnectFailure("invalid_argument", "run_request.action is missing.");
 
   const blobs = blobSource(request, client);
   const history = await readHistory(state, action, blobs);

@@ -85,7 +85,7 @@ export function beginStream(
 async function readRequestId(exchange: Exchange): Promise<string> {
   const { requestId } = await readFirstMessage(exchange, BidiRequestIdSchema);
   const id = requestId || exchange.header("x-request-id");
-  if (!id) throw new ConnectFailure("invalid_argument", "BidiRequestId.request_id: there is none.");
+  if (!id) throw new ConnectFailure("invalid_argument", "BidiRequestId.request_id is missing.");
   return id;
 }
 

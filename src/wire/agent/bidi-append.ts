@@ -29,6 +29,6 @@ export const readAppend = ({ requestId, appendSeqno, data, dataBinary }: BidiApp
 
 /** Returns the problem of an append, or undefined. */
 export function findAppendProblem({ requestId, data }: BidiAppendRequest): string | undefined {
-  if (!requestId?.requestId) return "BidiAppendRequest.request_id: there is none.";
+  if (!requestId?.requestId) return "BidiAppendRequest.request_id is missing.";
   return /^(?:[0-9a-f]{2})*$/i.test(data) ? undefined : "BidiAppendRequest.data: this is not hex.";
 }

@@ -1,3 +1,4 @@
+/** The names of agents as models begin with this. */
 const PREFIX = "acp:";
 
 /** True for `acp:NAME`, and for `acp:NAME/MODEL` with one of the agent's own models. */
