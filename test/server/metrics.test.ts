@@ -32,8 +32,8 @@ describe("/metrics", () => {
     const home = mkdtempSync(join(tmpdir(), "excursor-metrics-"));
     onTestFinished(() => rmSync(home, { recursive: true }));
     const key = (await addKey(home, "alice", { account: undefined, limits: {} })).reveal();
-    const ledger = { spent: () => 0, spend: () => {} };
-    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}), dayTokens: ledger } });
+    const dayTokens = { spent: () => 0, spend: () => {} };
+    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}), dayTokens } });
     const response = await scrape(url, key);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ error: { code: "owner_only" } });
