@@ -45,7 +45,7 @@ export interface RunningGateway {
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
-  /** False: only callers with a token of their own are answered, until somebody signs in. */
+  /** False if no account is signed in. Then only requests with a Cursor token of their own are answered. */
   readonly isSignedIn: boolean;
   /** Connects to the backend ahead of the first request, if an account is signed in. Does not wait. */
   prewarm(): void;

@@ -188,7 +188,7 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   },
   metrics: choice(
     ["key", "open", "off"],
-    "Who may read /metrics: key for the owner's key alone, open for everybody on loopback, off for nobody.",
+    "Access to /metrics: key requires the owner's key, open requires no key and works on loopback only, off disables the page.",
   ),
   logLevel: choice(
     ["info", "trace", "debug", "warn", "error", "fatal", "silent"],

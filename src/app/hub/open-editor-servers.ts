@@ -67,7 +67,7 @@ function readEditorServers(named: readonly McpServer[], folder: string): readonl
   // Variables in the editor's values are not expanded.
   const { servers, problems } = readServers(Object.fromEntries(entries), "session", undefined);
   if (problems.length > 0) throw invalid(problems.map(({ text }) => text).join(" "));
-  // No OAuth: there is nobody to sign in, so the editor has to send the credentials.
+  // No OAuth: no user can sign in here, so the editor must send the credentials.
   return servers.map((server) => (server.type === "stdio" ? server : { ...server, oauth: undefined }));
 }
 

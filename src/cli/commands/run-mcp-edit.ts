@@ -105,7 +105,7 @@ export async function runMcpImport(
 }
 
 /**
- * Approves servers of this folder, and tools that a server has changed. Without names, lists what waits for approval.
+ * Approves servers of this folder, and tools that a server has changed. Without names, lists the servers and tools that need approval.
  */
 export async function runMcpApprove(names: readonly string[]): Promise<void> {
   const places = serverPlaces();

@@ -28,7 +28,7 @@ export interface AskingMode {
 export interface PermissionPolicy {
   /** Kinds of tools that are allowed without a question: `read`, `edit`, `execute`, …; `*` allows all. */
   readonly allow: readonly string[];
-  /** What happens to the others. If nobody can be asked, `ask` denies. */
+  /** What happens to the others. `ask` denies if the client cannot show questions. */
   readonly others: "ask" | "deny";
 }
 

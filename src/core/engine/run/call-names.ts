@@ -14,7 +14,7 @@ export const newRunId = (): string => `sess_${randomBytes(16).toString("base64ur
 
 /**
  * Maps the tool call ids of one run between the driver's and the client's. A client sees `sess_<random>__call_<n>`, so
- * that a result leads back to its run, and nobody can guess the id of another client's call.
+ * that a result leads back to its run, and a client cannot guess the call ids of another.
  *
  * The run id and the maps are made on first use: most runs call no tool, and random bytes are not free.
  */

@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import { unlessAborted } from "../../../core/abort-race.ts";
 import { type AgentLoopEnd, runAgentLoop } from "../../../core/engine/agent-loop.ts";
 import type { Engine } from "../../../core/engine/engine.ts";
@@ -8,7 +8,7 @@ import { LoopGuard } from "../../../core/rules/loop-guard.ts";
 import { type Message, type ToolCallPart, type ToolMessage, textOf } from "../../../core/turn.ts";
 import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
 import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
-import { type TodoItem, TodoItemSchema } from "../../../gen/agent/v1/plan_pb.ts";
+import type { TodoItem } from "../../../gen/agent/v1/plan_pb.ts";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
@@ -19,14 +19,16 @@ import type { UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_
 import { ClientRequests } from "../../../wire/agent/client-requests.ts";
 import { SERVER_HEARTBEAT } from "../../../wire/agent/heartbeat.ts";
 import { blobSource, requestContexts, userMessagesOf } from "../../../wire/agent/read-run-request.ts";
-import { type BlobSource, blobIdOf, hexId } from "../../../wire/agent/state/blobs.ts";
+import type { BlobSource } from "../../../wire/agent/state/blobs.ts";
 import { Transcript } from "../../../wire/agent/state/transcript.ts";
 import type { RunConnection } from "../run-connection.ts";
+import { Checkpoints, type Snapshot } from "./checkpoints.ts";
 import { completeCalls, unfinished } from "./complete-calls.ts";
 import { systemOf } from "./instructions.ts";
 import type { KeptRun } from "./kept-run.ts";
 import { actionOf, besides, effortOf, readAsked, type TurnParts, turnOf } from "./parse.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
+import { retell, shownCall } from "./retell.ts";
 import { openLastTurn, readConversation, readTodos } from "./state.ts";
 import { type ToolOutcome, ToolProblem, type ToolSite, toolCall } from "./tools/tool.ts";
 import { RunTools } from "./tools/toolbox.ts";
@@ -62,8 +64,7 @@ export class OwnRun {
   readonly #guard: LoopGuard;
   readonly #queue: WireUserMessage[] = [];
   readonly #openExecs = new Set<number>();
-  /** Blobs that the client has, or is being sent. */
-  readonly #stored = new Map<string, Promise<void>>();
+  readonly #checkpoints: Checkpoints;
   /** Resolves when the run has ended, however it did. */
   readonly ended: Promise<void>;
   readonly #onEnded: () => void;
@@ -77,7 +78,6 @@ export class OwnRun {
   #calls: ToolCallPart[] = [];
   #maxTokens = 0;
   #workspace: string | undefined;
-  #checkpoints: Promise<void> = Promise.resolve();
   #hasStarted = false;
   #isGone = false;
   #isOver = false;
@@ -100,6 +100,7 @@ export class OwnRun {
       onUnawaited: (error) => this.stop(ExcursorError.from(error)),
       answerTimeoutMs: parts.answerTimeoutMs,
     });
+    this.#checkpoints = new Checkpoints(this.#client, (payload) => void this.#send(payload));
     this.#heartbeat = setInterval(() => this.#send(encodeServerMessage(SERVER_HEARTBEAT)), parts.heartbeatMs);
   }
 
@@ -221,7 +222,9 @@ export class OwnRun {
     this.#messages = [...conversation];
     this.#transcript = new Transcript(before, [], requestId, true);
     if (asked) this.#transcript.addUser(asked, textOf(conversation[start]?.content ?? []));
-    if (before !== state) this.#retell(conversation.slice(start + 1), displays);
+    if (before === state) return;
+    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#display(call);
+    retell(this.#transcript, conversation.slice(start + 1), shown);
   }
 
   async #readAsked(action: ConversationAction, blobs: BlobSource): Promise<void> {
@@ -231,7 +234,7 @@ export class OwnRun {
     // The client has lost the checkpoints of an earlier attempt, and not what it did for it.
     for (const { said, results } of this.#kept?.rounds ?? []) {
       this.#messages.push(said, ...results);
-      this.#retell([said, ...results], new Map());
+      if (this.#transcript) retell(this.#transcript, [said, ...results], (call) => this.#display(call));
     }
   }
 
@@ -239,32 +242,6 @@ export class OwnRun {
     const read = await readAsked(message, blobs);
     this.#messages.push(read);
     this.#transcript?.addUser(message, textOf(read.content));
-  }
-
-  /** Writes messages of an earlier attempt into the transcript. */
-  #retell(messages: readonly Message[], displays: ReadonlyMap<string, ToolCall>): void {
-    const transcript = this.#transcript;
-    if (!transcript) return;
-    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#display(call);
-    const calls = new Map<string, ToolCallPart>();
-    for (const message of messages) {
-      if (message.role === "tool") {
-        const call = calls.get(message.callId);
-        if (call) transcript.endCall(message.callId, shown(call), message);
-        continue;
-      }
-      if (message.role !== "assistant") continue;
-      for (const part of message.content) {
-        if (part.type === "text") transcript.addText(part.text);
-        else if (part.type === "thinking") {
-          if (part.text !== "") transcript.addThinking(part.text);
-          transcript.endThinking(1, part.signature);
-        }
-      }
-      const own = message.content.filter((part) => part.type === "tool-call");
-      for (const call of own) calls.set(call.id, call);
-      if (own.length > 0) transcript.addCalls(own.map((call) => shownCall(call, shown(call))));
-    }
   }
 
   /** Finds the result of a call of an earlier attempt. Only a call that changes nothing is made again. */
@@ -428,45 +405,26 @@ export class OwnRun {
 
   async #finish(): Promise<void> {
     // After a cancel the client still stores the last state, so that the next message continues from it.
-    await this.#checkpoints.catch(() => {});
-    const state = await this.#state();
+    await this.#checkpoints.settled();
+    const state = await this.#checkpoints.store(() => this.#snapshot());
     this.#send(this.#renderer.turnEnded());
     this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
   }
 
-  /** Sends the state so far. Checkpoints are sent one after the other, each when the client has its blobs. */
   #checkpoint(): Promise<void> {
-    const send = async () => {
-      const state = await this.#state();
-      this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
-    };
-    this.#checkpoints = this.#checkpoints.then(send);
-    return this.#checkpoints;
+    return this.#checkpoints.send(() => this.#snapshot());
   }
 
-  async #state() {
+  #snapshot(): Snapshot {
     const transcript = this.#transcript;
     if (!transcript) throw new ExcursorError("internal", "The run has no state yet.");
-    const stores: Promise<void>[] = [];
-    const add = (bytes: Uint8Array): Uint8Array => {
-      const id = blobIdOf(bytes);
-      const stored = this.#stored.get(hexId(id)) ?? this.#client.setBlob(id, bytes);
-      this.#stored.set(hexId(id), stored);
-      stores.push(stored);
-      return id;
-    };
-    const state = transcript.state({ used: this.#renderer.usedTokens, max: this.#maxTokens }, add);
-    const todos = this.#todos.map((item) => add(toBinary(TodoItemSchema, item)));
-    await Promise.all(stores);
-    return { ...state, todos };
+    return { transcript, todos: this.#todos, tokens: { used: this.#renderer.usedTokens, max: this.#maxTokens } };
   }
 
   #send(payload: Uint8Array): Promise<void> | undefined {
     return this.#isGone || this.#isOver ? undefined : this.#parts.connection.send(payload);
   }
 }
-
-const shownCall = ({ id, name, args }: ToolCallPart, display: ToolCall) => ({ id, name, args, display });
 
 const hopeless = (): ExcursorError =>
   new ExcursorError("upstream-failed", "The model keeps calling tools without getting anywhere, so it was stopped.", {
