@@ -9,7 +9,7 @@ import { createEngine, type Engine } from "../core/engine/engine.ts";
 import { ModelDirectory } from "../core/engine/model-directory.ts";
 import type { ParkingLimits } from "../core/engine/parking.ts";
 import type { KeptSessions } from "../core/history/kept-sessions.ts";
-import { newHopId } from "../core/hops.ts";
+import { newHopId } from "../core/http/hops.ts";
 import type { HubAnswers } from "../core/hub/hub-answers.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";

@@ -1,7 +1,7 @@
 import { loadConfig } from "../app/load-config.ts";
 import { newKey } from "../config/key-file.ts";
-import { isBadPort } from "../core/bad-port.ts";
 import { type ErrorKind, ExcursorError } from "../core/errors.ts";
+import { isBadPort } from "../core/http/bad-port.ts";
 import { type GatewayAddress, gatewayAddress } from "./gateway-address.ts";
 
 export interface ClientFlags {

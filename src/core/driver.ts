@@ -1,9 +1,9 @@
 import type { RetryStats } from "./engine/run/retry-budget.ts";
 import type { TurnEvent } from "./events.ts";
+import type { TraceContext } from "./http/trace-context.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
 import type { RunMeter } from "./run-meter.ts";
 import type { RunObserver } from "./run-observer.ts";
-import type { TraceContext } from "./trace-context.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
 /**

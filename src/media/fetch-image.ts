@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { unlessAborted } from "../core/abort-race.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { isPublicAddress } from "../core/public-address.ts";
+import { isPublicAddress } from "../core/http/public-address.ts";
 import { type ImageAddress, readImageAddress } from "./image-address.ts";
 import { fetchFailed, tooLarge } from "./image-errors.ts";
 import { connectPinned, type PinnedTarget } from "./pinned-connection.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isPublicAddress } from "../core/public-address.ts";
+import { isPublicAddress } from "../core/http/public-address.ts";
 import { imageError } from "./image-errors.ts";
 
 const MAX_URL_LENGTH = 8192;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
-import type { TraceContext } from "../core/trace-context.ts";
+import type { TraceContext } from "../core/http/trace-context.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
 import type { RequestRecording } from "../usage/request-recording.ts";

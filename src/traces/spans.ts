@@ -1,4 +1,4 @@
-import { newSpanId, type TraceContext, toolTrace } from "../core/trace-context.ts";
+import { newSpanId, type TraceContext, toolTrace } from "../core/http/trace-context.ts";
 import type { RequestRecord, ToolCallRecord } from "../usage/records.ts";
 import { NAMES, OPERATIONS } from "./names.ts";
 import { type AttributeValue, type OtlpSpan, SPAN_KIND, writeAttributes, writeTime } from "./otlp.ts";

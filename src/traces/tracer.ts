@@ -5,7 +5,7 @@ import {
   type TraceContext,
   type TracedRequest,
   type TraceSource,
-} from "../core/trace-context.ts";
+} from "../core/http/trace-context.ts";
 import type { RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
 import type { Exporter } from "./exporter.ts";
 import { type RequestTrace, requestSpans, toolSpan } from "./spans.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { traceFields } from "../../src/core/trace-context.ts";
+import { traceFields } from "../../src/core/http/trace-context.ts";
 import { type OtlpSpan, writeRequest } from "../../src/traces/otlp.ts";
 import { Tracer } from "../../src/traces/tracer.ts";
 import { requestRecord, toolCallRecord } from "../metrics/support/records.ts";

@@ -1,7 +1,7 @@
 import { CURSOR, FALLBACK_NAME, type ModelRoute } from "../../config/model-names.ts";
 import type { Driver } from "../../core/driver.ts";
 import { closestPattern, matchesModel } from "../../core/models/model-pattern.ts";
-import type { ModelNames } from "../../drivers/shared/api-endpoint.ts";
+import type { ModelNames } from "../../drivers/shared/api/api-endpoint.ts";
 import type { DriverModule, DriverServices } from "../../drivers/shared/driver-module.ts";
 import { forKeyHolders } from "../../drivers/shared/for-key-holders.ts";
 import { withGivenModel } from "../../drivers/shared/with-given-model.ts";

@@ -15,6 +15,6 @@ For Zed, in its settings.json:
 It speaks JSON-RPC on stdin and stdout and logs to stderr. It exits when stdin closes.`,
     )
     .action(async (flags) => {
-      const { runAcp } = await import("./run-acp.ts");
+      const { runAcp } = await import("../actions/acp.ts");
       await runAcp(flags);
     });

@@ -20,6 +20,6 @@ The answer goes to stdout and tool calls go to stderr. Thinking is shown (dimmed
   git diff | excursor chat -s "Review this diff" -`,
     )
     .action(async (words, flags) => {
-      const { runChat } = await import("./run-chat.ts");
+      const { runChat } = await import("../actions/chat.ts");
       await runChat(words.join(" "), flags);
     });

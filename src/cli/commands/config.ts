@@ -5,6 +5,6 @@ export const configCommand = () =>
     .description("Show every setting: its value, its origin and its environment variable.")
     .option("--json", "print JSON", false)
     .action(async ({ json }) => {
-      const { showConfig } = await import("./show-config.ts");
+      const { showConfig } = await import("../actions/config.ts");
       process.stdout.write(showConfig(json));
     });

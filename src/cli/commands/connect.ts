@@ -28,6 +28,6 @@ The Cursor IDE has no configuration file for this: \`excursor connect cursor\` p
 it adds hosts and pathSecret to Excursor's settings and tests the tunnel. It exits with 69 if the test fails.`,
     )
     .action(async (client, flags) => {
-      const { runConnect } = await import("./run-connect.ts");
+      const { runConnect } = await import("../actions/connect.ts");
       await runConnect(client, flags);
     });

@@ -7,6 +7,6 @@ export const disconnectCommand = () =>
     .option("--force", "restore even if the file has changed since; the changed file is kept as a copy", false)
     .option("--json", "print the result as JSON", false)
     .action(async (clients, flags) => {
-      const { runDisconnect } = await import("./run-disconnect.ts");
+      const { runDisconnect } = await import("../actions/disconnect.ts");
       runDisconnect(clients, flags);
     });

@@ -20,6 +20,6 @@ You need no Cursor account if another upstream or an agent is configured.
 Exit code: 0 if every check passed, 1 if there was a warning, 2 if a check failed.`,
     )
     .action(async (flags) => {
-      const { runDoctor } = await import("./run-doctor.ts");
+      const { runDoctor } = await import("../actions/doctor.ts");
       await runDoctor(flags);
     });

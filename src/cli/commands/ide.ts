@@ -14,7 +14,7 @@ export const ideCommand = () =>
         )
         .addOption(app())
         .addOption(json())
-        .action(async (flags) => (await import("./run-ide.ts")).runStatus(flags)),
+        .action(async (flags) => (await import("../actions/ide.ts")).runStatus(flags)),
     )
     .addCommand(
       new Command("patch")
@@ -28,7 +28,7 @@ export const ideCommand = () =>
           ).choices(["adhoc"] as const),
         )
         .addOption(json())
-        .action(async (flags) => (await import("./run-ide.ts")).runPatch(flags)),
+        .action(async (flags) => (await import("../actions/ide.ts")).runPatch(flags)),
     )
     .addCommand(
       new Command("restore")
@@ -36,13 +36,13 @@ export const ideCommand = () =>
         .addOption(app())
         .addOption(dryRun())
         .addOption(json())
-        .action(async (flags) => (await import("./run-ide.ts")).runRestore(flags)),
+        .action(async (flags) => (await import("../actions/ide.ts")).runRestore(flags)),
     )
     .addCommand(
       new Command("doctor")
         .description("Check everything that the patch depends on. Exit code: 0 passed, 1 warning, 2 failure.")
         .addOption(app())
         .addOption(json())
-        .action(async (flags) => (await import("./run-ide.ts")).runDoctor(flags)),
+        .action(async (flags) => (await import("../actions/ide.ts")).runDoctor(flags)),
     )
     .addHelpText("after", "\ndocs/ide.md describes how the patch works, what it changes and how to remove it.");

@@ -15,7 +15,7 @@ const addCommand = () =>
       (limit: string, before: string[] = []) => [...before, limit],
     )
     .action(async (name, flags) => {
-      const { runAddKey } = await import("./run-keys.ts");
+      const { runAddKey } = await import("../actions/keys.ts");
       await runAddKey(name, flags);
     });
 
@@ -24,7 +24,7 @@ const listCommand = () =>
     .description("List the keys and their limits.")
     .option("--json", "print JSON", false)
     .action(async ({ json }) => {
-      const { runListKeys } = await import("./run-keys.ts");
+      const { runListKeys } = await import("../actions/keys.ts");
       runListKeys(json);
     });
 
@@ -33,7 +33,7 @@ const revokeCommand = () =>
     .description("Revoke a key. A running gateway rejects it at once.")
     .argument("<name>", "name of the key")
     .action(async (name) => {
-      const { runRevokeKey } = await import("./run-keys.ts");
+      const { runRevokeKey } = await import("../actions/keys.ts");
       await runRevokeKey(name);
     });
 

@@ -37,6 +37,6 @@ is visible in the process list.
   echo "$KEY" | excursor login --api-key`,
     )
     .action(async (flags) => {
-      const { runLogin } = await import("./run-login.ts");
+      const { runLogin } = await import("../actions/login.ts");
       await runLogin(flags);
     });

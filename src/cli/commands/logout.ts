@@ -6,6 +6,6 @@ export const logoutCommand = () =>
     .option("--account <name>", "account to sign out, if there are several")
     .addOption(new Option("--all", "sign out all accounts").default(false).conflicts("account"))
     .action(async (flags) => {
-      const { runLogout } = await import("./run-logout.ts");
+      const { runLogout } = await import("../actions/logout.ts");
       await runLogout(flags);
     });

@@ -6,7 +6,7 @@ const listCommand = () =>
     .description("List the servers, connect to each and count its tools.")
     .option("--json", "print JSON", false)
     .action(async (flags) => {
-      const { runMcpList } = await import("./run-mcp-list.ts");
+      const { runMcpList } = await import("../actions/mcp/list.ts");
       await runMcpList(flags);
     });
 
@@ -29,7 +29,7 @@ const addCommand = () =>
     .option("--cwd <folder>", "working directory of the program")
     .option("--force", "replace a server of the same name", false)
     .action(async (name, command, flags) => {
-      const { runMcpAdd } = await import("./run-mcp-edit.ts");
+      const { runMcpAdd } = await import("../actions/mcp/edit.ts");
       await runMcpAdd(name, command, flags);
     });
 
@@ -38,7 +38,7 @@ const removeCommand = () =>
     .description("Remove a server.")
     .argument("<name>", "name of the server")
     .action(async (name) => {
-      const { runMcpRemove } = await import("./run-mcp-edit.ts");
+      const { runMcpRemove } = await import("../actions/mcp/edit.ts");
       await runMcpRemove(name);
     });
 
@@ -48,7 +48,7 @@ const importCommand = () =>
     .argument("[names...]", "servers to import; without it, all that are missing here")
     .option("--from <file>", "file to import from; default: ~/.cursor/mcp.json")
     .action(async (names, flags) => {
-      const { runMcpImport } = await import("./run-mcp-edit.ts");
+      const { runMcpImport } = await import("../actions/mcp/edit.ts");
       await runMcpImport(names, flags);
     });
 
@@ -62,7 +62,7 @@ const approveCommand = () =>
       "SERVER, or SERVER/TOOL for one changed tool; without it, everything that needs approval is listed",
     )
     .action(async (names) => {
-      const { runMcpApprove } = await import("./run-mcp-edit.ts");
+      const { runMcpApprove } = await import("../actions/mcp/edit.ts");
       await runMcpApprove(names);
     });
 
@@ -72,7 +72,7 @@ const testCommand = () =>
     .argument("<name>", "name of the server")
     .option("--json", "print JSON", false)
     .action(async (name, flags) => {
-      const { runMcpTest } = await import("./run-mcp-test.ts");
+      const { runMcpTest } = await import("../actions/mcp/test.ts");
       await runMcpTest(name, flags);
     });
 
@@ -83,7 +83,7 @@ const callCommand = () =>
     .argument("[arguments]", "JSON object with the arguments; - reads it from stdin", "{}")
     .option("--json", "print the whole result as JSON", false)
     .action(async (tool, args, flags) => {
-      const { runMcpCall } = await import("./run-mcp-call.ts");
+      const { runMcpCall } = await import("../actions/mcp/call.ts");
       await runMcpCall(tool, args, flags);
     });
 
@@ -94,7 +94,7 @@ const loginCommand = () =>
     .option("--no-browser", "print the sign-in URL without opening a browser")
     .option("--json", "print JSON lines: the sign-in URL, then the server", false)
     .action(async (name, flags) => {
-      const { runMcpLogin } = await import("./run-mcp-login.ts");
+      const { runMcpLogin } = await import("../actions/mcp/login.ts");
       await runMcpLogin(name, flags);
     });
 
@@ -103,7 +103,7 @@ const logoutCommand = () =>
     .description("Delete the stored sign-in to a server.")
     .argument("<name>", "name of the server")
     .action(async (name) => {
-      const { runMcpLogout } = await import("./run-mcp-login.ts");
+      const { runMcpLogout } = await import("../actions/mcp/login.ts");
       await runMcpLogout(name);
     });
 
@@ -119,7 +119,7 @@ const serveCommand = () =>
 Over HTTP, clients need the gateway's key (excursor key) or one of the keys for other users (excursor keys).`,
     )
     .action(async (flags) => {
-      const { runMcpServe } = await import("./run-mcp-serve.ts");
+      const { runMcpServe } = await import("../actions/mcp/serve.ts");
       await runMcpServe(flags);
     });
 

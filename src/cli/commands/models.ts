@@ -8,6 +8,6 @@ export const modelsCommand = () =>
     .option("--demo", "use the built-in simulator instead of a running gateway", false)
     .option("--json", "print the JSON that clients get", false)
     .action(async (flags) => {
-      const { runModels } = await import("./run-models.ts");
+      const { runModels } = await import("../actions/models.ts");
       await runModels(flags);
     });

@@ -25,6 +25,6 @@ In one terminal, then in another:
   excursor run -- node my-agent.js`,
     )
     .action(async ([command = "", ...args], flags) => {
-      const { runProgram } = await import("./run-program.ts");
+      const { runProgram } = await import("../actions/program.ts");
       await runProgram(command, args, flags);
     });

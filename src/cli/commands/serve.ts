@@ -74,6 +74,6 @@ Then, in another terminal:
 \`excursor config\` lists every setting with its value, origin and environment variable.`,
     )
     .action(async (flags) => {
-      const { runServe } = await import("./run-serve.ts");
+      const { runServe } = await import("../actions/serve.ts");
       await runServe(flags);
     });

@@ -46,6 +46,6 @@ Script the answer in the prompt, for example:
 docs/simulator.md describes the steps.`,
     )
     .action(async (flags) => {
-      const { runSim } = await import("./run-sim.ts");
+      const { runSim } = await import("../actions/sim.ts");
       await runSim(flags, DRAIN_MS);
     });

@@ -14,7 +14,7 @@ const exportCommand = () =>
     )
     .option("--since <time>", SINCE)
     .action(async (flags) => {
-      const { runUsageExport } = await import("./run-usage.ts");
+      const { runUsageExport } = await import("../actions/usage.ts");
       await runUsageExport(flags);
     });
 
@@ -23,7 +23,7 @@ const watchCommand = () =>
     .description("Show the usage of today, updated every second, until Ctrl-C.")
     .addOption(groupOption().default("model" as (typeof GROUPS)[number]))
     .action(async (flags) => {
-      const { runUsageWatch } = await import("./run-usage.ts");
+      const { runUsageWatch } = await import("../actions/usage.ts");
       await runUsageWatch(flags);
     });
 
@@ -34,7 +34,7 @@ export const usageCommand = () => {
     .option("--since <time>", SINCE)
     .option("--json", "print JSON", false)
     .action(async (flags) => {
-      const { runUsage } = await import("./run-usage.ts");
+      const { runUsage } = await import("../actions/usage.ts");
       await runUsage(flags);
     });
   for (const subcommand of [exportCommand, watchCommand]) command.addCommand((subcommand() as Command).exitOverride());

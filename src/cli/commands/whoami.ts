@@ -7,6 +7,6 @@ export const whoamiCommand = () =>
     .option("--upstream <url>", "backend to use instead of Cursor's")
     .option("--json", "print JSON", false)
     .action(async (flags) => {
-      const { runWhoami } = await import("./run-whoami.ts");
+      const { runWhoami } = await import("../actions/whoami.ts");
       await runWhoami(flags);
     });

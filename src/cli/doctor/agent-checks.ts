@@ -2,8 +2,8 @@ import type { Config } from "../../app/load-config.ts";
 import { secretsAmong } from "../../core/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { createAgentTable, hasSwitch } from "../../drivers/acp/agent/agent-table.ts";
 import type { AgentSettings } from "../../drivers/acp/agent-settings.ts";
-import { createAgentTable, hasSwitch } from "../../drivers/acp/agent-table.ts";
 import { DEFAULT_AGENT_LIMITS } from "../../drivers/acp/limits.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
 import { printable } from "../terminal/printable.ts";
@@ -49,7 +49,7 @@ export function agentChecks({ config, isQuick, onSecret }: AgentCheckOptions): r
 }
 
 async function tryAgent(settings: AgentSettings): Promise<Finding> {
-  const { AgentProcess } = await import("../../drivers/acp/agent-process.ts");
+  const { AgentProcess } = await import("../../drivers/acp/agent/agent-process.ts");
   const startedAt = performance.now();
   try {
     const agent = await AgentProcess.start({

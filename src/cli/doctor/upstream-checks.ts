@@ -3,7 +3,7 @@ import type { Config } from "../../app/load-config.ts";
 import { routeModels } from "../../app/models/route-models.ts";
 import type { Accounts } from "../../app/open-accounts.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { newHopId } from "../../core/hops.ts";
+import { newHopId } from "../../core/http/hops.ts";
 import type { Secret } from "../../core/secret.ts";
 import { NO_STORES } from "../../drivers/shared/driver-module.ts";
 import { type Check, failed, ok } from "./check.ts";

@@ -1,7 +1,7 @@
 import type { RunContext } from "../driver.ts";
 import type { HubCallEntry, HubCallLog } from "../engine/call-log.ts";
+import { toolTrace } from "../http/trace-context.ts";
 import { LoopGuard } from "../rules/loop-guard.ts";
-import { toolTrace } from "../trace-context.ts";
 import type { ToolCallPart, ToolMessage, Turn } from "../turn.ts";
 import { HubNotices, type HubOutcome } from "./hub-notices.ts";
 import type { HubProgress, HubResult, Toolbox } from "./tool-hub.ts";

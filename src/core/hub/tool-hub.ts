@@ -1,4 +1,4 @@
-import type { TraceContext } from "../trace-context.ts";
+import type { TraceContext } from "../http/trace-context.ts";
 import type { JsonObject, Principal, ToolDefinition, ToolMessage } from "../turn.ts";
 
 /** The hub: tools that the gateway runs itself, those of the MCP servers that the user has set up. */

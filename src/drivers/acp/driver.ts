@@ -5,8 +5,8 @@ import type { Principal } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import { failedRun } from "../shared/failed-run.ts";
 import { AcpRun } from "./acp-run.ts";
-import { Agent } from "./agent.ts";
-import { AgentSessionStore } from "./agent-session-store.ts";
+import { Agent } from "./agent/agent.ts";
+import { AgentSessionStore } from "./agent/agent-session-store.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
 import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
 

@@ -4,7 +4,7 @@ import { secretsAmong } from "../../core/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
 import type { DriverContext } from "../shared/driver-module.ts";
-import { createAgentTable, hasSwitch } from "./agent-table.ts";
+import { createAgentTable, hasSwitch } from "./agent/agent-table.ts";
 import { createAcpDriver } from "./driver.ts";
 import type { SETTINGS } from "./settings.ts";
 

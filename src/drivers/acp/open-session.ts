@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import type { AgentProcess } from "./agent-process.ts";
+import type { AgentProcess } from "./agent/agent-process.ts";
 
 export async function openSession(agent: AgentProcess, name: string, model: string | undefined): Promise<string> {
   const { sessionId, configOptions } = await agent.newSession();

@@ -1,7 +1,7 @@
 import type { Driver } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turn.ts";
-import { type ApiDialect, type ApiDriverOptions, createApiDriver } from "../shared/api-driver.ts";
+import { type ApiDialect, type ApiDriverOptions, createApiDriver } from "../shared/api/api-driver.ts";
 import { MessageReader } from "./message-reader.ts";
 import { type AnthropicModel, modelInfo, readModels } from "./models.ts";
 import { messagesRequest } from "./request.ts";

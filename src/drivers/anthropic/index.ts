@@ -1,4 +1,4 @@
-import { apiOptions } from "../shared/api-settings.ts";
+import { apiOptions } from "../shared/api/api-settings.ts";
 import type { DriverModule } from "../shared/driver-module.ts";
 import { ANTHROPIC_URL, SETTINGS } from "./settings.ts";
 

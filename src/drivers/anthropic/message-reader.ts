@@ -1,11 +1,19 @@
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { redactedSignature } from "../../core/thinking/redacted-thinking.ts";
 import { jsonObject } from "../../wire/json.ts";
-import { apiError } from "../shared/api-error.ts";
-import { type ApiReaderOptions, usageOf } from "../shared/api-reader.ts";
-import type { ApiReader } from "../shared/api-run.ts";
-import { badEvent, type EventFields, indexIn, objectIn, readEvent, textIn, tokensIn } from "../shared/event-fields.ts";
-import { type StreamedCall, StreamedCalls } from "../shared/streamed-calls.ts";
+import { apiError } from "../shared/api/api-error.ts";
+import { type ApiReaderOptions, usageOf } from "../shared/api/api-reader.ts";
+import type { ApiReader } from "../shared/api/api-run.ts";
+import {
+  badEvent,
+  type EventFields,
+  indexIn,
+  objectIn,
+  readEvent,
+  textIn,
+  tokensIn,
+} from "../shared/api/event-fields.ts";
+import { type StreamedCall, StreamedCalls } from "../shared/api/streamed-calls.ts";
 
 type Block =
   | { readonly type: "other" }

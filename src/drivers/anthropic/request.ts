@@ -1,7 +1,7 @@
 import type { Ignorable } from "../../core/notices/ignored.ts";
 import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
-import type { ApiRequest } from "../shared/api-run.ts";
+import type { ApiRequest } from "../shared/api/api-run.ts";
 import { apiMessages } from "./messages.ts";
 import type { AnthropicModel } from "./models.ts";
 import { planSampling } from "./sampling.ts";

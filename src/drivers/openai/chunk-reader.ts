@@ -1,9 +1,9 @@
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import { kindOf } from "../../core/json/describe-value.ts";
 import { jsonObject } from "../../wire/json.ts";
-import { apiError } from "../shared/api-error.ts";
-import { type ApiReaderOptions, usageOf } from "../shared/api-reader.ts";
-import type { ApiReader } from "../shared/api-run.ts";
+import { apiError } from "../shared/api/api-error.ts";
+import { type ApiReaderOptions, usageOf } from "../shared/api/api-reader.ts";
+import type { ApiReader } from "../shared/api/api-run.ts";
 import {
   badEvent,
   type EventFields,
@@ -13,8 +13,8 @@ import {
   readEvent,
   textIn,
   tokensIn,
-} from "../shared/event-fields.ts";
-import { type StreamedCall, StreamedCalls } from "../shared/streamed-calls.ts";
+} from "../shared/api/event-fields.ts";
+import { type StreamedCall, StreamedCalls } from "../shared/api/streamed-calls.ts";
 
 const REASONS: ReadonlyMap<string, DoneReason> = new Map([
   ["stop", "stop"],

@@ -1,5 +1,5 @@
 import type { Driver } from "../../core/driver.ts";
-import { type ApiDialect, type ApiDriverOptions, createApiDriver } from "../shared/api-driver.ts";
+import { type ApiDialect, type ApiDriverOptions, createApiDriver } from "../shared/api/api-driver.ts";
 import { ChunkReader } from "./chunk-reader.ts";
 import { type OpenAiModel, readModels } from "./models.ts";
 import { chatRequest } from "./request.ts";

@@ -2,7 +2,7 @@ import type { Ignorable } from "../../core/notices/ignored.ts";
 import { pickSampling, SAMPLING_NAMES, type SamplingName } from "../../core/sampling.ts";
 import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { JsonObject, ToolChoice, Turn } from "../../core/turn.ts";
-import type { ApiRequest } from "../shared/api-run.ts";
+import type { ApiRequest } from "../shared/api/api-run.ts";
 import { apiMessages } from "./messages.ts";
 
 export interface RequestOptions {

@@ -1,5 +1,5 @@
 import { baseUrl } from "../../config/url-settings.ts";
-import { apiKey } from "../shared/api-settings.ts";
+import { apiKey } from "../shared/api/api-settings.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 

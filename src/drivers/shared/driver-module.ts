@@ -5,7 +5,7 @@ import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
-import type { ModelNames } from "./api-endpoint.ts";
+import type { ModelNames } from "./api/api-endpoint.ts";
 
 /**
  * A driver, as the application registers it: exported by the `index.ts` of its folder and listed in

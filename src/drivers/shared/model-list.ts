@@ -1,8 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
 import { callHttp } from "../../wire/http/http-call.ts";
 import { wireLimits } from "../../wire/limits.ts";
-import { type ApiEndpoint, hopHeaders } from "./api-endpoint.ts";
-import { refusedCall } from "./api-error.ts";
+import { type ApiEndpoint, hopHeaders } from "./api/api-endpoint.ts";
+import { refusedCall } from "./api/api-error.ts";
 
 export interface ModelListOptions<Model> {
   readonly endpoint: ApiEndpoint;

@@ -4,7 +4,7 @@ import { errorMessage } from "../shared/error-message.ts";
 import type { ErrorBody } from "../shared/face.ts";
 import { httpStatus, publicCode } from "../shared/http-errors.ts";
 import { retryHeaders } from "../shared/retry-headers.ts";
-import { THREAD_UNSUPPORTED } from "./refuse-thread.ts";
+import { THREAD_UNSUPPORTED } from "./request/refuse-thread.ts";
 
 const TYPES = {
   "invalid-request": "invalid_request_error",

@@ -4,9 +4,9 @@ import type { Face, ParseContext } from "../shared/face.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { AnswerHead } from "./answer.ts";
 import { MessageCollector } from "./collect.ts";
-import { checkAsked } from "./messages.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { MessageRenderer } from "./render.ts";
+import { checkAsked } from "./request/messages.ts";
 import { countRequest, messagesRequest } from "./schema.ts";
 
 export interface AnthropicMessagesOptions {

@@ -5,13 +5,13 @@ import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
 import { invalidRequest } from "../shared/schema-issue.ts";
-import { readEffort } from "./effort.ts";
 import { ignoredFields } from "./ignored.ts";
-import { countImages, readMessages } from "./messages.ts";
-import { refuseThread } from "./refuse-thread.ts";
+import { readEffort } from "./request/effort.ts";
+import { countImages, readMessages } from "./request/messages.ts";
+import { refuseThread } from "./request/refuse-thread.ts";
+import { lastInstructionAsQuestion, readSystem } from "./request/system.ts";
+import { readTools } from "./request/tools.ts";
 import type { CountRequest, MessagesRequest } from "./schema.ts";
-import { lastInstructionAsQuestion, readSystem } from "./system.ts";
-import { readTools } from "./tools.ts";
 
 /** Parses a body. Throws the first problem. */
 export function readRequest<T extends CountRequest>(schema: z.ZodType<T>, body: unknown, limits: RequestLimits): T {

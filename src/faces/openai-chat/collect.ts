@@ -5,7 +5,7 @@ import type { JsonObject } from "../../core/turn.ts";
 import type { AnswerCollector } from "../shared/face.ts";
 import { type CompletionHead, chatCompletion } from "../shared/openai/chat-completion.ts";
 import { freeText, inFields } from "./answer.ts";
-import { ThinkingWriter } from "./thinking-writer.ts";
+import { ThinkingWriter } from "./thinking/thinking-writer.ts";
 
 export class CompletionCollector implements AnswerCollector {
   readonly #head: CompletionHead;

@@ -6,8 +6,8 @@ import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
 import { ChunkRenderer } from "./render.ts";
-import { styleFor } from "./style-for.ts";
-import { ThoughtKeeper } from "./thought-keeper.ts";
+import { styleFor } from "./thinking/style-for.ts";
+import { ThoughtKeeper } from "./thinking/thought-keeper.ts";
 
 export interface OpenAiChatOptions {
   readonly limits?: Partial<RequestLimits>;

@@ -4,12 +4,12 @@ import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
 import { invalidRequest } from "../shared/schema-issue.ts";
-import { countImages, readMessages } from "./messages.ts";
 import { normalise } from "./odd/normalise.ts";
 import { refuseUnsupported } from "./refusals.ts";
-import type { ReturnContext } from "./returned-thinking.ts";
+import { countImages, readMessages } from "./request/messages.ts";
+import { readTools } from "./request/tools.ts";
 import { type ChatRequest, chatRequest } from "./schema.ts";
-import { readTools } from "./tools.ts";
+import type { ReturnContext } from "./thinking/returned-thinking.ts";
 
 export interface ReadRequest {
   readonly request: ChatRequest;

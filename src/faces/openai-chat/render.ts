@@ -7,7 +7,7 @@ import { type CompletionHead, finishReason } from "../shared/openai/chat-complet
 import { usageObject } from "../shared/openai/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
 import { errorObject } from "./errors.ts";
-import { ThinkingWriter } from "./thinking-writer.ts";
+import { ThinkingWriter } from "./thinking/thinking-writer.ts";
 
 export interface RenderOptions {
   readonly includesUsage: boolean;

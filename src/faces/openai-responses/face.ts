@@ -8,13 +8,13 @@ import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts"
 import type { Body } from "../shared/unsupported-fields.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
 import { ResponseCollector } from "./collect.ts";
-import type { PlacedItem, ReadContext } from "./conversation.ts";
-import { isPassedOver } from "./item-schema.ts";
 import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
 import { ignoredFields, includesReasoning } from "./refusals.ts";
 import { type RenderOptions, ResponseRenderer } from "./render.ts";
-import { resolveItems } from "./resolve.ts";
+import type { PlacedItem, ReadContext } from "./request/conversation.ts";
+import { isPassedOver } from "./request/item-schema.ts";
+import { resolveItems } from "./request/resolve.ts";
 import type { ResponsesRequest } from "./schema.ts";
 
 export interface OpenAiResponsesOptions {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/turn.ts";
-import type { ClientTool } from "./toolbox.ts";
+import type { ClientTool } from "./request/toolbox.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 

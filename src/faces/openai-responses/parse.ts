@@ -5,11 +5,11 @@ import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
 import { invalidRequest } from "../shared/schema-issue.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
-import { type PlacedItem, type ReadContext, readConversation } from "./conversation.ts";
 import { refuseUnsupported } from "./refusals.ts";
+import { type PlacedItem, type ReadContext, readConversation } from "./request/conversation.ts";
+import { chooseTools } from "./request/tool-choice.ts";
+import { Toolbox } from "./request/toolbox.ts";
 import { type ResponsesRequest, responsesRequest } from "./schema.ts";
-import { chooseTools } from "./tool-choice.ts";
-import { Toolbox } from "./toolbox.ts";
 
 /** Parses a body. Throws the first problem. */
 export function readRequest(body: unknown, limits: RequestLimits): ResponsesRequest {

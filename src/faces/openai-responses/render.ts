@@ -20,7 +20,7 @@ import {
   summaryPart,
   textPart,
 } from "./output-item.ts";
-import type { Toolbox } from "./toolbox.ts";
+import type { Toolbox } from "./request/toolbox.ts";
 
 export interface RenderOptions {
   readonly toolbox: Toolbox;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonObject } from "../shared/json-object.ts";
-import { inputItem } from "./item-schema.ts";
-import { tool } from "./tool-schema.ts";
+import { inputItem } from "./request/item-schema.ts";
+import { tool } from "./request/tool-schema.ts";
 
 const namedTool = z.object({
   type: z.enum(["function", "custom"]),

@@ -7,8 +7,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../../core/abort-race.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/http/trace-context.ts";
 import type { Elicit, Elicitation } from "../../core/hub/tool-hub.ts";
-import type { TraceContext } from "../../core/trace-context.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import { NEEDS_LOGIN } from "../oauth/errors.ts";
 import { inlineLinks } from "../tools/inline-links.ts";

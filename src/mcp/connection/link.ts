@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { unlessAborted } from "../../core/abort-race.ts";
 import type { ExcursorError } from "../../core/errors.ts";
-import { type TraceContext, traceFields } from "../../core/trace-context.ts";
+import { type TraceContext, traceFields } from "../../core/http/trace-context.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import type { HubLimits } from "../limits.ts";

@@ -6,8 +6,8 @@ import {
   SdkHttpError,
   SseError,
 } from "@modelcontextprotocol/client";
-import { isBadPort } from "../../core/bad-port.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { isBadPort } from "../../core/http/bad-port.ts";
 import { clip } from "../clip.ts";
 import { needsLogin, needsScope } from "../oauth/errors.ts";
 

@@ -5,7 +5,7 @@ import { request as requestSecure } from "node:https";
 import { isIP, isIPv4, type LookupFunction } from "node:net";
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { ExcursorError } from "../../core/errors.ts";
-import { blockList, isPublicAddress } from "../../core/public-address.ts";
+import { blockList, isPublicAddress } from "../../core/http/public-address.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 15_000;

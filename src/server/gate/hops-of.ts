@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { HOP_HEADER, readHops } from "../../core/hops.ts";
+import { HOP_HEADER, readHops } from "../../core/http/hops.ts";
 
 export function hopsOf({ headers }: IncomingMessage): readonly string[] {
   const given = headers[HOP_HEADER];

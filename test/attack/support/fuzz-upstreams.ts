@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { createEngine } from "../../../src/core/engine/engine.ts";
 import { createAnthropicDriver } from "../../../src/drivers/anthropic/driver.ts";
 import { createOpenAiDriver } from "../../../src/drivers/openai/driver.ts";
-import type { ApiLimits } from "../../../src/drivers/shared/api-run.ts";
+import type { ApiLimits } from "../../../src/drivers/shared/api/api-run.ts";
 import { driverOptions } from "../../drivers/support/open-driver.ts";
 import { KEY, startTestGateway } from "../../server/support/gateway.ts";
 import {

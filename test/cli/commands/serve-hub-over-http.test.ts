@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { serveHubOverHttp } from "../../../src/cli/commands/serve-hub-over-http.ts";
+import { serveHubOverHttp } from "../../../src/cli/actions/mcp/serve-over-http.ts";
 import { DEFAULT_LIMITS } from "../../../src/config/settings.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createHub } from "../../../src/mcp/hub.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import { createAgentTable } from "../../../src/drivers/acp/agent-table.ts";
+import { createAgentTable } from "../../../src/drivers/acp/agent/agent-table.ts";
 
 const folder = "/work";
 const agentsOf = (entries: Record<string, unknown>, environment: Record<string, string> = {}) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { apiError } from "../../../src/drivers/shared/api-error.ts";
+import { apiError } from "../../../src/drivers/shared/api/api-error.ts";
 
 it("a loop that another gateway has found is a failure of the upstream, and says what to do", () => {
   const said = { error: { type: "api_error", code: "gateway_loop", message: "This request has been here before." } };

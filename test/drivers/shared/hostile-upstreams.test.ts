@@ -6,8 +6,8 @@ import { createAnthropicDriver } from "../../../src/drivers/anthropic/driver.ts"
 import { MessageReader } from "../../../src/drivers/anthropic/message-reader.ts";
 import { ChunkReader } from "../../../src/drivers/openai/chunk-reader.ts";
 import { createOpenAiDriver } from "../../../src/drivers/openai/driver.ts";
-import { apiError } from "../../../src/drivers/shared/api-error.ts";
-import type { ApiLimits } from "../../../src/drivers/shared/api-run.ts";
+import { apiError } from "../../../src/drivers/shared/api/api-error.ts";
+import type { ApiLimits } from "../../../src/drivers/shared/api/api-run.ts";
 import { fuzzUpstreams, setUpHostileUpstream } from "../../attack/support/fuzz-upstreams.ts";
 import { replyJson, startApiServer } from "../support/api-server.ts";
 import { ask, driverOptions, failureOf } from "../support/open-driver.ts";

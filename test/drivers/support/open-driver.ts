@@ -5,7 +5,7 @@ import type { TurnEvent } from "../../../src/core/events.ts";
 import { IGNORED } from "../../../src/core/notices/ignored.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { Turn } from "../../../src/core/turn.ts";
-import type { ApiDriverOptions } from "../../../src/drivers/shared/api-driver.ts";
+import type { ApiDriverOptions } from "../../../src/drivers/shared/api/api-driver.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import type { HttpTransport } from "../../../src/wire/http/http.ts";
 import { aTurn, gather } from "../../core/support/turns.ts";

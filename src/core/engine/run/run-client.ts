@@ -1,8 +1,8 @@
 import type { OnSpent, RequestContext } from "../../driver.ts";
+import type { TraceContext } from "../../http/trace-context.ts";
 import type { Elicit } from "../../hub/tool-hub.ts";
 import type { RunMeter } from "../../run-meter.ts";
 import type { RunObserver } from "../../run-observer.ts";
-import type { TraceContext } from "../../trace-context.ts";
 
 /** What a run may want from the request that it answers. */
 export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "onSpent" | "meter" | "trace">;

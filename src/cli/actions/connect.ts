@@ -1,0 +1,102 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { openConnectedClients } from "../../app/open-connected-clients.ts";
+import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
+import type { ConnectedClients } from "../../client-config/connected-clients.ts";
+import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
+import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
+import { createClient } from "../gateway-client.ts";
+import { offeredModels } from "../offered-models.ts";
+import { createReport } from "../terminal/connect-report.ts";
+import { formatTable } from "../terminal/format-table.ts";
+import { runGuide } from "./guide.ts";
+
+export interface ConnectFlags {
+  readonly model: string;
+  readonly file?: string | undefined;
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly tunnel?: string | undefined;
+  readonly write: boolean;
+  readonly json: boolean;
+}
+
+/** Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. */
+export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
+  const connectedClients = openConnectedClients();
+  if (client === undefined) {
+    process.stdout.write(formatState(connectedClients, flags.json));
+    return;
+  }
+  const guide = GUIDES.find(({ id }) => id === client);
+  if (guide) {
+    await runGuide(guide, flags);
+    return;
+  }
+  const recipe = findRecipe(client);
+  const address = gatewayAddress(flags);
+  checkPortIsKnown(address);
+  const gateway = createClient(address);
+  const file = resolve(flags.file ?? recipe.file(thisMachine()));
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort());
+  const report = createReport(flags.json);
+  let undo = () => {};
+  try {
+    const models = await report.step("the gateway answers", () => offeredModels(gateway), `at ${address.url}`);
+    const offered: OfferedGateway = { ...address, model: flags.model, models };
+    await report.step(
+      "the configuration is written",
+      () => {
+        undo = connectedClients.connect(recipe.id, file, (text) => recipe.edit(text, offered));
+      },
+      file,
+    );
+    await report.step(
+      "a test answer was streamed",
+      () => askInDialect(recipe.dialect, gateway, flags.model, interrupt.signal),
+      `in ${dialectTitle(recipe.dialect)}, from ${flags.model}`,
+    );
+    report.end(recipe, file, offered);
+  } catch (error) {
+    undo();
+    if (!interrupt.signal.aborted) throw error;
+    process.stderr.write("Undone: the client's configuration is unchanged.\n");
+    process.exitCode = 130;
+  }
+}
+
+function findRecipe(client: string): ClientRecipe {
+  const recipe = RECIPES.find(({ id }) => id === client);
+  if (recipe) return recipe;
+  throw new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
+    code: "unknown_client",
+    hint: `Known clients: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
+  });
+}
+
+const thisMachine = (): Machine => ({
+  home: homedir(),
+  platform: process.platform,
+  environment: process.env,
+  exists: existsSync,
+});
+
+function formatState(connectedClients: ConnectedClients, isJson: boolean): string {
+  const connected = new Map(connectedClients.list().map((connection) => [connection.id, connection]));
+  const rows = RECIPES.map(({ id, title }) => ({ id, title, connection: connected.get(id) }));
+  if (isJson) {
+    return `${JSON.stringify(rows.map(({ id, connection }) => ({ client: id, file: connection?.file ?? null, changed: connection?.isChanged ?? false })))}\n`;
+  }
+  return formatTable(
+    ["CLIENT", "NAME", "CONNECTED"],
+    rows.map(({ id, title, connection }) => [
+      id,
+      title,
+      connection ? `${connection.file}${connection.isChanged ? " (changed since)" : ""}` : "",
+    ]),
+  );
+}
