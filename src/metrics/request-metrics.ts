@@ -160,9 +160,10 @@ function neverFalling<Label extends string>(counter: Counter<Label>) {
   const owed = new Map<string, number>();
   return (labels: Readonly<Record<Label, string>>, amount: number): void => {
     if (amount === 0) return;
-    const key = JSON.stringify(labels);
+    const key = owed.size > 0 || amount < 0 ? JSON.stringify(labels) : "";
     const rest = amount - (owed.get(key) ?? 0);
-    owed.set(key, Math.max(0, -rest));
+    if (rest < 0) owed.set(key, -rest);
+    else owed.delete(key);
     if (rest > 0) counter.inc(labels, rest);
   };
 }

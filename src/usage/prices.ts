@@ -24,6 +24,8 @@ export const PRICE_LIST = { version: "0.1.8", date: "2026-09-23" } as const;
 const LIST_SOURCE = `genai-prices ${PRICE_LIST.version} (${PRICE_LIST.date})`;
 const OWN_SOURCE = "settings";
 
+const MAX_NAMES = 1000;
+
 /** Tokens by what they cost: each token is in one of these. */
 interface Parts {
   readonly fresh: number;
@@ -36,6 +38,7 @@ interface Parts {
 /** Prices of models: the user's own first, then those of the package. */
 export class Prices {
   readonly #own: OwnPrices;
+  readonly #names = new Map<string, string | undefined>();
   #calculate: typeof calcPrice | undefined;
 
   constructor(own: OwnPrices = {}) {
@@ -43,9 +46,11 @@ export class Prices {
   }
 
   /** Loads the price list, which takes a moment; otherwise the first question does. */
-  load(): void {
-    const require = createRequire(import.meta.url);
-    this.#calculate ??= (require("@pydantic/genai-prices") as { readonly calcPrice: typeof calcPrice }).calcPrice;
+  load(): typeof calcPrice {
+    if (this.#calculate) return this.#calculate;
+    const list = createRequire(import.meta.url)("@pydantic/genai-prices") as { readonly calcPrice: typeof calcPrice };
+    this.#calculate = list.calcPrice;
+    return list.calcPrice;
   }
 
   /** Returns whether there is a price for a model. */
@@ -69,7 +74,7 @@ export class Prices {
       return { micros: Math.round(micros), isEstimate, source: OWN_SOURCE };
     }
     const credit = this.#listed(positive, model);
-    const debit = this.#listed(negative, model);
+    const debit = Object.values(negative).some((tokens) => tokens > 0) ? this.#listed(negative, model) : 0;
     if (credit === undefined || debit === undefined) return undefined;
     return { micros: Math.round((credit - debit) * 1e6), isEstimate, source: LIST_SOURCE };
   }
@@ -80,19 +85,28 @@ export class Prices {
     return usage && modelServed !== undefined ? { ...record, cost: this.costOf(usage, modelServed, driver) } : record;
   }
 
+  /** Returns the name of a model in the list; undefined if it has none. The search costs more than the sum. */
+  #nameOf(model: string, calculate: typeof calcPrice): string | undefined {
+    if (!this.#names.has(model)) {
+      if (this.#names.size >= MAX_NAMES) this.#names.clear();
+      this.#names.set(
+        model,
+        namesOf(model).find((name) => calculate({ input_tokens: 0 }, name)),
+      );
+    }
+    return this.#names.get(model);
+  }
+
   #listed({ fresh, cached, written, spoken, reasoning }: Parts, model: string): number | undefined {
-    this.load();
     const usage = {
       input_tokens: fresh + cached + written,
       cache_read_tokens: cached,
       cache_write_tokens: written,
       output_tokens: spoken + reasoning,
     };
-    for (const name of namesOf(model)) {
-      const found = this.#calculate?.(usage, name);
-      if (found) return found.total_price;
-    }
-    return undefined;
+    const calculate = this.load();
+    const name = this.#nameOf(model, calculate);
+    return name === undefined ? undefined : calculate(usage, name)?.total_price;
   }
 }
 
