@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "client-config": ["core", "files"],
   server: ["core", "config", "files", "faces/shared", "media", "metrics", "observe", "usage"],
   sim: ["core", "gen", "wire"],
+  drift: ["core", "gen"],
   app: [
     "client-config",
     "config",
@@ -62,6 +63,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "config",
     "core",
     "credentials",
+    "drift",
     "drivers",
     "faces",
     "files",

@@ -5,6 +5,7 @@ import { configCommand } from "./commands/config.ts";
 import { connectCommand } from "./commands/connect.ts";
 import { disconnectCommand } from "./commands/disconnect.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { driftCommand } from "./commands/drift.ts";
 import { envCommand } from "./commands/env.ts";
 import { ideCommand } from "./commands/ide.ts";
 import { keyCommand } from "./commands/key.ts";
@@ -41,6 +42,7 @@ const COMMANDS = [
   acpCommand,
   doctorCommand,
   simCommand,
+  driftCommand,
 ];
 
 /**
