@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ["core", "config", "files", "faces/shared", "media", "metrics", "observe", "usage"],
   sim: ["core", "gen", "wire"],
   drift: ["core", "gen"],
+  capture: ["core", "gen", "observe", "wire"],
   app: [
     "client-config",
     "config",

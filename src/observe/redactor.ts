@@ -32,7 +32,7 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
 ];
 
 export function createRedactor(): Redactor {
-  const forms = new SecretForms(REDACTED);
+  const forms = new SecretForms();
   const own = new Set<string>();
   const lists = new Map([["own", own]]);
   const listOf = (key: string): Set<string> => {
@@ -54,7 +54,7 @@ export function createRedactor(): Redactor {
       forms.remove(oldest);
     },
     redact(text) {
-      let clean = forms.replaceIn(text);
+      let clean = forms.replaceIn(text, () => REDACTED);
       for (const [shape, replacement] of SHAPES) clean = clean.replace(shape, replacement);
       return clean;
     },

@@ -20,15 +20,10 @@ interface Form {
  */
 export class SecretForms {
   static readonly MIN_LENGTH = WINDOW;
-  readonly #replacement: string;
   /** Forms by the hash of their first characters. */
   readonly #byHash = new Map<number, Form[]>();
   /** How many hashes fall into each slot. Most positions of a text are rejected by one lookup. */
   readonly #table = new Uint16Array(TABLE_SIZE);
-
-  constructor(replacement: string) {
-    this.#replacement = replacement;
-  }
 
   add(secret: string): void {
     for (const text of formsOf(secret)) {
@@ -57,28 +52,34 @@ export class SecretForms {
     }
   }
 
-  replaceIn(text: string): string {
-    if (this.#byHash.size === 0 || text.length < WINDOW) return text;
+  /** Replaces each secret by what `replacement` returns for it. */
+  replaceIn(text: string, replacement: (secret: string) => string): string {
     let clean = "";
-    /** The text up to here is copied or replaced. */
     let done = 0;
-    /** Where the last match ends. Another match may begin inside it. */
-    let end = 0;
+    for (const [start, end] of this.#rangesIn(text)) {
+      clean += text.slice(done, start) + replacement(text.slice(start, end));
+      done = end;
+    }
+    return done === 0 ? text : clean + text.slice(done);
+  }
+
+  /** Where secrets are, in order. Matches that overlap are one. */
+  #rangesIn(text: string): readonly (readonly [number, number])[] {
+    if (this.#byHash.size === 0 || text.length < WINDOW) return [];
+    const ranges: [number, number][] = [];
     let hash = 0;
     for (let at = 0; at < WINDOW - 1; at++) hash = (Math.imul(hash, BASE) + text.charCodeAt(at)) | 0;
     for (let start = 0; start + WINDOW <= text.length; start++) {
       hash = (Math.imul(hash, BASE) + text.charCodeAt(start + WINDOW - 1)) | 0;
       if (this.#table[hash & (TABLE_SIZE - 1)] !== 0) {
         const length = this.#longestAt(text, start, hash);
-        if (length > 0) {
-          if (start >= end) clean += text.slice(done, start) + this.#replacement;
-          end = Math.max(end, start + length);
-          done = end;
-        }
+        const last = ranges.at(-1);
+        if (length > 0 && last && start < last[1]) last[1] = Math.max(last[1], start + length);
+        else if (length > 0) ranges.push([start, start + length]);
       }
       hash = (hash - Math.imul(text.charCodeAt(start), OLDEST)) | 0;
     }
-    return done === 0 ? text : clean + text.slice(done);
+    return ranges;
   }
 
   #count(hash: number, by: number): void {

@@ -1,0 +1,173 @@
+import { FLAG_COMPRESSED, FrameDecoder } from "../wire/connect/envelope.ts";
+import { gunzipNow } from "../wire/connect/gzip.ts";
+import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../wire/http/http.ts";
+import { mediaType } from "../wire/http/http-errors.ts";
+import { wireLimits } from "../wire/limits.ts";
+import { createSseParser } from "../wire/sse/sse-parser.ts";
+import type { CallRecording, CaptureRecorder } from "./recorder.ts";
+import type { CapturedMessage } from "./records.ts";
+
+/** Wraps a transport, so that every exchange is recorded. The traffic is unchanged, and never waits for the recorder. */
+export function captureTransport(
+  transport: HttpTransport,
+  name: "h1" | "h2",
+  recorder: CaptureRecorder,
+): HttpTransport {
+  return {
+    open: (request, handler) => {
+      const tap = new ExchangeTap(request, name, recorder);
+      return tap.exchange(transport.open(request, tap.handler(handler)));
+    },
+    ...(transport.connect && { connect: (origin: string) => transport.connect?.(origin) }),
+    close: () => transport.close(),
+    destroy: () => transport.destroy(),
+  };
+}
+
+class ExchangeTap {
+  readonly #recording: CallRecording;
+  readonly #sent: BodyReader;
+  #received: BodyReader | undefined;
+  #trailers: Readonly<Record<string, string>> | undefined;
+  #isOver = false;
+
+  constructor(
+    { method = "POST", origin, path, headers }: HttpRequest,
+    transport: "h1" | "h2",
+    recorder: CaptureRecorder,
+  ) {
+    this.#recording = recorder.call({ method, origin, path, headers, transport });
+    this.#sent = readBody("sent", headers, this.#recording);
+  }
+
+  handler(inner: HttpHandler): HttpHandler {
+    return {
+      head: (head) => {
+        this.#recording.response({ status: head.status, headers: withCookies(head) });
+        this.#received = readBody("received", head.headers, this.#recording);
+        inner.head(head);
+      },
+      data: (chunk) => {
+        this.#received?.push(chunk);
+        inner.data(chunk);
+      },
+      drain: () => inner.drain?.(),
+      trailers: (trailers) => {
+        this.#trailers = trailers;
+        inner.trailers?.(trailers);
+      },
+      end: () => {
+        this.#end("ok");
+        inner.end();
+      },
+      fail: (error, reached) => {
+        this.#end(error.code);
+        inner.fail(error, reached);
+      },
+    };
+  }
+
+  exchange(inner: HttpExchange): HttpExchange {
+    return {
+      write: (chunk) => {
+        this.#sent.push(chunk);
+        return inner.write(chunk);
+      },
+      end: () => {
+        this.#sent.end();
+        inner.end();
+      },
+      pause: () => inner.pause(),
+      resume: () => inner.resume(),
+      abort: () => {
+        this.#end("aborted");
+        inner.abort();
+      },
+    };
+  }
+
+  #end(outcome: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sent.end();
+    this.#received?.end();
+    const [sentBytes, receivedBytes] = [this.#sent.bytes, this.#received?.bytes ?? 0];
+    this.#recording.end({ outcome, trailers: this.#trailers, sentBytes, receivedBytes });
+  }
+}
+
+const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): Readonly<Record<string, string>> =>
+  cookies ? { ...headers, "set-cookie": cookies.join(", ") } : headers;
+
+interface BodyReader {
+  readonly bytes: number;
+  push(chunk: Uint8Array): void;
+  end(): void;
+}
+
+/** Reads a body as the messages that it holds: frames, events, or the body as one. */
+function readBody(
+  direction: CapturedMessage["direction"],
+  headers: Readonly<Record<string, string>>,
+  recording: CallRecording,
+): BodyReader {
+  const { maxBodyBytes, maxInflatedBytes } = wireLimits();
+  const type = mediaType(headers["content-type"]) ?? "";
+  const tell = (form: CapturedMessage["form"], wire: Uint8Array, flags: number, isCompressed: boolean) => {
+    const bytes = isCompressed ? inflate(wire, maxInflatedBytes) : wire;
+    if (bytes) recording.message({ direction, form, flags, wasCompressed: isCompressed, bytes });
+    else recording.note({ type: "omitted", reason: "it cannot be decompressed", bytes: wire.length });
+  };
+  const body: Uint8Array[] = [];
+  let bodyBytes = 0;
+  const take = type.startsWith("application/connect+")
+    ? frameReader((flags, payload) => tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0))
+    : type === "text/event-stream"
+      ? createSseParser({
+          maxLength: maxBodyBytes,
+          onEvent: (name, data) => tell("event", Buffer.from(JSON.stringify([name, data])), 0, false),
+        })
+      : (chunk: Uint8Array) => {
+          if (bodyBytes + chunk.length <= maxBodyBytes) body.push(chunk);
+          bodyBytes += chunk.length;
+        };
+  let bytes = 0;
+  let isOver = false;
+  const fail = () => {
+    isOver = true;
+    recording.note({ type: "omitted", reason: "the rest is not in the form that its type says", bytes: 0 });
+  };
+  return {
+    get bytes() {
+      return bytes;
+    },
+    push(chunk) {
+      bytes += chunk.length;
+      if (isOver) return;
+      try {
+        take(chunk);
+      } catch {
+        fail();
+      }
+    },
+    end() {
+      if (isOver) return;
+      isOver = true;
+      if (bodyBytes > maxBodyBytes) recording.note({ type: "omitted", reason: "it is too long", bytes: bodyBytes });
+      else if (bodyBytes > 0) tell("body", Buffer.concat(body), 0, headers["content-encoding"] === "gzip");
+    },
+  };
+}
+
+function frameReader(onFrame: (flags: number, payload: Uint8Array) => void): (chunk: Uint8Array) => void {
+  const decoder = new FrameDecoder(wireLimits());
+  return (chunk) => decoder.push(chunk, onFrame);
+}
+
+function inflate(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
+  try {
+    return gunzipNow(bytes, maxBytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What a capture holds, in the order in which it happened. A capture is a list of records; those of one call have its
+ * number. Secrets are masked before a record is made.
+ */
+export type CaptureRecord =
+  | { readonly type: "call"; readonly call: number; readonly at: number; readonly head: CallHead }
+  | { readonly type: "response"; readonly call: number; readonly at: number; readonly head: ResponseInfo }
+  | ({ readonly type: "message"; readonly call: number; readonly at: number } & CapturedMessage)
+  | { readonly type: "end"; readonly call: number; readonly at: number; readonly end: CallEnd }
+  | { readonly type: "note"; readonly call: number; readonly at: number; readonly note: CaptureNote };
+
+export interface CallHead {
+  readonly method: string;
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly transport: "h1" | "h2";
+}
+
+export interface ResponseInfo {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface CapturedMessage {
+  readonly direction: "sent" | "received";
+  /** `frame`: a message in Connect's envelope. `event`: one of a stream of server-sent events. `body`: a whole body. */
+  readonly form: "frame" | "event" | "body";
+  /** Flags of the envelope; 0 for other forms. */
+  readonly flags: number;
+  /** True if it was compressed on the wire. The bytes are the decompressed ones. */
+  readonly wasCompressed: boolean;
+  readonly bytes: Uint8Array;
+}
+
+export interface CallEnd {
+  /** `ok`, `aborted` (by the client), or the code of the failure. */
+  readonly outcome: string;
+  readonly trailers?: Readonly<Record<string, string>> | undefined;
+  /** On the wire. */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+export type CaptureNote =
+  /** The call belongs to this conversation. */
+  | { readonly type: "conversation"; readonly id: string }
+  /** A blob was masked, so its id is not the digest of its content any more. */
+  | { readonly type: "blob"; readonly from: string; readonly to: string }
+  /** A message is not in the capture, and why. */
+  | { readonly type: "omitted"; readonly reason: string; readonly bytes: number };

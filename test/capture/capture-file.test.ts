@@ -1,0 +1,122 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type CaptureTail, readCapture } from "../../src/capture/capture-reader.ts";
+import { CaptureWriter } from "../../src/capture/capture-writer.ts";
+import { FIRST_LINE } from "../../src/capture/record-format.ts";
+import type { CaptureRecord } from "../../src/capture/records.ts";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "capture-"));
+  file = join(folder, "a.capture");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const head = { method: "POST", origin: "https://a", path: "/x?y=1", headers: { a: "b" }, transport: "h2" } as const;
+const RECORDS: readonly CaptureRecord[] = [
+  { type: "call", call: 1, at: 1.5, head },
+  {
+    type: "message",
+    call: 1,
+    at: 2,
+    direction: "sent",
+    form: "frame",
+    flags: 0,
+    wasCompressed: true,
+    bytes: Buffer.from([1, 2, 3]),
+  },
+  { type: "response", call: 1, at: 3, head: { status: 200, headers: {} } },
+  {
+    type: "message",
+    call: 1,
+    at: 4,
+    direction: "received",
+    form: "event",
+    flags: 2,
+    wasCompressed: false,
+    bytes: Buffer.alloc(0),
+  },
+  { type: "note", call: 1, at: 5, note: { type: "conversation", id: "c" } },
+  { type: "end", call: 1, at: 6, end: { outcome: "ok", sentBytes: 8, receivedBytes: 5 } },
+];
+
+function write(records: readonly CaptureRecord[], maxBytes = 1e6): string[] {
+  const ends: string[] = [];
+  const writer = new CaptureWriter({ file, maxBytes, onEnd: (reason) => ends.push(reason) });
+  for (const record of records) writer.write(record);
+  writer.close();
+  return ends;
+}
+
+async function read(): Promise<{ readonly records: CaptureRecord[]; readonly tail: CaptureTail }> {
+  const records: CaptureRecord[] = [];
+  const stored = readCapture(file);
+  for (;;) {
+    const { value, done } = await stored.next();
+    if (done) return { records, tail: value };
+    const record = value.read();
+    if (record) records.push(record);
+  }
+}
+
+test("reads what was written", async () => {
+  expect(write(RECORDS)).toEqual([]);
+  expect(await read()).toEqual({ records: RECORDS, tail: { type: "whole", offset: statSync(file).size } });
+});
+
+test("SEC-10 only the owner can read the file", () => {
+  write(RECORDS);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a file cut at any byte is read up to its last whole record", async () => {
+  write(RECORDS);
+  const bytes = readFileSync(file);
+  let whole = 0;
+  for (let length = FIRST_LINE.length; length <= bytes.length; length++) {
+    writeFileSync(file, bytes.subarray(0, length));
+    const { records, tail } = await read();
+    expect(records).toEqual(RECORDS.slice(0, records.length));
+    expect(records.length).toBeGreaterThanOrEqual(whole);
+    expect(tail.type).toBe(tail.offset === length ? "whole" : "cut");
+    whole = records.length;
+  }
+  expect(whole).toBe(RECORDS.length);
+});
+
+test("tells where a damaged file ends, and skips a damaged payload", async () => {
+  write(RECORDS);
+  const { size } = statSync(file);
+  const bytes = readFileSync(file);
+  bytes[FIRST_LINE.length + 30] = 0;
+  writeFileSync(file, bytes);
+  appendFileSync(file, Buffer.alloc(100, 7));
+  const { records, tail } = await read();
+  expect(records).toEqual(RECORDS.slice(1));
+  expect(tail).toEqual({ type: "damaged", offset: size });
+});
+
+test("stops at its limit, and what was written stays", async () => {
+  expect(write(RECORDS, 250)).toEqual(["it has reached its limit of 250 bytes"]);
+  const { records, tail } = await read();
+  expect(records.length).toBeGreaterThan(0);
+  expect(tail.type).toBe("whole");
+  expect(statSync(file).size).toBeLessThanOrEqual(250);
+});
+
+test.each([
+  ["another file", "hello world, this is no capture", /is not a capture/],
+  ["an empty file", "", /is not a capture/],
+  ["a capture of another version", "excursor-capture 9\n", /another version/],
+])("refuses %s", async (_, content, message) => {
+  writeFileSync(file, content);
+  await expect(read()).rejects.toThrow(message);
+});
+
+test("does not write over a file", () => {
+  writeFileSync(file, "mine");
+  expect(() => write(RECORDS)).toThrow(/EEXIST/);
+});

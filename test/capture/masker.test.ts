@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Masker } from "../../src/capture/masker.ts";
+
+const TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhdXRoMHwxMjMifQ.c2lnbmF0dXJl";
+const KEY = `sk-${"q7".repeat(15)}`;
+
+describe("SEC-52 a capture holds no secrets", () => {
+  test.each([
+    ["a token by its shape", `x ${TOKEN} y`, TOKEN],
+    ["a bearer token", "authorization: Bearer abcdefgh12345678", "abcdefgh12345678"],
+    ["an API key", `x ${KEY} y`, KEY],
+    ["an e-mail address", "mail ada.lovelace@example.com now", "ada.lovelace@example.com"],
+    ["an address in a URL", "/me?mail=ada%40example.com&x=1", "ada%40example.com"],
+    ["a password in an address", "https://user:hunter2hunter2@host/", "hunter2hunter2"],
+  ])("masks %s with the same length", (_, text, secret) => {
+    const masked = new Masker().text(text);
+    expect(masked).not.toContain(secret);
+    expect(masked.length).toBe(text.length);
+  });
+
+  test("masks a registered secret in every form, between binary bytes", () => {
+    const masker = new Masker();
+    masker.add("correct-horse-battery");
+    const forms = [
+      "correct-horse-battery",
+      ...(["base64", "hex"] as const).map((form) => Buffer.from("correct-horse-battery").toString(form)),
+    ];
+    for (const form of forms) {
+      const bytes = Buffer.concat([Buffer.from([0x0a, 0xff, 0x00]), Buffer.from(form), Buffer.from([0x12, 0x80])]);
+      const masked = Buffer.from(masker.bytes(bytes));
+      expect(masked.includes(form)).toBe(false);
+      expect(masked.length).toBe(bytes.length);
+      expect([...masked.subarray(0, 3), ...masked.subarray(-2)]).toEqual([0x0a, 0xff, 0x00, 0x12, 0x80]);
+    }
+  });
+
+  test("gives a secret the same mask in one capture, and another in the next", () => {
+    const [one, other] = [new Masker(), new Masker()];
+    expect(one.text(`a ${TOKEN}`).slice(2)).toBe(one.text(`bb ${TOKEN}`).slice(3));
+    expect(one.text(TOKEN)).not.toBe(other.text(TOKEN));
+  });
+
+  test("keeps the length of any bytes", () => {
+    const masker = new Masker();
+    masker.add("/home/ada");
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const around = Buffer.concat([bytes, Buffer.from("/home/ada"), bytes]);
+        const masked = masker.bytes(around);
+        expect(masked.length).toBe(around.length);
+        expect(Buffer.from(masked).includes("/home/ada")).toBe(false);
+      }),
+    );
+  });
+});
