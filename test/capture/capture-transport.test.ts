@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readCapture } from "../../src/capture/capture-reader.ts";
+import { captureTransport } from "../../src/capture/capture-transport.ts";
+import { CaptureWriter } from "../../src/capture/capture-writer.ts";
+import { CaptureRecorder } from "../../src/capture/recorder.ts";
+import type { CaptureRecord } from "../../src/capture/records.ts";
+import { encodeFrame, FLAG_COMPRESSED } from "../../src/wire/connect/envelope.ts";
+import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
+
+const SECRET = "tok-1234567890-abcdef";
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "capture-"));
+  file = join(folder, "a.capture");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Sends one request to a server that answers with these chunks. Returns what the client got, and the records. */
+async function exchange(type: string, sent: readonly Uint8Array[], answer: readonly Uint8Array[]) {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": type });
+    for (const chunk of answer) response.write(chunk);
+    response.end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const recorder = new CaptureRecorder(new CaptureWriter({ file, maxBytes: 1e7, onEnd: expect.unreachable }));
+  const transport = captureTransport(createHttp1Transport(), "h1", recorder);
+  const got: Uint8Array[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const headers = { "content-type": type, authorization: `Bearer ${SECRET}` };
+    const open = transport.open(
+      { origin, path: `/a.B/C?key=${SECRET}`, headers },
+      { head: () => {}, data: (chunk) => got.push(chunk), end: resolve, fail: reject },
+    );
+    for (const chunk of sent) open.write(chunk);
+    open.end();
+  });
+  recorder.close();
+  transport.destroy();
+  server.close();
+  const records: CaptureRecord[] = [];
+  for await (const stored of readCapture(file)) {
+    const record = stored.read();
+    if (record) records.push(record);
+  }
+  return { got: Buffer.concat(got), records };
+}
+
+test("records a call with its frames, and changes nothing of it", async () => {
+  const answer = [encodeFrame(Buffer.from("one")), encodeFrame(gzipSync("two"), FLAG_COMPRESSED)];
+  const bytes = Buffer.concat(answer);
+  const split = [bytes.subarray(0, 7), bytes.subarray(7)];
+  const { got, records } = await exchange("application/connect+proto", [encodeFrame(Buffer.from("ask"))], split);
+  expect(got).toEqual(bytes);
+  expect(records.map(({ type }) => type).toSorted()).toEqual([
+    "call",
+    "end",
+    "message",
+    "message",
+    "message",
+    "response",
+  ]);
+  const messages = records.filter((record) => record.type === "message");
+  expect(
+    messages.map(({ direction, form, wasCompressed, bytes: content }) => [
+      direction,
+      form,
+      wasCompressed,
+      String(content),
+    ]),
+  ).toEqual([
+    ["sent", "frame", false, "ask"],
+    ["received", "frame", false, "one"],
+    ["received", "frame", true, "two"],
+  ]);
+});
+
+test("SEC-52 keeps the token of a call out of its headers, its path and its messages", async () => {
+  const frame = encodeFrame(gzipSync(`before ${SECRET} after`), FLAG_COMPRESSED);
+  const parts = [frame.subarray(0, 9), frame.subarray(9)];
+  const { records } = await exchange("application/connect+proto", parts, parts);
+  expect(readFileSync(file).includes(SECRET)).toBe(false);
+  const messages = records.filter((record) => record.type === "message");
+  expect(messages.map(({ bytes }) => String(bytes).replace(/\S{21}/, "…"))).toEqual([
+    "before … after",
+    "before … after",
+  ]);
+});
+
+test("records other bodies as a whole, and notes what it cannot read", async () => {
+  const { records } = await exchange("application/json", [Buffer.from("{"), Buffer.from("}")], [Buffer.from("[]")]);
+  const messages = records.filter((record) => record.type === "message");
+  expect(messages.map(({ form, bytes }) => [form, String(bytes)])).toEqual([
+    ["body", "{}"],
+    ["body", "[]"],
+  ]);
+  rmSync(file);
+  const { got, records: damaged } = await exchange("application/connect+proto", [], [Buffer.alloc(20, 0xff)]);
+  expect(got).toEqual(Buffer.alloc(20, 0xff));
+  expect(damaged.some(({ type }) => type === "note")).toBe(true);
+});
