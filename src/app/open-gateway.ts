@@ -6,7 +6,6 @@ import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
 import { createGivenAccess } from "../credentials/given-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
-import { createServeRun } from "../faces/cursor/run/serve-run.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
@@ -18,7 +17,7 @@ import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { DRIVERS } from "./drivers.ts";
-import { GATEWAY_FACES } from "./faces.ts";
+import { FACES } from "./faces.ts";
 import { givenSecrets } from "./given-secrets.ts";
 import type { Config, LoadedConfig } from "./load-config.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
@@ -151,7 +150,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     const gateway = await startGateway({
       ...config,
       ...parts,
-      faces: GATEWAY_FACES,
+      faces: FACES.gateway,
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys, dayTokens: parts.dayTokens },
@@ -168,11 +167,11 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           access: accounts.access,
           accountNames: accounts.names,
           ownModels: parts.ownModels,
-          serveRun: createServeRun({
+          runs: {
             engine: parts.engine,
             answers: parts.toolAnswers,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
-          }),
+          },
           log,
         }).catch(async (error) => {
           await gateway.close(0);

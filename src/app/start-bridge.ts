@@ -1,5 +1,5 @@
 import { type Gateway, type GatewayOptions, startGateway } from "../server/gateway.ts";
-import { BRIDGE_FACES } from "./faces.ts";
+import { FACES } from "./faces.ts";
 
 export type BridgeOptions = Pick<
   GatewayOptions,
@@ -20,5 +20,5 @@ export const startBridge = (options: BridgeOptions): Promise<Gateway> =>
     hosts: [],
     origins: [],
     page: { origin: IDE_ORIGIN, header: "x-excursor-bridge", isKeyless: options.isCompatible },
-    faces: BRIDGE_FACES,
+    faces: FACES.bridge,
   });

@@ -3,7 +3,7 @@ import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
-import { createCursorFace, type GatewayKeys, type ServeRun } from "../faces/cursor/index.ts";
+import type { CursorFaceParts, GatewayKeys } from "../faces/cursor/index.ts";
 import type { Log } from "../observe/log.ts";
 import { OWNER } from "../server/gate/caller-keys.ts";
 import { digestOf } from "../server/gate/digest.ts";
@@ -19,6 +19,7 @@ import { ServerExchange, type ServerRequest } from "../wire/http/server-exchange
 import { listenForBoth } from "../wire/http/server-listener.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
 import type { GatewayParts } from "./compose-gateway.ts";
+import { FACES } from "./faces.ts";
 import type { Config } from "./load-config.ts";
 import { observeUpstream } from "./observe-upstream.ts";
 import { createOwnAccounts } from "./own-accounts.ts";
@@ -33,7 +34,7 @@ export interface CursorListenerOptions {
   /** The names of the accounts that are signed in to the backend. */
   readonly accountNames: () => readonly string[];
   readonly ownModels: GatewayParts["ownModels"];
-  readonly serveRun: ServeRun | undefined;
+  readonly runs: CursorFaceParts["runs"];
   readonly log: Log;
 }
 
@@ -62,7 +63,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     config.logLevel,
     log,
   );
-  const face = createCursorFace({
+  const face = await FACES.cursor.open({
     backend: { origin, transports },
     keys: gatewayKeys(options.key, options.keys),
     accounts: createOwnAccounts({
@@ -71,7 +72,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
       origin,
       transport: transports.h1,
     }),
-    serveRun: options.serveRun,
+    runs: options.runs,
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,
     onBug: (error) => log.error({ cause: error instanceof Error ? error.stack : String(error) }, "cursor face"),

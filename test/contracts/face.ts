@@ -62,6 +62,58 @@ const EVENTS: readonly TurnEvent[] = [
 ];
 const SECRET = "a cause that is nobody's business";
 
+/** What {@link describeLoopFace} has to know of a face that runs the model's tools itself, in the agent loop. */
+export interface LoopFaceFixture {
+  /** Has the engine answer {@link PROMPT} with these batches, and then fail if there is an error. */
+  answer(batches: readonly (readonly TurnEvent[])[], error?: ExcursorError): Promise<Said>;
+  /** Returns everything that the client is sent for an error. */
+  error(error: ExcursorError): string;
+  /** Whether the protocol shows no usage. */
+  readonly lacksUsage?: boolean;
+}
+
+/**
+ * The part of {@link describeFace} that holds for a face without routes. Its protocol has neither whole answers nor
+ * statuses, and the loop keeps tool calls inside.
+ */
+export function describeLoopFace(name: string, { answer, error, lacksUsage = false }: LoopFaceFixture): void {
+  const events: readonly TurnEvent[] = [...BEGINNING, usage({ inputTokens: 10, outputTokens: 5 }), done()];
+  describe(name, () => {
+    describeStream(answer, events, {
+      text: "hello",
+      thinking: "hm, well",
+      calls: [],
+      usage: lacksUsage ? undefined : { input: 10, output: 5 },
+      isEnded: true,
+      error: undefined,
+    });
+
+    it.each(KINDS)("has words for %s", (kind) => {
+      const said = error(new ExcursorError(kind, "It did not work.", { cause: new Error(SECRET) }));
+      expect(said).toContain("It did not work.");
+      expect(said).not.toContain(SECRET);
+    });
+  });
+}
+
+const KINDS = Object.keys(ERROR_KINDS) as ErrorKind[];
+
+/** A streamed answer, as every face has it. */
+function describeStream(answer: LoopFaceFixture["answer"], events: readonly TurnEvent[], expected: Said): void {
+  it("streams everything that its clients show, however the events are batched", async () => {
+    expect(await answer([events])).toEqual(expected);
+    expect(await answer(events.map((event) => [event]))).toEqual(expected);
+  });
+
+  it("ends a stream that fails with its error and without a sign of success", async () => {
+    const error = new ExcursorError("upstream-failed", "The upstream failed.", { cause: new Error(SECRET) });
+    const said = await answer([BEGINNING], error);
+    expect(said).toMatchObject({ text: "hello", isEnded: false });
+    expect(said.error).toContain("The upstream failed.");
+    expect(said.error).not.toContain(SECRET);
+  });
+}
+
 /** Checks what the server and clients rely on in every face. */
 export function describeFace(name: string, fixture: FaceFixture): void {
   const { module, path, lacksCalls = false } = fixture;
@@ -114,10 +166,7 @@ export function describeFace(name: string, fixture: FaceFixture): void {
       expect(refusal).toMatchObject({ kind: "invalid-request", field: fixture.wrong.field });
     });
 
-    it("streams text, thinking, tool calls and usage, however the events are batched", async () => {
-      expect(await streamed([EVENTS])).toEqual(expected);
-      expect(await streamed(EVENTS.map((event) => [event]))).toEqual(expected);
-    });
+    describeStream(streamed, EVENTS, expected);
 
     it("says the same in a whole answer", async () => {
       const collector = (await parse(fixture.request(false))).collect();
@@ -133,15 +182,7 @@ export function describeFace(name: string, fixture: FaceFixture): void {
       expect(isEnded).toBe(false);
     });
 
-    it("ends a stream that fails with its error and without a sign of success", async () => {
-      const error = new ExcursorError("upstream-failed", "The upstream failed.", { cause: new Error(SECRET) });
-      const said = await streamed([BEGINNING], error);
-      expect(said).toMatchObject({ text: "hello", isEnded: false });
-      expect(said.error).toContain("The upstream failed.");
-      expect(said.error).not.toContain(SECRET);
-    });
-
-    it.each(Object.keys(ERROR_KINDS) as ErrorKind[])("has a status and words for %s", (kind) => {
+    it.each(KINDS)("has a status and words for %s", (kind) => {
       const error = new ExcursorError(kind, "It did not work.", { cause: new Error(SECRET) });
       const { status, headers, body } = module.error(error, "r1");
       expect(status).toBeGreaterThanOrEqual(400);

@@ -1,15 +1,23 @@
+import { client, type RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import { expect, it } from "vitest";
-import { BRIDGE_FACES, GATEWAY_FACES } from "../../src/app/faces.ts";
+import { FACES } from "../../src/app/faces.ts";
+import type { ExcursorError } from "../../src/core/errors.ts";
+import type { TurnEvent } from "../../src/core/events.ts";
+import { throwRequestError } from "../../src/faces/acp-agent/errors.ts";
 import { anthropicMessages } from "../../src/faces/anthropic-messages/index.ts";
+import { failureOf } from "../../src/faces/cursor/errors.ts";
+import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
 import { ideBridge } from "../../src/faces/ide-bridge/index.ts";
 import { openAiChat } from "../../src/faces/openai-chat/index.ts";
 import { openAiResponses } from "../../src/faces/openai-responses/index.ts";
 import type { FaceModule } from "../../src/faces/shared/face-module.ts";
+import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
+import { MODEL } from "../faces/cursor/support/models.ts";
 import { type Answer, type DialectAdapter, readEvents } from "../gateway/support/dialect.ts";
 import { anthropicMessages as messages } from "../gateway/support/dialects/anthropic-messages.ts";
 import { openAiChat as chat } from "../gateway/support/dialects/openai-chat.ts";
 import { openAiResponses as responses } from "../gateway/support/dialects/openai-responses.ts";
-import { describeFace, type FaceFixture, PROMPT, type Said } from "./face.ts";
+import { describeFace, describeLoopFace, type FaceFixture, type LoopFaceFixture, PROMPT, type Said } from "./face.ts";
 
 const FIXTURES: readonly FaceFixture[] = [
   fromAdapter(openAiChat, chat),
@@ -30,10 +38,82 @@ const FIXTURES: readonly FaceFixture[] = [
 
 for (const fixture of FIXTURES) describeFace(fixture.module.name, fixture);
 
+const LOOP_FIXTURES: Readonly<Record<string, LoopFaceFixture>> = {
+  cursor: {
+    async answer(batches, error) {
+      const serve = createServeRun({ engine: engineOf(batches, error) });
+      const run = new CursorClient({ folder: "/nowhere", serve }).ask(PROMPT);
+      await run.ended;
+      const ended = run.updates.find((update) => update.case === "turnEnded")?.value;
+      return {
+        text: run.text,
+        thinking: run.thinking,
+        calls: [],
+        usage: ended && { input: Number(ended.inputTokens), output: Number(ended.outputTokens) },
+        isEnded: ended !== undefined && run.error === undefined,
+        error: run.error && failureOf(run.error).message,
+      };
+    },
+    error: (error) => Buffer.from(failureOf(error).toEndFrame()).toString(),
+  },
+  "acp-agent": {
+    async answer(batches, error) {
+      const updates: SessionUpdate[] = [];
+      const engine = engineOf(batches, error);
+      const principal = { id: "p", token: undefined };
+      const app = await FACES.acpAgent.open({ engine, principal, model: "m", version: "1" });
+      const { agent } = client()
+        .onNotification("session/update", ({ params }) => void updates.push(params.update))
+        .connect(app);
+      await agent.request("initialize", { protocolVersion: 1 });
+      const { sessionId } = await agent.request("session/new", { cwd: "/nowhere", mcpServers: [] });
+      const outcome = await agent
+        .request("session/prompt", { sessionId, prompt: [{ type: "text", text: PROMPT }] })
+        .catch((thrown: unknown) => thrown as Error);
+      const shown = (kind: SessionUpdate["sessionUpdate"]) =>
+        updates
+          .map((one) => (one.sessionUpdate === kind && "content" in one ? (one.content as { text: string }).text : ""))
+          .join("");
+      return {
+        text: shown("agent_message_chunk"),
+        thinking: shown("agent_thought_chunk"),
+        calls: [],
+        usage: undefined,
+        isEnded: "stopReason" in outcome,
+        error: outcome instanceof Error ? outcome.message : undefined,
+      };
+    },
+    error(error) {
+      try {
+        return throwRequestError(error);
+      } catch (thrown) {
+        return JSON.stringify((thrown as RequestError).toErrorResponse());
+      }
+    },
+    lacksUsage: true,
+  },
+};
+
+for (const [name, fixture] of Object.entries(LOOP_FIXTURES)) describeLoopFace(name, fixture);
+
 it("every face is covered", () => {
-  const registered = [...GATEWAY_FACES, ...BRIDGE_FACES].map(({ name }) => name);
-  expect(FIXTURES.map(({ module }) => module.name).sort()).toEqual(registered.sort());
+  const registered = Object.values(FACES).flat();
+  const covered = [...FIXTURES.map(({ module }) => module.name), ...Object.keys(LOOP_FIXTURES)];
+  expect(covered.sort()).toEqual(registered.map(({ name }) => name).sort());
 });
+
+/** An engine with one answer. */
+function engineOf(batches: readonly (readonly TurnEvent[])[], error?: ExcursorError) {
+  return {
+    async *run() {
+      yield* batches;
+      if (error) throw error;
+    },
+    findModel: async () => MODEL,
+    listModels: async () => [],
+    listCommands: async () => [],
+  };
+}
 
 /** The three dialects of the gateway are also asked by `test/gateway/every-face.test.ts`. */
 function fromAdapter(module: FaceModule, adapter: DialectAdapter): FaceFixture {

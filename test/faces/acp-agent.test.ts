@@ -5,8 +5,8 @@ import type { Engine } from "../../src/core/engine/engine.ts";
 import type { TurnEvent } from "../../src/core/events.ts";
 import type { KeptSession, KeptSessions } from "../../src/core/history/kept-sessions.ts";
 import type { Turn } from "../../src/core/turn.ts";
+import { createAcpAgent } from "../../src/faces/acp-agent/agent.ts";
 import { runEditorTool } from "../../src/faces/acp-agent/editor-tools.ts";
-import { createAcpAgent } from "../../src/faces/acp-agent/index.ts";
 
 type Answer = (turn: Turn, context: RequestContext) => AsyncIterable<readonly TurnEvent[]>;
 

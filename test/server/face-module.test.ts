@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { echoJson } from "../../docs/examples/echo-json-face.ts";
-import { GATEWAY_FACES } from "../../src/app/faces.ts";
+import { FACES as REGISTERED } from "../../src/app/faces.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import type { ByteRenderer, Face, ParseContext } from "../../src/faces/shared/face.ts";
 import type { FaceModule, FaceModules } from "../../src/faces/shared/face-module.ts";
 import { aTurn } from "../core/support/turns.ts";
 import { KEY, postChat, startTestGateway, type TestGateway } from "./support/gateway.ts";
 
-const FACES: FaceModules = [...GATEWAY_FACES, echoJson];
+const FACES: FaceModules = [...REGISTERED.gateway, echoJson];
 
 const ask = (gateway: TestGateway, path: string, headers: Record<string, string> = {}) =>
   fetch(gateway.url + path, {
@@ -92,7 +92,7 @@ describe("where a face has its keys", () => {
 
 describe("a stream of bytes", () => {
   it("is written as it is, without comments of ours", async () => {
-    const faces: FaceModules = [binary(), ...GATEWAY_FACES];
+    const faces: FaceModules = [binary(), ...REGISTERED.gateway];
     const gateway = await startTestGateway({ faces, limits: { keepAliveMs: 20 } });
     const response = ask(gateway, "/binary", { "x-binary-key": KEY });
     const answer = await gateway.engine.next();

@@ -1,10 +1,10 @@
 import { Readable, Writable } from "node:stream";
 import { MessageTooLargeError, ndJsonStream } from "@agentclientprotocol/sdk";
+import { FACES } from "../../app/faces.ts";
 import { createEditorServers } from "../../app/hub/open-editor-servers.ts";
 import { loadConfig } from "../../app/load-config.ts";
 import { openEngine } from "../../app/open-gateway.ts";
 import { recordTurns } from "../../app/usage/record-turns.ts";
-import { createAcpAgent } from "../../faces/acp-agent/index.ts";
 import { OWNER } from "../../server/gate/caller-keys.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
@@ -41,7 +41,7 @@ export async function runAcp({ model, demo, account }: AcpFlags): Promise<void> 
   const { sessions: memory } = parts;
   const engine = recordTurns(parts.engine, parts.usage, "acp-agent");
   const openServers = servers.open;
-  const agent = createAcpAgent({ engine, principal: OWNER, model, version: version(), openServers, memory });
+  const agent = await FACES.acpAgent.open({ engine, principal: OWNER, model, version: version(), openServers, memory });
   const stream = ndJsonStream(
     Writable.toWeb(process.stdout),
     Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,

@@ -5,7 +5,7 @@ import { Http2Config, ServerConfigService } from "../../gen/aiserver/v1/server_c
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { nameOf } from "./conversation-names.ts";
 import { needsAccount } from "./decide-run.ts";
-import { wantsJson } from "./model-lists.ts";
+import { wantsJson } from "./models.ts";
 
 type Answer = (body: Buffer, isJson: boolean) => unknown;
 

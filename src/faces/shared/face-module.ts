@@ -39,6 +39,18 @@ export interface FaceModule {
 /** A header (in lower case) or a query parameter. Prefer headers: proxies and other servers log URLs. */
 export type CredentialPlace = { readonly header: string } | { readonly query: string };
 
+/**
+ * A face that has no routes: its clients need a listener or a stream of their own, which a starter opens. It is listed in
+ * `src/app/faces.ts` as well. Every command loads that list, so `index.ts` stays small, and {@link open} imports the face.
+ */
+export interface CarriedFace<Parts, Opened> {
+  /** The name of its folder. */
+  readonly name: string;
+  /** `connect`: a listener for Connect over both versions of HTTP. `stdio`: stdin and stdout of the process. */
+  readonly carrier: "connect" | "stdio";
+  open(parts: Parts): Promise<Opened>;
+}
+
 /** The faces of one listener. */
 export type FaceModules = readonly [FaceModule, ...FaceModule[]];
 

@@ -1,6 +1,6 @@
 import { afterEach } from "vitest";
 import { createFaceContext } from "../../../src/app/face-context.ts";
-import { GATEWAY_FACES } from "../../../src/app/faces.ts";
+import { FACES } from "../../../src/app/faces.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../../src/config/settings.ts";
 import type { ModelInfo } from "../../../src/core/driver.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
@@ -63,7 +63,7 @@ export async function startTestGateway(
     hosts: [],
     origins: [],
     engine,
-    faces: GATEWAY_FACES,
+    faces: FACES.gateway,
     faceContext: createFaceContext({ engine, images, log: logger, state: await openStateDatabase(":memory:"), limits }),
     redactor,
     log: logger,

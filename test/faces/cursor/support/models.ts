@@ -9,7 +9,7 @@ export const say = (text: string): TurnEvent => ({ type: "text", text });
 export const STOP: TurnEvent = { type: "done", reason: "stop" };
 export const CALLS: TurnEvent = { type: "done", reason: "tool-calls" };
 
-const MODEL = {
+export const MODEL = {
   id: "m",
   displayName: "M",
   aliases: [],

@@ -4,7 +4,7 @@ import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Principal } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
-import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/cursor-face.ts";
+import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
 import type { ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
@@ -48,7 +48,8 @@ export interface FaceStage {
 }
 
 export interface FaceStageOptions {
-  readonly serveRun?: ServeRun | undefined;
+  /** Absent: there are no models of ours. */
+  readonly serveRun?: ServeRun;
   readonly models?: readonly ModelInfo[];
   readonly trustedOrigin?: (url: string) => string | undefined;
 }
@@ -64,7 +65,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     [KEY, OWNER],
     ["exc_guest", GUEST],
   ]);
-  const models = options.models ?? [LOCAL, AGENT];
+  const { serveRun = () => {}, models = options.serveRun ? [LOCAL, AGENT] : [] } = options;
   const face = createCursorFace({
     backend: { origin, transports },
     keys: {
@@ -77,7 +78,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
       origin,
       transport: transports.h1,
     }),
-    serveRun: options.serveRun,
+    serveRun,
     listModels: async () => models,
     isOwnModel: (name) => models.some(({ id }) => id === name),
     trustedOrigin: options.trustedOrigin,

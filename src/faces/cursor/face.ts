@@ -9,8 +9,9 @@ import { respondError } from "./errors.ts";
 import type { RunOpening } from "./find-model.ts";
 import { Http1Runs, readHeld } from "./h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
+import { FACE_HEALTH_PATH } from "./health-path.ts";
 import { answerKeyHolder } from "./key-holder-answers.ts";
-import { MODEL_LISTS, type ModelList, wantsJson } from "./model-lists.ts";
+import { MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, relay } from "./relay.ts";
 import type { ServeRun } from "./run-connection.ts";
 import { ServerConfigs } from "./server-config.ts";
@@ -21,8 +22,8 @@ export interface CursorFaceOptions {
   readonly backend: Backend;
   readonly keys: GatewayKeys;
   readonly accounts: SignedInAccounts;
-  /** Answers the runs of our own models. Without it they are neither listed nor answered. */
-  readonly serveRun?: ServeRun | undefined;
+  /** Answers the runs of our own models. */
+  readonly serveRun: ServeRun;
   /** Our own models, without the prefix. */
   readonly listModels: (principal: Principal, signal: AbortSignal) => Promise<readonly ModelInfo[]>;
   /** Whether a name, without the prefix, is that of a model of ours. */
@@ -41,9 +42,6 @@ export interface CursorFace {
   close(): void;
 }
 
-/** Where `excursor run` looks whether a face is there. No path of Cursor's begins like this. */
-export const FACE_HEALTH_PATH = "/.excursor/healthz";
-
 const RUN = "POST /agent.v1.AgentService/Run";
 const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
 const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
@@ -60,10 +58,6 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const live = new Map<StreamConnection, ServerExchange>();
 
   const serve = (connection: StreamConnection, model: string, exchange: ServerExchange): void => {
-    if (!serveRun) {
-      connection.end(notServed(model));
-      return;
-    }
     live.set(connection, exchange);
     exchange.onOver(() => live.delete(connection));
     try {
@@ -113,7 +107,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
     const isJson = wantsJson(exchange);
     const ownModels = async (): Promise<readonly ModelInfo[]> => {
-      const principal = serveRun && (await callers.principalOf(exchange));
+      const principal = await callers.principalOf(exchange);
       return principal ? options.listModels(principal, AbortSignal.timeout(LIST_TIMEOUT_MS)) : [];
     };
     if (callers.identify(exchange).type === "key") {
@@ -176,6 +170,3 @@ function connectionOf(exchange: ServerExchange, held: Held, principal: Principal
   );
   return connection;
 }
-
-const notServed = (model: string): ExcursorError =>
-  new ExcursorError("unsupported", `Runs of the model ${JSON.stringify(model)} are not there yet.`);
