@@ -4,6 +4,7 @@ import { ExcursorError } from "../core/errors.ts";
 import type { HubCallContext, HubPlace, HubResult, Toolbox, ToolHub } from "../core/hub/tool-hub.ts";
 import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
+import { within } from "../core/within.ts";
 import { createWatchdog } from "../process/watchdog.ts";
 import { Connection, type ConnectionState } from "./connection/connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
@@ -156,7 +157,7 @@ export function createHub(options: HubOptions): Hub {
       const connected = set.connect();
       const waitMs = set.patience(options.patienceMs ?? PATIENCE_MS);
       if (waitMs > 0) {
-        await set.holdFor(patiently(connected, waitMs, signal));
+        await set.holdFor(unlessAborted(within(connected, waitMs), signal));
         for (const { name, state } of set.connections) {
           if (state === "connecting") options.onNote?.(name, withoutTools(name));
         }
@@ -226,11 +227,4 @@ async function callTool(
     signal.throwIfAborted();
     return errorResult(ExcursorError.from(error).message);
   }
-}
-
-/** Waits for work, at most this long. Rejects when the signal aborts. */
-async function patiently(work: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms).unref();
-  await unlessAborted(Promise.race([work, late]), signal).finally(() => clearTimeout(timer));
 }

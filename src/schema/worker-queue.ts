@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { CANCELED, ExcursorError } from "../core/errors.ts";
 import type { Principal } from "../core/turn.ts";
+import { within } from "../core/within.ts";
 import type { WorkerReply, WorkerRequest } from "./worker-messages.ts";
 
 export interface WorkerLimits {
@@ -114,9 +115,8 @@ export class WorkerQueue {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       // The worker ran out of memory, or was closed.
       const onExit = () => resolve({ type: "too-costly" });
-      const outcome = await within(this.#limits.jobMs, promise, () => {
-        worker.once("message", resolve).once("exit", onExit).postMessage(request);
-      });
+      worker.once("message", resolve).once("exit", onExit).postMessage(request);
+      const outcome = await within(promise, this.#limits.jobMs);
       worker.off("message", resolve).off("exit", onExit);
       if (outcome && outcome.type !== "too-costly") return outcome;
       void worker.terminate();
@@ -181,27 +181,13 @@ async function startWorker({ startMs, heapMb }: WorkerLimits): Promise<Worker> {
     failure = error;
   });
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const isReady = await within(startMs, promise, () => {
-    worker.once("message", () => resolve(true));
-    worker.once("exit", () => resolve(false));
-  });
+  worker.once("message", () => resolve(true));
+  worker.once("exit", () => resolve(false));
+  const isReady = await within(promise, startMs);
   worker.removeAllListeners("exit").removeAllListeners("message");
   if (isReady) return worker;
   void worker.terminate();
   throw new ExcursorError("internal", "The worker that checks JSON schemas did not start.", { cause: failure });
-}
-
-/** Returns the promise's result, or undefined after a timeout. Calls `begin` when the timer has started. */
-async function within<T>(ms: number, promise: Promise<T>, begin: () => void): Promise<T | undefined> {
-  const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  // Checks once more for a result after the timer: this thread itself may have been late.
-  const timer = setTimeout(() => setImmediate(() => resolve(undefined)), ms).unref();
-  begin();
-  try {
-    return await Promise.race([promise, over]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const tooManyOf = (whose: string, kind: "busy" | "rate-limited"): ExcursorError =>

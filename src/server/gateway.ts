@@ -6,6 +6,7 @@ import { isLoop } from "../core/http/hops.ts";
 import type { TracedRequest, TraceSource } from "../core/http/trace-context.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
+import { within } from "../core/within.ts";
 import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
 import type { MetricsPage } from "../metrics/metrics.ts";
 import type { Log } from "../observe/log.ts";
@@ -237,10 +238,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         onIdle = resolve;
         if (active.size === 0) resolve();
       });
-      if (!(await within(idle, graceMs))) {
+      await within(idle, graceMs, () => {
         for (const exchange of active) exchange.cancel(shuttingDown());
-        await within(idle, LAST_WORDS_MS);
-      }
+      });
+      if (active.size > 0) await within(idle, LAST_WORDS_MS);
       clearInterval(revocation);
       removeStats?.();
       await listener.close();
@@ -265,18 +266,6 @@ function cancelRevoked(active: Iterable<GatewayExchange>, keys: KnownKeys): void
   for (const exchange of active) {
     const { principal } = exchange;
     if (principal && isIssued(principal.id) && !keys.withId(principal.id)) exchange.cancel(revoked());
-  }
-}
-
-async function within(promise: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

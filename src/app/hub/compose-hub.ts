@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
-import { setTimeout } from "node:timers/promises";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Toolbox, ToolHub } from "../../core/hub/tool-hub.ts";
 import type { Secret } from "../../core/secret.ts";
+import { within } from "../../core/within.ts";
 import type { Hub, HubStats } from "../../mcp/hub.ts";
 import { type FoundServers, findServers, serverFiles } from "../../mcp/servers/server-files.ts";
 import { checkTools, pinsFile } from "../../mcp/tools/tool-pins.ts";
@@ -51,7 +51,7 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     }
     if (found.servers.length === 0) return;
     current = await openHub(found, options, logins);
-    if (startMs !== undefined) await Promise.race([current.connect(), setTimeout(startMs, undefined, { ref: false })]);
+    if (startMs !== undefined) await within(current.connect(), startMs);
   };
   const refollow = async (): Promise<void> => {
     try {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -181,13 +182,4 @@ function* notesOn(rows: readonly UsageRow[], lost: number): Generator<string> {
 }
 
 /** Resolves when the time is over or the signal aborts. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-    signal.addEventListener("abort", done, { once: true });
-  });
+const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});

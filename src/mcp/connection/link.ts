@@ -13,6 +13,7 @@ import { unlessAborted } from "../../core/abort-race.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import { type TraceContext, traceFields } from "../../core/http/trace-context.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { within } from "../../core/within.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import type { HubLimits } from "../limits.ts";
 import type { Authorization } from "../oauth/authorization.ts";
@@ -226,11 +227,8 @@ function requestOptions(
 const GOODBYE_MS = 1000;
 
 /** Ends the session, but does not wait long for a server that is gone. */
-async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise((resolve) => {
-    timer = setTimeout(resolve, GOODBYE_MS);
-  });
-  await Promise.race([transport.terminateSession().catch(() => {}), patience]);
-  clearTimeout(timer);
-}
+const endSession = (transport: StreamableHTTPClientTransport): Promise<void> =>
+  within(
+    transport.terminateSession().catch(() => {}),
+    GOODBYE_MS,
+  );

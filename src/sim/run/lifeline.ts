@@ -1,3 +1,5 @@
+import { setTimeout as sleepFor } from "node:timers/promises";
+import { unlessAborted } from "../../core/abort-race.ts";
 import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 
@@ -53,24 +55,12 @@ export class Lifeline {
     const { signal } = this.#stop;
     if (signal.aborted) return Promise.reject(signal.reason);
     if (ms <= 0) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => settle(resolve), ms);
-      const onAbort = () => settle(() => reject(signal.reason));
-      const settle = (end: () => void) => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        end();
-      };
-      signal.addEventListener("abort", onAbort);
-    });
+    return unlessAborted(sleepFor(ms, undefined, { signal }), signal);
   }
 
   untilGone(): Promise<never> {
     const { signal } = this.#stop;
-    return new Promise((_, reject) => {
-      if (signal.aborted) reject(signal.reason);
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
+    return unlessAborted(new Promise<never>(() => {}), signal);
   }
 
   /** Waits without heartbeats until the client disconnects. Ignores cancellation. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { within } from "../../core/within.ts";
 import {
   type ExecClientControlMessage,
   type ExecClientMessage,
@@ -92,14 +93,9 @@ export class ClientRequests {
     );
     stored.catch((error) => error !== this.#abandonedFor && this.#options.onUnawaited(error));
     if (!this.#acknowledges) return;
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.#acknowledges = false;
-        resolve();
-      }, ACKNOWLEDGE_MS);
+    await within(stored, ACKNOWLEDGE_MS, () => {
+      this.#acknowledges = false;
     });
-    await Promise.race([stored, patience]).finally(() => clearTimeout(timer));
   }
 
   #checkKv(reply: KvClientMessage | undefined, expected: KvClientMessage["message"]["case"], name: string): void {

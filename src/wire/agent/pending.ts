@@ -1,29 +1,22 @@
+import { within } from "../../core/within.ts";
 /** Open requests of one kind. Ids count from 0 and are not reused. */
 export class Pending<A> {
   #next = 0;
-  readonly #open = new Map<
-    number,
-    { resolve: (reply: A) => void; reject: (reason: Error) => void; timer?: NodeJS.Timeout }
-  >();
+  readonly #open = new Map<number, PromiseWithResolvers<A>>();
 
   /** Opens a request. On timeout, `onTimeout` returns the assumed reply, or throws. */
-  ask(timeoutMs?: number, onTimeout?: (id: number) => A): { readonly id: number; readonly reply: Promise<A> } {
+  ask(
+    timeoutMs: number | undefined,
+    onTimeout: (id: number) => A,
+  ): { readonly id: number; readonly reply: Promise<A> } {
     const id = this.#next++;
-    const reply = new Promise<A>((resolve, reject) => {
-      if (timeoutMs === undefined || !onTimeout) {
-        this.#open.set(id, { resolve, reject });
-        return;
-      }
-      const timer = setTimeout(() => {
-        this.#open.delete(id);
-        try {
-          resolve(onTimeout(id));
-        } catch (error) {
-          reject(error as Error);
-        }
-      }, timeoutMs);
-      this.#open.set(id, { resolve, reject, timer });
-    });
+    const question = Promise.withResolvers<A>();
+    this.#open.set(id, question);
+    const onLate = () => {
+      this.#open.delete(id);
+      return onTimeout(id);
+    };
+    const reply = timeoutMs === undefined ? question.promise : within(question.promise, timeoutMs, onLate);
     // Nothing may await this any more when a run is torn down.
     reply.catch(() => {});
     return { id, reply };
@@ -35,17 +28,12 @@ export class Pending<A> {
   }
 
   settle(id: number, reply: A): void {
-    const question = this.#open.get(id);
-    clearTimeout(question?.timer);
+    this.#open.get(id)?.resolve(reply);
     this.#open.delete(id);
-    question?.resolve(reply);
   }
 
   rejectAll(reason: Error): void {
-    for (const { reject, timer } of this.#open.values()) {
-      clearTimeout(timer);
-      reject(reason);
-    }
+    for (const { reject } of this.#open.values()) reject(reason);
     this.#open.clear();
   }
 }

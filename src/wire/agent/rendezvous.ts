@@ -1,3 +1,4 @@
+import { within } from "../../core/within.ts";
 import type { Append } from "./bidi-append.ts";
 
 /** Receives the uploads of one run, in order. */
@@ -72,13 +73,9 @@ export class Rendezvous<Failure> {
     this.#over.delete(requestId);
     const room = this.#room(requestId);
     if (room.queue.length > 0 || room.failure) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      room.onFirst = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    room.onFirst = resolve;
+    await within(promise, patienceMs);
     room.onFirst = undefined;
   }
 

@@ -9,6 +9,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { SlashCommand } from "../../../core/driver.ts";
 import { ExcursorError } from "../../../core/errors.ts";
+import { within } from "../../../core/within.ts";
 import { minimalEnvironment } from "../../../process/minimal-environment.ts";
 import { type ProcessGroup, startGroup } from "../../../process/process-group.ts";
 import type { Watchdog } from "../../../process/watchdog.ts";
@@ -181,10 +182,9 @@ export class AgentProcess {
   async listCommands(): Promise<readonly SlashCommand[]> {
     if (this.#commands) return this.#commands;
     const { sessionId } = await this.newSession();
-    await new Promise<void>((resolve) => {
-      this.#onCommands = resolve;
-      setTimeout(resolve, COMMANDS_MS);
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onCommands = resolve;
+    await within(promise, COMMANDS_MS);
     this.closeSession(sessionId);
     return this.#commands ?? [];
   }
@@ -227,16 +227,10 @@ export class AgentProcess {
     return this.#within(this.#options.limits.startMs, what, ask(this.#connection.agent));
   }
 
-  async #within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(agentSilent(this.#options.settings.name, what, ms)), ms);
+  #within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+    return within(this.#orOver(work), ms, () => {
+      throw agentSilent(this.#options.settings.name, what, ms);
     });
-    try {
-      return await Promise.race([this.#orOver(work), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** Prefers the process's exit over the connection's error as the reason. */
