@@ -1,9 +1,9 @@
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { isPublicName, nearestModel } from "../../core/models/nearest-model.ts";
 import { answeredByNotice } from "../../core/notices/answered-by.ts";
 import type { Principal } from "../../core/turn.ts";
+import { isPublicName, nearestModel } from "./nearest-model.ts";
 
 export interface StandInOptions {
   /** Whether a name is routed to Cursor. Only Cursor's models get stand-ins. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicName, nearestModel } from "../../../src/core/models/nearest-model.ts";
+import { isPublicName, nearestModel } from "../../../src/app/models/nearest-model.ts";
 
 const ACCOUNT = [
   "auto",
