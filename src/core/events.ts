@@ -25,7 +25,10 @@ export type TurnEvent =
       /** A request of the upstream's own that a tool of the client serves. */
       readonly isNative?: true;
     }
-  /** The usage of the answer so far. Later events replace earlier ones. */
+  /**
+   * The usage of the answer so far. Later events replace earlier ones. A driver sends the upstream's own figures at most once
+   * before each `done`, as the last usage. Running counts before it are estimates, and never shrink.
+   */
   | { readonly type: "usage"; readonly usage: Usage }
   /** A message for a log line, header or status line. It is never shown as the model's text. */
   | { readonly type: "notice"; readonly code: string; readonly text: string }

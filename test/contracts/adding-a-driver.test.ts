@@ -23,6 +23,7 @@ it("the page shows the example as it is, in less than 150 lines", () => {
 
 describeDriver("canned", {
   callsTools: false,
+  reportsUsage: false,
   async setUp(behaviour) {
     // A word now, and the next one much later.
     const answers = { text: "Hello, world.", endless: "a ".repeat(100) };

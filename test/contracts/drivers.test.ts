@@ -42,6 +42,7 @@ async function create(name: Name, settings: Partial<Config>, services: Partial<D
 /** Both of Cursor's protocols, in front of the simulator. */
 const cursorFixture = (name: "cursor" | "cursor-legacy"): DriverFixture => ({
   callsTools: true,
+  reportsUsage: name === "cursor",
   async setUp(behaviour) {
     const sim = await startSim({ legacy: "on" });
     onTestFinished(() => sim.close());
@@ -74,6 +75,7 @@ const STREAM = { "content-type": "text/event-stream" };
 
 const anthropicFixture: DriverFixture = {
   callsTools: true,
+  reportsUsage: true,
   async setUp(behaviour) {
     const { counted, openAnswers } = countCalls();
     const text = { blocks: [{ type: "text", text: "hello there" }] } as const;
@@ -93,6 +95,7 @@ const anthropicFixture: DriverFixture = {
 
 const openAiFixture: DriverFixture = {
   callsTools: true,
+  reportsUsage: true,
   async setUp(behaviour) {
     const { counted, openAnswers } = countCalls();
     const text = [{ content: "hello " }, { content: "there" }];
@@ -116,6 +119,7 @@ const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-ag
 const acpFixture: DriverFixture = {
   // An agent runs its tools itself.
   callsTools: false,
+  reportsUsage: false,
   async setUp(behaviour) {
     const folder = mkdtempSync(join(tmpdir(), "excursor-contract-"));
     const env = { NOTES: join(folder, "notes") };
