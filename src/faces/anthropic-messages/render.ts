@@ -3,7 +3,6 @@ import type { TurnEvent, Usage } from "../../core/events.ts";
 import { redactedData } from "../../core/thinking/redacted-thinking.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
-import { inOnePiece } from "../shared/in-one-piece.ts";
 import { type AnswerHead, stopFields } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import { SignatureMint } from "./signature.ts";
@@ -194,5 +193,5 @@ const DELTAS = {
 function beforeDelta(index: number, block: OpenBlock["type"]): string {
   const [type, field] = DELTAS[block];
   const whole = serverEvent("content_block_delta", { index, delta: { type, [field]: "" } });
-  return inOnePiece(whole.slice(0, whole.lastIndexOf('""')));
+  return whole.slice(0, whole.lastIndexOf('""'));
 }

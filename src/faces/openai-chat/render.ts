@@ -2,7 +2,6 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonValue } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
-import { inOnePiece } from "../shared/in-one-piece.ts";
 import { type CompletionHead, finishReason } from "../shared/openai/chat-completion.ts";
 import { usageObject } from "../shared/openai/openai-usage.ts";
 import { freeText, type ThinkingOptions } from "./answer.ts";
@@ -46,10 +45,10 @@ export class ChunkRenderer implements TextRenderer {
     this.#customTools = customTools;
     const chunk = JSON.stringify(this.#chunk([{ index: 0, delta: "@", finish_reason: null }]));
     const at = chunk.lastIndexOf('"@"');
-    this.#beforeDelta = inOnePiece(`data: ${chunk.slice(0, at)}`);
-    this.#afterDelta = inOnePiece(`${chunk.slice(at + 3)}\n\n`);
-    this.#beforeText = inOnePiece(`${this.#beforeDelta}{"content":`);
-    this.#afterText = inOnePiece(`}${this.#afterDelta}`);
+    this.#beforeDelta = `data: ${chunk.slice(0, at)}`;
+    this.#afterDelta = `${chunk.slice(at + 3)}\n\n`;
+    this.#beforeText = `${this.#beforeDelta}{"content":`;
+    this.#afterText = `}${this.#afterDelta}`;
   }
 
   step(events: readonly TurnEvent[]): string {

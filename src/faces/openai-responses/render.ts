@@ -5,7 +5,6 @@ import type { Thought } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { TextRenderer } from "../shared/face.ts";
 import { FREE_TEXT, type FreeText, stepFreeText } from "../shared/free-text.ts";
-import { inOnePiece } from "../shared/in-one-piece.ts";
 import { type AnswerHead, type AnswerState, incompleteReason, responseObject } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import {
@@ -152,7 +151,7 @@ export class ResponseRenderer implements TextRenderer {
     const place = { item_id: id, output_index: index, [isMessage ? "content_index" : "summary_index"]: 0 };
     const name = isMessage ? "response.output_text.delta" : "response.reasoning_summary_text.delta";
     const delta = JSON.stringify({ type: name, ...place, ...(isMessage && { logprobs: [] }), delta: "" });
-    const before = inOnePiece(`event: ${name}\ndata: ${delta.slice(0, -'""}'.length)}`);
+    const before = `event: ${name}\ndata: ${delta.slice(0, -'""}'.length)}`;
     this.#open = { type, id, index, text: new GatheredText(), before };
     const item = isMessage ? messageItem(id, "in_progress") : reasoningItem(id);
     const part = isMessage ? textPart("") : summaryPart("");
