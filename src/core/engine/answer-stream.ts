@@ -30,144 +30,105 @@ export interface AnswerOptions {
 }
 
 /**
- * The answer to one request: the events of its run, passed through the rules, up to `done`.
+ * Answers one request: the events of its run, passed through the rules, up to `done`.
  *
  * The first `next` starts the run. The run is cancelled when the reader leaves or a rule ends the answer. If a resumed run
  * fails before its first event, a new run takes its place and the client does not notice.
- *
- * This is the hot path: a batch costs one more promise and no turn of the event loop. An async generator would cost three
- * promises for every token of a slow stream.
  */
-export class AnswerStream implements AsyncIterableIterator<readonly TurnEvent[]> {
-  readonly #runs: AnswerRuns;
-  readonly #options: AnswerOptions;
-  readonly #said: AssistantPart[] = [];
-  /** Text since the last tool call; unset if the text need not be kept. */
-  #text: GatheredText | undefined;
-  #notices: readonly TurnEvent[];
-  #live: LiveRun | undefined;
-  #source: AsyncIterator<readonly TurnEvent[]> | undefined;
-  #isResumed = false;
-  #hasBegun = false;
-  #isOver = false;
-
-  constructor(runs: AnswerRuns, options: AnswerOptions) {
-    this.#runs = runs;
-    this.#options = options;
-    this.#notices = options.notices;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
-    if (this.#isOver) return Promise.resolve({ done: true, value: undefined });
-    if (this.#notices.length > 0) {
-      const value = this.#notices;
-      this.#notices = [];
-      return Promise.resolve({ done: false, value });
-    }
-    try {
-      this.#source ??= this.#start();
-      return this.#source.next().then(this.#onBatch, this.#onError);
-    } catch (error) {
-      this.#end();
-      return Promise.reject(error);
-    }
-  }
-
-  return(): Promise<IteratorResult<readonly TurnEvent[], undefined>> {
-    if (!this.#isOver) this.#live?.cancel();
-    this.#end();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  #start(): AsyncIterator<readonly TurnEvent[]> {
-    const resumed = this.#runs.resume();
-    this.#isResumed = resumed !== undefined;
-    this.#options.signal.addEventListener("abort", this.#onAbort, { once: true });
-    return this.#follow(resumed ?? this.#runs.start());
-  }
-
-  #follow(live: LiveRun): AsyncIterator<readonly TurnEvent[]> {
-    this.#live = live;
-    if (this.#options.signal.aborted) live.cancel();
-    return live.events();
-  }
-
-  readonly #onAbort = () => this.#live?.cancel();
-
-  readonly #onBatch = (result: IteratorResult<readonly TurnEvent[]>) => {
-    const live = this.#live;
-    if (result.done || !live) {
-      this.#end();
-      throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
-    }
-    // Notices come before the upstream has done any work.
-    if (!this.#hasBegun && result.value.some(({ type }) => type !== "notice")) {
-      this.#hasBegun = true;
-      this.#options.observer?.phase("first-event", performance.now());
-    }
-    let events = live.rename(result.value);
-    for (const rule of this.#options.rules) events = rule.step(events);
-    // A resumed run knows its tools from before, even if this request offers none.
-    if (this.#options.mayWait || this.#isResumed || this.#options.observer?.answered) this.#remember(events);
-    const last = events.at(-1);
-    if (last === undefined) return this.next();
-    if (last.type === "done") {
-      const ending = result.value.at(-1);
-      const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
-      this.#options.observer?.answered?.(this.#answer());
-      if (last.reason === "tool-calls") this.#runs.park(live, this.#answer());
-      // A rule ended the answer: the run may go on, or wait for results that never come.
-      else if (!isUpstreamOver) live.cancel();
-      this.#end();
-    }
-    return { done: false, value: events } as const;
+export async function* streamAnswer(
+  runs: AnswerRuns,
+  { notices, rules, signal, observer, mayWait }: AnswerOptions,
+): AsyncGenerator<readonly TurnEvent[], undefined> {
+  const said = new SaidParts();
+  let live: LiveRun | undefined;
+  let hasBegun = false;
+  let isOver = false;
+  const onAbort = () => live?.cancel();
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    signal.removeEventListener("abort", onAbort);
+    observer?.phase("ended", performance.now());
   };
-
-  /** After the first event the answer may have cost or done something, so no error is marked as worth a retry. */
-  readonly #onError = (thrown: unknown) => {
-    if (this.#isResumed && !this.#hasBegun && !this.#options.signal.aborted) {
-      this.#isResumed = false;
-      this.#live?.cancel();
-      this.#source = this.#follow(this.#runs.replaceStalled());
-      return this.next();
+  const follow = (next: LiveRun) => {
+    live = next;
+    if (signal.aborted) live.cancel();
+    return { live, source: live.events() };
+  };
+  try {
+    if (notices.length > 0) yield notices;
+    const resumed = runs.resume();
+    let isResumed = resumed !== undefined;
+    signal.addEventListener("abort", onAbort, { once: true });
+    let current = follow(resumed ?? runs.start());
+    while (!isOver) {
+      const result = await current.source.next().catch((error) => {
+        if (!isResumed || hasBegun || signal.aborted) throw error;
+        return undefined;
+      });
+      if (!result) {
+        isResumed = false;
+        current.live.cancel();
+        current = follow(runs.replaceStalled());
+        continue;
+      }
+      if (result.done) {
+        throw new ExcursorError("upstream-protocol", "The upstream ended its answer without finishing it.");
+      }
+      // Notices come before the upstream has done any work.
+      if (!hasBegun && result.value.some(({ type }) => type !== "notice")) {
+        hasBegun = true;
+        observer?.phase("first-event", performance.now());
+      }
+      let events = current.live.rename(result.value);
+      for (const rule of rules) events = rule.step(events);
+      // A resumed run knows its tools from before, even if this request offers none.
+      if (mayWait || isResumed || observer?.answered) said.add(events);
+      const last = events.at(-1);
+      if (last?.type === "done") {
+        const ending = result.value.at(-1);
+        const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
+        observer?.answered?.(said.message());
+        if (last.reason === "tool-calls") runs.park(current.live, said.message());
+        // A rule ended the answer: the run may go on, or wait for results that never come.
+        else if (!isUpstreamOver) current.live.cancel();
+        end();
+      }
+      if (last) yield events;
     }
-    this.#end();
+  } catch (thrown) {
+    end();
     const error = ExcursorError.from(thrown);
-    throw this.#hasBegun && error.retryable ? error.with({ retryable: false }) : error;
-  };
-
-  #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#options.signal.removeEventListener("abort", this.#onAbort);
-    this.#options.observer?.phase("ended", performance.now());
+    // After the first event the answer may have cost or done something, so no error is marked as worth a retry.
+    throw hasBegun && error.retryable ? error.with({ retryable: false }) : error;
+  } finally {
+    if (!isOver) live?.cancel();
+    end();
   }
+}
 
-  #remember(events: readonly TurnEvent[]): void {
+/** What the model has said: texts and tool calls. */
+class SaidParts {
+  readonly #parts: AssistantPart[] = [];
+  /** Since the last tool call. */
+  readonly #text = new GatheredText();
+
+  add(events: readonly TurnEvent[]): void {
     for (const event of events) {
-      if (event.type === "text") this.#keepText(event.text);
+      if (event.type === "text") this.#text.add(event.text);
       if (event.type !== "tool-call") continue;
       this.#takeText();
-      this.#said.push(event);
+      this.#parts.push(event);
     }
   }
 
-  #keepText(text: string): void {
-    this.#text ??= new GatheredText();
-    this.#text.add(text);
-  }
-
-  #answer(): AssistantMessage {
+  message(): AssistantMessage {
     this.#takeText();
-    return { role: "assistant", content: this.#said };
+    return { role: "assistant", content: this.#parts };
   }
 
   #takeText(): void {
-    const text = this.#text?.take() ?? "";
-    if (text !== "") this.#said.push({ type: "text", text });
+    const text = this.#text.take();
+    if (text !== "") this.#parts.push({ type: "text", text });
   }
 }

@@ -11,7 +11,7 @@ import { UsageEstimate } from "../rules/usage-estimate.ts";
 import { samplingNames } from "../sampling.ts";
 import type { SchemaChecker } from "../schema-checker.ts";
 import type { Principal, Turn } from "../turn.ts";
-import { AnswerStream, type Rule } from "./answer-stream.ts";
+import { type Rule, streamAnswer } from "./answer-stream.ts";
 import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
 import { Parking, type ParkingLimits } from "./parking.ts";
@@ -70,10 +70,10 @@ export function createEngine(options: EngineOptions): Engine {
   const parts: EngineParts = { models, parking, hub: hubParts(options) };
 
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
-  const answer = (turn: Turn, asked: Turn, context: RequestContext): AnswerStream => {
+  const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
     const driver = models.findDriver(asked.model.id);
     context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
-    return new AnswerStream(new RequestRuns(parts, turn, asked, context), {
+    return streamAnswer(new RequestRuns(parts, turn, asked, context), {
       notices: driver?.takesSampling ? [] : samplingNames(turn.sampling).map(ignoredNotice),
       rules: rulesFor(asked, driver),
       signal: context.signal,

@@ -83,11 +83,18 @@ it("a request that fails or is left has ended once", async () => {
   };
   await expect(gather(engine.run(aTurn(), context))).rejects.toThrow();
   expect(phases).toEqual(["ended"]);
-  const left = engine.run(aTurn(), context)[Symbol.asyncIterator]();
+  const talking: Driver = { ...caller(), open: () => ({ ...caller().open(aTurn(), { requestId: "r" }), ...endless }) };
+  const other = createEngine({ drivers: new Map([["d", talking]]), route: () => "d" });
+  const left = other.run(aTurn(), context)[Symbol.asyncIterator]();
+  await left.next();
   await left.return?.();
   await left.return?.();
-  expect(phases).toEqual(["ended", "ended"]);
+  expect(phases).toEqual(["ended", "first-event", "ended"]);
 });
+
+const endless = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: [text("a")] }) }),
+};
 
 const broken = {
   [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("broken")) }),
