@@ -18,6 +18,8 @@ export interface ToolRunner {
 export interface AgentLoopParts {
   readonly engine: Pick<Engine, "run">;
   readonly tools: ToolRunner;
+  /** Called before each round. May append to the messages, such as what the user has sent meanwhile. */
+  readonly beforeRound?: (() => Promise<void>) | undefined;
   /** Returns the turn that asks about these messages. Called for each round, so a change of the model holds from the next. */
   readonly turnFor: (messages: readonly Message[]) => Turn;
   /** Shows events to the user. The loop waits for it before it reads on. */
@@ -48,6 +50,7 @@ export async function runAgentLoop(messages: Message[], parts: AgentLoopParts): 
   const { signal, maxRounds = MAX_ROUNDS } = parts;
   try {
     for (let round = 0; round < maxRounds; round++) {
+      await parts.beforeRound?.();
       const { reason, calls } = await ask(messages, parts);
       if (reason === "tool-calls") await runTools(calls, messages, parts);
       if (signal.aborted) return "cancelled";

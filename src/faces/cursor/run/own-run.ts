@@ -1,6 +1,6 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { unlessAborted } from "../../../core/abort-race.ts";
-import { type AgentLoopEnd, runAgentLoop } from "../../../core/engine/agent-loop.ts";
+import { runAgentLoop } from "../../../core/engine/agent-loop.ts";
 import type { Engine } from "../../../core/engine/engine.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
@@ -27,6 +27,7 @@ import { completeCalls, unfinished } from "./complete-calls.ts";
 import { systemOf } from "./instructions.ts";
 import type { KeptRun } from "./kept-run.ts";
 import { actionOf, besides, effortOf, readAsked, type TurnParts, turnOf } from "./parse.ts";
+import { QueuedMessages } from "./queued-messages.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
 import { retell, shownCall } from "./retell.ts";
 import { openLastTurn, readConversation, readTodos } from "./state.ts";
@@ -49,9 +50,6 @@ export interface OwnRunParts {
   readonly openKept: (request: AgentRunRequest) => Promise<KeptRun>;
 }
 
-/** Messages that may wait for the end of a round. */
-const MAX_QUEUED = 16;
-
 const LOST =
   "The connection was lost while this call ran, so its outcome is not known. It was not made again: check what it did before you repeat it.";
 
@@ -62,7 +60,7 @@ export class OwnRun {
   readonly #abort = new AbortController();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #guard: LoopGuard;
-  readonly #queue: WireUserMessage[] = [];
+  readonly #queue: QueuedMessages;
   readonly #openExecs = new Set<number>();
   readonly #checkpoints: Checkpoints;
   /** Resolves when the run has ended, however it did. */
@@ -100,6 +98,7 @@ export class OwnRun {
       onUnawaited: (error) => this.stop(ExcursorError.from(error)),
       answerTimeoutMs: parts.answerTimeoutMs,
     });
+    this.#queue = new QueuedMessages((update) => void this.#send(encodeUpdate(update)));
     this.#checkpoints = new Checkpoints(this.#client, (payload) => void this.#send(payload));
     this.#heartbeat = setInterval(() => this.#send(encodeServerMessage(SERVER_HEARTBEAT)), parts.heartbeatMs);
   }
@@ -153,13 +152,7 @@ export class OwnRun {
       this.#abort.abort(CANCELED);
       return;
     }
-    const asked = userMessagesOf(action);
-    if (this.#queue.length + asked.length > MAX_QUEUED) {
-      throw new ExcursorError("invalid-request", `More than ${MAX_QUEUED} messages wait for the model.`, {
-        hint: "Wait until the run has ended.",
-      });
-    }
-    this.#queue.push(...asked);
+    this.#queue.add(action);
   }
 
   async #run(request: AgentRunRequest): Promise<void> {
@@ -256,35 +249,41 @@ export class OwnRun {
   async #loop(turn: TurnParts, blobs: BlobSource): Promise<void> {
     const { engine, checkCaller } = this.#parts;
     const { signal } = this.#abort;
-    let end: AgentLoopEnd = "stop";
-    while (!signal.aborted && this.#messages.at(-1)?.role !== "assistant") {
-      end = await runAgentLoop(this.#messages, {
-        engine,
-        tools: { run: (call) => this.#runTool(call) },
-        turnFor: (messages) => {
-          checkCaller();
-          return turnOf(turn, messages);
-        },
-        show: (events) => this.#show(events),
-        signal,
-        keepsThinking: true,
-        runsInParallel: true,
-        maxRounds: this.#parts.maxSteps + 10,
-      });
-      await this.#takeQueued(blobs);
+    let isAnswered = this.#messages.at(-1)?.role === "assistant";
+    for (;;) {
+      const end = isAnswered
+        ? "stop"
+        : await runAgentLoop(this.#messages, {
+            engine,
+            tools: { run: (call) => this.#runTool(call) },
+            beforeRound: () => this.#takeQueued(blobs),
+            turnFor: (messages) => {
+              checkCaller();
+              return turnOf(turn, messages);
+            },
+            show: (events) => this.#show(events),
+            signal,
+            keepsThinking: true,
+            runsInParallel: true,
+            maxRounds: this.#parts.maxSteps + 10,
+          });
+      if (this.#failure) throw this.#failure;
+      if (end === "max-rounds") throw hopeless();
+      // After a cancel the client still stores the last state, so that the next message continues from it.
+      await this.#checkpoints.settled();
+      const state = await this.#checkpoints.store(() => this.#snapshot());
+      if (signal.aborted || this.#queue.isEmpty) {
+        this.#send(this.#renderer.turnEnded());
+        this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
+        return;
+      }
+      isAnswered = false;
     }
-    if (this.#failure) throw this.#failure;
-    if (end === "max-rounds") throw hopeless();
-    await this.#finish();
   }
 
-  /** Adds the messages that the user sent during the last round. */
+  /** Adds the messages that the user has sent since the last answer. */
   async #takeQueued(blobs: BlobSource): Promise<void> {
-    if (this.#abort.signal.aborted) return;
-    for (const message of this.#queue.splice(0)) {
-      await this.#addUser(message, blobs);
-      this.#send(encodeUpdate({ case: "userMessageAppended", value: { userMessage: message } }));
-    }
+    for (const message of this.#queue.take()) await this.#addUser(message, blobs);
   }
 
   async #show(events: readonly TurnEvent[]): Promise<void> {
@@ -401,14 +400,6 @@ export class OwnRun {
     return name === ""
       ? create(ToolCallSchema, { toolCallId: id })
       : toolCall(id, { case: "mcpToolCall", value: { args: mcp } });
-  }
-
-  async #finish(): Promise<void> {
-    // After a cancel the client still stores the last state, so that the next message continues from it.
-    await this.#checkpoints.settled();
-    const state = await this.#checkpoints.store(() => this.#snapshot());
-    this.#send(this.#renderer.turnEnded());
-    this.#send(encodeServerMessage({ case: "conversationCheckpointUpdate", value: state }));
   }
 
   #checkpoint(): Promise<void> {
