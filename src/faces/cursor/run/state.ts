@@ -11,6 +11,7 @@ import { UserMessageSchema, type UserMessage as WireUserMessage } from "../../..
 import { type BlobSource, hexId, needBlob } from "../../../wire/agent/state/blobs.ts";
 import { rootIdsOf } from "../../../wire/agent/state/build-state.ts";
 import { checkOtherIds, readTurns } from "../../../wire/agent/state/read-state.ts";
+import { readAsked } from "./parse.ts";
 
 /** Reads the conversation of a state from its turns: root messages may be placeholders of Cursor's. */
 export async function readConversation(
@@ -18,7 +19,7 @@ export async function readConversation(
   blobs: BlobSource,
 ): Promise<readonly Message[]> {
   checkOtherIds(state, blobs);
-  const turns = await readTurns(state, blobs);
+  const turns = await readTurns(state, blobs, readAsked);
   return turns.flatMap((turn) => {
     if (turn instanceof ExcursorError) throw lostState(turn);
     return turn;

@@ -28,14 +28,23 @@ export async function readRoots(
   return roots.flat();
 }
 
-/** Reads the turns of a state, oldest first: each as its messages, or as the error for a missing blob. */
+/**
+ * Reads the turns of a state, oldest first: each as its messages, or as the error for a missing blob. `readUser` reads the
+ * message that opened a turn.
+ */
 export const readTurns = (
   { turns }: ConversationStateStructure,
   blobs: BlobSource,
+  readUser = readUserMessage,
 ): Promise<readonly (readonly Message[] | ExcursorError)[]> =>
-  Promise.all(turns.map((id, index) => readTurn(id, `conversation_state.turns[${index}]`, blobs)));
+  Promise.all(turns.map((id, index) => readTurn(id, `conversation_state.turns[${index}]`, blobs, readUser)));
 
-async function readTurn(id: Uint8Array, field: string, blobs: BlobSource): Promise<readonly Message[] | ExcursorError> {
+async function readTurn(
+  id: Uint8Array,
+  field: string,
+  blobs: BlobSource,
+  readUser: typeof readUserMessage,
+): Promise<readonly Message[] | ExcursorError> {
   const need = async <D extends DescMessage>(schema: D, blobId: Uint8Array, at: string): Promise<MessageShape<D>> =>
     decode(schema, await needBlob(blobId, at, blobs), at);
   try {
@@ -44,7 +53,7 @@ async function readTurn(id: Uint8Array, field: string, blobs: BlobSource): Promi
     const { userMessage, steps } = turn.value;
     const asked =
       userMessage.length > 0
-        ? [await readUserMessage(await need(UserMessageSchema, userMessage, `${field}.user_message`), blobs)]
+        ? [await readUser(await need(UserMessageSchema, userMessage, `${field}.user_message`), blobs)]
         : [];
     const exact = await readOwnRoots(turn.value, blobs);
     if (exact) return [...asked, ...exact];
