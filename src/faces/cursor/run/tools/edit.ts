@@ -26,7 +26,7 @@ export const editTool: CursorTool = {
       "new_text",
     ),
   },
-  listedAs: "edit_tool_call",
+  listedAs: ["edit_tool_call"],
   isReadOnly: false,
   display: (args, callId) =>
     toolCall(callId, {

@@ -16,7 +16,7 @@ export const globTool: CursorTool = {
       "pattern",
     ),
   },
-  listedAs: "glob_tool_call",
+  listedAs: ["glob_tool_call"],
   isReadOnly: true,
   display: ({ pattern, path }, callId) =>
     toolCall(callId, { case: "globToolCall", value: { args: argsOf(pattern, path) } }),

@@ -13,7 +13,7 @@ export function mcpTool(name: string, tool: McpToolDefinition): CursorTool {
   const argsOf = (args: JsonObject, callId: string) => mcpArgs(tool, args as never, callId);
   return {
     definition: { name, description: tool.description, schema: schemaOf(tool) },
-    listedAs: "mcp_tool_call",
+    listedAs: ["mcp_tool_call"],
     isReadOnly: false,
     display: (args, callId) => mcpDisplay(argsOf(args, callId)),
     async run(args, site) {

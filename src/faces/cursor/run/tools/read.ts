@@ -20,7 +20,7 @@ export const readTool: CursorTool = {
       "path",
     ),
   },
-  listedAs: "read_tool_call",
+  listedAs: ["read_tool_call"],
   isReadOnly: true,
   display: (args, callId) =>
     nativeDisplay("read", typeof args["path"] === "string" ? { path: args["path"] } : {}, callId),

@@ -29,7 +29,7 @@ export const shellTool: CursorTool = {
       "command",
     ),
   },
-  listedAs: "shell_tool_call",
+  listedAs: ["shell_tool_call"],
   isReadOnly: false,
   display: (args, callId) => nativeDisplay("shell", tolerantArgs(args) as WireJson, callId),
   async run(args, site) {

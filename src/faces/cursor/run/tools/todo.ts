@@ -36,7 +36,7 @@ export const todoTool: CursorTool = {
       "todos",
     ),
   },
-  listedAs: "update_todos_tool_call",
+  listedAs: ["update_todos_tool_call"],
   isReadOnly: true,
   display: (args, callId) =>
     toolCall(callId, {

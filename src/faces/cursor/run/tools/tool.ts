@@ -28,8 +28,8 @@ export interface ToolOutcome extends Pick<ToolMessage, "content" | "isError"> {
 /** A tool that a model is offered. */
 export interface CursorTool {
   readonly definition: ToolDefinition;
-  /** The member of `ToolCall` by which the client's allow and exclude lists name it. */
-  readonly listedAs: string;
+  /** The members of `ToolCall` by which the client's allow and exclude lists name it. */
+  readonly listedAs: readonly string[];
   /** True if the call can be repeated after its result was lost. */
   readonly isReadOnly: boolean;
   display(args: JsonObject, callId: string): ToolCall;

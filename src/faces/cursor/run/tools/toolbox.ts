@@ -37,14 +37,15 @@ export class RunTools {
 
   constructor(offered: readonly McpToolDefinition[], contexts: readonly RequestContext[], lists: ToolLists) {
     const may = permitted(lists);
-    const isNamed = (tool: CursorTool) => namesOf(lists.allowed)?.has(tool.listedAs) === true;
+    const named = namesOf(lists.allowed);
+    const isNamed = ({ listedAs }: CursorTool) => listedAs.some((name) => named?.has(name));
     const native = [
       ...ALWAYS,
       ...(contexts.some((context) => context.readLintsEnabled) || isNamed(diagnosticsTool) ? [diagnosticsTool] : []),
       ...(contexts.some((context) => context.webFetchEnabled) || isNamed(fetchTool) ? [fetchTool] : []),
     ];
     for (const tool of native) if (may(tool.listedAs)) this.#byName.set(tool.definition.name, tool);
-    if (!may("mcp_tool_call")) return;
+    if (!may(["mcp_tool_call"])) return;
     const seen = new Set<string>();
     for (const definition of offered) {
       const id = `${definition.providerIdentifier} ${definition.toolName || definition.name}`;
@@ -65,9 +66,10 @@ export class RunTools {
   }
 }
 
-function permitted({ allowed, excluded }: ToolLists): (member: string) => boolean {
+function permitted({ allowed, excluded }: ToolLists): (members: readonly string[]) => boolean {
   const [only, never] = [namesOf(allowed), namesOf(excluded)];
-  return (member) => (only === undefined || only.has(member)) && never?.has(member) !== true;
+  return (members) =>
+    (only === undefined || members.some((name) => only.has(name))) && !members.some((name) => never?.has(name));
 }
 
 function namesOf(list: string | undefined): ReadonlySet<string> | undefined {

@@ -8,7 +8,7 @@ export const writeTool = nativeTool({
     schema: objectSchema({ path: PATH, content: { type: "string" } }, "path", "content"),
   },
   exec: "write",
-  listedAs: "edit_tool_call",
+  listedAs: ["edit_tool_call"],
   isReadOnly: false,
   request: (args) => ({
     path: textArg(args, "path"),
