@@ -16,6 +16,7 @@ const CLIENTS: Packages = {
   "@google/gemini-cli": { version: "0.61.0" },
   "@langchain/core": { version: "1.2.13" },
   "@langchain/openai": { version: "1.6.0" },
+  "@modelcontextprotocol/server-everything": { version: "2026.8.31" },
   "@openai/agents": { version: "0.20.0" },
   "@openai/codex": { version: "0.166.0" },
   "@qwen-code/qwen-code": { version: "0.24.4" },

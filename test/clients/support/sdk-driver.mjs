@@ -57,8 +57,8 @@ const ops = {
     agents.set(agent, resumed);
     return resumed.agentId;
   },
-  async send({ id, agent, message }) {
-    const run = await agents.get(agent).send(message);
+  async send({ id, agent, message, options }) {
+    const run = await agents.get(agent).send(message, options);
     runs.set(agent, run);
     for await (const streamed of run.stream()) print({ id, message: streamed });
     return run.wait();

@@ -13,7 +13,20 @@ export interface SdkSettings {
 export interface AgentSettings {
   readonly model?: { readonly id: string; readonly params?: readonly { id: string; value: string }[] };
   readonly systemPrompt?: string;
-  readonly local?: { readonly cwd?: string; readonly enableAgentRetries?: boolean };
+  /** Which of the client's own tools the model may use. Absent: all of them. */
+  readonly tools?: readonly string[];
+  readonly mcpServers?: Readonly<Record<string, { readonly command: string; readonly args: readonly string[] }>>;
+  readonly local?: {
+    readonly cwd?: string;
+    readonly enableAgentRetries?: boolean;
+    readonly settingSources?: readonly string[];
+  };
+}
+
+/** Options of one message. */
+export interface SendSettings {
+  readonly model?: AgentSettings["model"];
+  readonly local?: { readonly force?: boolean };
 }
 
 export type Prompt = string | { readonly text: string; readonly images: readonly { data: string; mimeType: string }[] };
@@ -34,12 +47,16 @@ export interface SdkMessage {
   readonly name?: string;
   readonly status?: string;
   readonly text?: string;
+  readonly args?: unknown;
+  readonly result?: unknown;
   readonly message?: { readonly content: readonly { readonly type: string; readonly text?: string }[] };
 }
 
 interface Line {
   readonly id?: number;
   readonly event?: string;
+  readonly name?: string;
+  readonly text?: string;
   readonly message?: SdkMessage;
   readonly done?: unknown;
   readonly failed?: { readonly name: string; readonly message: string; readonly status?: number };
@@ -65,6 +82,8 @@ export class SdkProcess implements AsyncDisposable {
   #lastId = 0;
   /** Everything it wrote to stderr: an unhandled error of the client shows up here only. */
   stderr = "";
+  /** The texts that the tool `slow` was called with, in the order of their ends. */
+  readonly slowTexts: string[] = [];
 
   constructor({ url, home, apiKey = "tester", env = {} }: SdkSettings) {
     this.#child = spawn(process.execPath, ["--no-warnings", `${CLIENTS_FOLDER}/sdk-driver.mjs`], {
@@ -87,9 +106,14 @@ export class SdkProcess implements AsyncDisposable {
     return this.#call({ op: "resume", agent, agentId, options }) as Promise<string>;
   }
 
-  async send(agent: string, message: Prompt, onMessage?: (message: SdkMessage) => void): Promise<RunOutcome> {
+  async send(
+    agent: string,
+    message: Prompt,
+    onMessage?: (message: SdkMessage) => void,
+    options: SendSettings = {},
+  ): Promise<RunOutcome> {
     const messages: SdkMessage[] = [];
-    const result = (await this.#call({ op: "send", agent, message }, (line) => {
+    const result = (await this.#call({ op: "send", agent, message, options }, (line) => {
       if (!line.message) return;
       messages.push(line.message);
       onMessage?.(line.message);
@@ -125,7 +149,7 @@ export class SdkProcess implements AsyncDisposable {
   /** The next call of one of the driver's tools. */
   toolCalled(name: string): Promise<void> {
     return new Promise((resolve) => {
-      const listener = (line: Line & { name?: string }) => {
+      const listener = (line: Line) => {
         if (line.event !== "tool" || line.name !== name) return;
         this.#listeners.delete(listener);
         resolve();
@@ -134,8 +158,15 @@ export class SdkProcess implements AsyncDisposable {
     });
   }
 
+  /** Ends the process as a crash would. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#gone;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode === null) await this.#call({ op: "close" }).catch(() => this.#child.kill());
+    if (this.#child.exitCode === null && this.#child.signalCode === null)
+      await this.#call({ op: "close" }).catch(() => this.#child.kill());
     await this.#gone;
   }
 
@@ -158,6 +189,7 @@ export class SdkProcess implements AsyncDisposable {
     for await (const text of createInterface({ input: this.#child.stdout })) {
       if (!text.startsWith("{")) continue;
       const line = JSON.parse(text) as Line;
+      if (line.event === "tool" && line.name === "slow") this.slowTexts.push(line.text ?? "");
       for (const listener of this.#listeners) listener(line);
       if (line.id !== undefined) this.#open.get(line.id)?.(line);
     }

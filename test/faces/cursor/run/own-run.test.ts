@@ -96,12 +96,20 @@ describe("a run without tools", () => {
     await client.ask("second", { runId: "run-2" }).ended;
     expect(turns[0]?.messages[0]?.content.map(({ type }) => type)).toEqual(["text", "text", "image"]);
     const [first, answer, second] = turns[1]?.messages ?? [];
+    expect(first).toEqual(turns[0]?.messages[0]);
     expect(first?.content.find((part) => part.type === "image")).toMatchObject({ mediaType: "image/png" });
     expect(answer?.content).toEqual([
       { type: "thinking", text: "hm", signature: "sig" },
       { type: "text", text: "One" },
     ]);
     expect(textOf(second?.content ?? [])).toBe("second");
+  });
+
+  it("asks a model that says nothing only once", async () => {
+    const { client, turns } = open(rounds([STOP], [say("again"), STOP]));
+    const run = client.ask("hi");
+    await run.ended;
+    expect([run.text, run.error, turns.length]).toEqual(["", undefined, 1]);
   });
 
   it("sends heartbeats while the model is silent", async () => {
@@ -267,6 +275,9 @@ describe("tools", () => {
     const none = await names({ "x-cursor-agent-allowed-tools": "" });
     expect([none.names, none.executed]).toEqual([[], []]);
     expect((await names({ "x-cursor-agent-allowed-tools": "mcp_tool_call" })).names).toEqual(["add"]);
+    for (const fetch of ["fetch_tool_call", "web_fetch_tool_call"]) {
+      expect((await names({ "x-cursor-agent-allowed-tools": fetch })).names).toEqual(["fetch"]);
+    }
     expect((await names({ "x-cursor-agent-exclude-tools": "shell_tool_call,edit_tool_call" })).names).not.toContain(
       "write",
     );
@@ -370,6 +381,46 @@ describe("a user who intervenes", () => {
     expect(run.text).toBe("onetwo");
     expect(lastResult(turns[1])).toBe("also");
     expect(run.kinds).toContain("userMessageAppended");
+  });
+
+  it("queues a message that comes while the client stores the last state", async () => {
+    const { client, turns } = open(rounds([say("one"), STOP], [say("two"), STOP]));
+    const run = client.ask("first");
+    const action = { action: { case: "userMessageAction" as const, value: { userMessage: { text: "also" } } } };
+    let isSent = false;
+    run.onKind = (kind) => {
+      if (kind !== "kvServerMessage" || run.text === "" || isSent) return;
+      isSent = true;
+      run.send({ case: "conversationAction", value: action });
+    };
+    await run.ended;
+    expect([run.text, lastResult(turns[1])]).toEqual(["onetwo", "also"]);
+  });
+
+  it("is told what becomes of a message that steers, which the model gets after its calls", async () => {
+    const { client, turns } = open(rounds([call("c1", "shell", { command: "true" }), CALLS], [say("steered"), STOP]));
+    const run = client.ask("first");
+    const steer = (n: number) => {
+      const context = { case: "userContext" as const, value: { userMessage: { text: `also ${n}` } } };
+      const value = { injectionId: `i${n}`, context };
+      run.send({ case: "conversationAction", value: { action: { case: "injectContextAction", value } } });
+    };
+    let sent = 0;
+    run.onKind = (kind) => {
+      if (kind === "toolCallStarted") while (sent < 17) steer(sent++);
+    };
+    await run.ended;
+    const states = run.updates.flatMap((update) =>
+      update.case === "contextInjectionState" ? [[update.value.injectionId, update.value.state?.state.case]] : [],
+    );
+    expect(states.slice(14, 18)).toEqual([
+      ["i14", "queued"],
+      ["i15", "queued"],
+      ["i16", "rejected"],
+      ["i0", "delivered"],
+    ]);
+    expect(turns[1]?.messages.slice(0, 4).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+    expect([turns.length, lastResult(turns[1]), run.text]).toEqual([2, "also 15", "steered"]);
   });
 });
 

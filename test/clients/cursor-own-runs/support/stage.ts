@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fromBinary } from "@bufbuild/protobuf";
+import { afterEach } from "vitest";
+import type { TurnEvent } from "../../../../src/core/events.ts";
+import type { Turn } from "../../../../src/core/turn.ts";
+import { createServeRun, type ServeRunParts } from "../../../../src/faces/cursor/run/serve-run.ts";
+import type { RunConnection, ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
+import { type AgentClientMessage, AgentClientMessageSchema } from "../../../../src/gen/agent/v1/run_pb.ts";
+import { engineWith, STOP, say } from "../../../faces/cursor/support/models.ts";
+import { type FaceStageOptions, SIGNED_IN, setUpSim } from "../../../faces/cursor/support/stage.ts";
+import { type AgentSettings, SdkProcess } from "../../support/sdk-process.ts";
+
+export const TRANSPORTS = ["h2", "h1"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+export const OWN = { id: "excursor/local" };
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder that is gone after the test. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "excursor-own-"));
+  folders.push(folder);
+  return folder;
+}
+
+type Answer = (turn: Turn, nth: number) => readonly TurnEvent[] | Promise<readonly TurnEvent[]>;
+
+/** Answers round by round: the n-th list for the n-th turn. */
+export const rounds =
+  (...answers: (readonly TurnEvent[])[]): Answer =>
+  (_turn, nth) =>
+    answers[nth] ?? [say("?"), STOP];
+
+export interface OwnRunsOptions {
+  readonly parts?: Partial<ServeRunParts>;
+  readonly face?: Omit<FaceStageOptions, "serveRun">;
+  /** Called with each message of the client, after the run has got it. */
+  readonly onMessage?: (message: AgentClientMessage, requestId: string) => void;
+}
+
+/** The official client on a face whose one own model answers by a function of the turn. */
+export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, options: OwnRunsOptions = {}) {
+  const { engine, turns } = engineWith(answer);
+  const serve = createServeRun({ engine, ...options.parts });
+  const serveRun = watched((connection) => serve(connection, "m"), options.onMessage);
+  const face = await setUpSim({ ...options.face, serveRun }, { hostConfig });
+  const home = makeFolder();
+  const cwd = makeFolder();
+  const startSdk = () => new SdkProcess({ url: face.url, home, apiKey: SIGNED_IN });
+  const agent: AgentSettings = { local: { cwd, enableAgentRetries: false }, model: OWN };
+  return { ...face, turns, home, cwd, startSdk, agent };
+}
+
+function watched(serve: ServeRun, onMessage: OwnRunsOptions["onMessage"]): ServeRun {
+  if (!onMessage) return serve;
+  return (connection, model) => {
+    const { requestId, principal } = connection;
+    const listen: RunConnection["listen"] = ({ message, gone }) =>
+      connection.listen({
+        message(payload) {
+          message(payload);
+          onMessage(fromBinary(AgentClientMessageSchema, payload), requestId);
+        },
+        gone,
+      });
+    serve(
+      {
+        requestId,
+        principal,
+        header: (name) => connection.header(name),
+        listen,
+        send: (payload) => connection.send(payload),
+        end: (error) => connection.end(error),
+      },
+      model,
+    );
+  };
+}
