@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DoneReason, TurnEvent } from "../events.ts";
 import type { Elicit } from "../hub/tool-hub.ts";
-import type { AssistantPart, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
+import type { AssistantMessage, AssistantPart, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
 import type { Engine } from "./engine.ts";
 import { GatheredText } from "./gathered-text.ts";
 
@@ -20,6 +20,8 @@ export interface AgentLoopParts {
   readonly tools: ToolRunner;
   /** Called before each round. May append to the messages, such as what the user has sent meanwhile. */
   readonly beforeRound?: (() => Promise<void>) | undefined;
+  /** Called with an answer that calls tools, before the first of them is run. */
+  readonly beforeCalls?: ((said: AssistantMessage) => Promise<void>) | undefined;
   /** Returns the turn that asks about these messages. Called for each round, so a change of the model holds from the next. */
   readonly turnFor: (messages: readonly Message[]) => Turn;
   /** Shows events to the user. The loop waits for it before it reads on. */
@@ -51,8 +53,11 @@ export async function runAgentLoop(messages: Message[], parts: AgentLoopParts): 
   try {
     for (let round = 0; round < maxRounds; round++) {
       await parts.beforeRound?.();
-      const { reason, calls } = await ask(messages, parts);
-      if (reason === "tool-calls") await runTools(calls, messages, parts);
+      const { reason, calls, content } = await ask(messages, parts);
+      if (reason === "tool-calls") {
+        await parts.beforeCalls?.({ role: "assistant", content });
+        await runTools(calls, messages, parts);
+      }
       if (signal.aborted) return "cancelled";
       if (reason !== "tool-calls") return reason;
     }
@@ -66,6 +71,7 @@ export async function runAgentLoop(messages: Message[], parts: AgentLoopParts): 
 interface Asked {
   readonly reason: DoneReason;
   readonly calls: readonly ToolCallPart[];
+  readonly content: readonly AssistantPart[];
 }
 
 async function ask(messages: Message[], parts: AgentLoopParts): Promise<Asked> {
@@ -99,7 +105,7 @@ async function ask(messages: Message[], parts: AgentLoopParts): Promise<Asked> {
     if (reason === "tool-calls") content.push(...calls);
     if (content.length > 0) messages.push({ role: "assistant", content });
   }
-  return { reason, calls };
+  return { reason, calls, content };
 }
 
 /** Runs the calls of a round. After an abort the rest is marked cancelled. */

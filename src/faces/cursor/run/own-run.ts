@@ -5,7 +5,13 @@ import type { Engine } from "../../../core/engine/engine.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
 import { LoopGuard } from "../../../core/rules/loop-guard.ts";
-import { type Message, type ToolCallPart, type ToolMessage, textOf } from "../../../core/turn.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  type ToolCallPart,
+  type ToolMessage,
+  textOf,
+} from "../../../core/turn.ts";
 import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
 import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
 import type { TodoItem } from "../../../gen/agent/v1/plan_pb.ts";
@@ -72,8 +78,6 @@ export class OwnRun {
   #transcript: Transcript | undefined;
   #kept: KeptRun | undefined;
   #renderer = new EventRenderer((name, args, callId) => this.#display({ name, args, id: callId }));
-  /** The calls of the round that the model writes now. */
-  #calls: ToolCallPart[] = [];
   #maxTokens = 0;
   #workspace: string | undefined;
   #hasStarted = false;
@@ -257,6 +261,7 @@ export class OwnRun {
             engine,
             tools: { run: (call) => this.#runTool(call) },
             beforeRound: () => this.#takeQueued(blobs),
+            beforeCalls: (said) => this.#beginCalls(said),
             turnFor: (messages) => {
               checkCaller();
               return turnOf(turn, messages);
@@ -291,7 +296,6 @@ export class OwnRun {
     for (const event of events) {
       this.#record(event);
       for (const frame of this.#renderer.render(event)) full = this.#send(frame) ?? full;
-      if (event.type === "done" && event.reason === "tool-calls") await this.#beginCalls();
     }
     await full;
   }
@@ -308,13 +312,6 @@ export class OwnRun {
       case "thinking-done":
         transcript?.endThinking(Math.max(1, Math.round(event.durationMs)), event.signature);
         break;
-      case "tool-call":
-        this.#calls.push({ type: "tool-call", id: event.id, name: event.name, args: event.args });
-        break;
-      case "done":
-        // Calls of an answer that broke off are never made.
-        if (event.reason !== "tool-calls") this.#calls = [];
-        break;
       case "activity":
         // This protocol's clients cannot be asked, so an agent gets no more than its own settings allow.
         if (event.activity.type === "question") event.activity.answer(undefined);
@@ -322,16 +319,18 @@ export class OwnRun {
     }
   }
 
-  /** Writes the calls of a round down, here and at the client, before the first of them is made. */
-  async #beginCalls(): Promise<void> {
-    const calls = this.#calls;
-    this.#calls = [];
+  /**
+   * Writes the calls of a round down, at the client and here, before the first of them is made. If the client is lost before it
+   * has the checkpoint, none was made, and the model is asked again.
+   */
+  async #beginCalls(said: AssistantMessage): Promise<void> {
+    const calls = said.content.filter((part) => part.type === "tool-call");
     this.#guard.beginStep();
     if (this.#guard.isHopeless) throw hopeless();
-    this.#kept?.begin({ role: "assistant", content: calls });
     this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#display(call))));
     this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
     await this.#checkpoint();
+    this.#kept?.begin(said);
   }
 
   async #runTool(call: ToolCallPart): Promise<ToolMessage> {

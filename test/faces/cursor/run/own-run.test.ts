@@ -333,6 +333,28 @@ describe("a stream that drops", () => {
     }
   });
 
+  it("keeps what the model thought, though the client lost the checkpoint with it", async () => {
+    const thought: readonly TurnEvent[] = [
+      { type: "thinking", text: "hm" },
+      { type: "thinking-done", durationMs: 1, signature: "sig" },
+    ];
+    const { client, turns } = open((turn) => [
+      ...(turn.messages.at(-1)?.role === "tool" ? [] : thought),
+      ...answer(turn),
+    ]);
+    const first = client.ask("go");
+    first.cutAt = (kind) => kind === "conversationCheckpointUpdate";
+    await first.ended;
+    expect(client.state).toBeUndefined();
+    await client.ask("go").ended;
+    expect(turns[1]?.messages.map(({ content }) => content[0])).toMatchObject([
+      { text: "go" },
+      { type: "thinking", text: "hm", signature: "sig" },
+      { text: expect.stringContaining("its outcome is not known") },
+    ]);
+    expect(client.executed).toEqual([]);
+  });
+
   it("resumes in a new process, which knows only what the client kept", async () => {
     const { client } = open(answer);
     const first = client.ask("go");
