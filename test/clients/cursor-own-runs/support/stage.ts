@@ -41,7 +41,8 @@ export const rounds =
 export interface OwnRunsOptions {
   readonly parts?: Partial<ServeRunParts>;
   readonly face?: Omit<FaceStageOptions, "serveRun">;
-  /** Called with each message of the client, after the run has got it. */
+  /** Called with each message of the client before and after the run has got it. */
+  readonly beforeMessage?: (message: AgentClientMessage, requestId: string) => void;
   readonly onMessage?: (message: AgentClientMessage, requestId: string) => void;
 }
 
@@ -49,7 +50,7 @@ export interface OwnRunsOptions {
 export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, options: OwnRunsOptions = {}) {
   const { engine, turns } = engineWith(answer);
   const serve = createServeRun({ engine, ...options.parts });
-  const serveRun = watched((connection) => serve(connection, "m"), options.onMessage);
+  const serveRun = watched((connection) => serve(connection, "m"), options);
   const face = await setUpSim({ ...options.face, serveRun }, { hostConfig });
   const home = makeFolder();
   const cwd = makeFolder();
@@ -58,15 +59,17 @@ export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, option
   return { ...face, turns, home, cwd, startSdk, agent };
 }
 
-function watched(serve: ServeRun, onMessage: OwnRunsOptions["onMessage"]): ServeRun {
-  if (!onMessage) return serve;
+function watched(serve: ServeRun, { beforeMessage, onMessage }: OwnRunsOptions): ServeRun {
+  if (!beforeMessage && !onMessage) return serve;
   return (connection, model) => {
     const { requestId, principal } = connection;
     const listen: RunConnection["listen"] = ({ message, gone }) =>
       connection.listen({
         message(payload) {
+          const decoded = fromBinary(AgentClientMessageSchema, payload);
+          beforeMessage?.(decoded, requestId);
           message(payload);
-          onMessage(fromBinary(AgentClientMessageSchema, payload), requestId);
+          onMessage?.(decoded, requestId);
         },
         gone,
       });

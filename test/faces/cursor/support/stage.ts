@@ -52,6 +52,8 @@ export interface FaceStageOptions {
   readonly serveRun?: ServeRun;
   readonly models?: readonly ModelInfo[];
   readonly trustedOrigin?: (url: string) => string | undefined;
+  /** Makes the exchanges of the listener. */
+  readonly makeExchange?: (...parts: ConstructorParameters<typeof ServerExchange>) => ServerExchange;
 }
 
 /** A face in front of a backend, all gone after the test. */
@@ -66,6 +68,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
     ["exc_guest", GUEST],
   ]);
   const { serveRun = () => {}, models = options.serveRun ? [LOCAL, AGENT] : [] } = options;
+  const { makeExchange = (request, response) => new ServerExchange(request, response) } = options;
   const face = createCursorFace({
     backend: { origin, transports },
     keys: {
@@ -90,7 +93,7 @@ export async function setUpFace(origin: string, options: FaceStageOptions = {}):
   const listener = await listenForBoth({
     host: "127.0.0.1",
     port: 0,
-    onRequest: (request, response) => face.answer(new ServerExchange(request, response)),
+    onRequest: (request, response) => face.answer(makeExchange(request, response)),
   });
   deferred(() => {
     listener.destroy();
