@@ -1,7 +1,13 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants } from "node:http2";
 import type { ExcursorError } from "../../core/errors.ts";
-import type { HttpExchange, HttpRequest, HttpTransport, ResponseHead } from "../../wire/http/http.ts";
+import {
+  type HttpExchange,
+  type HttpRequest,
+  type HttpTransport,
+  plainHeaders,
+  type ResponseHead,
+} from "../../wire/http/http.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
 import type { HttpVersion, ServerExchange } from "../../wire/http/server-exchange.ts";
 import { respondError } from "./errors.ts";
@@ -22,8 +28,8 @@ export interface Held {
 const NOTHING: Held = { chunks: [], isWhole: false };
 
 /**
- * Passes a request on to the backend and its answer back: method, path, query, headers, both bodies as they come, trailers
- * and status. Either side waits for a slow reader, and is cancelled if the other one is gone. Keeps nothing.
+ * Passes a request on to the backend and its answer back: method, path, query, headers, both bodies as they come, status,
+ * and the trailers of both. Either side waits for a slow reader, and is cancelled if the other one is gone. Keeps nothing.
  */
 export function relay(exchange: ServerExchange, backend: Backend, held: Held = NOTHING): void {
   pipe(exchange, backend, held, {
@@ -65,7 +71,8 @@ export function pipe(
     // The rest of the request is of no interest, but must not fill the connection.
     request.resume();
   };
-  const upstream: HttpExchange = backend.transports[exchange.transport].open(requestTo(exchange, backend, headers), {
+  const target = { ...requestTo(exchange, backend, headers), mayHaveTrailers: true };
+  const upstream: HttpExchange = backend.transports[exchange.transport].open(target, {
     head: (head) => {
       taker = handler.head(head);
     },
@@ -91,14 +98,14 @@ export function pipe(
   const onData = (chunk: Buffer) => {
     if (!upstream.write(chunk)) request.pause();
   };
-  const onEnd = () => upstream.end();
+  const onEnd = () => upstream.end(passedOn(plainHeaders(request.trailers)));
   exchange.onOver((wasCut) => {
     if (!wasCut || isOver) return;
     settle();
     upstream.abort();
   });
   for (const chunk of held.chunks) upstream.write(chunk);
-  if (held.isWhole) upstream.end();
+  if (held.isWhole) onEnd();
   else {
     request.on("data", onData).on("end", onEnd);
     request.resume();

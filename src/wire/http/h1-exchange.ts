@@ -81,8 +81,10 @@ export class H1Exchange implements HttpExchange {
     return this.#isOver || this.#outgoing?.write(chunk) !== false;
   }
 
-  end(): void {
-    if (!this.#isOver) this.#outgoing?.end();
+  end(trailers?: Readonly<Record<string, string>>): void {
+    if (this.#isOver) return;
+    if (trailers) this.#outgoing?.addTrailers(trailers);
+    this.#outgoing?.end();
   }
 
   pause(): void {

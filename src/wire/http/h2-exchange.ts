@@ -27,6 +27,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #sentBytes = 0;
   #unsentBytes = 0;
   #isEnded = false;
+  #trailers: Readonly<Record<string, string>> = {};
   #isPaused = false;
   #needsDrain = false;
   #hasMoved = false;
@@ -61,7 +62,8 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     } else this.#sent.push(chunk);
   }
 
-  end(): void {
+  end(trailers?: Readonly<Record<string, string>>): void {
+    if (trailers) this.#trailers = trailers;
     this.#isEnded = true;
     this.#stream?.end();
   }
@@ -90,7 +92,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   placed(session: H2Session): void {
     let stream: ClientHttp2Stream;
     try {
-      stream = session.request(this.#headers());
+      stream = session.request(this.#headers(), this.#request.mayHaveTrailers);
     } catch (error) {
       process.nextTick(() => this.#notTaken(error));
       return;
@@ -108,6 +110,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     stream.on("trailers", (trailers) => {
       if (!this.#isOver) this.#handler.trailers?.(plainHeaders(trailers));
     });
+    if (this.#request.mayHaveTrailers) stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
     stream.on("end", () => {
       // A reset also ends the readable side; 'close' tells them apart.
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && this.#sent === undefined) this.#finish();

@@ -120,8 +120,8 @@ export class H2Session {
    * Opens a stream. Call it only if {@link hasRoom}, and listen for errors. Throws where Node does; older versions also
    * for a session that has just closed.
    */
-  request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
-    const stream = this.#session.request(headers, { endStream: false });
+  request(headers: Readonly<Record<string, string>>, waitForTrailers = false): ClientHttp2Stream {
+    const stream = this.#session.request(headers, { endStream: false, waitForTrailers });
     stream.on("close", this.#released);
     if (this.#streams++ === 0) {
       this.#session.ref();

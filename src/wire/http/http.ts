@@ -25,12 +25,15 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** True if the response may take minutes. HTTP/1.1 then uses a separate set of sockets. */
   readonly isLongLived?: boolean;
+  /** True if {@link HttpExchange.end} may bring trailers. HTTP/2 must know before. */
+  readonly mayHaveTrailers?: boolean;
 }
 
 export interface HttpExchange {
   /** Queues a piece of the request's body. False: wait for {@link HttpHandler.drain}. */
   write(chunk: Uint8Array): boolean;
-  end(): void;
+  /** Trailers need {@link HttpRequest.mayHaveTrailers}. HTTP/1.1 drops them if the body has a `content-length`. */
+  end(trailers?: Readonly<Record<string, string>>): void;
   /** Stops reading, so that flow control stops the peer. */
   pause(): void;
   resume(): void;

@@ -112,7 +112,7 @@ class ExchangeWatch {
         this.#onSent(chunk);
         return inner.write(chunk);
       },
-      end: () => inner.end(),
+      end: (trailers) => inner.end(trailers),
       pause: () => inner.pause(),
       resume: () => inner.resume(),
       abort: () => {

@@ -33,10 +33,11 @@ interface Question extends Pick<RequestOptions, "method"> {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  readonly trailers?: Readonly<Record<string, string>>;
 }
 
 const ASK = {
-  h1: (url: string, { path, method = "POST", headers = {}, body }: Question) =>
+  h1: (url: string, { path, method = "POST", headers = {}, body, trailers: sent }: Question) =>
     new Promise<Answer>((resolve, reject) => {
       const request = http1Request(`${url}${path}`, { method, headers }, async (response) => {
         const answered = await text(response).catch(reject);
@@ -45,19 +46,24 @@ const ASK = {
         resolve({ status, headers: response.headers, body: answered, trailers });
       });
       request.on("error", reject);
+      // Chunked, since a body with a length has no trailers.
+      if (sent) request.flushHeaders();
+      if (sent) request.addTrailers(sent);
       request.end(body);
     }),
-  h2: (url: string, { path, method = "POST", headers = {}, body }: Question) =>
+  h2: (url: string, { path, method = "POST", headers = {}, body, trailers: sent }: Question) =>
     new Promise<Answer>((resolve, reject) => {
       const session = http2Connect(url);
       deferred(() => session.destroy());
-      const stream = session.request({ ":path": path, ":method": method, te: "trailers", ...headers });
-      let head: IncomingHttpHeaders & { ":status"?: number | undefined } = {};
+      const head = { ":path": path, ":method": method, te: "trailers", ...headers };
+      const stream = session.request(head, { waitForTrailers: sent !== undefined });
+      stream.once("wantTrailers", () => stream.sendTrailers(sent ?? {}));
+      let answer: IncomingHttpHeaders & { ":status"?: number | undefined } = {};
       let trailers = {};
-      stream.on("response", (given) => (head = given)).on("trailers", (given) => (trailers = given));
+      stream.on("response", (given) => (answer = given)).on("trailers", (given) => (trailers = given));
       stream.on("error", reject);
       text(stream).then(
-        (answered) => resolve({ status: head[":status"], headers: head, body: answered, trailers }),
+        (answered) => resolve({ status: answer[":status"], headers: answer, body: answered, trailers }),
         reject,
       );
       stream.end(body);
@@ -79,6 +85,7 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
         authorization: exchange.header("authorization"),
         connection: exchange.header("x-for-this-hop"),
         host: exchange.header("host") ?? exchange.header(":authority"),
+        trailers: Object.fromEntries(Object.entries(exchange.request.trailers)),
       };
       exchange.open(418, { "content-type": "text/plain", "set-cookie": ["a=1", "b=2"], "x-cursor-server-region": "r" });
       exchange.addTrailers({ "grpc-status": "7" });
@@ -91,6 +98,7 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
       method: "PUT",
       headers: { authorization: "Bearer theirs", ...hop },
       body: "pot",
+      trailers: { "x-checksum": "abc" },
     });
     expect(seen).toEqual({
       method: "PUT",
@@ -100,6 +108,7 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
       authorization: "Bearer theirs",
       connection: undefined,
       host: new URL(origin).host,
+      trailers: { "x-checksum": "abc" },
     });
     expect(answer).toMatchObject({ status: 418, body: "short and stout", trailers: { "grpc-status": "7" } });
     expect(answer.headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "x-cursor-server-region": "r" });
