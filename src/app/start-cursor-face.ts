@@ -3,7 +3,7 @@ import type { AccessTokens } from "../core/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
-import type { CursorFaceParts, GatewayKeys } from "../faces/cursor/index.ts";
+import { type CursorFaceParts, type GatewayKeys, invalidToken } from "../faces/cursor/index.ts";
 import type { Log } from "../observe/log.ts";
 import { OWNER } from "../server/gate/caller-keys.ts";
 import { digestOf } from "../server/gate/digest.ts";
@@ -12,6 +12,7 @@ import { checkHost, createHostList } from "../server/gate/host-list.ts";
 import type { KnownKeys } from "../server/gate/known-keys.ts";
 import { checkOrigin } from "../server/gate/origin-list.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
+import { WrongKeys } from "../server/gate/wrong-keys.ts";
 import { Refusal } from "../server/refusal.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
@@ -63,6 +64,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     config.logLevel,
     log,
   );
+  const wrongKeys = new WrongKeys(limits.wrongKeysPerMinute);
   const face = await FACES.cursor.open({
     backend: { origin, transports },
     keys: gatewayKeys(options.key, options.keys),
@@ -75,6 +77,10 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     runs: options.runs,
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,
+    refuseToken({ request }, token) {
+      const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));
+      return refusal.kind === "rate-limited" ? refusal : invalidToken();
+    },
     onBug: (error) => log.error({ cause: error instanceof Error ? error.stack : String(error) }, "cursor face"),
   });
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { BackendClient } from "../sim/support/backend-client.ts";
-import { setUpGateway } from "./support/gateway-process.ts";
+import { KEY, setUpGateway } from "./support/gateway-process.ts";
 
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -51,6 +51,17 @@ describe("serve --cursor-face", () => {
     expect(await ask(new URL(cursorUrl).host)).toContain("items");
     expect(await ask("evil.example")).toContain("unknown_host");
     session.close();
+  });
+
+  it("limits how many wrong keys an address may try, and always takes the right one (SEC-09)", async () => {
+    const { start } = await setUpGateway();
+    const { cursorUrl = "" } = await start(...FACE);
+    const status = async (token: string) =>
+      (await fetch(`${cursorUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status;
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 12; guess++) statuses.push(await status(`${guess % 2 ? "exc_" : "exface_"}${guess}`));
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    expect([await status(KEY), await status("tester")]).toEqual([200, 200]);
   });
 
   it("refuses to be its own backend", async () => {

@@ -2,7 +2,7 @@ import type { ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
-import { Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
+import { bearerOf, Callers, type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
 import { ConversationNames } from "./conversation-names.ts";
 import { decideRun, type Verdict } from "./decide-run.ts";
 import { respondError } from "./errors.ts";
@@ -30,6 +30,8 @@ export interface CursorFaceOptions {
   readonly isOwnModel: (model: string) => boolean;
   /** Returns the origin of a host for agent calls that may get a caller's token. Default: Cursor's own hosts. */
   readonly trustedOrigin?: ((url: string) => string | undefined) | undefined;
+  /** Returns the error for a token or key of ours that is not valid, and counts it. Default: {@link invalidToken}. */
+  readonly refuseToken?: ((exchange: ServerExchange, token: string) => ExcursorError) | undefined;
   /** Told of errors that are bugs of ours. */
   readonly onBug: (error: unknown) => void;
 }
@@ -52,7 +54,7 @@ const SERVER_CONFIG = "POST /aiserver.v1.ServerConfigService/GetServerConfig";
 const REVOCATION_MS = 1000;
 
 export function createCursorFace(options: CursorFaceOptions): CursorFace {
-  const { backend, serveRun, onBug } = options;
+  const { backend, serveRun, onBug, refuseToken = invalidToken } = options;
   const callers = new Callers(options);
   const configs = new ServerConfigs(backend, options.trustedOrigin);
   const live = new Map<StreamConnection, ServerExchange>();
@@ -128,7 +130,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       return;
     }
     const caller = callers.identify(exchange);
-    if (caller.type === "refused") throw invalidToken();
+    if (caller.type === "refused") throw refuseToken(exchange, bearerOf(exchange) ?? "");
     if (key === RUN && exchange.transport === "h2") return answerRun(exchange);
     if (key === RUN_SSE) return http1.download(exchange);
     if (key === APPEND) return http1.append(exchange);

@@ -2,7 +2,7 @@ import type { CarriedFace } from "../shared/face-module.ts";
 import type { CursorFace, CursorFaceOptions } from "./face.ts";
 import type { ServeRunParts } from "./run/serve-run.ts";
 
-export type { GatewayKeys, SignedInAccounts } from "./callers.ts";
+export { type GatewayKeys, invalidToken, type SignedInAccounts } from "./callers.ts";
 export { FACE_HEALTH_PATH } from "./health-path.ts";
 
 export interface CursorFaceParts extends Omit<CursorFaceOptions, "serveRun"> {
