@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
+import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
 import type { RunConnection, ServeRun } from "../../src/faces/cursor/run-connection.ts";
 import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
+import { CALLS, call, engineWith, STOP, say } from "../faces/cursor/support/models.ts";
 import { KEY, SIGNED_IN, setUpFace, setUpSim } from "../faces/cursor/support/stage.ts";
 import { type AgentSettings, type RunOutcome, SdkProcess } from "./support/sdk-process.ts";
 
@@ -84,6 +86,22 @@ it("runs our models with a key of the gateway, without any backend", async () =>
   await using sdk = startSdk(url, KEY);
   const { status, text } = await ask(sdk, "hello", { model: { id: "excursor/local" } });
   expect([status, text]).toEqual(["finished", "local for owner"]);
+});
+
+it("lets our models use the client's own tools with a key of the gateway, without any backend", async () => {
+  const answers = [
+    [call("c1", "shell", { command: "echo made > made.txt" }), CALLS],
+    [say("done"), STOP],
+  ];
+  const { engine, turns } = engineWith((_turn, nth) => answers[nth] ?? [STOP]);
+  const serve = createServeRun({ engine });
+  const { url } = await setUpFace("http://127.0.0.1:9", { serveRun: (connection) => serve(connection, "m") });
+  await using sdk = startSdk(url, KEY);
+  const cwd = makeFolder();
+  const { status, text } = await ask(sdk, "make it", { model: { id: "excursor/local" }, local: { cwd } });
+  expect([status, text]).toEqual(["finished", "done"]);
+  expect(readFileSync(join(cwd, "made.txt"), "utf8")).toBe("made\n");
+  expect(turns).toHaveLength(2);
 });
 
 /** Answers each run with the name of the model. */

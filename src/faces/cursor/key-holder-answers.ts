@@ -2,6 +2,7 @@ import { create, type DescMethodUnary, fromBinary, type MessageInitShape, toBina
 import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_pb.ts";
 import { Http2Config, ServerConfigService } from "../../gen/aiserver/v1/server_config_pb.ts";
+import { emptyCallPaths } from "../../wire/agent/empty-calls.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { nameOf } from "./conversation-names.ts";
 import { needsAccount } from "./decide-run.ts";
@@ -18,17 +19,18 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const ANSWERS: ReadonlyMap<string, Answer> = new Map([
   answer(ServerConfigService.method.getServerConfig, () => ({ http2Config: Http2Config.FORCE_BIDI_ENABLED })),
   answer(DashboardService.method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
-  answer(DashboardService.method.getTeamAdminSettingsOrEmptyIfNotInTeam, () => ({})),
   answer(AgentService.method.nameAgent, (body, isJson) => ({ name: nameFor(body, isJson) })),
 ]);
 
-/** Calls of these services are answered with an empty message: telemetry, and lists that belong to an account. */
-const EMPTY = /^\/aiserver\.v1\.(?:AnalyticsService\/\w+|DashboardService\/(?:List|GetEffective)\w+)$/;
+const EMPTY: ReadonlySet<string> = new Set([
+  ...emptyCallPaths("DashboardService"),
+  ...emptyCallPaths("AnalyticsService"),
+]);
 
 /** Answers a call of a key holder. Throws if it needs an account. */
 export async function answerKeyHolder(exchange: ServerExchange): Promise<void> {
   const known = ANSWERS.get(exchange.path);
-  if (!known && !EMPTY.test(exchange.path)) throw needsAccount(`The call ${exchange.path}`);
+  if (!known && !EMPTY.has(exchange.path)) throw needsAccount(`The call ${exchange.path}`);
   const isJson = wantsJson(exchange);
   const body = await exchange.readBody(MAX_BODY_BYTES);
   const message = known?.(body, isJson);

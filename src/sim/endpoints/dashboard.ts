@@ -1,12 +1,18 @@
 import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_pb.ts";
+import { emptyCallPaths } from "../../wire/agent/empty-calls.ts";
 import { authenticate, issueTokens } from "../accounts.ts";
-import type { Routes } from "../backend.ts";
+import type { Route, Routes } from "../backend.ts";
 import { billingCycle, PLAN } from "./billing.ts";
 import { answerEmpty } from "./empty-answer.ts";
 import { identityOf } from "./identity.ts";
 import { unaryRoute } from "./unary-route.ts";
 
 const { method } = DashboardService;
+
+const answerEmptyToAccount: Route = (exchange, backend) => {
+  authenticate(exchange);
+  return answerEmpty(exchange, backend);
+};
 
 /** The account: identity, settings and usage. */
 export const dashboardRoutes: Routes = {
@@ -33,11 +39,6 @@ export const dashboardRoutes: Routes = {
     // No keys are stored, so the key itself names its owner: it contains a long-lived token.
     apiKey: `key_${issueTokens(identityOf(account).authId, backend.options.tokenTtlS).refreshToken}`,
   })),
-  ...unaryRoute(method.getTeamAdminSettingsOrEmptyIfNotInTeam, () => ({})),
-  // Answers all other methods with an empty message, as for an account without a team. The official client asks for the
-  // team's repositories before each of its own tools, and treats a failure as the tool's.
-  [`POST /${DashboardService.typeName}/*`](exchange, backend) {
-    authenticate(exchange);
-    return answerEmpty(exchange, backend);
-  },
+  // As for an account without a team.
+  ...Object.fromEntries(emptyCallPaths("DashboardService").map((path) => [`POST ${path}`, answerEmptyToAccount])),
 };

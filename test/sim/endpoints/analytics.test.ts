@@ -18,7 +18,7 @@ describe("analytics are swallowed", () => {
     ["application/grpc-web+proto", "application/grpc-web+proto", "\x80\0\0\0\x10grpc-status: 0\r\n"],
   ])("%s is answered in kind", async (type, answerType, answer) => {
     await using sim = await startEndpoints();
-    for (const method of ["TrackEvents", "Batch", "SomethingNew"]) {
+    for (const method of ["TrackEvents", "Batch", "SubmitLogs"]) {
       const response = await post(`${sim.url}${PATH}/${method}`, "not what it should be", { "content-type": type });
       expect(response.status).toBe(200);
       expect(response.headers.get("content-type")).toBe(answerType);

@@ -8,6 +8,9 @@ const CALLS = [
   "DashboardService/ListMarketplaces",
   "DashboardService/GetEffectiveUserPlugins",
   "DashboardService/GetTeams",
+  "DashboardService/GetTeamReposOrEmptyIfNotInTeam",
+  "DashboardService/GetManagedSkills",
+  "DashboardService/ResolvePluginsByRef",
   "DashboardService/GetUserPrivacyMode",
   "AnalyticsService/BootstrapStatsig",
   "AnalyticsService/TrackEvents",
@@ -31,7 +34,10 @@ it("answers what Cursor's clients ask at their start, and counts what it does no
     expect(await json.json()).toBeTypeOf("object");
   }
   expect(sim.stats().unknownCalls).toBe(0);
-  const unknown = await call("NoSuchService/Call", "application/proto");
-  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "unimplemented" }]);
-  expect(sim.stats().unknownCalls).toBe(1);
+  const strange = ["NoSuchService/Call", "DashboardService/DeleteAccount", "AnalyticsService/SomethingNew"];
+  for (const path of strange) {
+    const unknown = await call(path, "application/proto");
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "unimplemented" }]);
+  }
+  expect(sim.stats().unknownCalls).toBe(strange.length);
 });

@@ -4,6 +4,7 @@ import { AiService } from "../../../src/gen/aiserver/v1/ai_pb.ts";
 import { ServerConfigService } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
 import { endpointRoutes } from "../../../src/sim/endpoints/index.ts";
 import { titleFor } from "../../../src/sim/endpoints/name-agent.ts";
+import { emptyCallPaths } from "../../../src/wire/agent/empty-calls.ts";
 import { bearer, call, callJson, jwt, post, postJson, requestH2, secondsFromNow, startEndpoints } from "./support.ts";
 
 const CONFIG = "/aiserver.v1.ServerConfigService/GetServerConfig";
@@ -61,8 +62,7 @@ describe("NameAgent", () => {
 
 const OPEN = new Set([
   "POST /aiserver.v1.AiService/HealthCheck",
-  "POST /aiserver.v1.AnalyticsService/BootstrapStatsig",
-  "POST /aiserver.v1.AnalyticsService/*",
+  ...emptyCallPaths("AnalyticsService").map((path) => `POST ${path}`),
   "GET /loginDeepControl",
   "POST /api/auth/loginDeepCallbackControl",
   "GET /auth/poll",
