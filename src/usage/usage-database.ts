@@ -11,6 +11,7 @@ const BUSY_TIMEOUT_MS = 100;
 /**
  * `request.at` is the start in milliseconds × 1024, made unique, so that a range of time is a range of the table.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
+ * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE request (
@@ -33,6 +34,9 @@ const MIGRATIONS: readonly string[] = [
     micros INTEGER NOT NULL, PRIMARY KEY (principal, hour)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE billing_period (
+    account TEXT PRIMARY KEY, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { inTransaction } from "../state/transaction.ts";
+import { type BillingPeriod, billingPeriodAt } from "./billing-period.ts";
 import type { PhaseName, RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
 
 export interface UsageStoreOptions {
@@ -113,6 +114,21 @@ export class UsageStore implements UsageSink {
     return { ...waiting.reduce(addRecord, written), sinceMs: Number.isFinite(since) ? since : undefined };
   }
 
+  /** Returns the current billing period of an account; undefined is the gateway's default account. */
+  billingPeriod(account: string | undefined): BillingPeriod {
+    const known = this.#isOpen ? this.#statements.billingPeriod.get(account ?? "") : undefined;
+    return billingPeriodAt(this.#now(), known as Pick<BillingPeriod, "startMs" | "endMs"> | undefined);
+  }
+
+  /** Keeps what Cursor says of an account's billing period. Does nothing if the file cannot be written. */
+  setBillingPeriod(account: string | undefined, { startMs, endMs }: Pick<BillingPeriod, "startMs" | "endMs">): void {
+    try {
+      if (this.#isOpen) this.#statements.setBillingPeriod.run(account ?? "", startMs, endMs);
+    } catch (error) {
+      this.#lose(0, messageOf(error));
+    }
+  }
+
   /** Writes what waits. Returns false if that failed; it is tried again. */
   flush(): boolean {
     clearTimeout(this.#timer);
@@ -161,7 +177,7 @@ export class UsageStore implements UsageSink {
 
   /** Keeps a batch that could not be written for the next try. */
   #keep(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const surplus = this.#requests.length + this.#calls.length - MAX_PENDING;
     if (surplus > 0) {
       const calls = this.#calls.splice(0, surplus).length;
@@ -200,6 +216,8 @@ export class UsageStore implements UsageSink {
   }
 }
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 const NOTHING: Spending = { requests: 0, tokens: 0, micros: 0 };
 
 const addRecord = ({ requests, tokens, micros }: Spending, { usage, cost }: RequestRecord): Spending => ({
@@ -231,6 +249,10 @@ function prepare(connection: DatabaseSync) {
     addFact: connection.prepare(
       "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     ),
+    billingPeriod: connection.prepare(
+      "SELECT start_ms AS startMs, end_ms AS endMs FROM billing_period WHERE account = ?",
+    ),
+    setBillingPeriod: connection.prepare("INSERT OR REPLACE INTO billing_period VALUES (?, ?, ?)"),
     deleteBefore: connection.prepare("DELETE FROM request WHERE at < ?"),
     deleteCallsBefore: connection.prepare("DELETE FROM tool_call WHERE asked_at < ?"),
     usedBytes: connection.prepare(
