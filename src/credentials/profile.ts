@@ -3,6 +3,7 @@ import { DashboardService, PrivacyMode } from "../gen/aiserver/v1/dashboard_pb.t
 import { callHeaders } from "../wire/agent/headers.ts";
 import { callUnary, requestJson } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
+import { loadIsInSlowPool, loadPeriodUsage, type PlanUsage } from "./account-usage.ts";
 
 /** What the backend says about an account. Only the email address is certain. */
 export interface Profile {
@@ -12,12 +13,10 @@ export interface Profile {
   readonly quota: Quota | undefined;
 }
 
-export interface Quota {
-  /** In cents. */
-  readonly used: number;
-  readonly limit: number;
-  readonly percentUsed: number;
+export interface Quota extends PlanUsage {
   readonly resetsAtMs: number;
+  /** True if Cursor answers slowly until then. */
+  readonly isInSlowPool: boolean | undefined;
 }
 
 export interface ProfileOptions {
@@ -39,24 +38,19 @@ export async function loadProfile(token: Secret, options: ProfileOptions): Promi
   const call = { transport, origin, headers, timeoutMs };
   const { method } = DashboardService;
   const authorization = headers["authorization"] ?? "";
-  const [me, stripe, privacy, usage] = await Promise.all([
+  const [me, stripe, privacy, usage, isInSlowPool] = await Promise.all([
     callUnary({ ...call, method: method.getMe, input: {} }),
     orNothing(requestJson({ ...call, headers: { authorization }, path: "/auth/full_stripe_profile" })),
     orNothing(callUnary({ ...call, method: method.getUserPrivacyMode, input: {} })),
-    // As JSON, because the names of its fields are known but their numbers are guesses.
-    orNothing(callUnary({ ...call, method: method.getCurrentPeriodUsage, input: {}, codec: "json" })),
+    orNothing(loadPeriodUsage(token, options)),
+    orNothing(loadIsInSlowPool(token, options)),
   ]);
   const plan = (stripe as { readonly membershipType?: unknown } | undefined)?.membershipType;
   return {
     email: me.email,
     plan: typeof plan === "string" ? plan : undefined,
     privacy: privacy && privacyOf(privacy.privacyMode),
-    quota: usage?.planUsage && {
-      used: usage.planUsage.totalSpend,
-      limit: usage.planUsage.limit,
-      percentUsed: usage.planUsage.totalPercentUsed,
-      resetsAtMs: Number(usage.billingCycleEnd),
-    },
+    quota: usage?.plan && { ...usage.plan, resetsAtMs: usage.endMs, isInSlowPool },
   };
 }
 

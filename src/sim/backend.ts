@@ -1,5 +1,6 @@
 import type { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { ConnectFailure } from "../wire/connect/connect-failure.ts";
+import type { Charges } from "./charges.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SimOptions } from "./options.ts";
 import type { Tally } from "./script/tally.ts";
@@ -17,6 +18,7 @@ export interface Backend {
   readonly polls: Map<string, number>;
   /** The valid refresh token of each family, if refresh tokens rotate. */
   readonly families: Map<string, string>;
+  readonly charges: Charges;
   /** Calls that have no route. */
   unknownCalls: number;
 }

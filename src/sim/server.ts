@@ -1,6 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
+import { Charges } from "./charges.ts";
 import { endpointRoutes } from "./endpoints/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { streamChatRoutes } from "./legacy/stream-chat.ts";
@@ -40,6 +41,7 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     logins: new Map(),
     polls: new Map(),
     families: new Map(),
+    charges: new Charges(),
     unknownCalls: 0,
   };
   const resets = createResetCounter(settings);

@@ -34,12 +34,21 @@ import { DashboardService } from "../../src/gen/aiserver/v1/dashboard_pb.ts";
 import { ErrorDetails_ErrorSchema } from "../../src/gen/aiserver/v1/error_pb.ts";
 import { GetServerConfigResponseSchema, ServerConfigService } from "../../src/gen/aiserver/v1/server_config_pb.ts";
 import { ChatService, StreamUnifiedChatResponseSchema } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
+import {
+  GetCurrentPeriodUsageResponse_PlanUsageSchema,
+  UsageEventDisplaySchema,
+} from "../../src/gen/aiserver/v1/usage_pb.ts";
 
 // A wrong number compiles and runs. These are the ones easily mistaken.
 
 describe("fields that are not where a neighbour would put them", () => {
   test.each<[schema: DescMessage, numbers: Record<string, number>]>([
     [ResumeActionSchema, { request_context: 2 }],
+    [
+      GetCurrentPeriodUsageResponse_PlanUsageSchema,
+      { auto_percent_used: 12, api_percent_used: 13, total_percent_used: 14 },
+    ],
+    [UsageEventDisplaySchema, { token_usage: 9, charged_cents: 18, conversation_id: 23 }],
     [ConversationActionSchema, { async_ask_question_completion_action: 8, cancel_subagent_action: 10 }],
     [AgentServerMessageSchema, { exec_server_control_message: 5, interaction_query: 7 }],
     [
@@ -204,6 +213,9 @@ test("the calls, and which of them stream", () => {
     "aiserver.v1.DashboardService/GetMe": "unary",
     "aiserver.v1.DashboardService/GetUserPrivacyMode": "unary",
     "aiserver.v1.DashboardService/GetCurrentPeriodUsage": "unary",
+    "aiserver.v1.DashboardService/GetFilteredUsageEvents": "unary",
+    "aiserver.v1.DashboardService/GetAggregatedUsageEvents": "unary",
+    "aiserver.v1.DashboardService/GetUsageLimitPolicyStatus": "unary",
     "aiserver.v1.DashboardService/CreateUserApiKey": "unary",
     "aiserver.v1.DashboardService/GetTeamAdminSettingsOrEmptyIfNotInTeam": "unary",
     "aiserver.v1.AnalyticsService/BootstrapStatsig": "unary",

@@ -36,6 +36,7 @@ export async function runWhoami({ json, ...flags }: WhoamiFlags): Promise<void> 
             ["privacy", profile.privacy ?? "unknown, treated as on"],
             ["token", expiresAtMs === undefined ? "unknown expiry" : lasts(expiresAtMs - Date.now())],
             ["quota", profile.quota ? bar(profile.quota) : "unknown"],
+            ...(profile.quota ? partsOf(profile.quota) : []),
             ["accounts", signedIn.join(", ") || "none stored"],
           ]),
     );
@@ -54,15 +55,29 @@ const lines = (rows: readonly (readonly [string, string])[]): string =>
 
 const WIDTH = 20;
 
-function bar({ used, limit, percentUsed, resetsAtMs }: Quota): string {
+/** Percentages are shown as Cursor gives them: bonus usage makes them differ from spend by limit. */
+function bar({ limit, remaining, percentUsed, resetsAtMs }: Quota): string {
+  const left = `${money(remaining)} of ${money(limit)} left until ${new Date(resetsAtMs).toISOString().slice(0, 10)}`;
+  if (percentUsed === undefined) return left;
   const share = Math.min(Math.max(percentUsed, 0), 100) / 100;
   const full = Math.round(share * WIDTH);
   const colour = share > 0.9 ? "red" : share > 0.7 ? "yellow" : "green";
   const picture = styleText(colour, "█".repeat(full), { stream: process.stdout }) + "░".repeat(WIDTH - full);
-  const day = new Date(resetsAtMs).toISOString().slice(0, 10);
-  const money = (cents: number) => `$${(cents / 100).toFixed(2)}`;
-  return `${picture} ${Math.round(percentUsed)} % used, ${money(Math.max(limit - used, 0))} of ${money(limit)} left until ${day}`;
+  return `${picture} ${percent(percentUsed)} used, ${left}`;
 }
+
+function* partsOf({ autoPercentUsed, apiPercentUsed, isInSlowPool }: Quota): Generator<readonly [string, string]> {
+  const parts = [
+    ...(autoPercentUsed === undefined ? [] : [`${percent(autoPercentUsed)} by auto`]),
+    ...(apiPercentUsed === undefined ? [] : [`${percent(apiPercentUsed)} by models of your choice`]),
+  ];
+  if (parts.length > 0) yield ["", parts.join(", ")];
+  if (isInSlowPool) yield ["speed", "slow until the plan resets: it is used up"];
+}
+
+const money = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
+
+const percent = (value: number): string => `${Number(value.toFixed(2))} %`;
 
 function lasts(ms: number): string {
   if (ms <= 0) return "has expired";

@@ -2,7 +2,6 @@ import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_p
 import { emptyCallPaths } from "../../wire/agent/empty-calls.ts";
 import { authenticate, issueTokens } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
-import { billingCycle, PLAN } from "./billing.ts";
 import { answerEmpty } from "./empty-answer.ts";
 import { identityOf } from "./identity.ts";
 import { unaryRoute } from "./unary-route.ts";
@@ -14,27 +13,10 @@ const answerEmptyToAccount: Route = (exchange, backend) => {
   return answerEmpty(exchange, backend);
 };
 
-/** The account: identity, settings and usage. */
+/** The account: identity and settings. */
 export const dashboardRoutes: Routes = {
   ...unaryRoute(method.getMe, (_, { account }) => ({ ...identityOf(account) })),
   ...unaryRoute(method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
-  ...unaryRoute(method.getCurrentPeriodUsage, () => {
-    const { startMs, endMs } = billingCycle(Date.now());
-    return {
-      billingCycleStart: BigInt(startMs),
-      billingCycleEnd: BigInt(endMs),
-      planUsage: {
-        totalSpend: PLAN.used,
-        includedSpend: PLAN.used,
-        remaining: PLAN.remaining,
-        limit: PLAN.limit,
-        autoPercentUsed: PLAN.autoPercentUsed,
-        apiPercentUsed: PLAN.apiPercentUsed,
-        totalPercentUsed: PLAN.totalPercentUsed,
-      },
-      spendLimitUsage: {},
-    };
-  }),
   ...unaryRoute(method.createUserApiKey, (_, { account, backend }) => ({
     // No keys are stored, so the key itself names its owner: it contains a long-lived token.
     apiKey: `key_${issueTokens(identityOf(account).authId, backend.options.tokenTtlS).refreshToken}`,

@@ -8,6 +8,7 @@ import { restV1Routes } from "./rest-v1.ts";
 import { serverConfigRoutes } from "./server-config.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { usageRestRoutes } from "./usage-rest.ts";
+import { usageRpcRoutes } from "./usage-rpc.ts";
 
 export { findModel } from "./find-model.ts";
 
@@ -20,6 +21,7 @@ export const endpointRoutes: Routes = {
   ...analyticsRoutes,
   ...restV1Routes,
   ...usageRestRoutes,
+  ...usageRpcRoutes,
   ...loginRoutes,
   ...tokenRoutes,
 };

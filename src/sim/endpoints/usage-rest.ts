@@ -1,6 +1,6 @@
 import { type Account, authenticate } from "../accounts.ts";
-import type { Route, Routes } from "../backend.ts";
-import { billingCycle, MEMBERSHIP, PLAN } from "./billing.ts";
+import type { Backend, Route, Routes } from "../backend.ts";
+import { billingCycle, MEMBERSHIP, planUsage } from "./billing.ts";
 import { identityOf } from "./identity.ts";
 import { authenticateCookie, hasSessionCookie } from "./session-cookie.ts";
 
@@ -14,9 +14,12 @@ export const usageRestRoutes: Routes = {
   "GET /auth/full_stripe_profile": forBearer(() => stripeProfile()),
   "GET /auth/stripe_profile": forBearer(() => stripeProfile()),
   "GET /auth/usage": forBearer(() => requestCounts()),
-  "GET /api/usage/summary": (exchange) =>
-    exchange.respondJson(200, usageSummary((hasSessionCookie(exchange) ? authenticateCookie : authenticate)(exchange))),
-  "GET /api/usage-summary": (exchange) => exchange.respondJson(200, usageSummary(authenticateCookie(exchange))),
+  "GET /api/usage/summary": (exchange, backend) => {
+    const account = (hasSessionCookie(exchange) ? authenticateCookie : authenticate)(exchange);
+    exchange.respondJson(200, usageSummary(account, backend));
+  },
+  "GET /api/usage-summary": (exchange, backend) =>
+    exchange.respondJson(200, usageSummary(authenticateCookie(exchange), backend)),
 };
 
 const stripeProfile = () => ({
@@ -34,18 +37,21 @@ function requestCounts() {
   };
 }
 
-function usageSummary(account: Account) {
-  const { startMs, endMs } = billingCycle(Date.now());
+function usageSummary(account: Account, { charges }: Backend) {
+  const now = Date.now();
+  const { startMs, endMs } = billingCycle(now);
+  const { userId, authId } = identityOf(account);
+  const { onDemand, ...plan } = planUsage(charges, authId, now);
   return {
-    userId: identityOf(account).userId,
+    userId,
     billingCycleStart: new Date(startMs).toISOString(),
     billingCycleEnd: new Date(endMs).toISOString(),
     membershipType: MEMBERSHIP,
     limitType: "user",
     isUnlimited: false,
     individualUsage: {
-      plan: { enabled: true, ...PLAN },
-      onDemand: { enabled: false, used: 0, limit: 0, remaining: 0 },
+      plan: { enabled: true, ...plan },
+      onDemand: { enabled: onDemand > 0, used: onDemand, limit: 0, remaining: 0 },
     },
     teamUsage: {},
   };

@@ -16,6 +16,7 @@ import { userMessagesOf } from "../../wire/agent/read-run-request.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Account } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
+import { identityOf } from "../endpoints/identity.ts";
 import type { FrameWriter } from "../frame-writer.ts";
 import { failureFrom } from "../rpc.ts";
 import { parseScripts } from "../script/parse.ts";
@@ -169,6 +170,17 @@ export class AgentRun {
       turnStart: turn.start,
       inputTokens: briefing.inputTokens,
       maxTokens: contextTokens(briefing.modelId, briefing.isMaxMode),
+      charge: ({ input, output, cached }) =>
+        this.#backend.charges.add({
+          accountId: identityOf(this.#account).authId,
+          at: Date.now(),
+          conversationId: request.conversationId ?? "",
+          model: briefing.modelId,
+          inputTokens: input,
+          outputTokens: output,
+          cacheReadTokens: cached,
+          cacheWriteTokens: 0,
+        }),
     });
     try {
       if (request.action?.action.case === "summarizeAction") {
@@ -188,6 +200,7 @@ export class AgentRun {
       tally.forget(this.#account.id, source);
       await stage.finish(this.#steps.length, usage);
     } catch (error) {
+      if (error instanceof StreamGone) stage.charge();
       if (!(error instanceof TurnCancelled)) throw error;
       this.#lifeline.revive();
       await stage.finish(this.#steps.length, undefined);

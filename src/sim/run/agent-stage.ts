@@ -37,6 +37,15 @@ export interface AgentStageParts {
   readonly turnStart: number;
   readonly inputTokens: number;
   readonly maxTokens: number;
+  /** Charges the account for the turn. */
+  readonly charge: (tokens: TurnTokens) => void;
+}
+
+/** What a turn has used. */
+interface TurnTokens {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
 }
 
 /** How many deltas are sent between two token counts. */
@@ -65,6 +74,7 @@ export class AgentStage implements Stage {
   #stepStart = performance.now();
   #hasGoneOn = false;
   #stepsDone = 0;
+  #isSettled = false;
 
   constructor(parts: AgentStageParts) {
     this.#parts = parts;
@@ -142,6 +152,8 @@ export class AgentStage implements Stage {
     this.#parts.trace.note("fault", step.fault);
     client.repeatsNext ||= this.#oddities.repeatsNextRequest;
     this.#oddities.repeatsNextRequest = false;
+    // The backend does not charge for its own failures.
+    if (outcome !== "goes-on") this.#isSettled = true;
     if (outcome === "gone") throw new StreamGone();
     if (outcome === "hangs") await lifeline.hang();
   }
@@ -173,11 +185,20 @@ export class AgentStage implements Stage {
     this.#tellTokens();
     const state = await this.#state(stepsDone, true);
     this.#endStep();
+    this.charge(usage);
     this.#update({ case: "turnEnded", value: this.#oddities.hasNoUsage ? {} : this.#usage(usage) });
     if (this.#oddities.hasLateCheckpoint) await lifeline.sleep(LATE_CHECKPOINT_MS);
     this.#send({ case: "conversationCheckpointUpdate", value: state });
     if (this.#oddities.keepsOpen) await Promise.race([lifeline.untilGone(), lifeline.out.exchange.halfClosed()]);
     lifeline.out.end();
+  }
+
+  /** Charges the account for the turn, once: by what the script says, else by what was sent. */
+  charge(usage?: Usage): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    const { input = this.#parts.inputTokens, output = this.#outputTokens, cached = 0 } = usage ?? {};
+    this.#parts.charge({ input, output, cached });
   }
 
   async #request(requests: readonly Request[]): Promise<readonly string[]> {

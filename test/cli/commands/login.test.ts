@@ -66,8 +66,14 @@ describe("excursor login", { timeout: 90_000 }, () => {
     expect(whoami.stdout).toMatch(/^email {5}user_simulated@simulated\.invalid\nplan {6}pro\nprivacy {3}on\n/);
     expect(whoami.stdout).toMatch(/token {5}valid for (?:59|60) more minutes\n/);
     expect(whoami.stdout).toMatch(/quota {5}█{5}░{15} 25 % used, \$15\.00 of \$20\.00 left until \d{4}-\d\d-01\n/);
+    expect(whoami.stdout).toMatch(/\n {10}10 % by auto, 15 % by models of your choice\n/);
     const known = JSON.parse((await run(["whoami", "--json"]).exited).stdout) as Record<string, unknown>;
-    expect(known).toMatchObject({ plan: "pro", privacy: "on", accounts: ["default"], quota: { percentUsed: 25 } });
+    expect(known).toMatchObject({
+      plan: "pro",
+      privacy: "on",
+      accounts: ["default"],
+      quota: { percentUsed: 25, autoPercentUsed: 10, apiPercentUsed: 15, remaining: 1500, isInSlowPool: false },
+    });
 
     const logout = await run(["logout"]).exited;
     expect([logout.code, logout.stdout]).toEqual([0, "Signed out: default.\n"]);

@@ -37,7 +37,7 @@ export const postJson = (url: string, body: unknown, headers: Record<string, str
 
 /** A unary call in protobuf over HTTP/1.1. */
 export async function call<I extends DescMessage, O extends DescMessage>(
-  { url }: Endpoints,
+  { url }: Pick<Endpoints, "url">,
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
   token = "tester",

@@ -6,13 +6,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GetAggregatedUsageEventsRequestSchema, GetAggregatedUsageEventsResponseSchema, GetCurrentPeriodUsageRequestSchema, GetCurrentPeriodUsageResponseSchema, GetFilteredUsageEventsRequestSchema, GetFilteredUsageEventsResponseSchema, GetUsageLimitPolicyStatusRequestSchema, GetUsageLimitPolicyStatusResponseSchema } from "./usage_pb.ts";
+import { file_aiserver_v1_usage } from "./usage_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file aiserver/v1/dashboard.proto.
  */
 export const file_aiserver_v1_dashboard: GenFile = /*@__PURE__*/
-  fileDesc("ChthaXNlcnZlci92MS9kYXNoYm9hcmQucHJvdG8SC2Fpc2VydmVyLnYxIg4KDEdldE1lUmVxdWVzdCJACg1HZXRNZVJlc3BvbnNlEg8KB2F1dGhfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoBRINCgVlbWFpbBgDIAEoCSJUChlHZXRVc2VyUHJpdmFjeU1vZGVSZXF1ZXN0EjcKFWluZmVycmVkX3ByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIkwKGkdldFVzZXJQcml2YWN5TW9kZVJlc3BvbnNlEi4KDHByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIh4KHEdldEN1cnJlbnRQZXJpb2RVc2FnZVJlcXVlc3QizgMKHUdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlEhsKE2JpbGxpbmdfY3ljbGVfc3RhcnQYASABKAMSGQoRYmlsbGluZ19jeWNsZV9lbmQYAiABKAMSSAoKcGxhbl91c2FnZRgDIAEoCzI0LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlBsYW5Vc2FnZRJVChFzcGVuZF9saW1pdF91c2FnZRgEIAEoCzI6LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlNwZW5kTGltaXRVc2FnZRrAAQoJUGxhblVzYWdlEhMKC3RvdGFsX3NwZW5kGAEgASgFEhYKDmluY2x1ZGVkX3NwZW5kGAIgASgFEhMKC2JvbnVzX3NwZW5kGAMgASgFEhEKCXJlbWFpbmluZxgEIAEoBRINCgVsaW1pdBgFIAEoBRIZChFhdXRvX3BlcmNlbnRfdXNlZBgMIAEoARIYChBhcGlfcGVyY2VudF91c2VkGA0gASgBEhoKEnRvdGFsX3BlcmNlbnRfdXNlZBgOIAEoARoRCg9TcGVuZExpbWl0VXNhZ2UiNwoXQ3JlYXRlVXNlckFwaUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIOCgZzY29wZXMYAiADKAkiKwoYQ3JlYXRlVXNlckFwaUtleVJlc3BvbnNlEg8KB2FwaV9rZXkYASABKAkiHQobR2V0VGVhbUFkbWluU2V0dGluZ3NSZXF1ZXN0Ih4KHEdldFRlYW1BZG1pblNldHRpbmdzUmVzcG9uc2UqxgEKC1ByaXZhY3lNb2RlEhwKGFBSSVZBQ1lfTU9ERV9VTlNQRUNJRklFRBAAEhsKF1BSSVZBQ1lfTU9ERV9OT19TVE9SQUdFEAESHAoYUFJJVkFDWV9NT0RFX05PX1RSQUlOSU5HEAISLAooUFJJVkFDWV9NT0RFX1VTQUdFX0RBVEFfVFJBSU5JTkdfQUxMT1dFRBADEjAKLFBSSVZBQ1lfTU9ERV9VU0FHRV9DT0RFQkFTRV9UUkFJTklOR19BTExPV0VEEAQyiQQKEERhc2hib2FyZFNlcnZpY2USPgoFR2V0TWUSGS5haXNlcnZlci52MS5HZXRNZVJlcXVlc3QaGi5haXNlcnZlci52MS5HZXRNZVJlc3BvbnNlEmUKEkdldFVzZXJQcml2YWN5TW9kZRImLmFpc2VydmVyLnYxLkdldFVzZXJQcml2YWN5TW9kZVJlcXVlc3QaJy5haXNlcnZlci52MS5HZXRVc2VyUHJpdmFjeU1vZGVSZXNwb25zZRJuChVHZXRDdXJyZW50UGVyaW9kVXNhZ2USKS5haXNlcnZlci52MS5HZXRDdXJyZW50UGVyaW9kVXNhZ2VSZXF1ZXN0GiouYWlzZXJ2ZXIudjEuR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVzcG9uc2USXwoQQ3JlYXRlVXNlckFwaUtleRIkLmFpc2VydmVyLnYxLkNyZWF0ZVVzZXJBcGlLZXlSZXF1ZXN0GiUuYWlzZXJ2ZXIudjEuQ3JlYXRlVXNlckFwaUtleVJlc3BvbnNlEn0KJkdldFRlYW1BZG1pblNldHRpbmdzT3JFbXB0eUlmTm90SW5UZWFtEiguYWlzZXJ2ZXIudjEuR2V0VGVhbUFkbWluU2V0dGluZ3NSZXF1ZXN0GikuYWlzZXJ2ZXIudjEuR2V0VGVhbUFkbWluU2V0dGluZ3NSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChthaXNlcnZlci92MS9kYXNoYm9hcmQucHJvdG8SC2Fpc2VydmVyLnYxIg4KDEdldE1lUmVxdWVzdCJACg1HZXRNZVJlc3BvbnNlEg8KB2F1dGhfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoBRINCgVlbWFpbBgDIAEoCSJUChlHZXRVc2VyUHJpdmFjeU1vZGVSZXF1ZXN0EjcKFWluZmVycmVkX3ByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIkwKGkdldFVzZXJQcml2YWN5TW9kZVJlc3BvbnNlEi4KDHByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIjcKF0NyZWF0ZVVzZXJBcGlLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJIisKGENyZWF0ZVVzZXJBcGlLZXlSZXNwb25zZRIPCgdhcGlfa2V5GAEgASgJIh0KG0dldFRlYW1BZG1pblNldHRpbmdzUmVxdWVzdCIeChxHZXRUZWFtQWRtaW5TZXR0aW5nc1Jlc3BvbnNlKsYBCgtQcml2YWN5TW9kZRIcChhQUklWQUNZX01PREVfVU5TUEVDSUZJRUQQABIbChdQUklWQUNZX01PREVfTk9fU1RPUkFHRRABEhwKGFBSSVZBQ1lfTU9ERV9OT19UUkFJTklORxACEiwKKFBSSVZBQ1lfTU9ERV9VU0FHRV9EQVRBX1RSQUlOSU5HX0FMTE9XRUQQAxIwCixQUklWQUNZX01PREVfVVNBR0VfQ09ERUJBU0VfVFJBSU5JTkdfQUxMT1dFRBAEMvEGChBEYXNoYm9hcmRTZXJ2aWNlEj4KBUdldE1lEhkuYWlzZXJ2ZXIudjEuR2V0TWVSZXF1ZXN0GhouYWlzZXJ2ZXIudjEuR2V0TWVSZXNwb25zZRJlChJHZXRVc2VyUHJpdmFjeU1vZGUSJi5haXNlcnZlci52MS5HZXRVc2VyUHJpdmFjeU1vZGVSZXF1ZXN0GicuYWlzZXJ2ZXIudjEuR2V0VXNlclByaXZhY3lNb2RlUmVzcG9uc2USbgoVR2V0Q3VycmVudFBlcmlvZFVzYWdlEikuYWlzZXJ2ZXIudjEuR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVxdWVzdBoqLmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlEnEKFkdldEZpbHRlcmVkVXNhZ2VFdmVudHMSKi5haXNlcnZlci52MS5HZXRGaWx0ZXJlZFVzYWdlRXZlbnRzUmVxdWVzdBorLmFpc2VydmVyLnYxLkdldEZpbHRlcmVkVXNhZ2VFdmVudHNSZXNwb25zZRJ3ChhHZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHMSLC5haXNlcnZlci52MS5HZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHNSZXF1ZXN0Gi0uYWlzZXJ2ZXIudjEuR2V0QWdncmVnYXRlZFVzYWdlRXZlbnRzUmVzcG9uc2USegoZR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1cxItLmFpc2VydmVyLnYxLkdldFVzYWdlTGltaXRQb2xpY3lTdGF0dXNSZXF1ZXN0Gi4uYWlzZXJ2ZXIudjEuR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1c1Jlc3BvbnNlEl8KEENyZWF0ZVVzZXJBcGlLZXkSJC5haXNlcnZlci52MS5DcmVhdGVVc2VyQXBpS2V5UmVxdWVzdBolLmFpc2VydmVyLnYxLkNyZWF0ZVVzZXJBcGlLZXlSZXNwb25zZRJ9CiZHZXRUZWFtQWRtaW5TZXR0aW5nc09yRW1wdHlJZk5vdEluVGVhbRIoLmFpc2VydmVyLnYxLkdldFRlYW1BZG1pblNldHRpbmdzUmVxdWVzdBopLmFpc2VydmVyLnYxLkdldFRlYW1BZG1pblNldHRpbmdzUmVzcG9uc2ViBnByb3RvMw", [file_aiserver_v1_usage]);
 
 /**
  * @generated from message aiserver.v1.GetMeRequest
@@ -91,122 +93,6 @@ export const GetUserPrivacyModeResponseSchema: GenMessage<GetUserPrivacyModeResp
   messageDesc(file_aiserver_v1_dashboard, 3);
 
 /**
- * @generated from message aiserver.v1.GetCurrentPeriodUsageRequest
- */
-export type GetCurrentPeriodUsageRequest = Message<"aiserver.v1.GetCurrentPeriodUsageRequest"> & {
-};
-
-/**
- * Describes the message aiserver.v1.GetCurrentPeriodUsageRequest.
- * Use `create(GetCurrentPeriodUsageRequestSchema)` to create a new message.
- */
-export const GetCurrentPeriodUsageRequestSchema: GenMessage<GetCurrentPeriodUsageRequest> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 4);
-
-/**
- * Clients ask for it in JSON. Amounts are cents.
- *
- * @generated from message aiserver.v1.GetCurrentPeriodUsageResponse
- */
-export type GetCurrentPeriodUsageResponse = Message<"aiserver.v1.GetCurrentPeriodUsageResponse"> & {
-  /**
-   * Milliseconds since the epoch.
-   *
-   * @generated from field: int64 billing_cycle_start = 1;
-   */
-  billingCycleStart: bigint;
-
-  /**
-   * @generated from field: int64 billing_cycle_end = 2;
-   */
-  billingCycleEnd: bigint;
-
-  /**
-   * @generated from field: aiserver.v1.GetCurrentPeriodUsageResponse.PlanUsage plan_usage = 3;
-   */
-  planUsage?: GetCurrentPeriodUsageResponse_PlanUsage | undefined;
-
-  /**
-   * @generated from field: aiserver.v1.GetCurrentPeriodUsageResponse.SpendLimitUsage spend_limit_usage = 4;
-   */
-  spendLimitUsage?: GetCurrentPeriodUsageResponse_SpendLimitUsage | undefined;
-};
-
-/**
- * Describes the message aiserver.v1.GetCurrentPeriodUsageResponse.
- * Use `create(GetCurrentPeriodUsageResponseSchema)` to create a new message.
- */
-export const GetCurrentPeriodUsageResponseSchema: GenMessage<GetCurrentPeriodUsageResponse> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 5);
-
-/**
- * @generated from message aiserver.v1.GetCurrentPeriodUsageResponse.PlanUsage
- */
-export type GetCurrentPeriodUsageResponse_PlanUsage = Message<"aiserver.v1.GetCurrentPeriodUsageResponse.PlanUsage"> & {
-  /**
-   * @generated from field: int32 total_spend = 1;
-   */
-  totalSpend: number;
-
-  /**
-   * @generated from field: int32 included_spend = 2;
-   */
-  includedSpend: number;
-
-  /**
-   * @generated from field: int32 bonus_spend = 3;
-   */
-  bonusSpend: number;
-
-  /**
-   * @generated from field: int32 remaining = 4;
-   */
-  remaining: number;
-
-  /**
-   * @generated from field: int32 limit = 5;
-   */
-  limit: number;
-
-  /**
-   * @generated from field: double auto_percent_used = 12;
-   */
-  autoPercentUsed: number;
-
-  /**
-   * Known by its JSON name, as is the next; both numbers are guesses.
-   *
-   * @generated from field: double api_percent_used = 13;
-   */
-  apiPercentUsed: number;
-
-  /**
-   * @generated from field: double total_percent_used = 14;
-   */
-  totalPercentUsed: number;
-};
-
-/**
- * Describes the message aiserver.v1.GetCurrentPeriodUsageResponse.PlanUsage.
- * Use `create(GetCurrentPeriodUsageResponse_PlanUsageSchema)` to create a new message.
- */
-export const GetCurrentPeriodUsageResponse_PlanUsageSchema: GenMessage<GetCurrentPeriodUsageResponse_PlanUsage> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 5, 0);
-
-/**
- * @generated from message aiserver.v1.GetCurrentPeriodUsageResponse.SpendLimitUsage
- */
-export type GetCurrentPeriodUsageResponse_SpendLimitUsage = Message<"aiserver.v1.GetCurrentPeriodUsageResponse.SpendLimitUsage"> & {
-};
-
-/**
- * Describes the message aiserver.v1.GetCurrentPeriodUsageResponse.SpendLimitUsage.
- * Use `create(GetCurrentPeriodUsageResponse_SpendLimitUsageSchema)` to create a new message.
- */
-export const GetCurrentPeriodUsageResponse_SpendLimitUsageSchema: GenMessage<GetCurrentPeriodUsageResponse_SpendLimitUsage> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 5, 1);
-
-/**
  * @generated from message aiserver.v1.CreateUserApiKeyRequest
  */
 export type CreateUserApiKeyRequest = Message<"aiserver.v1.CreateUserApiKeyRequest"> & {
@@ -226,7 +112,7 @@ export type CreateUserApiKeyRequest = Message<"aiserver.v1.CreateUserApiKeyReque
  * Use `create(CreateUserApiKeyRequestSchema)` to create a new message.
  */
 export const CreateUserApiKeyRequestSchema: GenMessage<CreateUserApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 6);
+  messageDesc(file_aiserver_v1_dashboard, 4);
 
 /**
  * @generated from message aiserver.v1.CreateUserApiKeyResponse
@@ -243,7 +129,7 @@ export type CreateUserApiKeyResponse = Message<"aiserver.v1.CreateUserApiKeyResp
  * Use `create(CreateUserApiKeyResponseSchema)` to create a new message.
  */
 export const CreateUserApiKeyResponseSchema: GenMessage<CreateUserApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 7);
+  messageDesc(file_aiserver_v1_dashboard, 5);
 
 /**
  * @generated from message aiserver.v1.GetTeamAdminSettingsRequest
@@ -256,7 +142,7 @@ export type GetTeamAdminSettingsRequest = Message<"aiserver.v1.GetTeamAdminSetti
  * Use `create(GetTeamAdminSettingsRequestSchema)` to create a new message.
  */
 export const GetTeamAdminSettingsRequestSchema: GenMessage<GetTeamAdminSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 8);
+  messageDesc(file_aiserver_v1_dashboard, 6);
 
 /**
  * @generated from message aiserver.v1.GetTeamAdminSettingsResponse
@@ -269,7 +155,7 @@ export type GetTeamAdminSettingsResponse = Message<"aiserver.v1.GetTeamAdminSett
  * Use `create(GetTeamAdminSettingsResponseSchema)` to create a new message.
  */
 export const GetTeamAdminSettingsResponseSchema: GenMessage<GetTeamAdminSettingsResponse> = /*@__PURE__*/
-  messageDesc(file_aiserver_v1_dashboard, 9);
+  messageDesc(file_aiserver_v1_dashboard, 7);
 
 /**
  * Up to NO_TRAINING a client sends x-ghost-mode: true.
@@ -343,6 +229,30 @@ export const DashboardService: GenService<{
     methodKind: "unary";
     input: typeof GetCurrentPeriodUsageRequestSchema;
     output: typeof GetCurrentPeriodUsageResponseSchema;
+  },
+  /**
+   * @generated from rpc aiserver.v1.DashboardService.GetFilteredUsageEvents
+   */
+  getFilteredUsageEvents: {
+    methodKind: "unary";
+    input: typeof GetFilteredUsageEventsRequestSchema;
+    output: typeof GetFilteredUsageEventsResponseSchema;
+  },
+  /**
+   * @generated from rpc aiserver.v1.DashboardService.GetAggregatedUsageEvents
+   */
+  getAggregatedUsageEvents: {
+    methodKind: "unary";
+    input: typeof GetAggregatedUsageEventsRequestSchema;
+    output: typeof GetAggregatedUsageEventsResponseSchema;
+  },
+  /**
+   * @generated from rpc aiserver.v1.DashboardService.GetUsageLimitPolicyStatus
+   */
+  getUsageLimitPolicyStatus: {
+    methodKind: "unary";
+    input: typeof GetUsageLimitPolicyStatusRequestSchema;
+    output: typeof GetUsageLimitPolicyStatusResponseSchema;
   },
   /**
    * @generated from rpc aiserver.v1.DashboardService.CreateUserApiKey
