@@ -162,7 +162,8 @@ async function compose(
     limits,
     sinks: [store, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
-    complete: (record, turn) => caches.addCache(prices.addCost(record), turn),
+    price: (record) => prices.addCost(record),
+    complete: (record, turn) => caches.addCache(record, turn),
   });
   const hub = await composeHub({
     ...options,

@@ -1,8 +1,8 @@
 import type { RetryStats } from "./engine/run/retry-budget.ts";
-import type { TurnEvent } from "./events.ts";
+import type { TurnEvent, Usage } from "./events.ts";
 import type { TraceContext } from "./http/trace-context.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
-import type { RunMeter } from "./run-meter.ts";
+import type { RunMeter, UpstreamRun } from "./run-meter.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
 
@@ -70,6 +70,10 @@ export interface RunContext {
   readonly trace?: (() => TraceContext | undefined) | undefined;
   /** Called when the run ends while it waits for tool results, since nobody reads its events then. */
   readonly onLost?: () => void;
+  /** Called each time that the run's request is sent, by drivers whose upstream knows conversations and accounts. */
+  readonly onSent?: ((upstream: UpstreamRun) => void) | undefined;
+  /** Called if the upstream reports the usage of the run after the run is over, for example since it was cancelled. */
+  readonly onLateUsage?: ((usage: Usage) => void) | undefined;
 }
 
 /** Is told of tokens as they are used. The number is negative if it corrects an earlier estimate. */

@@ -39,6 +39,11 @@ export class Metrics implements UsageSink, MetricsPage {
     else this.#keep((sink) => sink.toolCall(record));
   }
 
+  corrected(record: RequestRecord, before: RequestRecord): void {
+    if (this.#sink) this.#sink.corrected?.(record, before);
+    else this.#keep((sink) => sink.corrected?.(record, before));
+  }
+
   addServer(stats: () => ServerStats): () => void {
     this.#servers.add(stats);
     return () => this.#servers.delete(stats);

@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
+import type { Usage } from "../core/events.ts";
+import type { Cost, RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
 import { LabelCap } from "./label-cap.ts";
 
 const MAX_MODELS = 200;
@@ -111,10 +112,9 @@ export function createRequestMetrics(register: Registry): UsageSink {
     if (run.type === "replayed") replays.inc({ reason: run.reason });
   };
 
-  const countUsage = (record: RequestRecord, model: string): void => {
-    const { usage, cost: charged, firstTokenMs, durationMs, phases, errorCode } = record;
-    if (charged) countCost({ model, estimate: String(charged.isEstimate) }, charged.micros / MICROS);
-    if (firstTokenMs !== undefined) firstToken.observe({ model }, firstTokenMs / MS);
+  /** Adds figures, or takes them back if the sign is -1. */
+  const addUsed = (model: string, usage: Usage | undefined, charged: Cost | undefined, sign: 1 | -1): void => {
+    if (charged) countCost({ model, estimate: String(charged.isEstimate) }, (sign * charged.micros) / MICROS);
     if (!usage) return;
     const kinds = {
       input: usage.inputTokens,
@@ -123,7 +123,14 @@ export function createRequestMetrics(register: Registry): UsageSink {
       cache_written: usage.cacheWrittenTokens,
       reasoning: usage.reasoningTokens,
     };
-    for (const [kind, count] of Object.entries(kinds)) countTokens({ model, kind }, count);
+    for (const [kind, count] of Object.entries(kinds)) countTokens({ model, kind }, sign * count);
+  };
+
+  const countUsage = (record: RequestRecord, model: string): void => {
+    const { usage, cost: charged, firstTokenMs, durationMs, phases, errorCode } = record;
+    addUsed(model, usage, charged, 1);
+    if (firstTokenMs !== undefined) firstToken.observe({ model }, firstTokenMs / MS);
+    if (!usage) return;
     if (firstTokenMs === undefined || errorCode !== undefined || usage.outputTokens < 2) return;
     const writingMs = durationMs - firstTokenMs - (phases.tools ?? 0);
     tokenGap.observe({ model }, Math.max(0, writingMs) / MS / (usage.outputTokens - 1));
@@ -141,6 +148,11 @@ export function createRequestMetrics(register: Registry): UsageSink {
       for (const [name, ms] of Object.entries(phases)) phase.observe({ phase: name }, ms / MS);
       countRun(record, model, driver);
       countUsage(record, model);
+    },
+    corrected(record, before) {
+      const model = capped(models, modelOf(record));
+      addUsed(model, before.usage, before.cost, -1);
+      addUsed(model, record.usage, record.cost, 1);
     },
     toolCall({ ranBy, outcome, server, askedAt, answeredAt }: ToolCallRecord) {
       toolCalls.inc({ ran_by: ranBy, outcome });

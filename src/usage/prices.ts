@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type { calcPrice } from "@pydantic/genai-prices";
 import type { Usage } from "../core/events.ts";
 import { closestPattern } from "../core/models/model-pattern.ts";
+import { NO_USAGE } from "../core/rules/usage-estimate.ts";
 import type { Cost, RequestRecord } from "./records.ts";
 
 /** US dollars for a million tokens, for models of the user's choice. */
@@ -109,15 +110,6 @@ export class Prices {
     return name === undefined ? undefined : calculate(usage, name)?.total_price;
   }
 }
-
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedTokens: 0,
-  cacheWrittenTokens: 0,
-  reasoningTokens: 0,
-  isEstimate: false,
-};
 
 const partsOf = ({ inputTokens, outputTokens, cachedTokens, cacheWrittenTokens, reasoningTokens }: Usage): Parts => ({
   fresh: inputTokens - cachedTokens - cacheWrittenTokens,

@@ -1,6 +1,6 @@
 import type { LossReason } from "../core/engine/call-log.ts";
 import type { Usage } from "../core/events.ts";
-import type { UsageOrigin } from "../core/run-meter.ts";
+import type { RunEnding, UsageOrigin } from "../core/run-meter.ts";
 
 /** One request of a client, when it is over. It never holds arguments, results or texts. */
 export interface RequestRecord {
@@ -95,8 +95,44 @@ export interface ToolCallRecord {
   readonly bytes: number | undefined;
 }
 
-/** Is given every record once, when it is complete. It must be fast and must not throw. */
+/** One run of an upstream: one live answer, over one or more requests. */
+export interface RunRecord {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly principalId: string;
+  /** The requests that it has answered, in order; the first ones if there are many. */
+  readonly requestIds: readonly string[];
+  readonly driver: string | undefined;
+  readonly model: string | undefined;
+  /** As in the records of its requests. */
+  readonly conversation: string | undefined;
+  /** The upstream's own id of the conversation, if it has one. */
+  readonly upstreamConversation: string | undefined;
+  /** The account that pays, if it is signed in here. */
+  readonly account: string | undefined;
+  readonly start: RunStart;
+  /** How long it has waited for tool results. */
+  readonly parkedMs: number;
+  /** From its start to its end, or to now if it waits. */
+  readonly durationMs: number;
+  readonly outcome: RunEnding;
+  readonly usage: Usage | undefined;
+  readonly usageOrigin: UsageOrigin | undefined;
+}
+
+/** What a run began with: nothing, the upstream's state of the conversation, or the client's transcript. */
+export type RunStart =
+  | { readonly type: "fresh" | "resumed" }
+  | { readonly type: "replayed"; readonly reason: LossReason | "no-checkpoint" };
+
+/** Is given every record when it is complete. It must be fast and must not throw. */
 export interface UsageSink {
+  /** Called once for each request. */
   request(record: RequestRecord): void;
   toolCall(record: ToolCallRecord): void;
+  /** Called when a part of a run is over; a later record replaces an earlier one with the same id. */
+  run?(record: RunRecord): void;
+  /** The upstream has reported the usage of a request after its record was made. */
+  corrected?(record: RequestRecord, before: RequestRecord): void;
 }

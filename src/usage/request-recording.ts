@@ -1,12 +1,14 @@
 import type { LossReason } from "../core/engine/call-log.ts";
 import type { Usage } from "../core/events.ts";
 import { addUsage } from "../core/rules/usage-estimate.ts";
-import type { RunMeter, UsageOrigin } from "../core/run-meter.ts";
+import type { RunMeter, RunWatch, UsageOrigin } from "../core/run-meter.ts";
 import type { RunObserver, RunPhase } from "../core/run-observer.ts";
 import type { AssistantMessage, Turn } from "../core/turn.ts";
 import { conversationId } from "./conversation.ts";
-import type { PhaseName, RequestRecord, RunFate } from "./records.ts";
+import type { PhaseName, RequestRecord, RunFate, RunRecord } from "./records.ts";
+import { RunRecording, type RunRequest } from "./run-recording.ts";
 import type { Reservation } from "./usage-limits.ts";
+import { leastCertain } from "./usage-origin.ts";
 
 /** What is known of a request when it is over, beside what its recording has seen. */
 export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status" | "errorCode"> & {
@@ -18,10 +20,8 @@ export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status
 /** Reserves what a turn will use, or throws if a limit is reached. */
 export type ReserveTurn = (turn: Turn, model: string, driver: string) => Reservation | undefined;
 
-const CERTAINTY: readonly UsageOrigin[] = ["upstream", "running", "estimate"];
-
 /** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
-export class RequestRecording implements RunObserver, RunMeter {
+export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   readonly #id: string;
   readonly #startedAt: number;
   /** By `performance.now()`, like all times below. */
@@ -35,6 +35,12 @@ export class RequestRecording implements RunObserver, RunMeter {
   #run: RunFate = { type: "fresh" };
   #usage: Usage | undefined;
   #origin: UsageOrigin | undefined;
+  /** How many parts of runs were counted. */
+  #parts = 0;
+  readonly #runs = new Set<RunRecording>();
+  readonly #onRun: ((record: RunRecord) => void) | undefined;
+  #record: RequestRecord | undefined;
+  #onCorrected: ((record: RequestRecord) => RequestRecord) | undefined;
   #modelMs = 0;
   #toolMs = 0;
   #parkMs: number | undefined;
@@ -46,9 +52,16 @@ export class RequestRecording implements RunObserver, RunMeter {
   readonly #reserve: ReserveTurn | undefined;
   #release: (() => void) | undefined;
 
-  constructor(id: string, startMs: number, wallClock: number, reserve?: ReserveTurn) {
+  constructor(
+    id: string,
+    startMs: number,
+    wallClock: number,
+    reserve?: ReserveTurn,
+    onRun?: (record: RunRecord) => void,
+  ) {
     this.#id = id;
     this.#reserve = reserve;
+    this.#onRun = onRun;
     this.#start = startMs;
     this.#startedAt = Math.round(wallClock - (performance.now() - startMs));
   }
@@ -90,9 +103,45 @@ export class RequestRecording implements RunObserver, RunMeter {
     this.#release = () => reservation.release();
   }
 
-  /** The record is stored. */
-  stored(): void {
+  /** The record, once the request is over. */
+  get record(): RequestRecord | undefined {
+    return this.#record;
+  }
+
+  /** The record is stored. `onCorrected` stores another one in its place, and returns it. */
+  stored(record: RequestRecord, onCorrected: (record: RequestRecord) => RequestRecord): void {
     this.#release?.();
+    this.#record = record;
+    this.#onCorrected = onCorrected;
+    for (const run of this.#runs) run.settle();
+  }
+
+  opens(): RunWatch {
+    const lost = this.#run.type === "replayed" ? this.#run.reason : undefined;
+    const startedAt = Math.round(this.#startedAt + performance.now() - this.#start);
+    const run = new RunRecording(this, lost, startedAt, (record) => this.#onRun?.(record));
+    this.#runs.add(run);
+    return run;
+  }
+
+  goesOn(watch: RunWatch): void {
+    if (!(watch instanceof RunRecording)) return;
+    watch.goesOn(this);
+    this.#runs.add(watch);
+  }
+
+  corrected(difference: Usage): void {
+    const isExact = this.#parts <= 1;
+    const sum = this.#usage ? addUsage(this.#usage, difference) : difference;
+    this.#usage = { ...sum, isEstimate: !isExact };
+    if (isExact) this.#origin = "upstream";
+    if (!this.#record || !this.#onCorrected) return;
+    this.#record = this.#onCorrected({
+      ...this.#record,
+      usage: this.#usage,
+      usageOrigin: this.#origin,
+      run: this.#record.run ?? this.#run,
+    });
   }
 
   phase(name: RunPhase, atMs: number, reason?: LossReason): void {
@@ -104,9 +153,9 @@ export class RequestRecording implements RunObserver, RunMeter {
   }
 
   used(usage: Usage, origin: UsageOrigin): void {
+    this.#parts++;
     this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage;
-    if (this.#origin === undefined || CERTAINTY.indexOf(origin) > CERTAINTY.indexOf(this.#origin))
-      this.#origin = origin;
+    this.#origin = leastCertain(this.#origin, origin);
   }
 
   /** A hub call of this request has taken so long. */

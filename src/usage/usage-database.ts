@@ -9,7 +9,9 @@ import { inTransaction } from "../state/transaction.ts";
 const BUSY_TIMEOUT_MS = 100;
 
 /**
- * `request.at` is the start in milliseconds × 1024, made unique, so that a range of time is a range of the table.
+ * `request.at` and `run.at` are the start in milliseconds × 1024, made unique, so that a range of time is a range of the
+ * table. `run.requests` has the ids of its requests, with commas. `charge` has what Cursor says that it charged, and
+ * `charge.conversation` is what `run.upstream_conversation` is: Cursor's id.
  * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
  * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
  */
@@ -37,6 +39,19 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE billing_period (
     account TEXT PRIMARY KEY, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE run (
+    at INTEGER PRIMARY KEY, id TEXT NOT NULL, requests TEXT NOT NULL, principal TEXT NOT NULL, driver TEXT, model TEXT,
+    conversation TEXT, upstream_conversation ANY, account TEXT, start TEXT NOT NULL, start_reason TEXT,
+    parked_ms INTEGER NOT NULL, ms INTEGER NOT NULL, outcome TEXT NOT NULL,
+    input INTEGER, output INTEGER, cached INTEGER, cache_written INTEGER, reasoning INTEGER, origin TEXT
+  ) STRICT;
+  CREATE INDEX run_upstream ON run (upstream_conversation) WHERE upstream_conversation IS NOT NULL;
+  CREATE TABLE charge (
+    account TEXT NOT NULL, at INTEGER NOT NULL, conversation ANY NOT NULL, model TEXT NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cached INTEGER NOT NULL, cache_written INTEGER NOT NULL,
+    cost_micros INTEGER NOT NULL, charged_micros INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX charge_time ON charge (at);`,
 ];
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */

@@ -2,7 +2,7 @@ import type { CallEntry, HubCallEntry } from "../core/engine/call-log.ts";
 import { estimateInputTokens } from "../core/rules/usage-estimate.ts";
 import type { Turn } from "../core/turn.ts";
 import { conversationId } from "./conversation.ts";
-import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
+import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "./records.ts";
 import { type RequestEnd, RequestRecording, type ReserveTurn } from "./request-recording.ts";
 import type { UsageLimits } from "./usage-limits.ts";
 
@@ -10,7 +10,9 @@ export interface UsageRecorderOptions {
   readonly sinks: readonly UsageSink[];
   /** Returns the name of a driver for people, by the name that the engine routes to. */
   readonly driverName?: (route: string) => string;
-  /** Adds cost and cache to a record. */
+  /** Adds the cost to a record. */
+  readonly price?: (record: RequestRecord) => RequestRecord;
+  /** Adds the prompt cache to a record with its cost. */
   readonly complete?: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
@@ -22,6 +24,7 @@ export interface UsageRecorderOptions {
 export class UsageRecorder {
   readonly #sinks: readonly UsageSink[];
   readonly #driverName: (route: string) => string;
+  readonly #price: (record: RequestRecord) => RequestRecord;
   readonly #complete: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
   readonly #wallClock: () => number;
   readonly #reserve: ReserveTurn | undefined;
@@ -32,6 +35,7 @@ export class UsageRecorder {
     const { sinks, driverName = (route) => route, complete = (record) => record, wallClock = Date.now } = options;
     this.#sinks = sinks;
     this.#driverName = driverName;
+    this.#price = options.price ?? ((record) => record);
     this.#complete = complete;
     this.#wallClock = wallClock;
     const { limits } = options;
@@ -49,7 +53,10 @@ export class UsageRecorder {
 
   /** Begins to record a request. `startMs` is when it arrived, by `performance.now()`. */
   begin(id: string, startMs: number): RequestRecording {
-    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve);
+    const onRun = (record: RunRecord) => {
+      for (const sink of this.#sinks) sink.run?.(record);
+    };
+    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve, onRun);
     this.#open.set(id, recording);
     return recording;
   }
@@ -59,9 +66,15 @@ export class UsageRecorder {
     // Clients choose ids: two requests under way may have the same.
     if (this.#open.get(recording.id) === recording) this.#open.delete(recording.id);
     const made = recording.finish(end);
-    const record = this.#complete({ ...made, driver: made.driver && this.#driverName(made.driver) }, recording.turn);
+    const priced = this.#price({ ...made, driver: made.driver && this.#driverName(made.driver) });
+    let record = this.#complete(priced, recording.turn);
     for (const sink of this.#sinks) sink.request(record);
-    recording.stored();
+    recording.stored(record, (corrected) => {
+      const before = record;
+      record = this.#price(corrected);
+      for (const sink of this.#sinks) sink.corrected?.(record, before);
+      return record;
+    });
   }
 
   readonly onCall = (entry: CallEntry): void => {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
+import { KEYS_PER_MS } from "./row-values.ts";
 import type { UsageGroup } from "./usage-groups.ts";
-import { KEYS_PER_MS, PHASES } from "./usage-store.ts";
+import { PHASES } from "./usage-store.ts";
 
 /** The sums of one group. */
 export interface UsageRow {

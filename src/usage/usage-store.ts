@@ -1,7 +1,10 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { inTransaction } from "../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "./billing-period.ts";
-import type { PhaseName, RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
+import { type Charge, ChargeRows } from "./charge-rows.ts";
+import type { PhaseName, RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "./records.ts";
+import { KEYS_PER_MS, text } from "./row-values.ts";
+import { RunRows } from "./run-rows.ts";
 
 export interface UsageStoreOptions {
   /** Rows that are older are deleted. */
@@ -30,9 +33,6 @@ const MAX_PENDING = 10_000;
 /** The part of the rows that is deleted when the file is too large. */
 const PRUNED_PART = 0.05;
 
-/** How many keys one millisecond has. */
-export const KEYS_PER_MS = 1024;
-
 /** The order in which the phases of a request are stored. */
 export const PHASES: readonly PhaseName[] = [
   "gate",
@@ -55,8 +55,13 @@ export class UsageStore implements UsageSink {
   readonly #options: UsageStoreOptions;
   readonly #now: () => number;
   readonly #statements: ReturnType<typeof prepare>;
+  readonly #runRows: RunRows;
+  readonly #chargeRows: ChargeRows;
   #requests: RequestRecord[] = [];
   #calls: ToolCallRecord[] = [];
+  /** By id, so that only the last state of a run is written. */
+  #runs = new Map<string, RunRecord>();
+  #corrections: Correction[] = [];
   #timer: NodeJS.Timeout | undefined;
   #lost = 0;
   #unsavedLoss = 0;
@@ -69,6 +74,8 @@ export class UsageStore implements UsageSink {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#statements = prepare(connection);
+    this.#runRows = new RunRows(connection);
+    this.#chargeRows = new ChargeRows(connection);
   }
 
   /** How many records could not be written since the start. */
@@ -88,6 +95,40 @@ export class UsageStore implements UsageSink {
     this.#wait();
   }
 
+  run(record: RunRecord): void {
+    if (record.principalId === "") return;
+    this.#runs.set(record.id, record);
+    this.#wait();
+  }
+
+  /** Changes a record, whether it is written or not. */
+  corrected(record: RequestRecord, before: RequestRecord): void {
+    const waiting = this.#requests.indexOf(before);
+    if (waiting >= 0) this.#requests[waiting] = record;
+    else if (record.principalId !== "") this.#corrections.push({ record, before });
+    this.#wait();
+  }
+
+  /** Replaces what an upstream has charged an account in a range of time. Returns false if that failed. */
+  setCharges(
+    account: string,
+    range: { readonly fromMs: number; readonly untilMs: number },
+    all: readonly Charge[],
+  ): boolean {
+    try {
+      if (this.#isOpen) this.#chargeRows.replace(account, range, all);
+      return this.#isOpen;
+    } catch (error) {
+      this.#lose(0, messageOf(error));
+      return false;
+    }
+  }
+
+  /** When the latest known charge of an account was made; undefined if there is none. */
+  latestCharge(account: string): number | undefined {
+    return this.#isOpen ? this.#chargeRows.latest(account) : undefined;
+  }
+
   /** Returns what a principal has used in the hours of this window, records that are not written yet included. */
   spent(principalId: string, fromMs: number, untilMs: number): Spending {
     const from = Math.floor(fromMs / HOUR_MS);
@@ -95,23 +136,35 @@ export class UsageStore implements UsageSink {
     const written = this.#isOpen
       ? (this.#statements.spent.get(principalId, from, until) as unknown as Spending)
       : NOTHING;
-    const waiting = this.#requests.filter(
-      ({ principalId: id, startedAt }) =>
-        id === principalId && startedAt >= from * HOUR_MS && startedAt < until * HOUR_MS,
-    );
-    return waiting.reduce(addRecord, written);
+    const isMeant = ({ principalId: id, startedAt }: RequestRecord) =>
+      id === principalId && startedAt >= from * HOUR_MS && startedAt < until * HOUR_MS;
+    return this.#corrected(this.#requests.filter(isMeant).reduce(addRecord, written), isMeant);
   }
 
   /** Returns what a conversation has used. */
   spentIn(conversation: string): Spending & { readonly sinceMs: number | undefined } {
     const row = this.#statements.conversation.get(conversation);
     const { since: first, ...written } = row as unknown as Spending & { readonly since: number | null };
-    const waiting = this.#requests.filter((record) => record.conversation === conversation);
+    const isMeant = (record: RequestRecord) => record.conversation === conversation;
+    const waiting = this.#requests.filter(isMeant);
     const since = Math.min(
       first === null ? Number.POSITIVE_INFINITY : Math.floor(first / KEYS_PER_MS),
       ...waiting.map(({ startedAt }) => startedAt),
     );
-    return { ...waiting.reduce(addRecord, written), sinceMs: Number.isFinite(since) ? since : undefined };
+    const sum = this.#corrected(waiting.reduce(addRecord, written), isMeant);
+    return { ...sum, sinceMs: Number.isFinite(since) ? since : undefined };
+  }
+
+  /** Adds the corrections that are not written yet. */
+  #corrected(sum: Spending, isMeant: (record: RequestRecord) => boolean): Spending {
+    let { tokens, micros } = sum;
+    for (const { record, before } of this.#corrections) {
+      if (!isMeant(record)) continue;
+      const difference = differenceOf(record, before);
+      tokens += difference.tokens;
+      micros += difference.micros;
+    }
+    return { requests: sum.requests, tokens, micros };
   }
 
   /** Returns the current billing period of an account; undefined is the gateway's default account. */
@@ -135,10 +188,14 @@ export class UsageStore implements UsageSink {
     this.#timer = undefined;
     const requests = this.#requests;
     const calls = this.#calls;
-    if (!this.#isOpen || requests.length + calls.length === 0) return true;
+    const runs = this.#runs;
+    const corrections = this.#corrections;
+    if (!this.#isOpen || this.#pending === 0) return true;
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
         for (const record of requests) this.#insert(record);
+        for (const correction of corrections) this.#correct(correction);
+        for (const run of runs.values()) this.#runRows.put(run);
         for (const call of calls) this.#statements.call.run(...callValues(call));
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
         this.#prune();
@@ -149,13 +206,15 @@ export class UsageStore implements UsageSink {
     }
     this.#requests = [];
     this.#calls = [];
+    this.#runs = new Map();
+    this.#corrections = [];
     this.#unsavedLoss = 0;
     return true;
   }
 
   close(): void {
     if (!this.#isOpen) return;
-    if (!this.flush()) this.#lose(this.#requests.length + this.#calls.length, "the gateway stopped");
+    if (!this.flush()) this.#lose(this.#pending, "the gateway stopped");
     clearTimeout(this.#timer);
     this.#isOpen = false;
     this.#connection.close();
@@ -163,6 +222,10 @@ export class UsageStore implements UsageSink {
 
   #wait(): void {
     if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+  }
+
+  get #pending(): number {
+    return this.#requests.length + this.#calls.length + this.#runs.size + this.#corrections.length;
   }
 
   #insert(record: RequestRecord): void {
@@ -175,15 +238,39 @@ export class UsageStore implements UsageSink {
     this.#statements.spend.run(principalId, Math.floor(startedAt / HOUR_MS), tokens, micros);
   }
 
+  /** Writes the usage of a record again. The row is the one that has the old figures, since clients choose ids. */
+  #correct({ record, before }: Correction): void {
+    const { usage, cost, startedAt, principalId } = record;
+    const first = startedAt * KEYS_PER_MS;
+    const { changes } = this.#statements.correct.run(
+      usage?.inputTokens ?? null,
+      usage?.outputTokens ?? null,
+      usage?.cachedTokens ?? null,
+      usage?.cacheWrittenTokens ?? null,
+      usage?.reasoningTokens ?? null,
+      record.usageOrigin ?? null,
+      record.run?.type ?? null,
+      cost?.micros ?? null,
+      cost ? Number(cost.isEstimate) : null,
+      cost?.source ?? null,
+      first,
+      first + 2 * KEYS_PER_MS,
+      record.id,
+      before.usage?.inputTokens ?? null,
+      before.usage?.outputTokens ?? null,
+    );
+    if (changes === 0) return;
+    const { tokens, micros } = differenceOf(record, before);
+    this.#statements.correctSpending.run(tokens, micros, principalId, Math.floor(startedAt / HOUR_MS));
+  }
+
   /** Keeps a batch that could not be written for the next try. */
   #keep(error: unknown): void {
-    const reason = messageOf(error);
-    const surplus = this.#requests.length + this.#calls.length - MAX_PENDING;
-    if (surplus > 0) {
-      const calls = this.#calls.splice(0, surplus).length;
-      this.#requests.splice(0, surplus - calls);
-    }
-    this.#lose(Math.max(0, surplus), reason);
+    const surplus = Math.max(0, this.#pending - MAX_PENDING);
+    let left = surplus;
+    for (const waiting of [this.#calls, this.#requests, this.#corrections]) left -= waiting.splice(0, left).length;
+    for (const id of [...this.#runs.keys()].slice(0, left)) this.#runs.delete(id);
+    this.#lose(surplus, messageOf(error));
     this.#wait();
   }
 
@@ -205,6 +292,8 @@ export class UsageStore implements UsageSink {
     const deleteUntil = (ms: number) => {
       deleteBefore.run(ms * KEYS_PER_MS);
       deleteCallsBefore.run(ms);
+      this.#runRows.deleteBefore(ms);
+      this.#chargeRows.deleteBefore(ms);
     };
     deleteUntil(this.#now() - maxAgeMs);
     const used = usedBytes.get()?.["bytes"] as number;
@@ -214,6 +303,18 @@ export class UsageStore implements UsageSink {
     const next = keyAfter.get(Math.min(rows - 1, Math.ceil(rows * part)))?.["at"];
     if (typeof next === "number") deleteUntil(Math.floor(next / KEYS_PER_MS));
   }
+}
+
+/** A record that was written with other figures. */
+interface Correction {
+  readonly record: RequestRecord;
+  readonly before: RequestRecord;
+}
+
+function differenceOf(record: RequestRecord, before: RequestRecord): Pick<Spending, "tokens" | "micros"> {
+  const after = addRecord(NOTHING, record);
+  const earlier = addRecord(NOTHING, before);
+  return { tokens: after.tokens - earlier.tokens, micros: after.micros - earlier.micros };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -246,6 +347,14 @@ function prepare(connection: DatabaseSync) {
       `SELECT count(*) AS requests, coalesce(sum(input + output), 0) AS tokens, coalesce(sum(cost_micros), 0) AS micros,
         min(at) AS since FROM request WHERE conversation = ?`,
     ),
+    correct: connection.prepare(
+      `UPDATE request SET input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, origin = ?, run = ?,
+        cost_micros = ?, cost_estimated = ?, cost_source = ?
+        WHERE at = (SELECT at FROM request WHERE at >= ? AND at < ? AND id = ? AND input IS ? AND output IS ? LIMIT 1)`,
+    ),
+    correctSpending: connection.prepare(
+      "UPDATE spent SET tokens = tokens + ?, micros = micros + ? WHERE principal = ? AND hour = ?",
+    ),
     addFact: connection.prepare(
       "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     ),
@@ -263,9 +372,6 @@ function prepare(connection: DatabaseSync) {
     keyAfter: connection.prepare("SELECT at FROM request ORDER BY at LIMIT 1 OFFSET ?"),
   };
 }
-
-const MAX_TEXT = 128;
-const text = (value: string | undefined): string | null => value?.slice(0, MAX_TEXT) ?? null;
 
 function requestValues(record: RequestRecord): SQLInputValue[] {
   const { usage, run, cost, cache } = record;

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { loadUsageEvents } from "../../src/credentials/account-usage.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
+import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { openOwnGateway } from "../gateway/support/own-gateway.ts";
 
@@ -27,16 +30,27 @@ async function setUp(settings: object = {}) {
     const body = (await (await ask(messages, more)).json()) as { choices: { message: Message }[] };
     return body.choices[0]?.message ?? {};
   };
+  /** Waits until the simulator has charged so many turns. */
+  const charged = async (count: number) => {
+    await vi.waitFor(async () => expect(await chargesOf()).toHaveLength(count));
+    return chargesOf();
+  };
   /** Stops the gateway, which writes what waits, and reads the table. */
-  const rows = async (table: "request" | "tool_call") => {
+  const rows = async (table: "request" | "tool_call" | "run") => {
     await gateway.restart();
     const database = new DatabaseSync(join(gateway.home, "usage.db"), { readOnly: true });
-    const all = database.prepare(`SELECT * FROM ${table} ORDER BY ${table === "request" ? "at" : "asked_at"}`).all();
+    const all = database.prepare(`SELECT * FROM ${table} ORDER BY ${table === "tool_call" ? "asked_at" : "at"}`).all();
     database.close();
     return all as readonly Readonly<Record<string, unknown>>[];
   };
-  return { gateway, ask, answerOf, rows };
+  return { gateway, ask, answerOf, rows, charged };
 }
+
+/** What the simulator has charged, latest first. */
+const chargesOf = async () => {
+  const call = { transport: createHttp1Transport(), origin: sim.url };
+  return (await loadUsageEvents(new Secret("tester"), { sinceMs: 0, untilMs: 2 ** 42 }, call)).events;
+};
 
 const user = (content: string): Message => ({ role: "user", content });
 
@@ -80,19 +94,41 @@ describe("a request in the usage record", () => {
     expect(other).not.toBe(one);
   });
 
-  it("counts what was used when the client leaves in the middle", async () => {
-    const { ask, rows } = await setUp();
+  it("gets what the upstream charges when the client leaves in the middle", async () => {
+    const { ask, rows, charged } = await setUp();
     const abort = new AbortController();
     const response = await ask(
-      [user("@sim say a few words first ;; sleep 60000 ;; say never")],
+      [user("@sim say a few words first ;; silent 60000 ;; say never")],
       { stream: true },
       { signal: abort.signal },
     );
     await response.body?.getReader().read();
     abort.abort();
+    const [charge] = await charged(1);
     const [row] = await rows("request");
-    expect(row).toMatchObject({ status: 499, error: "client_gone", origin: "estimate" });
-    expect(row?.["input"]).toBeGreaterThan(0);
+    expect(row).toMatchObject({ status: 499, error: "client_gone", origin: "upstream", output: 4 });
+    expect(row).toMatchObject({ input: charge?.inputTokens, output: charge?.outputTokens });
+    const [run] = await rows("run");
+    expect(run).toMatchObject({ outcome: "cancelled", origin: "upstream", input: charge?.inputTokens, output: 4 });
+  });
+
+  it("gets what the upstream charges when a parked run is cancelled", async () => {
+    const { answerOf, rows } = await setUp();
+    await answerOf([user("@sim call look {} ;; say {{result}}")], { tools: TOOLS });
+    // The gateway stops while the run is parked.
+    const [row] = await rows("request");
+    const [charge] = await chargesOf();
+    expect(row).toMatchObject({
+      run: "fresh",
+      origin: "upstream",
+      input: charge?.inputTokens,
+      output: charge?.outputTokens,
+    });
+    expect((await rows("run"))[0]).toMatchObject({
+      outcome: "cancelled",
+      origin: "upstream",
+      input: charge?.inputTokens,
+    });
   });
 
   it("says that its run was resumed, and gets the rest of what the whole run used", async () => {
@@ -161,5 +197,57 @@ describe("a tool call in the usage record", () => {
     expect(await rows("tool_call")).toMatchObject([{ outcome: "lost", answered_at: null }]);
     await answerOf([...opening, call, { role: "tool", tool_call_id: id, content: "seen" }], { tools: TOOLS });
     expect(await rows("tool_call")).toMatchObject([{ outcome: "replayed" }]);
+  });
+});
+
+describe("a run in the usage record", () => {
+  it("has its requests, what it began with, how long it waited, and what it used as a whole", async () => {
+    const { answerOf, rows } = await setUp();
+    const opening = [user("@sim usage 500 40 ;; call look {} ;; say {{result}}")];
+    const call = await answerOf(opening, { tools: TOOLS });
+    const [{ id }] = call["tool_calls"] as [{ id: string }];
+    const asked = [...opening, call, { role: "tool", tool_call_id: id, content: "seen" }];
+    const answer = await answerOf(asked, { tools: TOOLS });
+    await answerOf([...asked, answer, user("@sim usage 600 5 ;; say more")], { tools: TOOLS });
+    const requests = await rows("request");
+    const [first, second, ...more] = await rows("run");
+    expect(more).toEqual([]);
+    const ids = requests.map((row) => row["id"]);
+    expect(first).toMatchObject({
+      requests: ids.slice(0, 2).join(","),
+      principal: "owner",
+      driver: "cursor",
+      model: "gpt-5.5",
+      conversation: requests[0]?.["conversation"],
+      start: "fresh",
+      outcome: "completed",
+      input: 500,
+      output: 40,
+      origin: "upstream",
+    });
+    expect(first?.["parked_ms"]).toBeLessThanOrEqual(first?.["ms"] as number);
+    expect(second).toMatchObject({ requests: ids[2], start: "resumed", input: 600, output: 5 });
+    const [later, earlier] = await chargesOf();
+    const upstream = (row: Readonly<Record<string, unknown>> | undefined) =>
+      Buffer.from(row?.["upstream_conversation"] as Uint8Array).toString("hex");
+    expect(upstream(first)).toBe(earlier?.conversationId.replaceAll("-", ""));
+    expect(upstream(second)).toBe(later?.conversationId.replaceAll("-", ""));
+  });
+
+  it("says why it had to be replayed, and that it failed", async () => {
+    const { gateway, ask, answerOf, rows } = await setUp();
+    const opening = [user("@sim call look {} ;; say {{result}}")];
+    const call = await answerOf(opening, { tools: TOOLS });
+    const [{ id }] = call["tool_calls"] as [{ id: string }];
+    await gateway.restart();
+    await answerOf([...opening, call, { role: "tool", tool_call_id: id, content: "seen" }], { tools: TOOLS });
+    await answerOf([user("hi"), { role: "assistant", content: "hello" }, user("@sim say anew")]);
+    await ask([user("@sim fail resource_exhausted")]);
+    expect(await rows("run")).toMatchObject([
+      { start: "fresh", outcome: "cancelled" },
+      { start: "replayed", start_reason: "unknown", outcome: "completed" },
+      { start: "replayed", start_reason: "no-checkpoint", outcome: "completed" },
+      { start: "fresh", outcome: "failed", input: null },
+    ]);
   });
 });

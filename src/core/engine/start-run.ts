@@ -6,7 +6,7 @@ import type { Turn } from "../turn.ts";
 import type { HubCallLog } from "./call-log.ts";
 import { CallNames } from "./run/call-names.ts";
 import { LiveRun } from "./run/live-run.ts";
-import { meteredRun } from "./run/metered-run.ts";
+import { openMetered } from "./run/metered-run.ts";
 import { oneCallAtATime } from "./run/one-call-at-a-time.ts";
 import { RunClient } from "./run/run-client.ts";
 
@@ -44,5 +44,5 @@ const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
 /** The hub may open several runs for one answer; each is metered by itself. */
 const metered = (driver: Driver, client: RunClient): Driver["open"] =>
   client.isMetered
-    ? (turn, context) => meteredRun(driver.open(turn, context), turn, client, driver.countsWholeRuns)
+    ? (turn, context) => openMetered(driver, turn, context, client)
     : (turn, context) => driver.open(turn, context);

@@ -90,6 +90,15 @@ export function estimateMessageTokens({ content }: Message): number {
   return tokensIn(chars) + images * TOKENS_PER_IMAGE;
 }
 
+export const NO_USAGE: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  reasoningTokens: 0,
+  isEstimate: false,
+};
+
 /** Adds up the usage of two runs for one answer. */
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: a.inputTokens + b.inputTokens,

@@ -86,6 +86,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
     retries: () => retries.stats(),
+    close: () => farewells.settle(),
     /** Makes the calls that precede a first run, and connects to the host for runs. */
     async prewarm() {
       const connect = async (credential: AccountCredential) => {

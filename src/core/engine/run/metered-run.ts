@@ -1,22 +1,38 @@
-import type { OnSpent, Run } from "../../driver.ts";
+import type { Driver, OnSpent, Run, RunContext } from "../../driver.ts";
 import type { TurnEvent, Usage } from "../../events.ts";
-import { addUsage, estimateInputTokens, subtractUsage, UsageEstimate } from "../../rules/usage-estimate.ts";
-import type { RunMeter, UsageOrigin } from "../../run-meter.ts";
+import { addUsage, estimateInputTokens, NO_USAGE, subtractUsage, UsageEstimate } from "../../rules/usage-estimate.ts";
+import type { RunEnding, RunMeter, RunWatch, UsageOrigin } from "../../run-meter.ts";
 import type { Message, ToolMessage, Turn } from "../../turn.ts";
 
 /**
- * Wraps a run so that its tokens are counted, however it ends. Input is charged with the first event, output at the end: by
+ * Opens a run so that its tokens are counted, however it ends. Input is charged with the first event, output at the end: by
  * the upstream's figures, else by our estimate. A run that is cancelled before its first event is charged for its input,
- * since that was sent. A run that fails before its first event costs nothing.
+ * since that was sent. A run that fails before its first event costs nothing. If the upstream reports its figures after the
+ * end, they replace the estimate.
  */
-export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWholeRun = false): Run {
-  let leg = new Leg(turn, turn.messages, counters);
+export function openMetered(
+  driver: Pick<Driver, "open" | "countsWholeRuns">,
+  turn: Turn,
+  context: RunContext,
+  counters: Counters,
+): Run {
+  const watch = counters.meter?.opens?.();
+  let leg = new Leg(turn, turn.messages, counters, watch);
+  const run = driver.open(turn, {
+    ...context,
+    onSent: watch && ((upstream) => watch.sent(upstream)),
+    onLateUsage: (usage) => leg.correct(usage),
+    onLost: () => {
+      leg.lose();
+      context.onLost?.();
+    },
+  });
   /** Ends the run if it has reached a limit. */
   const limit = () => {
     try {
       leg.grow();
     } catch (error) {
-      leg.end();
+      leg.end("cancelled");
       run.cancel();
       throw error;
     }
@@ -28,7 +44,7 @@ export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWhole
         next: () =>
           source.next().then(
             (result) => {
-              if (result.done) leg.end();
+              if (result.done) leg.end("failed");
               else {
                 leg.see(result.value);
                 limit();
@@ -41,7 +57,7 @@ export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWhole
             },
           ),
         return: async () => {
-          leg.end();
+          leg.end("cancelled");
           await source.return?.();
           return { done: true, value: undefined };
         },
@@ -49,12 +65,12 @@ export function meteredRun(run: Run, turn: Turn, counters: Counters, countsWhole
     },
     submitResults(results: readonly ToolMessage[], history: readonly Message[]) {
       if (!run.submitResults(results, history)) return false;
-      const earlier = countsWholeRun ? leg.sum : undefined;
-      leg = new Leg(turn, history, counters, earlier);
+      if (watch) counters.meter?.goesOn?.(watch);
+      leg = new Leg(turn, history, counters, watch, driver.countsWholeRuns ? leg.sum : undefined);
       return true;
     },
     cancel() {
-      leg.end();
+      leg.cancel();
       run.cancel();
     },
   };
@@ -70,6 +86,7 @@ export interface Counters {
 class Leg {
   readonly #asked: Turn;
   readonly #counters: Counters;
+  readonly #watch: RunWatch | undefined;
   /** What the parts before this one were told to have used, if the upstream reports whole runs. */
   readonly #earlier: Usage | undefined;
   readonly #estimate: UsageEstimate;
@@ -78,40 +95,80 @@ class Leg {
   #inputTokens = 0;
   #hasBegun = false;
   #isDone = false;
-  #isOver = false;
+  #ending: RunEnding | undefined;
   #used: Usage | undefined;
+  #isCorrected = false;
 
-  constructor(turn: Turn, messages: readonly Message[], counters: Counters, earlier?: Usage) {
+  constructor(
+    turn: Turn,
+    messages: readonly Message[],
+    counters: Counters,
+    watch: RunWatch | undefined,
+    earlier?: Usage,
+  ) {
     this.#asked = { ...turn, messages };
     this.#counters = counters;
+    this.#watch = watch;
     this.#earlier = earlier;
     this.#estimate = new UsageEstimate(this.#asked);
   }
 
   see(events: readonly TurnEvent[]): void {
-    if (this.#isOver) return;
+    if (this.#ending) return;
     this.#estimate.step(events);
+    let ending: RunEnding = "completed";
     for (const event of events) {
       if (event.type === "notice") continue;
       this.#begin();
       if (event.type === "usage") this.#given = event.usage;
-      if (event.type === "done") this.#isDone = true;
+      if (event.type !== "done") continue;
+      this.#isDone = true;
+      if (event.reason === "tool-calls") ending = "parked";
     }
-    if (this.#isDone) this.end();
+    if (this.#isDone) this.end(ending);
   }
 
   fail(): void {
-    if (this.#hasBegun) this.end();
-    this.#isOver = true;
+    if (this.#hasBegun) this.end("failed");
+    else if (!this.#ending) this.#endFree("failed");
   }
 
-  end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  /** The upstream has ended the run while it waits. */
+  lose(): void {
+    if (this.#ending === "parked") this.#endFree("failed");
+  }
+
+  /** The run is cancelled, whether it was running or waiting. */
+  cancel(): void {
+    if (this.#ending === "parked") this.#endFree("cancelled");
+    else this.end("cancelled");
+  }
+
+  end(ending: RunEnding): void {
+    if (this.#ending) return;
+    this.#ending = ending;
     const { usage, origin } = this.#total();
     this.#used = usage;
     this.#chargeUpTo(usage.inputTokens + usage.outputTokens);
     this.#counters.meter?.used(usage, origin);
+    this.#watch?.ended(ending, { usage, origin });
+  }
+
+  /** Ends it without a cost of its own. */
+  #endFree(ending: RunEnding): void {
+    this.#ending = ending;
+    this.#watch?.ended(ending);
+  }
+
+  /** Replaces what was counted by the figures of the upstream, after the end. */
+  correct(given: Usage): void {
+    if (!this.#ending || this.#isCorrected) return;
+    this.#isCorrected = true;
+    const whole = this.#earlier ? subtractUsage(given, this.#earlier) : given;
+    const difference = subtractUsage(whole, this.#used ?? NO_USAGE);
+    this.#used = whole;
+    this.#chargeUpTo(whole.inputTokens + whole.outputTokens);
+    this.#watch?.corrected(difference);
   }
 
   /** What this part and the parts before it have used. */
@@ -130,7 +187,7 @@ class Leg {
   /** Throws if the meter says that a limit is reached. */
   grow(): void {
     const { meter } = this.#counters;
-    if (!this.#isOver && meter?.grow) meter.grow(this.#inputTokens, this.#estimate.outputTokens);
+    if (!this.#ending && meter?.grow) meter.grow(this.#inputTokens, this.#estimate.outputTokens);
   }
 
   #total(): { readonly usage: Usage; readonly origin: UsageOrigin } {

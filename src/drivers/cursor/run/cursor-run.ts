@@ -8,7 +8,7 @@ import { ignoredNotice } from "../../../core/notices/ignored.ts";
 import { trimmedNotice } from "../../../core/notices/trimmed.ts";
 import type { Message, ToolMessage } from "../../../core/turn.ts";
 import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
-import { AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
+import { type AgentServerMessage, AgentServerMessageSchema } from "../../../gen/agent/v1/run_pb.ts";
 import { decodeDelta } from "../../../wire/agent/delta.ts";
 import { EXEC_HEARTBEAT_MS } from "../../../wire/agent/heartbeat.ts";
 import { reachableIds } from "../../../wire/agent/state/reachable.ts";
@@ -135,7 +135,11 @@ export class CursorRun implements Run {
         offer: this.#offer,
       }),
     );
-    this.#parts.context.observer?.phase("opened", performance.now());
+    const { observer, onSent } = this.#parts.context;
+    const start = prompt.isContinued ? "checkpoint" : turn.messages.length > 1 ? "transcript" : "fresh";
+    const account = turn.principal.token ? undefined : plan.credential.id;
+    onSent?.({ conversation: prompt.conversationId, account, start });
+    observer?.phase("opened", performance.now());
   }
 
   #receive(payload: Uint8Array): void {
@@ -148,9 +152,21 @@ export class CursorRun implements Run {
       return;
     }
     const message = decodeMessage(AgentServerMessageSchema, payload);
-    // The backend stores its last blobs before it ends a cancelled turn.
-    if (!this.#beginning || (isOver && message.message.case !== "kvServerMessage")) return;
-    for (const effect of this.#reader.step(message, this.#beginning.prompt.blobs)) this.#apply(effect);
+    // The backend stores its last blobs before it ends a cancelled turn, and then reports its usage.
+    if (!this.#beginning || (isOver && !isFarewell(message))) return;
+    const effects = this.#reader.step(message, this.#beginning.prompt.blobs);
+    if (isOver) this.#takeFarewell(effects);
+    else for (const effect of effects) this.#apply(effect);
+  }
+
+  /** Handles what the backend sends on a stream whose answer is over. */
+  #takeFarewell(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      if (effect.type === "send") this.#send(effect.message);
+      else if (effect.type === "tell" && effect.event.type === "usage" && !effect.event.usage.isEstimate) {
+        this.#parts.context.onLateUsage?.(effect.event.usage);
+      }
+    }
   }
 
   #apply(effect: Effect): void {
@@ -302,6 +318,11 @@ export class CursorRun implements Run {
     this.#stream?.send(message);
   }
 }
+
+/** True for what matters after the answer: blobs, and the end of the turn. */
+const isFarewell = ({ message }: AgentServerMessage): boolean =>
+  message.case === "kvServerMessage" ||
+  (message.case === "interactionUpdate" && message.value.message.case === "turnEnded");
 
 /** The error for a stream that ended properly, but before the turn did. */
 const turnNotEnded = (): ExcursorError =>

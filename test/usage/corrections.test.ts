@@ -1,0 +1,142 @@
+import { Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import type { Usage } from "../../src/core/events.ts";
+import { createRequestMetrics } from "../../src/metrics/request-metrics.ts";
+import type { RequestRecord, RunRecord } from "../../src/usage/records.ts";
+import { openUsageDatabase } from "../../src/usage/usage-database.ts";
+import { UsageStore } from "../../src/usage/usage-store.ts";
+import { aRecord } from "./support.ts";
+
+const used = (inputTokens: number, outputTokens: number, isEstimate: boolean): Usage => ({
+  inputTokens,
+  outputTokens,
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  reasoningTokens: 0,
+  isEstimate,
+});
+
+const estimated = (over: Partial<RequestRecord> = {}): RequestRecord =>
+  aRecord({ usage: used(100, 20, true), usageOrigin: "estimate", ...over });
+
+const exact = (record: RequestRecord): RequestRecord => ({
+  ...record,
+  usage: used(150, 5, false),
+  usageOrigin: "upstream",
+  cost: { micros: 70, isEstimate: true, source: "settings" },
+});
+
+async function setUp() {
+  const connection = await openUsageDatabase(":memory:", () => {});
+  const store = new UsageStore(connection, { maxAgeMs: 1e15, maxBytes: 1e12, onNotice: () => {} });
+  const rows = () => connection.prepare("SELECT id, input, output, origin, cost_micros FROM request ORDER BY at").all();
+  const spent = () => store.spent("owner", 0, 2 ** 42);
+  return { connection, store, rows, spent };
+}
+
+describe("a correction of the usage record", () => {
+  it.each(["before", "after"])(
+    "replaces the figures of a request, %s they are written, and counts once",
+    async (when) => {
+      const { store, rows, spent } = await setUp();
+      const before = estimated();
+      const after = exact(before);
+      store.request(before);
+      if (when === "after") store.flush();
+      store.corrected(after, before);
+      expect(spent()).toEqual({ requests: 1, tokens: 155, micros: 70 });
+      expect(store.spentIn(before.conversation ?? "")).toMatchObject({ requests: 1, tokens: 155, micros: 70 });
+      store.flush();
+      store.flush();
+      expect(rows()).toEqual([{ id: before.id, input: 150, output: 5, origin: "upstream", cost_micros: 70 }]);
+      expect(spent()).toEqual({ requests: 1, tokens: 155, micros: 70 });
+    },
+  );
+
+  it("changes one request only, also if clients use an id twice in a millisecond", async () => {
+    const { store, rows, spent } = await setUp();
+    const [one, two] = [estimated(), estimated()];
+    store.request(one);
+    store.request(two);
+    store.flush();
+    store.corrected(exact(two), two);
+    store.flush();
+    expect(rows().map(({ input }) => input)).toEqual(expect.arrayContaining([100, 150]));
+    store.corrected(exact(one), one);
+    store.flush();
+    expect(rows().map(({ input }) => input)).toEqual([150, 150]);
+    expect(spent()).toMatchObject({ requests: 2, tokens: 310 });
+  });
+
+  it("follows another one", async () => {
+    const { store, rows } = await setUp();
+    const first = estimated();
+    const second = { ...first, usage: used(300, 20, true) };
+    store.request(first);
+    store.flush();
+    store.corrected(second, first);
+    store.corrected(exact(second), second);
+    store.flush();
+    expect(rows()).toMatchObject([{ input: 150, output: 5 }]);
+  });
+
+  it("gives usage to a request that had none", async () => {
+    const { store, rows, spent } = await setUp();
+    const failed = estimated({ usage: undefined, usageOrigin: undefined, run: undefined });
+    store.request(failed);
+    store.flush();
+    store.corrected({ ...exact(failed), run: { type: "fresh" } }, failed);
+    store.flush();
+    expect(rows()).toMatchObject([{ input: 150, output: 5 }]);
+    expect(spent()).toMatchObject({ requests: 1, tokens: 155 });
+  });
+
+  it("never makes a counter fall", async () => {
+    const register = new Registry();
+    const metrics = createRequestMetrics(register);
+    const tokens = async (kind: string) =>
+      Number(new RegExp(`excursor_tokens_total\\{.*kind="${kind}".*\\} (\\d+)`).exec(await register.metrics())?.[1]);
+    const before = estimated();
+    metrics.request(before);
+    metrics.corrected?.(exact(before), before);
+    expect([await tokens("input"), await tokens("output")]).toEqual([150, 20]);
+    metrics.request(estimated());
+    expect([await tokens("input"), await tokens("output")]).toEqual([250, 25]);
+  });
+});
+
+describe("runs in the store", () => {
+  const aRun = (over: Partial<RunRecord> = {}): RunRecord => ({
+    id: "run-1",
+    startedAt: Date.UTC(2026, 10, 16, 12),
+    principalId: "owner",
+    requestIds: ["a"],
+    driver: "cursor",
+    model: "gpt-5.5",
+    conversation: "abcdefghijklmnop",
+    upstreamConversation: "0b2f8a52-5c2f-4b1e-9a0e-3d9f8a7e5c11",
+    account: "default",
+    start: { type: "fresh" },
+    parkedMs: 0,
+    durationMs: 10,
+    outcome: "parked",
+    usage: used(1, 2, true),
+    usageOrigin: "estimate",
+    ...over,
+  });
+
+  it("have one row each, with their last state", async () => {
+    const { connection, store } = await setUp();
+    store.run(aRun());
+    store.run(aRun({ id: "run-2" }));
+    store.flush();
+    store.run(aRun({ id: "run-2", outcome: "failed" }));
+    store.run(aRun({ outcome: "completed", requestIds: ["a", "b"], usage: used(5, 6, false) }));
+    store.flush();
+    const rows = connection.prepare("SELECT id, requests, outcome, input FROM run ORDER BY id").all();
+    expect(rows).toEqual([
+      { id: "run-1", requests: "a,b", outcome: "completed", input: 5 },
+      { id: "run-2", requests: "a", outcome: "failed", input: 1 },
+    ]);
+  });
+});
