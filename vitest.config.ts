@@ -12,6 +12,7 @@ export default defineConfig({
       "test/faults/**",
       "test/attack/**",
       "test/prometheus/**",
+      "test/ui/**",
     ],
     testTimeout: 20_000,
     // Two cores: more workers only fight for them, and the fault suites notice.

@@ -11,7 +11,8 @@ const CHECKS: Readonly<Record<string, () => string>> = {
   "schema is clean": () => run("buf", "lint"),
   "generated code is current": () => generatedCodeDrift() || run("node", "scripts/generate-injected.ts", "--check"),
   "generated pages are current": () => run("node", "scripts/generate-docs.ts", "--check"),
-  "types hold": () => run("tsc", "-p", "tsconfig.json") + run("tsc", "-p", "test/tsconfig.json"),
+  "types hold": () =>
+    run("tsc", "-p", "tsconfig.json") + run("tsc", "-p", "ui/tsconfig.json") + run("tsc", "-p", "test/tsconfig.json"),
   "format and lint": () => run("biome", "check", "--error-on-warnings", "."),
   "nothing is dead": () => run("knip", "--no-progress"),
   "imports point one way": () => findWrongImports("src").join("\n"),

@@ -33,7 +33,9 @@ import { openStateDatabase, type StateDatabase } from "../state/state-database.t
 import type { Tracer } from "../traces/tracer.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
 import { Prices } from "../usage/prices.ts";
+import { RecentRequests } from "../usage/recent-requests.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
+import type { UsageStore } from "../usage/usage-store.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { createSessionPool } from "../wire/http/session-pool.ts";
@@ -63,6 +65,12 @@ export interface GatewayParts {
   /** Absent unless a collector is set up. */
   readonly traces: Tracer | undefined;
   readonly dayTokens: DayTokens;
+  readonly record: UsageStore;
+  /** The last requests that are over. */
+  readonly recent: RecentRequests;
+  readonly prices: Prices;
+  /** Returns the name of the driver module that answers for a model. */
+  readonly driverOf: (model: string) => string;
   /** The models of all upstreams but Cursor. */
   readonly ownModels: {
     list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
@@ -96,6 +104,9 @@ export interface ComposeOptions {
 
 /** How long the start waits for MCP servers if every turn offers the hub's tools. */
 const HUB_START_MS = 3000;
+
+/** How many finished requests the dashboard shows. */
+const RECENT_REQUESTS = 50;
 
 /** Creates faces, engine, drivers and state, and connects them. */
 export async function composeGateway(options: ComposeOptions): Promise<GatewayParts> {
@@ -158,9 +169,10 @@ async function compose(
   const prices = new Prices(config.prices);
   const caches = new CacheWatch();
   const limits = createLimits({ config, keyLimits: options.keyLimits, store, prices });
+  const recent = new RecentRequests(RECENT_REQUESTS);
   const usage = new UsageRecorder({
     limits,
-    sinks: [store, metrics, traces?.tracer].filter((sink) => sink !== undefined),
+    sinks: [store, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
     price: (record) => prices.addCost(record),
     complete: (record, turn) => caches.addCache(record, turn),
@@ -208,6 +220,10 @@ async function compose(
       thinking: config.thinking,
     }),
     metrics,
+    record: store,
+    recent,
+    prices,
+    driverOf: (model) => drivers.moduleOf(drivers.route(model)),
     traces: traces?.tracer,
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),

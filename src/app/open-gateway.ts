@@ -8,6 +8,7 @@ import { createGivenAccess } from "../credentials/given-access.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
+import { LogTail } from "../observe/log-tail.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
 import { KnownKeys } from "../server/gate/known-keys.ts";
@@ -16,6 +17,7 @@ import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Simulator } from "../sim/server.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
+import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
 import { FACES } from "./faces.ts";
 import { givenSecrets } from "./given-secrets.ts";
@@ -33,6 +35,8 @@ export interface OpenOptions {
   readonly writeLog: (text: string) => void;
   /** Replaces the registry's drivers. The settings must have been loaded for the same ones. */
   readonly drivers?: readonly DriverModule[];
+  /** Absent: there is no dashboard. */
+  readonly dashboard?: DashboardServices;
 }
 
 export interface RunningGateway {
@@ -57,6 +61,8 @@ export interface OpenEngine {
   readonly parts: GatewayParts;
   readonly keys: KnownKeys;
   readonly log: Log;
+  /** The last lines of the log. */
+  readonly logTail: LogTail;
   readonly redactor: Redactor;
   readonly isSignedIn: boolean;
   /** The accounts of Cursor that are signed in here. */
@@ -76,7 +82,14 @@ export async function openEngine(
   const { values: config, home } = loaded;
   const redactor = createRedactor();
   for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
-  const log = createLog({ level: config.logLevel, redactor, write: writeLog, isPretty: process.stderr.isTTY });
+  const logTail = new LogTail();
+  const log = createLog({
+    level: config.logLevel,
+    redactor,
+    write: writeLog,
+    isPretty: process.stderr.isTTY,
+    onLine: (json) => logTail.add(json),
+  });
 
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
   const accounts = openAccounts(loaded, {
@@ -113,6 +126,7 @@ export async function openEngine(
       parts,
       keys,
       log,
+      logTail,
       redactor,
       isSignedIn,
       accounts: {
@@ -141,7 +155,8 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   const { values: config, home } = loaded;
   if (config.metrics === "open" && !isLoopback(config.host)) throw openBeyondLoopback(config.host);
   const key = config.key ?? keyOf(home);
-  const { parts, keys, log, redactor, isSignedIn, accounts, close } = await openEngine(loaded, options);
+  const opened = await openEngine(loaded, options);
+  const { parts, keys, log, redactor, isSignedIn, accounts, close } = opened;
   redactor.add(key.reveal());
   if (key.reveal().length < SHORT_KEY) {
     log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
@@ -155,6 +170,8 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       allowsTokens: allowsTokens(config),
       issued: { keys, dayTokens: parts.dayTokens },
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
+      moreRoutes:
+        options.dashboard && composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo }),
       log,
       redactor,
     });

@@ -17,6 +17,7 @@ import { modelsCommand } from "./commands/models.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { simCommand } from "./commands/sim.ts";
+import { uiCommand } from "./commands/ui.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { version } from "./version.ts";
@@ -25,6 +26,7 @@ import { version } from "./version.ts";
 const COMMANDS = [
   loginCommand,
   serveCommand,
+  uiCommand,
   runCommand,
   chatCommand,
   modelsCommand,

@@ -25,15 +25,18 @@ export interface LogOptions {
   readonly write: (text: string) => void;
   /** Writes short lines for people instead of JSON. */
   readonly isPretty: boolean;
+  /** Called with each line as JSON. */
+  readonly onLine?: ((json: string) => void) | undefined;
 }
 
 /** Creates the log. Every line passes the redactor in its final form. */
-export function createLog({ level, redactor, write, isPretty }: LogOptions): Log {
+export function createLog({ level, redactor, write, isPretty, onLine }: LogOptions): Log {
   const writer = (own: LogLevel) => {
     if (LEVELS.indexOf(own) < LEVELS.indexOf(level)) return () => {};
     return (fields: Fields, message: string) => {
       const line = `{"level":"${own}","time":"${new Date().toISOString()}",${factsOf(fields, message)}\n`;
       const safe = redactor.redact(escapeControls(line));
+      onLine?.(safe);
       write(isPretty ? formatLine(safe) : safe);
     };
   };

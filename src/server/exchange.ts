@@ -40,6 +40,8 @@ export class GatewayExchange {
     usage: undefined,
     error: undefined,
   };
+  /** True for requests of the dashboard. Set by the gateway. */
+  isInternal = false;
   /** Set by the gate. */
   principal: Principal | undefined;
   /** Collects the usage record of this request. Set by the gateway. */

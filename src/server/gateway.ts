@@ -27,6 +27,7 @@ import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
 import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
+import { liveRequests, type ServerView } from "./live-requests.ts";
 import { logRequest, outcomeOf } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
@@ -66,6 +67,8 @@ export interface GatewayOptions {
   readonly metrics?: Pick<MetricsPage, "addServer"> | undefined;
   /** Begins the traces of requests. */
   readonly traces?: TraceSource | undefined;
+  /** Returns more routes, such as the dashboard's. */
+  readonly moreRoutes?: ((server: ServerView) => readonly Route[]) | undefined;
   readonly log: Log;
   readonly redactor: Redactor;
 }
@@ -121,6 +124,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     ),
     ...(questions ? [answersRoute(questions, faces[0], limits)] : []),
+    ...(options.moreRoutes?.({
+      requests: () => liveRequests(active, (principal) => keyNameOf(principal, issued?.keys)),
+      get streams() {
+        return streams.taken;
+      },
+    }) ?? []),
   ];
 
   const findRoute = createRouter(routes);
@@ -150,7 +159,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     const isOpen = match.type === "found" && match.route.isOpen === true;
     const isUnrecorded = match.type === "found" && match.route.isUnrecorded === true;
-    if (!isOpen && !isUnrecorded) exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
+    exchange.isInternal = match.type === "found" && match.route.isInternal === true;
+    if (!isOpen && !isUnrecorded && !exchange.isInternal)
+      exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
     try {
       if (!isLetIn) throw noSuchRoute();
       cors.allowReading(request, response);
@@ -224,7 +235,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { port } = listener;
   gate = createGate({ ...options, port, keys: issued?.keys });
   const removeStats = options.metrics?.addServer(() => ({
-    requests: [...active].filter(({ notes }) => notes.route !== METRICS_PATH).length,
+    requests: [...active].filter(({ notes, isInternal }) => !isInternal && notes.route !== METRICS_PATH).length,
     streams: streams.taken,
   }));
   const revocation = issued && setInterval(() => cancelRevoked(active, issued.keys), REVOCATION_MS).unref();
@@ -234,6 +245,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port,
     async close(graceMs = limits.drainMs) {
       isDraining = true;
+      for (const exchange of active) if (exchange.isInternal) exchange.cancel(shuttingDown());
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve;
         if (active.size === 0) resolve();

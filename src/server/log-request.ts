@@ -33,6 +33,7 @@ export function logRequest(log: Log, exchange: GatewayExchange): void {
   // Internal errors are bugs, and need their stack.
   if (error?.kind === "internal") log.error({ ...fields, cause: causeOf(error) }, "request");
   else if (error && httpStatus(error.kind) >= 500) log.warn({ ...fields, ...error.context }, "request");
+  else if (exchange.isInternal) log.debug(fields, "request");
   else log.info(fields, "request");
 }
 

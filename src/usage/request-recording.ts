@@ -17,6 +17,18 @@ export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status
   readonly client: string;
 };
 
+/** A request under way. */
+export interface LiveRequest {
+  readonly model: string | undefined;
+  readonly driver: string | undefined;
+  readonly phase: PhaseName;
+  readonly run: RunFate["type"];
+  readonly firstTokenMs: number | undefined;
+  readonly elapsedMs: number;
+  /** What the model has written so far, by estimate; undefined if nothing was counted yet. */
+  readonly outputTokens: number | undefined;
+}
+
 /** Reserves what a turn will use, or throws if a limit is reached. */
 export type ReserveTurn = (turn: Turn, model: string, driver: string) => Reservation | undefined;
 
@@ -44,6 +56,8 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #modelMs = 0;
   #toolMs = 0;
   #parkMs: number | undefined;
+  /** Only counted while a limit holds or somebody watches. */
+  #outputTokens: number | undefined;
   /** Set for the first turn of a conversation only: its answer is part of the conversation's id. */
   answered: ((message: AssistantMessage) => void) | undefined;
 
@@ -97,10 +111,37 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     const reservation = isFirst && this.#turn ? this.#reserve?.(this.#turn, model, driver) : undefined;
     if (!reservation) return;
     this.grow = (input, output) => {
+      this.#outputTokens = output;
       const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {};
       reservation.grow(inputTokens + input, outputTokens + output);
     };
     this.#release = () => reservation.release();
+  }
+
+  /** Returns what is known of the request so far. From then on its output is counted with each batch. */
+  live(): LiveRequest {
+    this.grow ??= (_, output) => {
+      this.#outputTokens = output;
+    };
+    const firstEvent = this.#reached["first-event"];
+    return {
+      model: this.#served?.model ?? this.#turn?.model.id,
+      driver: this.#served?.driver,
+      phase: this.#livePhase(),
+      run: this.#run.type,
+      firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),
+      elapsedMs: round(performance.now() - this.#start),
+      outputTokens: this.#outputTokens,
+    };
+  }
+
+  #livePhase(): PhaseName {
+    const { planned, opened, "first-event": firstEvent } = this.#reached;
+    if (firstEvent !== undefined) return "model";
+    if (opened !== undefined) return "first-frame";
+    if (planned !== undefined) return "checkpoint";
+    if (this.#askedAt !== undefined) return "credential";
+    return this.#routedAt === undefined ? "gate" : "parse";
   }
 
   /** The record, once the request is over. */

@@ -78,6 +78,11 @@ export class UsageStore implements UsageSink {
     this.#chargeRows = new ChargeRows(connection);
   }
 
+  /** For queries of what is written. */
+  get connection(): DatabaseSync {
+    return this.#connection;
+  }
+
   /** How many records could not be written since the start. */
   get lost(): number {
     return this.#lost;

@@ -6,6 +6,7 @@ import { warnOfOldVariables } from "../../config/old-variables.ts";
 import type { Log } from "../../observe/log.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
+import { version } from "../version.ts";
 
 export interface ServeFlags {
   readonly demo: boolean;
@@ -35,7 +36,11 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   let running: RunningGateway | undefined;
   const signal = nextSignal((name) => running?.log.info({ signal: name }, IGNORED_SIGNALS));
   const loaded = loadConfig({ flags: settings, environment: process.env });
-  const gateway = await openGateway(loaded, { isDemo: demo, writeLog: (text) => process.stderr.write(text) });
+  const gateway = await openGateway(loaded, {
+    isDemo: demo,
+    writeLog: (text) => process.stderr.write(text),
+    dashboard: { version: version() },
+  });
   running = gateway;
   const { url, port, log, bridgeUrl, cursorUrl } = gateway;
   exitOnBug(gateway, log);
@@ -49,7 +54,15 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
     );
   }
 
-  const facts = { ready: true, url, port, baseUrl: `${url}/v1`, demo, signedIn: gateway.isSignedIn };
+  const facts = {
+    ready: true,
+    url,
+    port,
+    baseUrl: `${url}/v1`,
+    uiUrl: `${url}/ui`,
+    demo,
+    signedIn: gateway.isSignedIn,
+  };
   process.stdout.write(
     json
       ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }), ...(cursorUrl && { cursorUrl }) })}\n`
@@ -122,6 +135,7 @@ The gateway is ready${isDemo ? ". The simulator answers; script it in the prompt
 
   base URL   ${url}/v1
   API key    ${hint}
+  dashboard  ${url}/ui   (sign in with: ${COMMAND} ui)
 ${bridgeUrl === undefined ? "" : bridgeSteps(bridgeUrl)}
 Try it:
 

@@ -27,6 +27,8 @@ export type LossReason =
   | "expired"
   /** The run made room for others. */
   | "evicted"
+  /** The owner of the gateway cancelled it. */
+  | "dropped"
   /** The client disconnected before it got the calls. */
   | "unheard"
   /** The follow-up has another history. */

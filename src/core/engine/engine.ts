@@ -14,7 +14,7 @@ import type { Principal, Turn } from "../turn.ts";
 import { type Rule, streamAnswer } from "./answer-stream.ts";
 import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
-import { Parking, type ParkingLimits } from "./parking.ts";
+import { type ParkedRunInfo, Parking, type ParkingLimits } from "./parking.ts";
 import { type EngineParts, RequestRuns } from "./request-runs.ts";
 import type { HubParts } from "./start-run.ts";
 
@@ -33,6 +33,10 @@ export interface Engine {
   listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
   /** Returns figures for metrics. */
   stats(): EngineStats;
+  /** Lists the runs that wait for tool results, oldest first. */
+  parkedRuns(): readonly ParkedRunInfo[];
+  /** Cancels a parked run; its follow-up is replayed. Returns false if there is none of this id. */
+  dropRun(runId: string): boolean;
   /** Cancels the parked runs. */
   close(): void;
 }
@@ -97,6 +101,8 @@ export function createEngine(options: EngineOptions): Engine {
     findModel: (name, principal, signal) => models.findModel(name, principal, signal),
     listCommands: (model, principal) => models.listCommands(model, principal),
     stats: () => ({ parkedRuns: parking.size, parkedBytes: parking.bytes }),
+    parkedRuns: () => parking.list(),
+    dropRun: (runId) => parking.drop(runId),
     close: () => parking.close(),
   };
 }

@@ -33,12 +33,27 @@ interface ParkedRun {
   readonly requestId: string;
   /** The key of the conversation up to the calls. A follow-up must have exactly this history. */
   readonly historyKey: string;
+  readonly model: string;
   readonly terms: RunTerms;
   /** By call id. */
   readonly calls: ReadonlyMap<string, Called>;
   readonly bytes: number;
   readonly since: number;
   readonly timer: NodeJS.Timeout;
+}
+
+/** What an operator may know of a parked run. */
+export interface ParkedRunInfo {
+  readonly id: string;
+  readonly principalId: string;
+  /** The request that was given the calls. */
+  readonly requestId: string;
+  readonly model: string;
+  /** The names of the tools whose results are missing. */
+  readonly tools: readonly string[];
+  /** Its estimated memory. */
+  readonly bytes: number;
+  readonly waitedMs: number;
 }
 
 /** The request that parks or takes a run. */
@@ -78,6 +93,26 @@ export class Parking {
     return weigh([...this.#runs.values()]).bytes;
   }
 
+  /** Lists the parked runs, oldest first. */
+  list(): readonly ParkedRunInfo[] {
+    return [...this.#runs.values()].map((parked) => ({
+      id: parked.live.id,
+      principalId: parked.principalId,
+      requestId: parked.requestId,
+      model: parked.model,
+      tools: [...parked.calls.values()].map(({ tool }) => tool),
+      bytes: parked.bytes,
+      waitedMs: waitedMs(parked),
+    }));
+  }
+
+  /** Cancels a parked run. Returns false if there is none of this id. */
+  drop(runId: string): boolean {
+    if (!this.#runs.has(runId)) return false;
+    this.#lose(runId, "dropped");
+    return true;
+  }
+
   park(live: LiveRun, turn: Turn, answer: AssistantMessage, { requestId, signal }: ParkingRequest): void {
     const { id: runId } = live;
     const parked: ParkedRun = {
@@ -85,6 +120,7 @@ export class Parking {
       principalId: turn.principal.id,
       requestId,
       historyKey: historyKeys([...turn.messages, answer]).at(-1) ?? "",
+      model: turn.model.id,
       terms: termsOf(turn),
       calls: toolsByCall([answer]),
       // The turn is held twice: as the client sent it, and as the driver has encoded it.

@@ -11,6 +11,11 @@ export interface Route {
   readonly isOpen?: boolean;
   /** True if requests are left out of the usage record, as those of open routes are. */
   readonly isUnrecorded?: boolean;
+  /**
+   * True for the dashboard. Its requests are left out of the usage record, logged at level debug, not counted as load, and
+   * cancelled at once when the gateway stops.
+   */
+  readonly isInternal?: boolean;
   /** Formats the route's errors. Also tells its requests from those of another face with the same path. */
   readonly face: FaceModule;
   handle(exchange: GatewayExchange, parameters: PathParameters): Promise<void> | void;

@@ -1,0 +1,37 @@
+import { type AddressFlags, gatewayAddress } from "../gateway-address.ts";
+import { createClient } from "../gateway-client.ts";
+import { openBrowser } from "../open-browser.ts";
+
+interface UiFlags extends AddressFlags {
+  readonly open: boolean;
+  readonly json: boolean;
+}
+
+interface Link {
+  readonly path: string;
+  readonly expiresInMs: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** Creates a one-time link at the running gateway, prints it, and opens it. */
+export async function runUi({ open, json, ...flags }: UiFlags): Promise<void> {
+  const address = gatewayAddress(flags);
+  const response = await createClient(address).call("/ui/links", {
+    body: {},
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const { path, expiresInMs } = (await response.json()) as Link;
+  const url = address.url + path;
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ url, expiresInMs })}\n`);
+    return;
+  }
+  const isOpened = open && openBrowser(url);
+  process.stderr.write(
+    isOpened
+      ? "The dashboard opens in your browser. If it does not, open this link:\n"
+      : `Open this link within ${expiresInMs / 1000} seconds. It works once:\n`,
+  );
+  process.stdout.write(`${url}\n`);
+}

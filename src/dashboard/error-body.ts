@@ -1,0 +1,13 @@
+import type { FaceModule } from "../faces/shared/face-module.ts";
+import { httpStatus } from "../faces/shared/http-errors.ts";
+
+/** Formats the errors of the dashboard's routes. */
+export const DASHBOARD_ERRORS: FaceModule = {
+  name: "dashboard",
+  error: (error) => ({
+    status: httpStatus(error.kind),
+    headers: { "cache-control": "no-store" },
+    body: { error: { code: error.code, message: error.message, ...(error.hint && { hint: error.hint }) } },
+  }),
+  routes: () => [],
+};

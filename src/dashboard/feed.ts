@@ -1,0 +1,95 @@
+import type { ServerResponse } from "node:http";
+import { ExcursorError } from "../core/errors.ts";
+import type { GatewayExchange } from "../server/exchange.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+/** At most four messages a second, whatever the load. */
+const TICK_MS = 250;
+/** A message after so long at the latest, so that a page notices a lost connection. */
+const SILENCE_MS = 10_000;
+/** A page that has not read for so long is disconnected. */
+const STALLED_MS = 30_000;
+const FEEDS_PER_SESSION = 8;
+
+interface Viewer {
+  readonly session: Session;
+  readonly response: ServerResponse;
+  sentAt: number;
+  sent: string;
+}
+
+/**
+ * Sends a message to all open pages when it has changed. The message is made once for all of them, and only while a page
+ * is open. A page that reads slowly misses messages; they do not queue up.
+ */
+export class Feed {
+  readonly #sessions: Sessions;
+  readonly #message: () => object;
+  readonly #viewers = new Set<Viewer>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(sessions: Sessions, message: () => object) {
+    this.#sessions = sessions;
+    this.#message = message;
+  }
+
+  /** Answers a request with the feed, until the page leaves, its session ends or the gateway stops. */
+  open(exchange: FeedExchange, session: Session): void {
+    const { response, signal } = exchange;
+    if (session.feeds >= FEEDS_PER_SESSION) {
+      throw new ExcursorError("rate-limited", "Too many pages of the dashboard are open.", {
+        code: "too_many_feeds",
+        hint: "Close some of them.",
+      });
+    }
+    session.feeds++;
+    const viewer: Viewer = { session, response, sentAt: performance.now(), sent: "" };
+    this.#viewers.add(viewer);
+    signal.addEventListener("abort", () => response.end(), { once: true });
+    response.once("close", () => {
+      session.feeds--;
+      this.#viewers.delete(viewer);
+      if (this.#viewers.size === 0) this.#stop();
+    });
+    response.writeHead(200, {
+      ...exchange.commonHeaders(),
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    this.#send(viewer, this.#data());
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  #tick(): void {
+    const data = this.#data();
+    for (const viewer of this.#viewers) {
+      if (this.#sessions.isLive(viewer.session)) this.#send(viewer, data);
+      else viewer.response.end("event: over\ndata: {}\n\n");
+    }
+  }
+
+  #data(): string {
+    return `data: ${JSON.stringify(this.#message())}\n\n`;
+  }
+
+  #send(viewer: Viewer, data: string): void {
+    const { response } = viewer;
+    const silentMs = performance.now() - viewer.sentAt;
+    if (response.writableNeedDrain) {
+      if (silentMs > STALLED_MS) response.destroy();
+      return;
+    }
+    if (data === viewer.sent && silentMs < SILENCE_MS) return;
+    viewer.sent = data;
+    viewer.sentAt = performance.now();
+    response.write(data);
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+type FeedExchange = Pick<GatewayExchange, "response" | "signal" | "commonHeaders">;

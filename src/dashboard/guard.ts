@@ -1,0 +1,54 @@
+import type { IncomingMessage } from "node:http";
+import { ExcursorError } from "../core/errors.ts";
+import { OWNER } from "../server/gate/caller-keys.ts";
+import { checkPeer } from "../server/gate/peer-user.ts";
+import { Refusal } from "../server/refusal.ts";
+import { readCookie } from "./session-cookie.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+/** Holds the session's token in requests that change something. */
+const CSRF_HEADER = "x-excursor-csrf";
+
+const LOOPBACK = /^(?:::ffff:)?127\./;
+
+/**
+ * Refuses other users of this machine and pages of every other origin, even of those that the setting `origins` allows
+ * (SEC-46). The gate has checked Host and Origin before.
+ */
+export function checkVisitor(request: IncomingMessage): void {
+  // Beyond loopback the peer is another machine, and only the session counts.
+  if (LOOPBACK.test(request.socket.remoteAddress ?? "")) checkPeer(request);
+  const { origin, host = "" } = request.headers;
+  if (origin === undefined || origin.replace(/^https?:\/\//, "") === host) return;
+  throw new Refusal(403, "forbidden", "Only the dashboard's own page may use this.", { code: "foreign_origin" });
+}
+
+/** Returns the session of a request. Throws without one, and if a request that changes something lacks its token. */
+export function checkSession(request: IncomingMessage, sessions: Sessions): Session {
+  checkVisitor(request);
+  const session = sessions.find(readCookie(request));
+  if (!session) {
+    throw new ExcursorError("unauthenticated", "This browser is not signed in to the dashboard.", {
+      code: "no_session",
+      hint: "Run `excursor ui`.",
+    });
+  }
+  const isSafe = request.method === "GET" || request.method === "HEAD";
+  const token = request.headers[CSRF_HEADER];
+  if (!isSafe && !session.allows(typeof token === "string" ? token : undefined)) {
+    throw new ExcursorError("forbidden", `The header ${CSRF_HEADER} is missing or wrong.`, {
+      code: "wrong_csrf_token",
+      hint: "Reload the page.",
+    });
+  }
+  return session;
+}
+
+/** Throws unless the request came with the gateway's own key. */
+export function checkOwner(principal: { readonly id: string } | undefined): void {
+  if (principal?.id === OWNER.id) return;
+  throw new ExcursorError("forbidden", "Only the gateway's own key opens the dashboard.", {
+    code: "owner_only",
+    hint: "Use the key that `excursor key` prints.",
+  });
+}

@@ -1,0 +1,179 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser, seriousViolations } from "./support/browser.ts";
+import { type LiveDashboard, startDashboard } from "./support/live-dashboard.ts";
+
+const cleanups: (() => unknown)[] = [];
+let browser: Browser;
+let dashboard: LiveDashboard;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  cleanups.push(() => browser.close());
+  dashboard = await startDashboard((cleanup) => cleanups.push(cleanup));
+});
+
+afterAll(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const TOOLS = [
+  { type: "function" as const, function: { name: "look", parameters: { type: "object", properties: {} } } },
+];
+
+const ask = (content: string, more: object = {}) =>
+  dashboard.client.chat.completions.create({ model: "auto", messages: [{ role: "user", content }], ...more });
+
+/** The addresses of the pages, by their titles. */
+const PAGES = [
+  ["Now", "/ui"],
+  ["Conversations", "/ui/conversations"],
+] as const;
+
+describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
+  it.each(PAGES)("the page %s loads without errors, blocked parts or serious violations", async (title, path) => {
+    await ask("@sim say hello");
+    const { page, problems } = await dashboard.signIn(browser, { colorScheme });
+    await page.goto(dashboard.url + path);
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(await seriousViolations(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
+
+it("pages are reached by links and by the keyboard, and the browser goes back", async () => {
+  const { page, problems } = await dashboard.signIn(browser);
+  await page.getByRole("link", { name: "Conversations" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Conversations" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/ui/conversations");
+  await page.goBack();
+  await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
+it("a stream appears while it runs, and its end does, too", async () => {
+  const { page } = await dashboard.signIn(browser);
+  const stream = await ask("@sim tokens 100000 5", { stream: true });
+  const row = page.getByRole("region", { name: "Requests under way" }).getByRole("row").nth(1);
+  await row.getByText("answering").waitFor();
+  expect(await row.textContent()).toContain("openai-js");
+  (stream as unknown as { readonly controller: AbortController }).controller.abort();
+  await page.getByText("Nothing is under way.").waitFor();
+  await page.getByRole("region", { name: "Recent requests" }).getByText("left").first().waitFor();
+  await page.context().close();
+});
+
+it("a parked run is dropped, and its follow-up is still answered", async () => {
+  const { page } = await dashboard.signIn(browser);
+  const question = { role: "user" as const, content: "@sim call look {} ;; say got {{result}}" };
+  const first = await dashboard.client.chat.completions.create({ model: "auto", messages: [question], tools: TOOLS });
+  const answer = first.choices[0]?.message;
+  await page.getByRole("button", { name: "Drop the run that waits for look" }).click();
+  await page.getByText("No run is parked.").waitFor();
+  const second = await dashboard.client.chat.completions.create({
+    model: "auto",
+    tools: TOOLS,
+    messages: [
+      question,
+      ...(answer ? [answer] : []),
+      { role: "tool", tool_call_id: answer?.tool_calls?.[0]?.id ?? "", content: "it" },
+    ],
+  });
+  expect(second.choices[0]?.message.content).toBe("got it");
+  await page.getByText("replayed").first().waitFor();
+  await page.context().close();
+});
+
+it("a conversation's waterfall has the phases that the usage record has", async () => {
+  const { page } = await dashboard.signIn(browser);
+  const question = { role: "user" as const, content: "@sim call look {} ;; say done" };
+  const first = await dashboard.client.chat.completions.create({ model: "auto", messages: [question], tools: TOOLS });
+  const answer = first.choices[0]?.message;
+  const result = { role: "tool" as const, tool_call_id: answer?.tool_calls?.[0]?.id ?? "", content: "it" };
+  await dashboard.client.chat.completions.create({
+    model: "auto",
+    tools: TOOLS,
+    messages: [question, ...(answer ? [answer] : []), result],
+  });
+  await page.getByRole("region", { name: "Recent requests" }).getByText("resumed").first().waitFor();
+  interface Listed {
+    readonly conversations: readonly { readonly id: string; readonly turns: number }[];
+  }
+  interface Turns {
+    readonly turns: readonly { readonly phases: object; readonly toolCalls: readonly object[] }[];
+  }
+  const read = <T>(path: string) => page.evaluate<T>(`fetch("/ui/api${path}").then((reply) => reply.json())`);
+  const latestTurns = async () => {
+    const [latest] = (await read<Listed>("/conversations")).conversations;
+    return { id: latest?.id, ...(await read<Turns>(`/conversations/${latest?.id}`)) };
+  };
+  // The record is written once a second.
+  await expect.poll(async () => Object.keys((await latestTurns()).turns[0]?.phases ?? {})).toContain("park");
+  const { id, turns } = await latestTurns();
+  await page.goto(`${dashboard.url}/ui/conversations/${id}`);
+  const cards = page.getByRole("article");
+  await cards.first().waitFor();
+  expect(await cards.count()).toBe(2);
+  for (const [index, turn] of turns.entries()) {
+    const bars = await cards.nth(index).locator("[data-phase]").all();
+    const shown = await Promise.all(bars.map((bar) => bar.getAttribute("data-phase")));
+    expect(shown.toSorted()).toEqual(Object.keys(turn.phases).toSorted());
+  }
+  await cards.nth(1).getByRole("cell", { name: "look" }).waitFor();
+  await page.context().close();
+});
+
+it("a lost connection is shown, and found again by the session of the next gateway", async () => {
+  const other = await startDashboard((cleanup) => cleanups.push(cleanup));
+  const { page } = await other.signIn(browser);
+  await page.getByText("Live", { exact: true }).waitFor();
+  await other.stop();
+  await page.getByText("The connection to the gateway is lost.").waitFor();
+  await other.restart();
+  // Sessions end with the gateway, and the page says what to do.
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.goto(await other.link());
+  await page.getByText("Live", { exact: true }).waitFor();
+  await page.context().close();
+});
+
+it("scripts in names and errors do nothing", async () => {
+  const payload = '<img src=x onerror="document.title=`owned`"><script>document.title=`owned`</script>';
+  const { page, problems } = await dashboard.signIn(browser);
+  await ask(payload, { model: payload }).catch(() => {});
+  await ask(`@sim say ${payload}`).catch(() => {});
+  const tool = {
+    type: "function",
+    function: { name: "img_onerror", description: payload, parameters: { type: "object" } },
+  };
+  await ask("@sim call img_onerror {}", { tools: [tool] });
+  await page.getByText("onerror=").first().waitFor();
+  await page.getByText("img_onerror").first().waitFor();
+  for (const [, path] of PAGES) {
+    await page.goto(dashboard.url + path);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  }
+  await page.getByText("onerror=").first().click();
+  await page.getByRole("article").first().waitFor();
+  expect(await page.title()).not.toContain("owned");
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
+it("a second use of the link shows what to do (SEC-47)", async () => {
+  const { page } = await dashboard.signIn(browser);
+  const link = await dashboard.link();
+  await page.goto(link);
+  await page.getByRole("heading", { level: 1, name: "Now" }).waitFor();
+  await page.context().clearCookies();
+  await page.goto(link);
+  await page.getByRole("heading", { name: "This link no longer works" }).waitFor();
+  await page.context().close();
+});

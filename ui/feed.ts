@@ -1,0 +1,44 @@
+import { signal } from "@preact/signals";
+import type { NowMessage } from "../src/dashboard/messages.ts";
+import { beginSession, session } from "./session.ts";
+
+/** What happens at the gateway now; undefined until the first message. */
+export const now = signal<NowMessage | undefined>(undefined);
+
+/** `lost`: the connection is gone, and the page tries to get it back. */
+export const connection = signal<"connecting" | "live" | "lost">("connecting");
+
+const RETRY_MS = 2000;
+/** The gateway sends something at least every ten seconds. */
+const SILENCE_MS = 25_000;
+
+/** Opens the feed, and opens it again whenever it is lost, until the session is over. */
+export function openFeed(): void {
+  const source = new EventSource("/ui/api/feed");
+  let silence: ReturnType<typeof setTimeout>;
+  const lose = () => {
+    clearTimeout(silence);
+    source.close();
+    connection.value = "lost";
+    setTimeout(reopen, RETRY_MS);
+  };
+  const hear = () => {
+    clearTimeout(silence);
+    silence = setTimeout(lose, SILENCE_MS);
+  };
+  source.onopen = hear;
+  source.onmessage = ({ data }) => {
+    hear();
+    connection.value = "live";
+    now.value = JSON.parse(data as string) as NowMessage;
+  };
+  source.addEventListener("over", lose);
+  source.onerror = lose;
+}
+
+async function reopen(): Promise<void> {
+  await beginSession();
+  const { type } = session.value;
+  if (type === "open") openFeed();
+  else if (type === "failed") setTimeout(reopen, RETRY_MS);
+}

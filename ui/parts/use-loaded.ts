@@ -1,0 +1,27 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { get } from "../session.ts";
+
+export interface Loaded<T> {
+  readonly value: T | undefined;
+  readonly error: unknown;
+  /** Loads it again, and shows the old value meanwhile. */
+  reload(): void;
+}
+
+/** Loads a reply of the API, again when the path changes. */
+export function useLoaded<T>(path: string): Loaded<T> {
+  const [state, setState] = useState<{ readonly value?: T; readonly error?: unknown }>({});
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isCurrent = true;
+    get<T>(path).then(
+      (value) => isCurrent && setState({ value }),
+      (error) => isCurrent && setState({ error }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [path, round]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  return { value: state.value, error: state.error, reload };
+}
