@@ -42,14 +42,14 @@ async function ask(
     messages: [{ type: "user", text: `@sim say ${JSON.stringify(answer)}` }],
     ...(schema && { schema }),
   };
-  const response = await fetch(`${gateway.url}${dialect.path}`, {
+  const response = await fetch(`${gateway.url}${dialect.path(question, false)}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...dialect.headers(key) },
     body: JSON.stringify(dialect.body(question, false)),
   });
   const body = (await response.json()) as { error?: { code?: string } };
   if (response.ok) return { status: 200, text: dialect.answer(body).text, code: "", message: "" };
-  const { message } = dialect.error(body);
+  const { message } = dialect.error(body, response.status);
   return { status: response.status, text: "", code: body.error?.code ?? "", message };
 }
 

@@ -3,17 +3,13 @@ import { expect, it } from "vitest";
 import { echoJson } from "../../docs/examples/echo-json-face.ts";
 import { describeFace, PROMPT, type Said } from "./face.ts";
 
-const path = { model: "m" };
-
 describeFace("the example face", {
   module: echoJson,
-  path: "/echo/{model}:ask",
   request: (isStream) => ({
+    url: `/echo/m:ask?stream=${isStream}`,
     body: { prompt: PROMPT, tools: [{ name: "look", schema: { type: "object" } }] },
-    path,
-    query: `stream=${isStream}`,
   }),
-  wrong: { body: { prompt: "" }, path, field: "prompt" },
+  wrong: { url: "/echo/m:ask", body: { prompt: "" }, field: "prompt" },
   readStream: (stream) =>
     stream
       .toString()

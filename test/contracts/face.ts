@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createFaceContext } from "../../src/app/face-context.ts";
 import { DEFAULT_LIMITS } from "../../src/config/settings.ts";
@@ -6,6 +7,7 @@ import type { TurnEvent } from "../../src/core/events.ts";
 import type { JsonObject } from "../../src/core/turn.ts";
 import type { ParsedRequest, StreamRenderer } from "../../src/faces/shared/face.ts";
 import type { FaceModule } from "../../src/faces/shared/face-module.ts";
+import { createRouter } from "../../src/server/routes/route.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { done, text, thinking, usage } from "../core/support/turns.ts";
 import { ControlledEngine } from "../server/support/controlled-engine.ts";
@@ -13,8 +15,6 @@ import { ControlledEngine } from "../server/support/controlled-engine.ts";
 /** What {@link describeFace} has to know of a face: how to ask in its dialect, and how to read its answers. */
 export interface FaceFixture {
   readonly module: FaceModule;
-  /** The path of the route for turns. */
-  readonly path: string;
   /** A request that asks {@link PROMPT} and offers the tool `look`, if the dialect has tools. */
   request(isStream: boolean): AskedRequest;
   /** A request that is not valid, and the field that says so. */
@@ -29,9 +29,9 @@ export interface FaceFixture {
 }
 
 interface AskedRequest {
+  /** Path and query. */
+  readonly url: string;
   readonly body: unknown;
-  readonly path?: Readonly<Record<string, string>>;
-  readonly query?: string;
 }
 
 /** An answer as a client reads it. */
@@ -116,7 +116,7 @@ function describeStream(answer: LoopFaceFixture["answer"], events: readonly Turn
 
 /** Checks what the server and clients rely on in every face. */
 export function describeFace(name: string, fixture: FaceFixture): void {
-  const { module, path, lacksCalls = false } = fixture;
+  const { module, lacksCalls = false } = fixture;
   const expected: Said = {
     text: "hello",
     thinking: "hm, well",
@@ -134,14 +134,18 @@ export function describeFace(name: string, fixture: FaceFixture): void {
       state: await openStateDatabase(":memory:"),
       limits: DEFAULT_LIMITS,
     });
-    const route = module.routes(context).find((one) => one.type === "turn" && one.path === path);
-    if (route?.type !== "turn") throw new Error(`${module.name} has no route for turns at ${path}.`);
+    const { pathname, searchParams } = new URL(request.url, "http://gateway");
+    const turns = module.routes(context).filter((one) => one.type === "turn");
+    const findRoute = createRouter(turns.map(({ path }) => ({ method: "POST", path, face: module, handle: () => {} })));
+    const match = findRoute({ method: "POST", url: pathname, headers: {} } as IncomingMessage);
+    const route = match.type === "found" && turns.find(({ path }) => path === match.route.path);
+    if (!route) throw new Error(`${module.name} has no route for turns at ${pathname}.`);
     return route.face.parse(request.body, {
       principal: { id: "p", token: undefined },
       requestId: "r1",
       images: context.images,
-      path: request.path ?? {},
-      query: new URLSearchParams(request.query),
+      path: match.parameters,
+      query: searchParams,
       header: () => undefined,
     });
   };

@@ -13,11 +13,13 @@ import { openAiResponses } from "../../src/faces/openai-responses/index.ts";
 import type { FaceModule } from "../../src/faces/shared/face-module.ts";
 import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
 import { MODEL } from "../faces/cursor/support/models.ts";
-import { type Answer, type DialectAdapter, readEvents } from "../gateway/support/dialect.ts";
+import type { Answer, DialectAdapter } from "../gateway/support/dialect.ts";
 import { anthropicMessages as messages } from "../gateway/support/dialects/anthropic-messages.ts";
 import { openAiChat as chat } from "../gateway/support/dialects/openai-chat.ts";
 import { openAiResponses as responses } from "../gateway/support/dialects/openai-responses.ts";
 import { describeFace, describeLoopFace, type FaceFixture, type LoopFaceFixture, PROMPT, type Said } from "./face.ts";
+
+const BRIDGE = "/acp/sendMessage";
 
 const FIXTURES: readonly FaceFixture[] = [
   fromAdapter(openAiChat, chat),
@@ -25,9 +27,8 @@ const FIXTURES: readonly FaceFixture[] = [
   fromAdapter(anthropicMessages, messages),
   {
     module: ideBridge,
-    path: "/acp/sendMessage",
-    request: (stream) => ({ body: { provider: "test", message: PROMPT, composerId: "c", stream } }),
-    wrong: { body: { provider: "test", message: PROMPT, composerId: 7 }, field: "composerId" },
+    request: (stream) => ({ url: BRIDGE, body: { provider: "test", message: PROMPT, composerId: "c", stream } }),
+    wrong: { url: BRIDGE, body: { provider: "test", message: PROMPT, composerId: 7 }, field: "composerId" },
     readStream: readLines,
     readWhole: (body) => saidIn(chat.answer(body)),
     readError: ({ message }) => String(message),
@@ -102,33 +103,26 @@ it("every face is covered", () => {
   expect(covered.sort()).toEqual(registered.map(({ name }) => name).sort());
 });
 
-/** An engine with one answer. */
-function engineOf(batches: readonly (readonly TurnEvent[])[], error?: ExcursorError) {
-  return {
-    async *run() {
-      yield* batches;
-      if (error) throw error;
-    },
-    findModel: async () => MODEL,
-    listModels: async () => [],
-    listCommands: async () => [],
-  };
-}
-
-/** The three dialects of the gateway are also asked by `test/gateway/every-face.test.ts`. */
+import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
+import { MODEL } from "../faces/cursor/support/models.ts";
+import type { Answer, DialectAdapter } from "../gateway/support/dialect.ts";
 function fromAdapter(module: FaceModule, adapter: DialectAdapter): FaceFixture {
   const question = {
     messages: [{ type: "user", text: PROMPT } as const],
     tools: [{ name: "look", parameters: { type: "object", properties: {} } }],
   };
+  const [mistake] = adapter.mistakes;
   return {
     module,
-    path: adapter.path.replace(/\?.*/, ""),
-    request: (isStream) => ({ body: adapter.body(question, isStream) }),
-    wrong: { body: { ...adapter.body(question, false), model: 7 }, field: "model" },
-    readStream: (stream) => saidIn(adapter.streamed(readEvents(stream.toString()))),
+    request: (isStream) => ({ url: adapter.path(question, isStream), body: adapter.body(question, isStream) }),
+    wrong: {
+      url: adapter.path(question, false),
+      body: { ...adapter.body(question, false), ...mistake?.fields },
+      field: mistake?.field ?? "",
+    },
+    readStream: (stream) => saidIn(adapter.streamed(stream.toString())),
     readWhole: (body) => saidIn(adapter.answer(body)),
-    readError: (body) => adapter.error(body).message,
+    readError: (body) => adapter.error(body, 500).message,
   };
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isGivenUp } from "../sim/support/given-up.ts";
-import { type Answer, type DialectAdapter, type Question, readEvents, type Said } from "./support/dialect.ts";
+import type { Answer, DialectAdapter, Question, Said } from "./support/dialect.ts";
 import { DIALECTS } from "./support/dialects/index.ts";
 import { KEY, type Stage, setUpGateway } from "./support/gateway-process.ts";
 
@@ -18,8 +18,16 @@ const user = (text: string, image?: string): Said => ({ type: "user", text, ...(
 const answered = (answer: Pick<Answer, "echo">): Said => ({ type: "answer", answer });
 const results = ({ calls }: Answer): Said => ({
   type: "results",
-  results: calls.map(({ id, args }) => ({ id, text: `saw ${(args as { at: string }).at}` })),
+  results: calls.map(({ id, name, args }) => ({ id, name, text: `saw ${(args as { at: string }).at}` })),
 });
+
+interface PostOptions {
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+  /** What the path depends on in some dialects. */
+  readonly question?: Question;
+  readonly isStream?: boolean;
+}
 
 /** Asks in a dialect, streamed or whole. */
 class Client {
@@ -32,21 +40,21 @@ class Client {
   }
 
   async ask(question: Question, isStream: boolean): Promise<Answer> {
-    const response = await this.post(JSON.stringify(this.#dialect.body(question, isStream)));
+    const response = await this.post(JSON.stringify(this.#dialect.body(question, isStream)), { question, isStream });
     const text = await response.text();
     if (!response.ok) throw new Error(`${response.status}: ${text}`);
-    return isStream ? this.#dialect.streamed(readEvents(text)) : this.#dialect.answer(JSON.parse(text));
+    return isStream ? this.#dialect.streamed(text) : this.#dialect.answer(JSON.parse(text));
   }
 
   /** What is refused: the status and the error, in the dialect's shape. */
-  async refusal(body: string, key = KEY) {
-    const response = await this.post(body, { key });
-    const error = this.#dialect.error(await response.json());
+  async refusal(body: string, options: PostOptions = {}) {
+    const response = await this.post(body, options);
+    const error = this.#dialect.error(await response.json(), response.status);
     return { status: response.status, headers: response.headers, ...error };
   }
 
-  post(body: string, { key = KEY, signal }: { readonly key?: string; readonly signal?: AbortSignal } = {}) {
-    return fetch(`${this.#url}${this.#dialect.path}`, {
+  post(body: string, { key = KEY, signal, question = { messages: [] }, isStream = false }: PostOptions = {}) {
+    return fetch(`${this.#url}${this.#dialect.path(question, isStream)}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...this.#dialect.headers(key) },
       body,
@@ -110,7 +118,7 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
 
       it("usage is what the backend reports, or an estimate", async () => {
         const { usage } = await askFor(user("@sim usage 100 20 5 ;; say counted"));
-        expect(usage).toEqual({ input: 100, cached: 5, output: 20 });
+        expect(usage).toEqual({ input: 100, output: 20, ...(!dialect.lacks?.cached && { cached: 5 }) });
         const { usage: estimate } = await askFor(user("@sim say some words ;; fault no-usage"));
         expect(estimate?.input).toBeGreaterThan(0);
         expect(estimate?.output).toBeGreaterThan(0);
@@ -196,18 +204,21 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
 
       it("an error before the first token has its status", async () => {
         const question: Question = { messages: [user("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=7 slow")] };
-        const limited = await client.refusal(body(question, {}, isStream));
+        const limited = await client.refusal(body(question, {}, isStream), { isStream });
         expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "7"]);
-        const failed = await client.refusal(body({ messages: [user("@sim fail unavailable")] }, {}, isStream));
+        const failed = await client.refusal(body({ messages: [user("@sim fail unavailable")] }, {}, isStream), {
+          isStream,
+        });
         expect(failed.status).toBe(503);
-        const unknown = await client.refusal(body({ model: "gpt-5.6", messages: [user("hi")] }, {}, isStream));
+        const other: Question = { model: "gpt-5.6", messages: [user("hi")] };
+        const unknown = await client.refusal(body(other, {}, isStream), { question: other, isStream });
         expect(unknown).toMatchObject({ status: 404, message: expect.stringContaining("gpt-5.5") });
       });
 
       it("a client that leaves takes its question with it", async () => {
         const abort = new AbortController();
         const question: Question = { messages: [user("@sim say a ;; silent 60000")] };
-        const asked = client.post(body(question, {}, isStream), { signal: abort.signal });
+        const asked = client.post(body(question, {}, isStream), { signal: abort.signal, isStream });
         asked.catch(() => {});
         await expect.poll(() => traced("run_request")).toBe(1);
         abort.abort();
@@ -231,20 +242,20 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
     it.each<[string, (question: Question) => string, number]>([
       ["no JSON", () => "{", 400],
       ["a list", () => "[]", 400],
-      ["a wrong type", (question) => body(question, { model: 5 }), 400],
-      ["a wrong type where it counts", (question) => body(question, { stream: "yes" }), 400],
+      ["a wrong type", (question) => body(question, dialect.mistakes[0]?.fields), 400],
+      ["a wrong type where it counts", (question) => body(question, dialect.mistakes[1]?.fields), 400],
       ["no messages", () => body({ messages: [] }), 400],
       [
         "a result of no call",
-        () => body({ messages: [user("a"), { type: "results", results: [{ id: "x", text: "" }] }] }),
+        () => body({ messages: [user("a"), { type: "results", results: [{ id: "x", name: "look", text: "" }] }] }),
         400,
       ],
       ["a schema that is none", (question) => body({ ...question, schema: { type: "no such type" } }), 400],
       ["a tool nested too deep", (question) => body({ ...question, tools: [LOOK, DEEP] }), 400],
       ["too many bytes", (question) => `${body(question)}${" ".repeat(33 * 1024 * 1024)}`, 413],
     ])("%s is refused in the dialect's own shape", async (_, make, expected) => {
-      const { status, message, type } = await client.refusal(make({ messages: [user("@sim say hi")] }));
-      expect([status, type]).toEqual([expected, expect.stringMatching(/^(invalid_request_error|request_too_large)$/)]);
+      const { status, message } = await client.refusal(make({ messages: [user("@sim say hi")] }));
+      expect(status).toBe(expected);
       expect(message).not.toBe("");
       expect(traced("run_request")).toBe(0);
     });
@@ -256,8 +267,8 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
     });
 
     it("a wrong key is turned away in the dialect's own shape", async () => {
-      const { status, type } = await client.refusal(body({ messages: [user("hi")] }), "a-wrong-key");
-      expect([status, type]).toEqual([401, "authentication_error"]);
+      const { status } = await client.refusal(body({ messages: [user("hi")] }), { key: "a-wrong-key" });
+      expect(status).toBe(401);
     });
   });
 });

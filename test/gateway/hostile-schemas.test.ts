@@ -18,7 +18,7 @@ afterAll(async () => {
 
 async function ask(dialect: DialectAdapter, prompt: string, more: Partial<Question> = {}) {
   const question: Question = { messages: [{ type: "user", text: prompt }], ...more };
-  const response = await fetch(`${gateway.url}${dialect.path}`, {
+  const response = await fetch(`${gateway.url}${dialect.path(question, false)}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...dialect.headers(KEY) },
     body: JSON.stringify(dialect.body(question, false)),
@@ -26,7 +26,7 @@ async function ask(dialect: DialectAdapter, prompt: string, more: Partial<Questi
   const body = await response.json();
   return response.ok
     ? { status: 200, text: dialect.answer(body).text, message: "" }
-    : { status: response.status, text: "", message: dialect.error(body).message };
+    : { status: response.status, text: "", message: dialect.error(body, response.status).message };
 }
 
 const isAlive = async (dialect: DialectAdapter) => {

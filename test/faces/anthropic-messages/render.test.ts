@@ -5,7 +5,6 @@ import type { TurnEvent } from "../../../src/core/events.ts";
 import { errorBody } from "../../../src/faces/anthropic-messages/errors.ts";
 import { mintSignature, SignatureMint } from "../../../src/faces/anthropic-messages/signature.ts";
 import { done, text, thinking, usage } from "../../core/support/turns.ts";
-import { readEvents } from "../../gateway/support/dialect.ts";
 import { anthropicMessages } from "../../gateway/support/dialects/anthropic-messages.ts";
 import { cutInto, driverEvents } from "../support/driver-events.ts";
 import { parse } from "./support/requests.ts";
@@ -266,7 +265,7 @@ describe("the events", () => {
         const collector = parsed.collect();
         collector.step(events);
         const whole = anthropicMessages.answer(collector.body());
-        expect(anthropicMessages.streamed(readEvents(stream))).toEqual(JSON.parse(JSON.stringify(whole)));
+        expect(anthropicMessages.streamed(stream)).toEqual(JSON.parse(JSON.stringify(whole)));
       }),
       { numRuns: 500 },
     );

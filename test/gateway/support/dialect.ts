@@ -4,18 +4,20 @@
  */
 export interface DialectAdapter {
   readonly name: string;
+  /** Why what is not in the dialect cannot be asked for in it, or is not told. */
+  readonly lacks?: { readonly stop?: string; readonly cached?: string };
+  /** Wrong values of fields that the dialect has, each with the field that errors name. */
+  readonly mistakes: readonly { readonly fields: object; readonly field: string }[];
   /** Where it is asked. */
-  readonly path: string;
-  /** Why what is not in the dialect cannot be asked for in it. */
-  readonly lacks?: { readonly stop?: string };
+  path(question: Question, isStream: boolean): string;
   headers(key: string): Readonly<Record<string, string>>;
   body(question: Question, isStream: boolean): object;
   /** A whole answer. */
   answer(body: unknown): Answer;
   /** A streamed one, possibly cut short. Throws where the events are not in the order that clients need. */
-  streamed(events: readonly ServerEvent[]): Answer;
-  /** What an error body says. Throws if it has not the shape of the dialect. */
-  error(body: unknown): { readonly type: string; readonly message: string };
+  streamed(stream: string): Answer;
+  /** What an error body says. Throws if it has not the shape of the dialect, or if its type does not fit the status. */
+  error(body: unknown, status: number): { readonly message: string };
 }
 
 export interface Question {
@@ -34,7 +36,13 @@ export type Said =
   /** `image` is a data URL. */
   | { readonly type: "user"; readonly text: string; readonly image?: string }
   | { readonly type: "answer"; readonly answer: Pick<Answer, "echo"> }
-  | { readonly type: "results"; readonly results: readonly { readonly id: string; readonly text: string }[] };
+  | { readonly type: "results"; readonly results: readonly Result[] };
+
+interface Result {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+}
 
 export interface Answer {
   readonly text: string;
@@ -42,7 +50,7 @@ export interface Answer {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: unknown }[];
   /** Undefined if it has not come to its end. */
   readonly finish: "stop" | "length" | "calls" | undefined;
-  readonly usage: { readonly input: number; readonly cached: number; readonly output: number } | undefined;
+  readonly usage: { readonly input: number; readonly cached?: number; readonly output: number } | undefined;
   /** Of an error event. */
   readonly error: string | undefined;
   /** The answer as the dialect's own clients send it back. */
@@ -53,6 +61,13 @@ export interface ServerEvent {
   /** The `event:` line, if there was one. */
   readonly event: string | undefined;
   readonly data: string;
+}
+
+/** Throws unless an error body has the type that the dialect has for a status. Statuses that are not listed may have any. */
+export function checkType(type: unknown, status: number, types: Readonly<Record<number, string>>): void {
+  const expected = types[status];
+  if (typeof type !== "string" || (expected !== undefined && type !== expected))
+    throw new Error(`An error of the type ${type}, with the status ${status}.`);
 }
 
 /** Events by the rules of the specification, as far as anybody uses them. */

@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Answer, DialectAdapter, Said, ServerEvent } from "../dialect.ts";
+import { type Answer, checkType, type DialectAdapter, readEvents, type Said, type ServerEvent } from "../dialect.ts";
 
 type Block = Anthropic.ContentBlock;
 type StreamEvent =
@@ -9,9 +9,15 @@ type StreamEvent =
 
 const FINISH = { end_turn: "stop", stop_sequence: "stop", max_tokens: "length", tool_use: "calls" } as const;
 
+const ERROR_TYPES = { 400: "invalid_request_error", 401: "authentication_error", 413: "request_too_large" };
+
 export const anthropicMessages: DialectAdapter = {
   name: "Anthropic Messages",
-  path: "/v1/messages?beta=true",
+  mistakes: [
+    { fields: { model: 5 }, field: "model" },
+    { fields: { stream: "yes" }, field: "stream" },
+  ],
+  path: () => "/v1/messages?beta=true",
   headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
   body: (question, isStream) => ({
     model: question.model ?? "gpt-5.5",
@@ -33,10 +39,11 @@ export const anthropicMessages: DialectAdapter = {
     }),
   }),
   answer: (body) => readMessage(body as Anthropic.Message),
-  streamed: (events) => readStream(events),
-  error(body) {
+  streamed: (stream) => readStream(readEvents(stream)),
+  error(body, status) {
     const { type, error, request_id } = body as Anthropic.ErrorResponse;
     if (type !== "error" || typeof request_id !== "string") throw new Error("Not an error of this dialect.");
+    checkType(error.type, status, ERROR_TYPES);
     return error;
   },
 };

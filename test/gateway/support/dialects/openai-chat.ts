@@ -1,5 +1,6 @@
 import type OpenAI from "openai";
-import type { Answer, DialectAdapter, Question, Said } from "../dialect.ts";
+import { type Answer, type DialectAdapter, type Question, readEvents, type Said } from "../dialect.ts";
+import { readError } from "./openai-errors.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type Completion = OpenAI.ChatCompletion;
@@ -9,7 +10,11 @@ const FINISH = { stop: "stop", length: "length", tool_calls: "calls" } as const;
 
 export const openAiChat: DialectAdapter = {
   name: "OpenAI Chat Completions",
-  path: "/v1/chat/completions",
+  mistakes: [
+    { fields: { model: 5 }, field: "model" },
+    { fields: { stream: "yes" }, field: "stream" },
+  ],
+  path: () => "/v1/chat/completions",
   headers: (key) => ({ authorization: `Bearer ${key}` }),
   body: (question, isStream) => ({
     model: question.model ?? "gpt-5.5",
@@ -31,7 +36,8 @@ export const openAiChat: DialectAdapter = {
     if (!choice) throw new Error("There is no answer.");
     return readAnswer(choice.message, choice.finish_reason, usage);
   },
-  streamed(events) {
+  streamed(stream) {
+    const events = readEvents(stream);
     const message = { role: "assistant", content: "", reasoning_content: "" };
     const calls: { id: string; type: "function"; function: { name: string; arguments: string } }[] = [];
     let finish: string | undefined;
@@ -61,11 +67,7 @@ export const openAiChat: DialectAdapter = {
     const whole = { ...message, refusal: null, ...(calls.length > 0 && { tool_calls: calls }) };
     return { ...readAnswer(whole as Completion["choices"][0]["message"], finish, usage), error };
   },
-  error(body) {
-    const { error } = body as { error: { type: string; message: string; code: string; param: string | null } };
-    if (typeof error.code !== "string" || error.param === undefined) throw new Error("Not an error of this dialect.");
-    return error;
-  },
+  error: readError,
 };
 
 function toMessages(said: Said): readonly Message[] {

@@ -1,5 +1,6 @@
 import type OpenAI from "openai";
-import type { Answer, DialectAdapter, Said, ServerEvent } from "../dialect.ts";
+import { type Answer, type DialectAdapter, readEvents, type Said, type ServerEvent } from "../dialect.ts";
+import { readError } from "./openai-errors.ts";
 
 type Response_ = OpenAI.Responses.Response;
 type Item = OpenAI.Responses.ResponseOutputItem;
@@ -7,7 +8,11 @@ type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
 export const openAiResponses: DialectAdapter = {
   name: "OpenAI Responses",
-  path: "/v1/responses",
+  mistakes: [
+    { fields: { model: 5 }, field: "model" },
+    { fields: { stream: "yes" }, field: "stream" },
+  ],
+  path: () => "/v1/responses",
   lacks: { stop: "the dialect has no stop sequences" },
   headers: (key) => ({ authorization: `Bearer ${key}` }),
   body: (question, isStream) => ({
@@ -25,12 +30,8 @@ export const openAiResponses: DialectAdapter = {
     }),
   }),
   answer: (body) => readResponse(body as Response_),
-  streamed: (events) => readStream(events),
-  error(body) {
-    const { error } = body as { error: { type: string; message: string; code: string; param: string | null } };
-    if (typeof error.code !== "string" || error.param === undefined) throw new Error("Not an error of this dialect.");
-    return error;
-  },
+  streamed: (stream) => readStream(readEvents(stream)),
+  error: readError,
 };
 
 function toItems(said: Said): readonly object[] {
