@@ -1,6 +1,6 @@
 import { NO_THOUGHTS, type ThinkingStyle } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { ThoughtKeeper } from "./thinking/thought-keeper.ts";
+import { ThoughtKeeper } from "../shared/thought-keeper.ts";
 
 export interface ThinkingOptions {
   readonly style: ThinkingStyle;

@@ -2,12 +2,12 @@ import { NO_THOUGHTS, type ThinkingStyle, type Thoughts } from "../../core/think
 import type { Face } from "../shared/face.ts";
 import type { CompletionHead } from "../shared/openai/chat-completion.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
+import { ThoughtKeeper } from "../shared/thought-keeper.ts";
 import { CompletionCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";
 import { ignoredFields } from "./refusals.ts";
 import { ChunkRenderer } from "./render.ts";
 import { styleFor } from "./thinking/style-for.ts";
-import { ThoughtKeeper } from "./thinking/thought-keeper.ts";
 
 export interface OpenAiChatOptions {
   readonly limits?: Partial<RequestLimits>;

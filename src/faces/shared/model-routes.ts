@@ -3,30 +3,38 @@ import type { JsonObject } from "../../core/turn.ts";
 import type { CallRoute, FaceEngine, FaceRequest } from "./face-module.ts";
 
 export interface ModelRenderer {
-  list(models: readonly ModelInfo[]): JsonObject;
+  /** `query` may ask for a page. */
+  list(models: readonly ModelInfo[], query: URLSearchParams): JsonObject;
   one(model: ModelInfo): JsonObject;
 }
 
 /** Returns the routes `GET path` and `GET path/{id}`. The id may be any name that a request may use. */
 export function modelRoutes(path: string, engine: FaceEngine, render: ModelRenderer): readonly CallRoute[] {
-  const list = ({ principal, signal }: FaceRequest) => engine.listModels(principal, signal);
   return [
     {
       type: "call",
       method: "GET",
       path,
-      handle: async (request) => ({ body: render.list(await list(request)) }),
+      handle: async ({ principal, signal, query }) => ({
+        body: render.list(await engine.listModels(principal, signal), query),
+      }),
     },
     {
       type: "call",
       method: "GET",
       path: `${path}/{id}`,
-      async handle(request) {
-        const { id = "" } = request.path;
-        const listed = (await list(request)).find((info) => info.id === id || info.aliases.includes(id));
-        const model = listed ?? { ...(await engine.findModel(id, request.principal, request.signal)), id };
-        return { body: render.one(model) };
-      },
+      handle: async (request) => ({ body: render.one(await findModel(engine, request.path["id"] ?? "", request)) }),
     },
   ];
+}
+
+/** Finds a model by any name that a request may use. Throws `model-not-found`. */
+export async function findModel(
+  engine: FaceEngine,
+  id: string,
+  { principal, signal }: Pick<FaceRequest, "principal" | "signal">,
+): Promise<ModelInfo> {
+  const models = await engine.listModels(principal, signal);
+  const listed = models.find((info) => info.id === id || info.aliases.includes(id));
+  return listed ?? { ...(await engine.findModel(id, principal, signal)), id };
 }

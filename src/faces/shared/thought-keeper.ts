@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { GatheredText } from "../../../core/engine/gathered-text.ts";
-import { MAX_THOUGHT_LENGTH, type Thoughts } from "../../../core/thinking/thoughts.ts";
+import { GatheredText } from "../../core/engine/gathered-text.ts";
+import { MAX_THOUGHT_LENGTH, type Thoughts } from "../../core/thinking/thoughts.ts";
 
 /** Stores the thinking of one answer, block by block, for when the client sends it back. */
 export class ThoughtKeeper {

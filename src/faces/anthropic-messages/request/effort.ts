@@ -1,8 +1,5 @@
+import { effortOfBudget } from "../../shared/effort-of-budget.ts";
 import type { CountRequest } from "../schema.ts";
-
-/** Upper bounds of thinking budgets, in tokens. */
-const LOW_BUDGET = 4096;
-const MEDIUM_BUDGET = 16_384;
 
 /** Returns the effort: the client's own word, else one derived from its thinking budget. */
 export function readEffort({ thinking, output_config }: CountRequest): string | undefined {
@@ -10,6 +7,5 @@ export function readEffort({ thinking, output_config }: CountRequest): string | 
   const effort = output_config?.effort;
   if (effort) return effort;
   const budget = thinking?.type === "enabled" ? thinking.budget_tokens : undefined;
-  if (budget === undefined || budget === null) return undefined;
-  return budget < LOW_BUDGET ? "low" : budget < MEDIUM_BUDGET ? "medium" : "high";
+  return budget === undefined || budget === null ? undefined : effortOfBudget(budget);
 }
