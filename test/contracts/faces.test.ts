@@ -8,6 +8,7 @@ import { anthropicMessages } from "../../src/faces/anthropic-messages/index.ts";
 import { failureOf } from "../../src/faces/cursor/errors.ts";
 import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
 import { ideBridge } from "../../src/faces/ide-bridge/index.ts";
+import { ollama } from "../../src/faces/ollama/index.ts";
 import { openAiChat } from "../../src/faces/openai-chat/index.ts";
 import { openAiResponses } from "../../src/faces/openai-responses/index.ts";
 import type { FaceModule } from "../../src/faces/shared/face-module.ts";
@@ -15,6 +16,7 @@ import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
 import { MODEL } from "../faces/cursor/support/models.ts";
 import type { Answer, DialectAdapter } from "../gateway/support/dialect.ts";
 import { anthropicMessages as messages } from "../gateway/support/dialects/anthropic-messages.ts";
+import { ollama as ollamaDialect } from "../gateway/support/dialects/ollama.ts";
 import { openAiChat as chat } from "../gateway/support/dialects/openai-chat.ts";
 import { openAiResponses as responses } from "../gateway/support/dialects/openai-responses.ts";
 import { describeFace, describeLoopFace, type FaceFixture, type LoopFaceFixture, PROMPT, type Said } from "./face.ts";
@@ -25,6 +27,7 @@ const FIXTURES: readonly FaceFixture[] = [
   fromAdapter(openAiChat, chat),
   fromAdapter(openAiResponses, responses),
   fromAdapter(anthropicMessages, messages),
+  fromAdapter(ollama, ollamaDialect),
   {
     module: ideBridge,
     request: (stream) => ({ url: BRIDGE, body: { provider: "test", message: PROMPT, composerId: "c", stream } }),

@@ -1,7 +1,8 @@
 import type { DialectAdapter } from "../dialect.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
+import { ollama } from "./ollama.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { openAiResponses } from "./openai-responses.ts";
 
 /** Every face that the suite runs over. */
-export const DIALECTS: readonly DialectAdapter[] = [openAiChat, openAiResponses, anthropicMessages];
+export const DIALECTS: readonly DialectAdapter[] = [openAiChat, openAiResponses, anthropicMessages, ollama];

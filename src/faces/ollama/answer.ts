@@ -1,0 +1,75 @@
+import type { DoneReason, Usage } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { CalledTool } from "../shared/call-memory.ts";
+import type { ThoughtKeeper } from "../shared/thought-keeper.ts";
+
+/** What the lines of one answer have in common. */
+export interface AnswerHead {
+  readonly model: string;
+  /** `/api/chat` has a message, `/api/generate` its text. */
+  readonly form: "chat" | "generate";
+  readonly showsThinking: boolean;
+  /** When the request was read, by `performance.now()`. */
+  readonly startedAt: number;
+  readonly keeper: ThoughtKeeper;
+  keepCalls(calls: readonly CalledTool[]): void;
+}
+
+interface Words {
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly calls?: readonly CalledTool[];
+}
+
+/** Returns a line of an answer, or a whole one. */
+export function line({ model, form }: AnswerHead, { text = "", thinking, calls = [] }: Words): JsonObject {
+  const thoughts = thinking === undefined ? {} : { thinking };
+  const said =
+    form === "generate"
+      ? { response: text, ...thoughts }
+      : {
+          message: {
+            role: "assistant",
+            content: text,
+            ...thoughts,
+            ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
+          },
+        };
+  return { model, created_at: new Date().toISOString(), ...said, done: false };
+}
+
+const toolCall = ({ id, name, args }: CalledTool, index: number): JsonObject => ({
+  id,
+  function: { index, name, arguments: args },
+});
+
+/** Ollama has no reason of its own for tool calls. */
+const DONE_REASONS = {
+  stop: "stop",
+  length: "length",
+  "tool-calls": "stop",
+  "content-filter": "stop",
+} as const satisfies Record<DoneReason, string>;
+
+/** Returns the fields of the last line. Durations are in nanoseconds. */
+export function endFields(
+  { startedAt }: AnswerHead,
+  reason: DoneReason,
+  usage: Usage | undefined,
+  firstEventAt: number,
+): JsonObject {
+  const now = performance.now();
+  return {
+    done: true,
+    done_reason: DONE_REASONS[reason],
+    total_duration: nanoseconds(now - startedAt),
+    load_duration: 0,
+    prompt_eval_count: usage?.inputTokens ?? 0,
+    prompt_eval_duration: nanoseconds(firstEventAt - startedAt),
+    eval_count: usage?.outputTokens ?? 0,
+    eval_duration: nanoseconds(now - firstEventAt),
+  };
+}
+
+/** Never 0: clients divide by it. */
+const nanoseconds = (ms: number): number => Math.max(1, Math.round(ms * 1e6));

@@ -1,0 +1,17 @@
+import type { ExcursorError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import { errorMessage } from "../shared/error-message.ts";
+import type { ErrorBody } from "../shared/face.ts";
+import { httpStatus } from "../shared/http-errors.ts";
+import { retryHeaders } from "../shared/retry-headers.ts";
+
+/** Returns Ollama's error object, which is the same in a body and in a stream. */
+export const errorObject = (error: ExcursorError, requestId: string): JsonObject => ({
+  error: errorMessage(error, requestId),
+});
+
+export const errorBody = (error: ExcursorError, requestId: string): ErrorBody => ({
+  status: httpStatus(error.kind),
+  headers: retryHeaders(error),
+  body: errorObject(error, requestId),
+});

@@ -1,0 +1,53 @@
+import { CallMemory } from "../shared/call-memory.ts";
+import type { CallRoute, FaceContext, FaceRoute } from "../shared/face-module.ts";
+import { invalid } from "../shared/invalid.ts";
+import { findModel } from "../shared/model-routes.ts";
+import { invalidRequest } from "../shared/schema-issue.ts";
+import { createChatFace, createGenerateFace } from "./face.ts";
+import { API_VERSION, modelDetails, modelList } from "./models.ts";
+import { showRequest } from "./schema.ts";
+
+/** Returns the routes for chat, text, models and the paths that clients probe. */
+export function routes({ engine, limits, stores, startedAt }: FaceContext): readonly FaceRoute[] {
+  const options = { limits, thoughts: stores.thoughts, memory: new CallMemory() };
+  const modifiedAt = startedAt.toISOString();
+  return [
+    { type: "turn", path: "/api/chat", face: createChatFace(options) },
+    { type: "turn", path: "/api/generate", face: createGenerateFace(options) },
+    {
+      type: "call",
+      method: "GET",
+      path: "/api/tags",
+      handle: async ({ principal, signal }) => ({
+        body: modelList(await engine.listModels(principal, signal), modifiedAt),
+      }),
+    },
+    {
+      type: "call",
+      method: "POST",
+      path: "/api/show",
+      handle: async (request) => ({
+        body: modelDetails(await findModel(engine, shownModel(request.body), request), modifiedAt),
+      }),
+    },
+    // No model is in this machine's memory.
+    constant("/api/ps", { models: [] }),
+    constant("/api/version", { version: API_VERSION }),
+    { ...constant("/", { status: "Ollama is running" }), isOpen: true },
+  ];
+}
+
+const constant = (path: string, body: Readonly<Record<string, string | readonly never[]>>): CallRoute => ({
+  type: "call",
+  method: "GET",
+  path,
+  handle: () => ({ body }),
+});
+
+function shownModel(body: unknown): string {
+  const { data, error } = showRequest.safeParse(body);
+  if (error) throw invalidRequest(error, body);
+  const name = data.model || data.name;
+  if (!name) throw invalid("model", "expected a name");
+  return name.replace(/:latest$/, "");
+}
