@@ -1,6 +1,7 @@
 import { acpAgent } from "../faces/acp-agent/index.ts";
 import { anthropicMessages } from "../faces/anthropic-messages/index.ts";
 import { cursor } from "../faces/cursor/index.ts";
+import { gemini } from "../faces/gemini/index.ts";
 import { ideBridge } from "../faces/ide-bridge/index.ts";
 import { ollama } from "../faces/ollama/index.ts";
 import { openAiChat } from "../faces/openai-chat/index.ts";
@@ -8,7 +9,7 @@ import { openAiResponses } from "../faces/openai-responses/index.ts";
 import type { FaceModules } from "../faces/shared/face-module.ts";
 
 /** The faces of the gateway. The first one answers requests that no face recognises. */
-const gateway: FaceModules = [openAiChat, openAiResponses, anthropicMessages, ollama];
+const gateway: FaceModules = [openAiChat, openAiResponses, anthropicMessages, gemini, ollama];
 
 /** The faces of the IDE's bridge, which has a listener and a key of its own. */
 const bridge: FaceModules = [ideBridge];

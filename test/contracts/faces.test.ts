@@ -7,6 +7,7 @@ import { throwRequestError } from "../../src/faces/acp-agent/errors.ts";
 import { anthropicMessages } from "../../src/faces/anthropic-messages/index.ts";
 import { failureOf } from "../../src/faces/cursor/errors.ts";
 import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
+import { gemini } from "../../src/faces/gemini/index.ts";
 import { ideBridge } from "../../src/faces/ide-bridge/index.ts";
 import { ollama } from "../../src/faces/ollama/index.ts";
 import { openAiChat } from "../../src/faces/openai-chat/index.ts";
@@ -16,6 +17,7 @@ import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
 import { MODEL } from "../faces/cursor/support/models.ts";
 import type { Answer, DialectAdapter } from "../gateway/support/dialect.ts";
 import { anthropicMessages as messages } from "../gateway/support/dialects/anthropic-messages.ts";
+import { gemini as geminiDialect } from "../gateway/support/dialects/gemini.ts";
 import { ollama as ollamaDialect } from "../gateway/support/dialects/ollama.ts";
 import { openAiChat as chat } from "../gateway/support/dialects/openai-chat.ts";
 import { openAiResponses as responses } from "../gateway/support/dialects/openai-responses.ts";
@@ -27,6 +29,7 @@ const FIXTURES: readonly FaceFixture[] = [
   fromAdapter(openAiChat, chat),
   fromAdapter(openAiResponses, responses),
   fromAdapter(anthropicMessages, messages),
+  fromAdapter(gemini, geminiDialect),
   fromAdapter(ollama, ollamaDialect),
   {
     module: ideBridge,
@@ -106,9 +109,20 @@ it("every face is covered", () => {
   expect(covered.sort()).toEqual(registered.map(({ name }) => name).sort());
 });
 
-import { CursorClient } from "../faces/cursor/support/cursor-client.ts";
-import { MODEL } from "../faces/cursor/support/models.ts";
-import type { Answer, DialectAdapter } from "../gateway/support/dialect.ts";
+/** An engine with one answer. */
+function engineOf(batches: readonly (readonly TurnEvent[])[], error?: ExcursorError) {
+  return {
+    async *run() {
+      yield* batches;
+      if (error) throw error;
+    },
+    findModel: async () => MODEL,
+    listModels: async () => [],
+    listCommands: async () => [],
+  };
+}
+
+/** The dialects of the gateway are also asked by `test/gateway/every-face.test.ts`. */
 function fromAdapter(module: FaceModule, adapter: DialectAdapter): FaceFixture {
   const question = {
     messages: [{ type: "user", text: PROMPT } as const],

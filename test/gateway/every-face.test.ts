@@ -49,8 +49,8 @@ class Client {
   /** What is refused: the status and the error, in the dialect's shape. */
   async refusal(body: string, options: PostOptions = {}) {
     const response = await this.post(body, options);
-    const error = this.#dialect.error(await response.json(), response.status);
-    return { status: response.status, headers: response.headers, ...error };
+    const { message } = this.#dialect.error(await response.json(), response.status);
+    return { status: response.status, headers: response.headers, message };
   }
 
   post(body: string, { key = KEY, signal, question = { messages: [] }, isStream = false }: PostOptions = {}) {

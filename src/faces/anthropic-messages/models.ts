@@ -1,13 +1,26 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { invalid } from "../shared/invalid.ts";
+import { pageAfter, pageBefore, readCount } from "../shared/page.ts";
 
-/** Returns `GET /v1/models`, always in one page. `createdAt` is the same for all: no upstream reports it. */
-export const modelPage = (models: readonly ModelInfo[], createdAt: string): JsonObject => ({
-  data: models.map((model) => modelObject(model, createdAt)),
-  has_more: false,
-  first_id: models[0]?.id ?? null,
-  last_id: models.at(-1)?.id ?? null,
-});
+const MAX_PAGE = 1000;
+
+/** Returns `GET /v1/models`, as far as the query asks. `createdAt` is the same for all: no upstream reports it. */
+export function modelPage(models: readonly ModelInfo[], createdAt: string, query: URLSearchParams): JsonObject {
+  const size = readCount(query, "limit") ?? MAX_PAGE;
+  if (size < 1 || size > MAX_PAGE) throw invalid("limit", `expected a number from 1 to ${MAX_PAGE}`);
+  const [after, before] = [query.get("after_id"), query.get("before_id")];
+  if (after !== null && before !== null) throw invalid("before_id", "expected either after_id or before_id");
+  const unknown = () => invalid(before === null ? "after_id" : "before_id", "no model has this id");
+  const { items, hasMore } =
+    before === null ? pageAfter(models, after ?? undefined, size, unknown) : pageBefore(models, before, size, unknown);
+  return {
+    data: items.map((model) => modelObject(model, createdAt)),
+    has_more: hasMore,
+    first_id: items[0]?.id ?? null,
+    last_id: items.at(-1)?.id ?? null,
+  };
+}
 
 /** Returns `GET /v1/models/{id}`. */
 export const modelObject = (model: ModelInfo, createdAt: string): JsonObject => ({

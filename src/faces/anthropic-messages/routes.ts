@@ -18,7 +18,7 @@ export function routes({ engine, limits, startedAt }: FaceContext): readonly Fac
       handle: async (request) => ({ body: await face.countTokens(request.body, request) }),
     },
     ...modelRoutes("/v1/models", engine, {
-      list: (models) => modelPage(models, createdAt),
+      list: (models, query) => modelPage(models, createdAt, query),
       one: (model) => modelObject(model, createdAt),
     }),
     hello("/"),

@@ -2,7 +2,7 @@ import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { CalledTool } from "../shared/call-memory.ts";
 import type { TextRenderer } from "../shared/face.ts";
-import { inOnePiece } from "../shared/in-one-piece.ts";
+import { splitTemplate, type Template } from "../shared/template.ts";
 import { type AnswerHead, endFields, line } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 
@@ -24,8 +24,8 @@ export class LineRenderer implements TextRenderer {
   constructor(head: AnswerHead) {
     this.#head = head;
     this.keepAlive = written(line(head, {}));
-    this.#text = template(written(line(head, { text: MARK })));
-    this.#thinking = template(written(line(head, { thinking: MARK })));
+    this.#text = splitTemplate((text) => written(line(head, { text })));
+    this.#thinking = splitTemplate((thinking) => written(line(head, { thinking })));
   }
 
   step(events: readonly TurnEvent[]): string {
@@ -82,16 +82,3 @@ export class LineRenderer implements TextRenderer {
 }
 
 const written = (value: object): string => `${JSON.stringify(value)}\n`;
-
-const MARK = "@text@";
-
-interface Template {
-  readonly before: string;
-  readonly after: string;
-}
-
-function template(text: string): Template {
-  const mark = JSON.stringify(MARK);
-  const at = text.lastIndexOf(mark);
-  return { before: inOnePiece(text.slice(0, at)), after: inOnePiece(text.slice(at + mark.length)) };
-}

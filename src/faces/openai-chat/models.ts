@@ -1,11 +1,27 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
+import { invalid } from "../shared/invalid.ts";
+import { pageAfter, readCount } from "../shared/page.ts";
 
-/** Returns `GET /v1/models`. `created`, in seconds, is the same for all: no upstream reports it. */
-export const modelList = (models: readonly ModelInfo[], created: number): JsonObject => ({
-  object: "list",
-  data: models.map((model) => modelEntry(model, created)),
-});
+/**
+ * Returns `GET /v1/models`. `created`, in seconds, is the same for all: no upstream reports it. OpenAI has no pages of
+ * models; `limit` and `after` are those of its other lists.
+ */
+export function modelList(models: readonly ModelInfo[], created: number, query: URLSearchParams): JsonObject {
+  const [limit, after] = [readCount(query, "limit"), query.get("after")];
+  if (limit === 0) throw invalid("limit", "expected at least 1");
+  const unknown = () => invalid("after", "no model has this id");
+  const { items, hasMore } = pageAfter(models, after ?? undefined, limit ?? models.length, unknown);
+  return {
+    object: "list",
+    data: items.map((model) => modelEntry(model, created)),
+    ...((limit ?? after ?? undefined) !== undefined && {
+      first_id: items[0]?.id ?? null,
+      last_id: items.at(-1)?.id ?? null,
+      has_more: hasMore,
+    }),
+  };
+}
 
 /** Returns `GET /v1/models/{id}`: OpenAI's fields, and those that clients read for window and abilities. */
 export const modelEntry = (model: ModelInfo, created: number): JsonObject => ({

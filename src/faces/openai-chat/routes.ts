@@ -18,7 +18,7 @@ export function routes({ engine, limits, stores, settings, startedAt }: FaceCont
   return places.flatMap(({ base, thinking }): FaceRoute[] => [
     { type: "turn", path: `${base}/chat/completions`, face: createOpenAiChatFace({ limits, thoughts, thinking }) },
     ...modelRoutes(`${base}/models`, engine, {
-      list: (models) => modelList(models, created),
+      list: (models, query) => modelList(models, created, query),
       one: (model) => modelEntry(model, created),
     }),
   ]);

@@ -1,0 +1,45 @@
+import type { DoneReason, Usage } from "../../core/events.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import type { CalledTool } from "../shared/call-memory.ts";
+
+/** What the chunks of one answer have in common. */
+export interface AnswerHead {
+  readonly id: string;
+  readonly model: string;
+  readonly includesThoughts: boolean;
+  keepCalls(calls: readonly CalledTool[]): void;
+}
+
+/** Google has no reason of its own for function calls. */
+const FINISH_REASONS = {
+  stop: "STOP",
+  length: "MAX_TOKENS",
+  "tool-calls": "STOP",
+  "content-filter": "SAFETY",
+} as const satisfies Record<DoneReason, string>;
+
+interface End {
+  readonly reason: DoneReason;
+  readonly usage: Usage | undefined;
+}
+
+/** Returns a chunk of an answer, or a whole one. */
+export const response = ({ id, model }: AnswerHead, parts: readonly JsonObject[], end?: End): JsonObject => ({
+  candidates: [
+    { content: { parts, role: "model" }, ...(end && { finishReason: FINISH_REASONS[end.reason] }), index: 0 },
+  ],
+  ...(end?.usage && { usageMetadata: usageMetadata(end.usage) }),
+  modelVersion: model,
+  responseId: id,
+});
+
+/** Thoughts are counted apart from the answer. */
+const usageMetadata = (usage: Usage): JsonObject => ({
+  promptTokenCount: usage.inputTokens,
+  candidatesTokenCount: Math.max(0, usage.outputTokens - usage.reasoningTokens),
+  totalTokenCount: usage.inputTokens + usage.outputTokens,
+  cachedContentTokenCount: usage.cachedTokens,
+  thoughtsTokenCount: usage.reasoningTokens,
+});
+
+export const callPart = ({ id, name, args }: CalledTool): JsonObject => ({ functionCall: { id, name, args } });

@@ -1,0 +1,33 @@
+import type { ModelInfo } from "../../core/driver.ts";
+import type { JsonObject } from "../../core/turn.ts";
+import { invalid } from "../shared/invalid.ts";
+import { pageAfter, readCount } from "../shared/page.ts";
+
+const DEFAULT_SIZE = 50;
+const MAX_SIZE = 1000;
+
+/** Returns `GET /v1beta/models`. The token of a page is the last id of the page before it. */
+export function modelPage(models: readonly ModelInfo[], query: URLSearchParams): JsonObject {
+  const token = query.get("pageToken");
+  const after = token ? Buffer.from(token, "base64url").toString() : undefined;
+  const size = Math.min(readCount(query, "pageSize") || DEFAULT_SIZE, MAX_SIZE);
+  const page = pageAfter(models, after, size, () => invalid("pageToken", "expected a token of an earlier page"));
+  const last = page.items.at(-1);
+  return {
+    models: page.items.map(modelObject),
+    ...(page.hasMore && last && { nextPageToken: Buffer.from(last.id).toString("base64url") }),
+  };
+}
+
+/** Returns `GET /v1beta/models/{id}`. No upstream reports a limit of the output. */
+export const modelObject = (model: ModelInfo): JsonObject => ({
+  name: `models/${model.id}`,
+  baseModelId: model.id,
+  version: model.id,
+  displayName: model.displayName,
+  description: model.displayName,
+  inputTokenLimit: model.contextTokens,
+  outputTokenLimit: model.contextTokens,
+  supportedGenerationMethods: ["generateContent", "countTokens"],
+  thinking: model.isThinking,
+});
