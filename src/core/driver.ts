@@ -34,11 +34,12 @@ export interface Driver {
   /** Lists the slash commands of a model. Absent: it has none. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
   /**
-   * Opens ahead of time what a first request would wait for, such as a connection and the list of models, in the name of
-   * the gateway's own account. The gateway calls it at most once, when it is ready, and does not wait for it. It sends no
-   * turn, starts no program, does not keep the process alive, and never rejects: without a network it has no effect.
+   * Opens ahead of time what a request would wait for. Without a turn: a connection and the list of models, in the name
+   * of the gateway's own account; the gateway does this once, when it is ready, and does not wait for it. With a turn:
+   * what a turn of the same principal, model and tools needs; a client announces it so. It asks no model, starts no
+   * program, does not keep the process alive, and never rejects: without a network it has no effect.
    */
-  prewarm?(): Promise<void>;
+  prewarm?(turn?: Turn): Promise<void>;
   /** Returns what its automatic retries have come to, for metrics. Absent: it never retries. */
   retries?(): RetryStats;
   /** Stops what the driver has started beside its runs, such as programs. */

@@ -1,17 +1,20 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { closestPattern } from "../../core/models/model-pattern.ts";
+import type { Turn } from "../../core/turn.ts";
 
 /** Wraps the engine with the user's aliases of models. An alias may end in `*`, and may stand for another alias. */
 export function withAliases(engine: Engine, aliases: ReadonlyMap<string, string>): Engine {
   if (aliases.size === 0) return engine;
   const meaningOf = (name: string) => aliasMeaning(aliases, name);
+  const meant = (turn: Turn): Turn => {
+    const id = meaningOf(turn.model.id);
+    return id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } };
+  };
   return {
     ...engine,
-    run: (turn, context) => {
-      const id = meaningOf(turn.model.id);
-      return engine.run(id === turn.model.id ? turn : { ...turn, model: { ...turn.model, id } }, context);
-    },
+    run: (turn, context) => engine.run(meant(turn), context),
+    prewarm: (turn, context) => engine.prewarm(meant(turn), context),
     findModel: (name, principal, signal) => engine.findModel(meaningOf(name), principal, signal),
     listModels: async (principal, signal) => {
       const models = await engine.listModels(principal, signal);

@@ -16,7 +16,7 @@ import type { CallLog, HubCallLog } from "./call-log.ts";
 import { ModelDirectory } from "./model-directory.ts";
 import { type ParkedRunInfo, Parking, type ParkingLimits } from "./parking.ts";
 import { type EngineParts, RequestRuns } from "./request-runs.ts";
-import type { HubParts } from "./start-run.ts";
+import { type HubParts, wantsHub } from "./start-run.ts";
 
 /** Stands between faces and drivers: finds the driver of a model, keeps runs that wait, and applies the rules of a turn. */
 export interface Engine {
@@ -25,6 +25,11 @@ export interface Engine {
    * batch is asked for. Errors are thrown out of the iteration; leaving the loop early cancels the run.
    */
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
+  /**
+   * Prepares the upstream for a turn that will follow: one of the same principal, model and tools. Its instructions and
+   * messages may differ. Never rejects.
+   */
+  prewarm(turn: Turn, context: RequestContext): Promise<void>;
   /** Lists the models of all drivers that the principal may use. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Finds a model by any name that a turn may use. Throws `model-not-found`. */
@@ -96,6 +101,10 @@ export function createEngine(options: EngineOptions): Engine {
         return answerWithCall(turn, ask, { schemas, signal, onTextCall });
       }
       return turn.output.type === "text" ? ask(turn) : answerInJson(turn, ask, { schemas, signal });
+    },
+    async prewarm(turn, context) {
+      // The hub's tools would be added to the turn, and the prepared run would not fit.
+      if (!parts.hub || !wantsHub(turn, context)) await models.findDriver(turn.model.id)?.prewarm?.(turn);
     },
     listModels: (principal, signal) => models.listModels(principal, signal),
     findModel: (name, principal, signal) => models.findModel(name, principal, signal),

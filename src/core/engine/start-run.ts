@@ -38,7 +38,7 @@ export function startRun(driver: Driver, turn: Turn, context: RequestContext, hu
 }
 
 /** A turn that must call a tool, or must not, is about the client's own tools. */
-const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
+export const wantsHub = ({ toolChoice }: Turn, { tools }: RunContext): boolean =>
   tools === "hub" && toolChoice.type === "auto";
 
 /** The hub may open several runs for one answer; each is metered by itself. */

@@ -2,6 +2,7 @@ import type { AccessTokens } from "../../core/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import type { Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";
 import type { AccountCredential } from "../shared/account-credential.ts";
 import { createOwners, renewedCredential, withCredential } from "../shared/account-credential.ts";
@@ -10,8 +11,10 @@ import { Endpoints } from "./account/endpoint.ts";
 import type { ModelCatalogue } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
+import { Offer } from "./request/offer.ts";
 import { CursorRun } from "./run/cursor-run.ts";
 import { Farewells } from "./run/farewells.ts";
+import { PrewarmedStreams } from "./run/prewarmed-streams.ts";
 import type { RunPlan } from "./run/run-plan.ts";
 import type { Transports } from "./run/stream.ts";
 import { UnknownTally } from "./run/unknown.ts";
@@ -47,7 +50,25 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
   const retries = new RetryBudget();
   const unknown = new UnknownTally(options.onUnknown);
   const farewells = new Farewells();
+  const prewarmed = new PrewarmedStreams(transports, farewells);
   const callerOf = ({ token }: AccountCredential) => ({ token: token.reveal(), timezone: TIME_ZONE, ...client });
+  const planTurn = async (turn: Turn, credential: AccountCredential): Promise<RunPlan> => {
+    const caller = callerOf(credential);
+    const [model, endpoint] = await Promise.all([
+      models.resolve(turn.model, credential),
+      endpoints.find(credential.id, caller),
+    ]);
+    const owner = ownerOf(turn.principal, credential);
+    return { credential, caller, endpoint, model, owner, ...fitContext(turn, model, options.context) };
+  };
+  /** Opens the stream of the next run. Only a new conversation can be prepared: others go on from a checkpoint. */
+  const prewarmTurn = async ({ tools: given, ...rest }: Turn): Promise<void> => {
+    const { tools, fault } = fitTools(given);
+    if (fault || rest.messages.length > 0) return;
+    const plan = await withCredential(rest.principal, access, (credential) => planTurn({ ...rest, tools }, credential));
+    const offer = new Offer("", rest.toolChoice.type === "none" ? [] : tools);
+    prewarmed.open(plan, offer, plan.model.encodings[0]);
+  };
   return {
     countsWholeRuns: true,
     open(given, context) {
@@ -56,15 +77,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
       for (const { name } of leftOut) options.onToolLeftOut(name);
       const turn = { ...given, tools };
       retries.earn();
-      const planFor = async (credential: AccountCredential): Promise<RunPlan> => {
-        const caller = callerOf(credential);
-        const [model, endpoint] = await Promise.all([
-          models.resolve(turn.model, credential),
-          endpoints.find(credential.id, caller),
-        ]);
-        const owner = ownerOf(principal, credential);
-        return { credential, caller, endpoint, model, owner, ...fitContext(turn, model, options.context) };
-      };
+      const planFor = (credential: AccountCredential) => planTurn(turn, credential);
       const run = new CursorRun({
         turn,
         context,
@@ -73,6 +86,7 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
         unknown,
         retries,
         farewells,
+        prewarmed,
         renew: async ({ credential }) => {
           const renewed = await renewedCredential(principal, access, credential);
           return renewed && planFor(renewed);
@@ -86,9 +100,13 @@ export function createCursorDriver(options: CursorDriverOptions): Driver {
     listModels: (principal, signal) =>
       withCredential(principal, access, (credential) => models.list(credential, signal)),
     retries: () => retries.stats(),
-    close: () => farewells.settle(),
+    close: async () => {
+      prewarmed.close();
+      await farewells.settle();
+    },
     /** Makes the calls that precede a first run, and connects to the host for runs. */
-    async prewarm() {
+    async prewarm(turn) {
+      if (turn) return prewarmTurn(turn).catch(() => {});
       const connect = async (credential: AccountCredential) => {
         const { origin, transport } = await endpoints.find(credential.id, callerOf(credential));
         if (transport === "h2") transports.h2.connect?.(origin);

@@ -48,6 +48,8 @@ export class AgentRun {
   readonly #steps: Step[] = [];
   #briefing: Briefing | undefined;
   #hasStarted = false;
+  /** What precedes the first frame of a run. A prewarm request begins it early. */
+  #bootstrap: Promise<void> | undefined;
   #isStopped = false;
   #noted: ConnectFailure | undefined;
 
@@ -122,6 +124,10 @@ export class AgentRun {
         if (this.#hasStarted) this.#client.violate("run_request", "this run has begun already");
         else void this.#run(message.message.value);
         break;
+      case "prewarmRequest":
+        if (this.#hasStarted || this.#bootstrap) this.#client.violate("prewarm_request", "it comes first, and once");
+        else void this.#prepare().catch(() => {});
+        break;
       case "conversationAction":
         this.#act(message.message.value);
         break;
@@ -137,8 +143,7 @@ export class AgentRun {
       const tools = new OfferedTools(request.mcpTools?.mcpTools ?? []);
       const offers = (tool: string) => tools.find(tool) !== undefined;
       if (endBeforeStream(asked.join("\n"), this.#out, this.#backend, this.#account, offers)) return;
-      this.#out.open();
-      await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
+      await this.#prepare();
       const briefing = await brief(request, this.#requestId, this.#client, this.#backend.options);
       this.#briefing = briefing;
       await this.#answer(request, briefing);
@@ -150,6 +155,16 @@ export class AgentRun {
       this.#lifeline.end();
       this.#client.abandon(new StreamGone());
     }
+  }
+
+  /** Opens the stream and prepares the run, once. */
+  #prepare(): Promise<void> {
+    this.#bootstrap ??= (async () => {
+      this.#out.open();
+      await this.#lifeline.sleep(this.#backend.options.bootstrapMs);
+      this.#trace.note("bootstrap", {});
+    })();
+    return this.#bootstrap;
   }
 
   async #answer(request: AgentRunRequest, briefing: Briefing): Promise<void> {

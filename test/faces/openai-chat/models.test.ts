@@ -28,7 +28,9 @@ it("has OpenAI's four fields, and the window under every name that clients look 
 
 it("is listed and read by OpenAI's own client", async () => {
   const fetch = async (url: string | URL | Request) =>
-    Response.json(String(url).endsWith("/models") ? modelList([model], 7, new URLSearchParams()) : modelEntry(model, 7));
+    Response.json(
+      String(url).endsWith("/models") ? modelList([model], 7, new URLSearchParams()) : modelEntry(model, 7),
+    );
   const client = new OpenAI({ apiKey: "k", baseURL: "http://localhost/v1", fetch });
   expect((await client.models.list()).data.map(({ id }) => id)).toEqual(["a/b"]);
   expect(await client.models.retrieve("a/b")).toMatchObject({ id: "a/b", created: 7 });
