@@ -1,10 +1,12 @@
-export type TomlTable = readonly [name: string, entries: Readonly<Record<string, string | number>>];
+type TomlEntries = Readonly<Record<string, string | number | boolean>>;
+
+export type TomlTable = readonly [name: string, entries: TomlEntries];
 
 /**
  * Sets keys at the top of a TOML file, and replaces or adds one table at its end. Keeps all other lines. It works on
  * lines and does not parse TOML: a value that it replaces must be on one line.
  */
-export function editToml(text: string, top: Readonly<Record<string, string | number>>, table: TomlTable): string {
+export function editToml(text: string, top: TomlEntries, table: TomlTable): string {
   const { head, tables } = cut(text.split("\n"));
   const [name, entries] = table;
   const others = tables.filter(([header = ""]) => !isTable(header, name)).flat();
@@ -43,14 +45,14 @@ const isTable = (header: string, name: string): boolean => {
   return found === name || found?.startsWith(`${name}.`) === true;
 };
 
-function setKeys(head: readonly string[], entries: Readonly<Record<string, string | number>>): readonly string[] {
+function setKeys(head: readonly string[], entries: TomlEntries): readonly string[] {
   const names = Object.keys(entries);
   const others = head.filter((line) => !names.includes(/^\s*"?([\w-]+)"?\s*=/.exec(line)?.[1] ?? ""));
   const kept = trimEnd(others);
   return [...pairs(entries), ...(kept.length > 0 ? kept : []), ""];
 }
 
-const pairs = (entries: Readonly<Record<string, string | number>>): readonly string[] =>
+const pairs = (entries: TomlEntries): readonly string[] =>
   // A JSON string is a valid TOML string.
   Object.entries(entries).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
 

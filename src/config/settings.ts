@@ -51,6 +51,8 @@ const LIMITS = {
     "Largest body with an unverified Cursor token, in bytes. Above it, the backend must accept the token first.",
   ),
   streamsPerKey: wholeNumber(64, "Concurrent streamed answers per key."),
+  socketsPerKey: wholeNumber(32, "Open WebSocket connections per key. Above it: 429."),
+  socketIdleMs: wholeNumber(30 * 60_000, "How long a WebSocket without a request stays open, in milliseconds."),
   wrongKeysPerMinute: wholeNumber(10, "Different wrong keys that one address may try per minute. Above it: 429."),
   writeBufferBytes: wholeNumber(
     64 * 1024,
@@ -163,6 +165,10 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     "Whether to start the listener for Cursor's own clients (the SDK, the CLI). Default: off. See docs/inside-cursor.md.",
   ),
   cursorPort: wholeNumber(8788, "Port for Cursor's own clients, on loopback. 0 picks a free port.", [0, 65_535]),
+  websocket: choice(
+    ["on", "off"],
+    "Whether clients may use the Responses API over a WebSocket, as Codex does. off answers 426, and they use HTTP.",
+  ),
   thinking: choice(
     ["auto", ...THINKING_STYLES],
     "How Chat Completions returns thinking: in fields, in tags inside the text (tags, tags-nonce), or not at all (none). auto chooses by client. See docs/thinking.md.",

@@ -3,7 +3,7 @@ import type { StreamRenderer } from "../faces/shared/face.ts";
 import type { GatewayExchange } from "./exchange.ts";
 import type { Probe } from "./watch-client.ts";
 
-type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
+export type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;
 
 const COMMENT = ": keep-alive\n\n";
 

@@ -5,6 +5,7 @@ import type { Usage } from "../core/events.ts";
 import type { TraceContext } from "../core/http/trace-context.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
+import { publicCode } from "../faces/shared/http-errors.ts";
 import type { RequestRecording } from "../usage/request-recording.ts";
 import type { BodyBudget } from "./gate/body-budget.ts";
 import type { Newcomer } from "./gate/newcomers.ts";
@@ -21,16 +22,23 @@ export interface ExchangeNotes {
 
 export interface ExchangeOptions {
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
   /** Removes secrets from error messages. */
   readonly redact: (text: string) => string;
   /** Limits the memory of all unfinished request bodies. */
   readonly bodies: BodyBudget;
 }
 
-export class GatewayExchange {
+/** How a request ended. */
+export interface Outcome {
+  readonly status: number;
+  /** The error code, if it failed. */
+  readonly error: string | undefined;
+}
+
+/** One request of a client and its answer, whatever carries them. */
+export abstract class Exchange {
+  /** The request of HTTP that it came with. Its headers apply. */
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
   readonly id: string;
   readonly startedAt = performance.now();
   readonly notes: ExchangeNotes = {
@@ -46,26 +54,30 @@ export class GatewayExchange {
   principal: Principal | undefined;
   /** Collects the usage record of this request. Set by the gateway. */
   recording: RequestRecording | undefined;
+  /** Frees the seat of the principal. Set by the gateway. */
+  leave = (): void => {};
   /** The trace of the request, if there are traces. Set by the gateway. */
   trace: TraceContext | undefined;
   /** Set by the gateway while the backend has not yet accepted the request's Cursor token. */
   newcomer: Newcomer | undefined;
-  /** Finds out whether a client that closed its side still reads. Set once a stream has begun. */
-  probe: Probe | undefined;
   readonly redact: (text: string) => string;
   readonly bodies: BodyBudget;
   readonly #abort = new AbortController();
   readonly #bytesBefore: number;
 
-  constructor({ request, response, redact, bodies }: ExchangeOptions) {
+  constructor({ request, redact, bodies }: ExchangeOptions, id: string) {
     this.request = request;
-    this.response = response;
     this.redact = redact;
     this.bodies = bodies;
-    this.id = requestId(request);
+    this.id = id;
     this.#bytesBefore = request.socket.bytesWritten;
-    watchClient(this);
   }
+
+  /** For the log: a method of HTTP, or `MESSAGE`. */
+  abstract get method(): string | undefined;
+
+  /** Returns how it ended. Called when it is over. */
+  abstract outcome(): Outcome;
 
   /** Aborted, with the reason, when the client is gone or the gateway cancels the request. */
   get signal(): AbortSignal {
@@ -104,6 +116,50 @@ export class GatewayExchange {
   errorFrom(thrown: unknown): ExcursorError {
     const { reason } = this.signal;
     return reason instanceof ExcursorError ? reason : ExcursorError.from(thrown);
+  }
+
+  protected outcomeWith(status: number, isWhole: boolean): Outcome {
+    if (this.signal.aborted && !isWhole) return { status: 499, error: "client_gone" };
+    return { status, error: this.notes.error && publicCode(this.notes.error) };
+  }
+}
+
+export interface HttpExchangeOptions extends ExchangeOptions {
+  readonly response: ServerResponse;
+  readonly upgradeHead?: Buffer | undefined;
+}
+
+/** A request of HTTP and its response. */
+export class GatewayExchange extends Exchange {
+  readonly response: ServerResponse;
+  /** The bytes after the headers of a request that asks for another protocol. */
+  readonly upgradeHead: Buffer | undefined;
+  /** Finds out whether a client that closed its side still reads. Set once a stream has begun. */
+  probe: Probe | undefined;
+
+  #hasSwitched = false;
+
+  constructor(options: HttpExchangeOptions) {
+    super(options, requestId(options.request));
+    this.response = options.response;
+    this.upgradeHead = options.upgradeHead;
+    watchClient(this);
+  }
+
+  get method(): string | undefined {
+    return this.request.method;
+  }
+
+  outcome(): Outcome {
+    if (this.#hasSwitched) return { status: 101, error: undefined };
+    return this.outcomeWith(this.response.statusCode, this.response.writableFinished);
+  }
+
+  /** Ends the exchange, since the connection speaks another protocol now. */
+  switchProtocols(): void {
+    this.#hasSwitched = true;
+    this.response.detachSocket(this.request.socket);
+    this.response.emit("close");
   }
 
   reply(status: number, body: JsonValue, headers: Readonly<Record<string, string>> = {}): void {

@@ -13,7 +13,7 @@ import type { Log } from "../observe/log.ts";
 import type { Redactor } from "../observe/redactor.ts";
 import { clientFamily } from "../usage/client-family.ts";
 import type { UsageRecorder } from "../usage/usage-recorder.ts";
-import { GatewayExchange } from "./exchange.ts";
+import { type Exchange, GatewayExchange } from "./exchange.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
@@ -28,7 +28,7 @@ import { checkBind } from "./gate/public-bind.ts";
 import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
-import { logRequest, outcomeOf } from "./log-request.ts";
+import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
@@ -36,6 +36,8 @@ import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/m
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
 import type { TurnRunner } from "./routes/turn-route.ts";
+import type { MessageExchange } from "./sockets/message-exchange.ts";
+import { Sockets } from "./sockets/sockets.ts";
 
 export interface GatewayOptions {
   readonly host: string;
@@ -53,6 +55,8 @@ export interface GatewayOptions {
   readonly origins: readonly string[];
   /** Set if the listener serves one page and programs of the same user. */
   readonly page?: PageAccess | undefined;
+  /** `off`: a client that asks for a WebSocket gets 426. */
+  readonly websocket?: "on" | "off";
   readonly limits: Limits;
   readonly engine: TurnRunner;
   readonly faces: FaceModules;
@@ -95,7 +99,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
   const allowance = issued && new KeyAllowance(issued);
   checkBind(host, options.key);
-  const active = new Set<GatewayExchange>();
+  const active = new Set<Exchange>();
+  const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
   /** Connections that carried a request with an accepted key or token. */
   const trusted = new WeakSet<Socket>();
   const requests = new Seats("requests", limits.requestsPerKey);
@@ -120,6 +125,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         streams,
         questions,
         log,
+        socketService:
+          options.websocket === "off"
+            ? undefined
+            : { sockets, serve: (exchange, answer) => serveMessage(exchange, face.name, answer) },
         meterOf: (principalId, inputTokens) => allowance?.meterOf(principalId, inputTokens),
       }),
     ),
@@ -139,8 +148,48 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const letIn = createPathGuard(options.pathSecret);
   const cors = new Cors(options.origins);
 
-  const onRequest = async (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new GatewayExchange({ request, response, redact, bodies });
+  /** Checks the limits of the principal. */
+  const admit = (exchange: Exchange, isOpen: boolean) => {
+    const { principal } = exchange;
+    if (isDraining && !isOpen) throw shuttingDown();
+    if (!principal) return;
+    exchange.leave = requests.take(principal.id);
+    if (principal.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
+    if (exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
+    if (!isOpen) allowance?.admit(principal.id);
+  };
+
+  const onOver = (exchange: Exchange) => {
+    active.delete(exchange);
+    exchange.leave();
+    exchange.newcomer?.leave();
+    logRequest(log, exchange);
+    if (active.size === 0) onIdle();
+  };
+
+  const onFailed = ({ principal, notes }: Exchange) => {
+    if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
+  };
+
+  /** Serves one message of a WebSocket as a request. */
+  const serveMessage = async (exchange: MessageExchange, face: string, answer: () => Promise<void>) => {
+    active.add(exchange);
+    exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
+    try {
+      exchange.trace = options.traces?.begin(tracedRequest(exchange, exchange.asker));
+      admit(exchange, false);
+      exchange.recording?.routed();
+      await answer();
+    } catch (error) {
+      exchange.fail(error);
+      onFailed(exchange);
+    }
+    onOver(exchange);
+    record(exchange, face);
+  };
+
+  const onRequest = async (request: IncomingMessage, response: ServerResponse, upgradeHead?: Buffer) => {
+    const exchange = new GatewayExchange({ request, response, redact, bodies, upgradeHead });
     const isLetIn = letIn(request);
     const match = isLetIn ? findRoute(request) : ({ type: "none" } as const);
     const face = match.type === "found" ? match.route.face : match.type === "none" ? faceFor(request) : match.face;
@@ -148,15 +197,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     active.add(exchange);
     // Write errors are ignored: the close event follows.
     response.on("error", () => {});
-    let leave = () => {};
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
-    response.on("close", () => {
-      active.delete(exchange);
-      leave();
-      exchange.newcomer?.leave();
-      logRequest(log, exchange);
-      if (active.size === 0) onIdle();
-    });
+    response.once("close", () => onOver(exchange));
     const isOpen = match.type === "found" && match.route.isOpen === true;
     const isUnrecorded = match.type === "found" && match.route.isUnrecorded === true;
     exchange.isInternal = match.type === "found" && match.route.isInternal === true;
@@ -183,11 +225,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
       if (options.hopId !== undefined && isLoop(hopsOf(request), options.hopId)) throw loop();
-      if (isDraining && !isOpen) throw shuttingDown();
-      if (principal) leave = requests.take(principal.id);
-      if (principal?.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
-      if (principal && exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
-      if (principal && !isOpen) allowance?.admit(principal.id);
+      admit(exchange, isOpen);
       if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       exchange.recording?.routed();
@@ -195,18 +233,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     } catch (error) {
       if (!request.complete) discardBody(request, response, limits);
       exchange.fail(error, face);
-      const { principal, notes } = exchange;
-      if (principal?.token && notes.error?.kind === "unauthenticated") newcomers.refuse(principal);
+      onFailed(exchange);
     }
     await closed;
     record(exchange, face.name);
   };
 
   /** Hands the request to the usage record, once it is over for the client and for the upstream. */
-  const record = (exchange: GatewayExchange, face: string) => {
+  const record = (exchange: Exchange, face: string) => {
     const { recording, principal, notes, request } = exchange;
     if (!recording) return;
-    const { status, error } = outcomeOf(exchange);
+    const { status, error } = exchange.outcome();
     options.usage?.end(recording, {
       principalId: principal?.id ?? "",
       keyName: principal ? keyNameOf(principal, issued?.keys) : "",
@@ -226,7 +263,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port: options.port,
     limits,
-    onRequest: (...pair) => void onRequest(...pair),
+    onRequest: (request, response) => void onRequest(request, response),
+    onWebSocket: (...upgrade) => void onRequest(...upgrade),
     use: {
       busy: () => new Set([...active].map(({ request }) => request.socket)),
       isTrusted: (socket) => trusted.has(socket),
@@ -238,7 +276,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     requests: [...active].filter(({ notes, isInternal }) => !isInternal && notes.route !== METRICS_PATH).length,
     streams: streams.taken,
   }));
-  const revocation = issued && setInterval(() => cancelRevoked(active, issued.keys), REVOCATION_MS).unref();
+  const revocation =
+    issued &&
+    setInterval(() => {
+      cancelRevoked(active, issued.keys);
+      sockets.revoke((principal) => isRevoked(principal, issued.keys));
+    }, REVOCATION_MS).unref();
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -246,6 +289,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async close(graceMs = limits.drainMs) {
       isDraining = true;
       for (const exchange of active) if (exchange.isInternal) exchange.cancel(shuttingDown());
+      sockets.leave();
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve;
         if (active.size === 0) resolve();
@@ -256,6 +300,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (active.size > 0) await within(idle, LAST_WORDS_MS);
       clearInterval(revocation);
       removeStats?.();
+      sockets.terminate();
       await listener.close();
     },
   };
@@ -267,19 +312,21 @@ function keyNameOf({ id, token }: Principal, keys: KnownKeys | undefined): strin
   return keys?.withId(id)?.name ?? id;
 }
 
-function tracedRequest({ id: requestId, request }: GatewayExchange, { id: principalId }: Principal): TracedRequest {
+function tracedRequest({ id: requestId, request }: Exchange, { id: principalId }: Principal): TracedRequest {
   const { traceparent, tracestate } = request.headers;
   const textOf = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
   return { requestId, principalId, traceparent: textOf(traceparent), tracestate: textOf(tracestate) };
 }
 
 /** Cancels the requests of revoked keys. New ones are refused by the gate. */
-function cancelRevoked(active: Iterable<GatewayExchange>, keys: KnownKeys): void {
+function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
   for (const exchange of active) {
     const { principal } = exchange;
-    if (principal && isIssued(principal.id) && !keys.withId(principal.id)) exchange.cancel(revoked());
+    if (principal && isRevoked(principal, keys)) exchange.cancel(revoked());
   }
 }
+
+const isRevoked = ({ id }: Principal, keys: KnownKeys): boolean => isIssued(id) && !keys.withId(id);
 
 /**
  * Reads and discards the rest of a refused body, up to the allowed size. Otherwise the client would see a broken

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
@@ -14,6 +14,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly limits: Limits;
   readonly onRequest: RequestListener;
+  /** Called with a request for a WebSocket, and the bytes that came after its headers. Absent: `onRequest` gets it. */
+  readonly onWebSocket?: (request: IncomingMessage, response: ServerResponse, head: Buffer) => void;
   readonly use: ConnectionUse;
 }
 
@@ -24,8 +26,11 @@ const MAX_PIPELINED = 128;
 const MAX_CHECK_MS = 5000;
 
 /** Listens for HTTP/1.1 with strict parsing and all limits that Node enforces. */
-export async function listen({ host, port, limits, onRequest, use }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, limits, onRequest, onWebSocket, use } = options;
   const server = createServer({
+    // Before Node 24.9, requests for other protocols come as upgrades, too. They are answered all the same.
+    ...{ shouldUpgradeCallback: asksForWebSocket },
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs,
@@ -46,6 +51,9 @@ export async function listen({ host, port, limits, onRequest, use }: ListenOptio
   // With `Expect: 100-continue` the gate decides before the client sends the body.
   const inTurn = answerInTurn(onRequest);
   server.on("request", inTurn).on("checkContinue", inTurn);
+  if (onWebSocket) {
+    server.on("upgrade", (request, socket, head) => onWebSocket(request, responseOn(socket as Socket, request), head));
+  }
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
@@ -55,6 +63,20 @@ export async function listen({ host, port, limits, onRequest, use }: ListenOptio
       return closed;
     },
   };
+}
+
+const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+
+/** Returns a response for a request whose connection Node has let go of. The connection ends with it. */
+function responseOn(socket: Socket, request: IncomingMessage): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once("finish", () => socket.destroySoon());
+  // Node has removed its own listeners. The close event follows.
+  socket.on("error", () => {});
+  return response;
 }
 
 /**

@@ -1,25 +1,16 @@
 import { ExcursorError } from "../core/errors.ts";
-import { httpStatus, publicCode } from "../faces/shared/http-errors.ts";
+import { httpStatus } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
-import type { GatewayExchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 
-/** Returns the status of a request that is over, and its error code if it failed. A client that left has 499. */
-export function outcomeOf({ response, notes, signal }: GatewayExchange): {
-  readonly status: number;
-  readonly error: string | undefined;
-} {
-  if (signal.aborted && !response.writableFinished) return { status: 499, error: "client_gone" };
-  return { status: response.statusCode, error: notes.error && publicCode(notes.error) };
-}
-
-export function logRequest(log: Log, exchange: GatewayExchange): void {
-  const { id, principal, request, notes, startedAt } = exchange;
+export function logRequest(log: Log, exchange: Exchange): void {
+  const { id, principal, method, notes, startedAt } = exchange;
   const { error, usage } = notes;
-  const { status, error: code } = outcomeOf(exchange);
+  const { status, error: code } = exchange.outcome();
   const fields = {
     requestId: id,
     principal: principal?.id,
-    method: request.method,
+    method,
     route: notes.route,
     model: notes.model?.slice(0, 128),
     status,

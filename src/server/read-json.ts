@@ -28,13 +28,14 @@ export async function readJson(exchange: BodySource, limits: Limits): Promise<un
     held += bytes;
   };
   try {
-    return parse(await readBody(request, { maxBytes, idleMs: limits.bodyIdleMs }, take), limits);
+    return parseJson(await readBody(request, { maxBytes, idleMs: limits.bodyIdleMs }, take), limits);
   } finally {
     bodies.add(sender, -held);
   }
 }
 
-function parse(body: Buffer, { jsonDepth }: Limits): unknown {
+/** Parses a body. Checks its depth first. */
+export function parseJson(body: Buffer, { jsonDepth }: Pick<Limits, "jsonDepth">): unknown {
   if (isDeeperThan(body, jsonDepth)) {
     throw new ExcursorError("invalid-request", `The body is nested more than ${jsonDepth} levels deep.`, {
       code: "json_too_deep",

@@ -86,6 +86,7 @@ describe("what stands in it", () => {
         'name = "Excursor"',
         'base_url = "http://127.0.0.1:8787/v1"',
         'wire_api = "responses"',
+        "supports_websockets = true",
         'experimental_bearer_token = "the-key"',
         "",
       ].join("\n"),

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { type CliOutcome, type Desk, setUpDesk, startCli } from "./support/run-cli.ts";
@@ -8,7 +9,9 @@ import { type CliOutcome, type Desk, setUpDesk, startCli } from "./support/run-c
 /** The smallest there is: one pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-const config = (url: string, model: string) => `
+type Carrier = "HTTP" | "a WebSocket";
+
+const config = (url: string, model: string, carrier: Carrier) => `
 model = "${model}"
 model_provider = "excursor"
 approval_policy = "never"
@@ -22,27 +25,48 @@ name = "Excursor"
 base_url = "${url}/v1"
 env_key = "EXCURSOR_KEY"
 wire_api = "responses"
+supports_websockets = ${carrier === "a WebSocket"}
 `;
 
 interface Options {
   readonly model?: string;
   readonly key?: string;
   readonly args?: readonly string[];
+  /** Where the gateway is. */
+  readonly url?: string;
 }
 
 /** Codex picks its tools by the model's name; these are names that the gateway knows, one of them by a setting. */
-async function setUp() {
-  const { start, trace } = await setUpGateway();
+async function setUpCodex(carrier: Carrier, environment: Readonly<Record<string, string>> = {}) {
+  const { start, trace } = await setUpGateway({}, environment);
   const gateway = await start();
   const desk = setUpDesk();
-  const begin = (prompt: string, { model = "auto", key = KEY, args = [] }: Options = {}) => {
-    writeFileSync(join(desk.home, "config.toml"), config(gateway.url, model));
+  const begin = (prompt: string, { model = "auto", key = KEY, args = [], url = gateway.url }: Options = {}) => {
+    writeFileSync(join(desk.home, "config.toml"), config(url, model, carrier));
     return startCli("codex", ["exec", "--json", "--skip-git-repo-check", prompt, ...args], desk, {
       CODEX_HOME: desk.home,
       EXCURSOR_KEY: key,
     });
   };
-  return { desk, trace, begin, run: (prompt: string, options?: Options) => begin(prompt, options).outcome };
+  /** The requests of a model, by what carried them. */
+  const carriers = () =>
+    new Set(
+      gateway
+        .log()
+        .split("\n")
+        .flatMap((line) => {
+          const { method, model } = line === "" ? {} : (JSON.parse(line) as { method?: string; model?: string });
+          return model === undefined || method === undefined ? [] : [method === "MESSAGE" ? "a WebSocket" : "HTTP"];
+        }),
+    );
+  return {
+    desk,
+    trace,
+    gateway,
+    begin,
+    carriers,
+    run: (prompt: string, options?: Options) => begin(prompt, options).outcome,
+  };
 }
 
 interface Item {
@@ -64,9 +88,11 @@ const read = ({ folder }: Desk, name: string): string => readFileSync(join(folde
 
 afterEach(() => void vi.unstubAllEnvs());
 
-describe("Codex", () => {
+describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
+  const setUp = () => setUpCodex(carrier);
+
   it("thinks, runs a command in its shell, and goes on with the result on the same stream", async () => {
-    const { desk, trace, run } = await setUp();
+    const { desk, trace, run, carriers } = await setUp();
     const outcome = await run(
       '@sim need exec_command ;; think let me see ;; call exec_command {"cmd":"echo shown; echo written > out.txt"} ;; say got {{result}} {{reused}}',
     );
@@ -78,6 +104,7 @@ describe("Codex", () => {
     expect(textOf(outcome)).toMatch(/^got (?:.*\n)*shown\n stream$/);
     expect(read(desk, "out.txt")).toBe("written\n");
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    expect(carriers()).toEqual(new Set([carrier]));
     expect(outcome.events.at(-1)).toMatchObject({
       type: "turn.completed",
       usage: { output_tokens: expect.any(Number) },
@@ -182,3 +209,68 @@ describe("Codex", () => {
     await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);
   });
 });
+
+describe("Codex over a WebSocket", () => {
+  it("has the run prepared before it asks", async () => {
+    const { run, trace } = await setUpCodex("a WebSocket");
+    expect(textOf(await run("@sim say ready"))).toBe("ready");
+    const kinds = trace.flatMap(({ kind }) =>
+      ["prewarm_request", "bootstrap", "run_request"].includes(kind) ? [kind] : [],
+    );
+    expect(kinds.slice(0, 1)).toEqual(["prewarm_request"]);
+    expect(kinds.toSorted()).toEqual(["bootstrap", "prewarm_request", "run_request"]);
+  });
+
+  it("reconnects during a tool call, and goes on with the same run", async () => {
+    // The relay has another port.
+    const { desk, begin, gateway, carriers } = await setUpCodex("a WebSocket", { EXCURSOR_HOSTS: "127.0.0.1" });
+    const relay = await startRelay(gateway.url);
+    const { outcome } = begin(
+      '@sim need exec_command ;; call exec_command {"cmd":"touch cut; while [ ! -e go ]; do sleep 0.05; done; echo gone on"} ;; say {{result}} {{reused}}',
+      { url: relay.url },
+    );
+    await expect.poll(() => existsSync(join(desk.folder, "cut")), { timeout: 20_000 }).toBe(true);
+    relay.cut();
+    writeFileSync(join(desk.folder, "go"), "");
+    expect(textOf(await outcome)).toMatch(/gone on\n stream$/);
+    expect(relay.connections()).toBe(2);
+    expect(carriers()).toEqual(new Set(["a WebSocket"]));
+  });
+
+  it("falls back to HTTP at once where the gateway has it switched off", async () => {
+    const { run, carriers, trace } = await setUpCodex("a WebSocket", { EXCURSOR_WEBSOCKET: "off" });
+    const outcome = await run("@sim say by HTTP");
+    expect([textOf(outcome), outcome.code]).toEqual(["by HTTP", 0]);
+    expect(carriers()).toEqual(new Set(["HTTP"]));
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+  });
+});
+
+/** Passes connections on, and can cut them. */
+async function startRelay(to: string) {
+  const open = new Set<Socket>();
+  let count = 0;
+  const server = createServer((near) => {
+    count++;
+    const far = createConnection(Number(new URL(to).port), "127.0.0.1");
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(socket);
+      socket.on("error", () => {}).on("close", () => other.destroy());
+      socket.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of open) socket.destroy();
+    open.clear();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, cut, connections: () => count };
+}

@@ -18,6 +18,7 @@ export const codex: ClientRecipe = {
           name: "Excursor",
           base_url: `${url}/v1`,
           wire_api: "responses",
+          supports_websockets: true,
           experimental_bearer_token: key.reveal(),
         },
       ],

@@ -3,7 +3,7 @@ import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Face, ParseContext } from "../shared/face.ts";
-import type { ResponseStore, StoredItem } from "../shared/openai/response-store.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "../shared/openai/response-store.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
@@ -24,6 +24,10 @@ export interface OpenAiResponsesOptions {
   /** Stores thinking for clients that send a reasoning item back without its encrypted content. */
   readonly thoughts?: Thoughts;
   readonly limits?: Partial<RequestLimits>;
+  /** True if `generate: false` prepares a request without asking the model. */
+  readonly takesPrewarms?: boolean;
+  /** Called with every complete answer, also if the client does not want it stored. */
+  readonly onAnswer?: (principalId: string, answer: StoredResponse) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -34,7 +38,7 @@ export interface OpenAiResponsesFace extends Face {
 }
 
 export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): OpenAiResponsesFace {
-  const { store, seal, thoughts = NO_THOUGHTS, now = Date.now } = options;
+  const { store, seal, thoughts = NO_THOUGHTS, onAnswer, now = Date.now } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
   const recallFor =
     (principalId: string): ReadContext["recall"] =>
@@ -49,8 +53,9 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
       const items = resolveItems(request, store, principalId);
       checkItems(items, limits);
       const toolbox = readTools(request, items, limits);
-      const turn = await toTurn(request, items, toolbox, recallFor(principalId), context);
       const fields = body as Body;
+      const isPrewarm = options.takesPrewarms === true && fields["generate"] === false;
+      const turn = await toTurn(request, items, toolbox, { recall: recallFor(principalId), isPrewarm }, context);
       const head: AnswerHead = {
         id: `resp_${randomUUID().replaceAll("-", "")}`,
         createdAt: Math.floor(now() / 1000),
@@ -64,12 +69,17 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         },
         includesSealed: includesReasoning(request.include),
         onEnd: (response, output) => {
-          if (request.store ?? true) keep(store, context, request, fields, response, output);
+          const isStored = request.store ?? true;
+          if (!isStored && !onAnswer) return;
+          const answer = storedAnswer(store, context, request, fields, response, output);
+          onAnswer?.(principalId, answer);
+          if (isStored) store.put(principalId, answer);
         },
       });
       return {
         turn,
         isStream: request.stream ?? false,
+        isPrewarm,
         ignored: ignoredFields(fields, { tools: toolbox.hostedTypes, items: passedOver(items) }),
         fields: { effort: "reasoning.effort" },
         stream: () => new ResponseRenderer(head, render()),
@@ -90,19 +100,19 @@ const passedOver = (items: readonly PlacedItem[]): readonly string[] => [
   ...new Set(items.flatMap(({ item }) => (isPassedOver(item) ? [item.type] : []))),
 ];
 
-function keep(
+function storedAnswer(
   store: ResponseStore,
   { principal }: ParseContext,
   request: ResponsesRequest,
   { input: sent }: Body,
   { output: _, ...body }: JsonObject,
   output: readonly JsonObject[],
-): void {
+): StoredResponse {
   const id = body["id"] as string;
   const { input, previous_response_id } = request;
   const asked: readonly JsonObject[] =
     typeof input === "string" ? [{ type: "message", role: "user", content: input }] : ((sent ?? []) as JsonObject[]);
-  store.put(principal.id, {
+  return {
     id,
     previousId: previous_response_id ?? undefined,
     body: JSON.stringify(body),
@@ -114,7 +124,7 @@ function keep(
       return json === undefined ? [] : [{ id: parsed.id, json }];
     }),
     output: output.map((item) => toStored(item, "")),
-  });
+  };
 }
 
 const toStored = (item: JsonObject, fallbackId: string): StoredItem => ({

@@ -51,10 +51,10 @@ export async function toTurn(
   request: ResponsesRequest,
   items: readonly PlacedItem[],
   toolbox: Toolbox,
-  recall: ReadContext["recall"],
+  read: Pick<ReadContext, "recall" | "isPrewarm">,
   { principal, images }: ParseContext,
 ): Promise<Turn> {
-  const { system, messages } = await readConversation(items, { toolbox, images, recall });
+  const { system, messages } = await readConversation(items, { toolbox, images, ...read });
   return {
     principal,
     model: { id: request.model, effort: request.reasoning?.effort ?? undefined },

@@ -5,6 +5,7 @@ import type { FaceContext, FaceRoute, KeyValues } from "../shared/face-module.ts
 import { createResponseArchive } from "./archive.ts";
 import { createOpenAiResponsesFace } from "./face.ts";
 import { createReasoningSeal } from "./reasoning-seal.ts";
+import { createSocketDialect } from "./socket/socket-dialect.ts";
 
 const PATH = "/v1/responses";
 
@@ -12,10 +13,12 @@ const PATH = "/v1/responses";
 export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   const { responses, thoughts } = stores;
   const seal = createReasoningSeal(sealSecret(stores.keyValues("reasoning-seal")));
-  const face = createOpenAiResponsesFace({ limits, store: responses, thoughts, seal });
+  const options = { limits, store: responses, thoughts, seal };
+  const face = createOpenAiResponsesFace(options);
   const archive = createResponseArchive(responses);
   return [
     { type: "turn", path: PATH, face },
+    { type: "socket", path: PATH, open: () => createSocketDialect(options) },
     {
       type: "call",
       method: "POST",

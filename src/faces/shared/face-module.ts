@@ -57,7 +57,7 @@ export type FaceModules = readonly [FaceModule, ...FaceModule[]];
 type FaceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** One method and path of a dialect. */
-export type FaceRoute = TurnRoute | CallRoute;
+export type FaceRoute = TurnRoute | CallRoute | SocketRoute;
 
 /**
  * A request to a model: JSON body → {@link Face.parse} → `Turn` → engine → events, streamed or as one answer.
@@ -67,6 +67,22 @@ interface TurnRoute {
   readonly type: "turn";
   readonly path: RoutePath;
   readonly face: Face<StreamRenderer>;
+}
+
+/** A WebSocket. Each message of the client is a request to a model; they are answered one at a time. */
+export interface SocketRoute {
+  readonly type: "socket";
+  readonly path: RoutePath;
+  /** Called once for each connection. */
+  open(): SocketDialect;
+}
+
+/** The dialect of one connection. It may remember what lives as long as the connection. */
+export interface SocketDialect {
+  /** Its renderers write server-sent events with one line of data each; each event is sent as a message. */
+  readonly face: Face;
+  /** Returns the message for an error from before the answer has begun. */
+  error(error: ErrorBody, requestId: string): string;
 }
 
 /** A request that runs no model and is answered with one JSON value: lists of models, token counts, stored answers. */

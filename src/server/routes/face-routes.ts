@@ -3,18 +3,25 @@ import type { GatewayExchange } from "../exchange.ts";
 import { readJson } from "../read-json.ts";
 import { requestContext } from "./request-context.ts";
 import type { PathParameters, Route } from "./route.ts";
-import { type TurnRouteOptions, turnRoute } from "./turn-route.ts";
+import { type SocketService, socketRoute } from "./socket-route.ts";
+import { type TurnService, turnRoute } from "./turn-route.ts";
 
-type Service = Omit<TurnRouteOptions, "path" | "face" | "module" | "images">;
+type Service = Omit<TurnService, "images"> & { readonly socketService: SocketService | undefined };
 
 export const faceRoutes = (module: FaceModule, context: FaceContext, service: Service): readonly Route[] =>
-  module
-    .routes(context)
-    .map((route) =>
-      route.type === "turn"
-        ? turnRoute({ ...service, images: context.images, module, path: route.path, face: route.face })
-        : callRoute(module, route, context, service),
-    );
+  module.routes(context).map((route) => {
+    const turns = { ...service, images: context.images };
+    switch (route.type) {
+      case "turn":
+        return turnRoute({ ...turns, module, path: route.path, face: route.face });
+      case "socket":
+        return socketRoute(module, route, turns, service.socketService);
+      case "call":
+        return callRoute(module, route, context, service);
+      default:
+        return route satisfies never;
+    }
+  });
 
 function callRoute(module: FaceModule, route: CallRoute, { images }: FaceContext, { limits }: Service): Route {
   const { method, path, isOpen = false } = route;

@@ -1,5 +1,5 @@
 import type { ImageLoader, ParseContext } from "../../faces/shared/face.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { Exchange } from "../exchange.ts";
 import type { PathParameters } from "./route.ts";
 
 /** Headers that hold secrets. The ones a face declares are removed by the gateway. */
@@ -7,7 +7,7 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set(["authorization", "cookie", 
 
 /** Returns what a face may see of a request beside its body and principal. */
 export const requestContext = (
-  { id: requestId, query, request }: GatewayExchange,
+  { id: requestId, query, request }: Exchange,
   path: PathParameters,
   images: ImageLoader,
 ): Omit<ParseContext, "principal"> => ({

@@ -2,35 +2,51 @@ import type { IncomingMessage } from "node:http";
 import type { Limits } from "../../config/settings.ts";
 import type { RequestContext, ToolSource } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import type { TurnEvent } from "../../core/events.ts";
+import type { TurnEvent, Usage } from "../../core/events.ts";
 import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { ANSWERED_BY } from "../../core/notices/answered-by.ts";
 import { IGNORED } from "../../core/notices/ignored.ts";
 import { TRIMMED } from "../../core/notices/trimmed.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
-import type { Turn } from "../../core/turn.ts";
+import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
-import { EventStream } from "../event-stream.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import { EventStream, type StreamForm } from "../event-stream.ts";
+import type { Exchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
 import type { Meter } from "../gate/key-allowance.ts";
 import type { Seats } from "../gate/seats.ts";
 import { readJson } from "../read-json.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { requestContext } from "./request-context.ts";
-import type { Route } from "./route.ts";
+import type { PathParameters, Route } from "./route.ts";
 
 /** The part of the engine that runs turns. */
 export interface TurnRunner {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
+  /** Prepares the upstream for a turn that will follow. Never rejects. */
+  prewarm(turn: Turn, context: RequestContext): Promise<void>;
 }
 
-export interface TurnRouteOptions {
+/** Where the answer to a turn goes. */
+export interface AnswerCarrier {
+  openStream(headers: () => Readonly<Record<string, string>>, form: StreamForm): AnswerOutlet;
+  /** Sends a whole answer. Absent: every answer is streamed. */
+  reply?(body: JsonObject, headers: Readonly<Record<string, string>>): void;
+}
+
+/** A streamed answer on its way to the client. */
+export type AnswerOutlet = Pick<EventStream, "hasComments" | "hasBegun" | "write" | "drained" | "end" | "stop">;
+
+export interface TurnRouteOptions extends TurnService {
   readonly path: string;
   readonly face: Face<StreamRenderer>;
   readonly module: FaceModule;
+}
+
+/** What every turn needs, whatever its face and carrier. */
+export interface TurnService {
   readonly engine: TurnRunner;
   readonly images: ImageLoader;
   readonly limits: Limits;
@@ -45,51 +61,97 @@ export interface TurnRouteOptions {
 
 /** Creates the route that runs a turn and sends the answer, streamed or whole. */
 export function turnRoute(options: TurnRouteOptions): Route {
-  const { path, face, module, engine, images, limits, streams, questions, meterOf, log } = options;
+  const { path, face, module, limits } = options;
   return {
     method: "POST",
     path,
     face: module,
     async handle(exchange, parameters) {
-      const { asker: principal, request, id: requestId, signal, recording } = exchange;
       const body = await readJson(exchange, limits);
-      const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
-      exchange.notes.model = parsed.turn.model.id;
-      let meter: Meter | undefined;
-      try {
-        signal.throwIfAborted();
-        meter = meterOf?.(principal.id, () => estimateInputTokens(parsed.turn));
-        recording?.asks(parsed.turn);
-        const voice = new Voice();
-        const context = {
-          requestId,
-          signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
-          tools: toolSource(request),
-          hops: hopsOf(request),
-          trace: () => exchange.trace,
-          onSpent: meter?.onSpent,
-          observer: recording,
-          meter: recording,
-          elicit:
-            parsed.isStream && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
-        };
-        const batches = () => observe(engine.run(parsed.turn, context), parsed, exchange, log);
-        if (!parsed.isStream) {
-          await answerWhole(exchange, parsed, batches());
-          return;
-        }
-        const leave = streams.take(principal.id);
-        try {
-          await answerStream(exchange, parsed, batches(), { limits, voice });
-        } finally {
-          leave();
-        }
-      } finally {
-        meter?.end();
-        parsed.end?.();
-      }
+      await answerTurn(
+        options,
+        face,
+        { exchange, body, parameters },
+        {
+          openStream: (headers, form) => new EventStream(exchange, limits, headers, form),
+          reply: (answer, headers) => exchange.reply(200, answer, headers),
+        },
+      );
     },
   };
+}
+
+export interface TurnRequest {
+  readonly exchange: Exchange;
+  readonly body: unknown;
+  readonly parameters: PathParameters;
+}
+
+/** Parses a request, runs its turn and sends the answer. Throws errors from before the answer has begun. */
+export async function answerTurn(
+  service: TurnService,
+  face: Face<StreamRenderer>,
+  { exchange, body, parameters }: TurnRequest,
+  carrier: AnswerCarrier,
+): Promise<void> {
+  const { engine, images, streams, questions, meterOf, log } = service;
+  const { asker: principal, request, id: requestId, signal, recording } = exchange;
+  const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
+  exchange.notes.model = parsed.turn.model.id;
+  const reply = parsed.isStream ? undefined : carrier.reply;
+  let meter: Meter | undefined;
+  try {
+    signal.throwIfAborted();
+    meter = meterOf?.(principal.id, () => estimateInputTokens(parsed.turn));
+    recording?.asks(parsed.turn);
+    const voice = new Voice();
+    const context = {
+      requestId,
+      signal: parsed.signal ? AbortSignal.any([signal, parsed.signal]) : signal,
+      tools: toolSource(request),
+      hops: hopsOf(request),
+      trace: () => exchange.trace,
+      onSpent: meter?.onSpent,
+      observer: recording,
+      meter: recording,
+      elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
+    };
+    const events = parsed.isPrewarm
+      ? prewarmed(engine.prewarm(parsed.turn, context))
+      : engine.run(parsed.turn, context);
+    const batches = observe(events, parsed, exchange, log);
+    if (reply) {
+      await answerWhole(exchange, parsed, batches, reply);
+      return;
+    }
+    const leave = streams.take(principal.id);
+    try {
+      await answerStream(exchange, parsed, batches, { carrier, voice });
+    } finally {
+      leave();
+    }
+  } finally {
+    meter?.end();
+    parsed.end?.();
+  }
+}
+
+const NO_USAGE: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  cacheWrittenTokens: 0,
+  reasoningTokens: 0,
+  isEstimate: false,
+};
+
+/** Returns the empty answer to a request that only prepares the next one. */
+async function* prewarmed(ready: Promise<void>): AsyncGenerator<readonly TurnEvent[]> {
+  await ready;
+  yield [
+    { type: "usage", usage: NO_USAGE },
+    { type: "done", reason: "stop" },
+  ];
 }
 
 const TOOLS_HEADER = "x-excursor-tools";
@@ -102,7 +164,7 @@ function toolSource({ headers }: IncomingMessage): ToolSource | undefined {
 
 /** Writes comments into the stream while there is one. */
 class Voice {
-  stream: EventStream | undefined;
+  stream: AnswerOutlet | undefined;
 
   say(comment: string): boolean {
     this.stream?.write(comment);
@@ -111,13 +173,13 @@ class Voice {
 }
 
 async function answerStream(
-  exchange: GatewayExchange,
+  exchange: Exchange,
   parsed: ParsedRequest<StreamRenderer>,
   batches: Batches,
-  { limits, voice }: { readonly limits: Limits; readonly voice: Voice },
+  { carrier, voice }: { readonly carrier: AnswerCarrier; readonly voice: Voice },
 ): Promise<void> {
   const renderer = parsed.stream();
-  const stream = new EventStream(exchange, limits, batches.headers, renderer);
+  const stream = carrier.openStream(batches.headers, renderer);
   if (stream.hasComments) voice.stream = stream;
   try {
     // The last piece goes out with the end of the response.
@@ -145,7 +207,7 @@ async function answerStream(
 }
 
 /** Returns the last piece of a failed stream. Redacts before rendering, since bytes cannot be redacted afterwards. */
-function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: GatewayExchange): string | Uint8Array {
+function failure(renderer: StreamRenderer, error: ExcursorError, { id, redact }: Exchange): string | Uint8Array {
   const { kind, message, code, field, hint, hasOwnHint, retryable, retryAfterMs } = error;
   const shown = new ExcursorError(kind, redact(message), {
     code,
@@ -174,9 +236,10 @@ function asksUser({ headers }: IncomingMessage): boolean {
 }
 
 async function answerWhole(
-  exchange: GatewayExchange,
+  exchange: Exchange,
   parsed: ParsedRequest<StreamRenderer>,
   batches: Batches,
+  reply: NonNullable<AnswerCarrier["reply"]>,
 ): Promise<void> {
   const collector = parsed.collect();
   for await (const events of batches.source) {
@@ -186,7 +249,7 @@ async function answerWhole(
   }
   exchange.signal.throwIfAborted();
   batches.checkEnd();
-  exchange.reply(200, collector.body(), batches.headers());
+  reply(collector.body(), batches.headers());
 }
 
 interface Batches {
@@ -202,7 +265,7 @@ interface Batches {
 function observe(
   source: AsyncIterable<readonly TurnEvent[]>,
   parsed: ParsedRequest<StreamRenderer>,
-  exchange: GatewayExchange,
+  exchange: Exchange,
   log: Log,
 ): Batches {
   const ignored = new Set(parsed.ignored);

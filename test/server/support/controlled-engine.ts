@@ -90,6 +90,8 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
 /** An engine whose answers a test writes as it goes. */
 export class ControlledEngine {
   readonly answers: ControlledAnswer[] = [];
+  /** The turns that a client has announced. */
+  readonly prewarmed: Turn[] = [];
   readonly models: readonly ModelInfo[];
   #waiting: ((answer: ControlledAnswer) => void)[] = [];
   #taken = 0;
@@ -109,6 +111,11 @@ export class ControlledEngine {
     return answer;
   }
 
+  prewarm(turn: Turn): Promise<void> {
+    this.prewarmed.push(turn);
+    return Promise.resolve();
+  }
+
   /** The next answer that is asked for. */
   next(): Promise<ControlledAnswer> {
     const ready = this.answers[this.#taken];
@@ -117,6 +124,12 @@ export class ControlledEngine {
       return Promise.resolve(ready);
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Lets go of the answers so far. */
+  forget(): void {
+    this.answers.length = 0;
+    this.#taken = 0;
   }
 
   findModel(name: string): Promise<ModelInfo> {

@@ -17,6 +17,8 @@ export interface PlacedItem {
 }
 
 export interface ReadContext {
+  /** True if there is nothing to answer yet. */
+  readonly isPrewarm?: boolean;
   readonly toolbox: Toolbox;
   readonly images: ImageLoader;
   /** Returns the original thinking of a reasoning item, or undefined if it is unknown. */
@@ -30,7 +32,8 @@ export async function readConversation(
   items: readonly PlacedItem[],
   context: ReadContext,
 ): Promise<Pick<Turn, "system" | "messages">> {
-  const asked = lastInstructionAsQuestion(joinOutputs(items));
+  const joined = joinOutputs(items);
+  const asked = context.isPrewarm ? joined : lastInstructionAsQuestion(joined);
   const results = new CallResults();
   const system: string[] = [];
   // Images are loaded last, when everything else is known to be valid.
@@ -68,8 +71,10 @@ export async function readConversation(
     said = undefined;
     calls.clear();
   }
-  if (messages.length === 0) throw invalid("input", "expected a message: there is nothing to answer");
-  if (said) throw invalid(asked.at(-1)?.field ?? "input", "the last item must be a user's message or a tool's output");
+  if (messages.length === 0 && !context.isPrewarm)
+    throw invalid("input", "expected a message: there is nothing to answer");
+  if (said && !context.isPrewarm)
+    throw invalid(asked.at(-1)?.field ?? "input", "the last item must be a user's message or a tool's output");
   return {
     system: system.filter((text) => text !== "").join("\n\n"),
     messages: await Promise.all(messages.map((load) => load())),

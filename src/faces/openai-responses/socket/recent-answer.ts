@@ -1,0 +1,69 @@
+import type { ResponseStore, StoredItem, StoredResponse } from "../../shared/openai/response-store.ts";
+
+/** Longer conversations are not remembered; the client sends them again. */
+const MAX_LENGTH = 32 * 1024 * 1024;
+
+interface Remembered {
+  readonly principalId: string;
+  readonly id: string;
+  /** The conversation up to and including the answer. */
+  readonly items: readonly StoredItem[];
+}
+
+/**
+ * The stored answers, and the most recent one of a connection, which the client may refer to even if it is not stored.
+ * So it sends only what is new, as long as it stays connected.
+ */
+export class RecentAnswer implements ResponseStore {
+  readonly #store: ResponseStore;
+  #recent: Remembered | undefined;
+
+  constructor(store: ResponseStore) {
+    this.#store = store;
+  }
+
+  /** Remembers an answer with its conversation, in place of the one before. */
+  keep(principalId: string, { id, previousId, input, output }: StoredResponse): void {
+    const before = previousId === undefined ? [] : this.#itemsUpTo(principalId, previousId);
+    const items = [...before, ...input, ...output];
+    const length = items.reduce((sum, { json }) => sum + json.length, 0);
+    this.#recent = length > MAX_LENGTH ? undefined : { principalId, id, items };
+  }
+
+  put(principalId: string, response: StoredResponse): void {
+    this.#store.put(principalId, response);
+  }
+
+  find(principalId: string, id: string): StoredResponse | undefined {
+    return this.#store.find(principalId, id);
+  }
+
+  conversation(principalId: string, id: string): readonly string[] | undefined {
+    const recent = this.#recentOf(principalId);
+    return recent?.id === id ? recent.items.map(({ json }) => json) : this.#store.conversation(principalId, id);
+  }
+
+  findItem(principalId: string, itemId: string): string | undefined {
+    const recent = this.#recentOf(principalId)?.items.findLast(({ id }) => id === itemId);
+    return recent?.json ?? this.#store.findItem(principalId, itemId);
+  }
+
+  delete(principalId: string, id: string): boolean {
+    return this.#store.delete(principalId, id);
+  }
+
+  #recentOf(principalId: string): Remembered | undefined {
+    return this.#recent?.principalId === principalId ? this.#recent : undefined;
+  }
+
+  #itemsUpTo(principalId: string, id: string): readonly StoredItem[] {
+    const recent = this.#recentOf(principalId);
+    if (recent?.id === id) return recent.items;
+    return (this.#store.conversation(principalId, id) ?? []).map((json) => ({ id: idIn(json), json }));
+  }
+}
+
+function idIn(json: string): string {
+  const { id } = JSON.parse(json) as { readonly id?: unknown };
+  return typeof id === "string" ? id : "";
+}

@@ -1,0 +1,49 @@
+import { ExcursorError } from "../../../core/errors.ts";
+import type { SocketDialect } from "../../shared/face-module.ts";
+import { invalid } from "../../shared/invalid.ts";
+import type { Body } from "../../shared/unsupported-fields.ts";
+import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../face.ts";
+import { RecentAnswer } from "./recent-answer.ts";
+
+/**
+ * Returns the dialect of one WebSocket. A message `response.create` has the fields of a request over HTTP. With
+ * `generate: false` it prepares the next request, which goes on from the empty answer.
+ */
+export function createSocketDialect(options: OpenAiResponsesOptions): SocketDialect {
+  const recent = new RecentAnswer(options.store);
+  const face = createOpenAiResponsesFace({
+    ...options,
+    store: recent,
+    takesPrewarms: true,
+    onAnswer: (principalId, answer) => recent.keep(principalId, answer),
+  });
+  return {
+    face: {
+      async parse(message, context) {
+        return { ...(await face.parse(readMessage(message), context)), isStream: true };
+      },
+    },
+    error: ({ status, headers, body }, requestId) =>
+      JSON.stringify({ type: "error", status, ...body, headers, request_id: requestId }),
+  };
+}
+
+const CREATE = "response.create";
+
+function readMessage(message: unknown): Body {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    throw new ExcursorError("invalid-request", "The message must be a JSON object.", { code: "invalid_message" });
+  }
+  const body = message as Body;
+  const { type, generate, stream_id: streamId } = body;
+  if (type !== CREATE) {
+    const given = typeof type === "string" ? JSON.stringify(type.slice(0, 64)) : "none";
+    throw new ExcursorError("invalid-request", `type: expected "${CREATE}", got ${given}.`, {
+      code: "unknown_message_type",
+      field: "type",
+    });
+  }
+  if (generate !== undefined && typeof generate !== "boolean") throw invalid("generate", "expected a boolean");
+  if (streamId !== undefined) throw invalid("stream_id", "not supported: open another connection");
+  return body;
+}
