@@ -1,7 +1,7 @@
 import type { Principal } from "../core/turn.ts";
 import { clientFamily } from "../usage/client-family.ts";
 import type { LiveRequest } from "../usage/request-recording.ts";
-import type { GatewayExchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** What the dashboard sees of a listener. */
 export interface ServerView {
@@ -19,7 +19,7 @@ export interface ServedRequest extends LiveRequest {
 }
 
 export function liveRequests(
-  active: Iterable<GatewayExchange>,
+  active: Iterable<Exchange>,
   keyName: (principal: Principal) => string,
 ): readonly ServedRequest[] {
   return [...active].flatMap(({ id, recording, principal, request, notes }) =>

@@ -1,5 +1,3 @@
-import { inOnePiece } from "./in-one-piece.ts";
-
 /** Text of a stream that is the same for every token, before and after it. */
 export interface Template {
   readonly before: string;
@@ -13,5 +11,5 @@ export function splitTemplate(render: (mark: string) => string): Template {
   const text = render(MARK);
   const mark = JSON.stringify(MARK);
   const at = text.indexOf(mark);
-  return { before: inOnePiece(text.slice(0, at)), after: inOnePiece(text.slice(at + mark.length)) };
+  return { before: text.slice(0, at), after: text.slice(at + mark.length) };
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { CacheMiss, PhaseName, ToolCallRecord } from "../records.ts";
-import { KEYS_PER_MS, PHASES } from "../usage-store.ts";
+import { KEYS_PER_MS } from "../row-values.ts";
+import { PHASES } from "../usage-store.ts";
 
 /** The sums of one conversation. */
 export interface ConversationSums {
