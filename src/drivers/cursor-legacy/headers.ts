@@ -22,7 +22,7 @@ export function legacyHeaders(
     clientType: "ide",
     clientVersion,
     timezone: TIME_ZONE,
-    checksum: fixed ?? checksum({ device }),
+    checksum: fixed ?? checksum(device, Date.now()),
     acceptGzip: true,
   } as const;
   return {

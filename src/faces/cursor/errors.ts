@@ -1,6 +1,7 @@
 import { type ErrorKind, ExcursorError } from "../../core/errors.ts";
 import { ErrorDetails_Error } from "../../gen/aiserver/v1/error_pb.ts";
-import { type ConnectCode, ConnectFailure, grpcStatus } from "../../wire/connect/connect-failure.ts";
+import type { ConnectCode } from "../../wire/agent/cursor-errors.ts";
+import { ConnectFailure, grpcStatus } from "../../wire/connect/connect-failure.ts";
 import { encodeFrame, FLAG_END } from "../../wire/connect/envelope.ts";
 import { FrameWriter } from "../../wire/connect/frame-writer.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";

@@ -1,9 +1,5 @@
-import {
-  type ConnectCode,
-  connectCodeFromHttp,
-  errorNumber,
-  isConnectCode,
-} from "../../wire/connect/connect-failure.ts";
+import { type ConnectCode, isConnectCode } from "../../wire/agent/cursor-errors.ts";
+import { connectCodeFromHttp, errorNumber } from "../../wire/connect/connect-failure.ts";
 import { EXEC_KINDS, FAULT_KINDS, type FailStep, type Step } from "./step.ts";
 import { findSteps } from "./step-lines.ts";
 import {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { ConnectCode } from "../../wire/connect/connect-failure.ts";
+import type { ConnectCode } from "../../wire/agent/cursor-errors.ts";
 
 /** A step of a scripted turn. docs/simulator.md describes the language. */
 export type Step =

@@ -9,14 +9,10 @@ export interface Append {
   readonly payload: Uint8Array;
 }
 
-/** Every backend reads `hex`. `binary` is half as long, but newer. */
-export type AppendEncoding = "hex" | "binary";
-
-export function encodeAppend({ requestId, seqno, payload }: Append, encoding: AppendEncoding): Uint8Array {
-  const message = create(BidiAppendRequestSchema, { requestId: { requestId }, appendSeqno: seqno });
-  if (encoding === "hex")
-    message.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("hex");
-  else message.dataBinary = payload;
+/** Encodes the payload as hex, which every backend reads. */
+export function encodeAppend({ requestId, seqno, payload }: Append): Uint8Array {
+  const data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString("hex");
+  const message = create(BidiAppendRequestSchema, { requestId: { requestId }, appendSeqno: seqno, data });
   return toBinary(BidiAppendRequestSchema, message);
 }
 

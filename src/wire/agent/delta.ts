@@ -1,3 +1,7 @@
+import { InteractionUpdateSchema, TextDeltaUpdateSchema } from "../../gen/agent/v1/interaction_pb.ts";
+import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
+import { encodeFields, messageField, textField } from "./encode-fields.ts";
+
 /**
  * A piece of text or thinking: by far the most frequent message of a run.
  *
@@ -34,32 +38,14 @@ export function decodeDelta(payload: Uint8Array): Delta | undefined {
   };
 }
 
+const { interactionUpdate } = AgentServerMessageSchema.field;
+const { textDelta, thinkingDelta } = InteractionUpdateSchema.field;
+
 /** Encodes a delta as an `AgentServerMessage`, without the generated codec. */
 export function encodeDelta({ kind, text }: Delta): Uint8Array {
-  const length = Buffer.byteLength(text);
-  const inner = 1 + varintBytes(length) + length;
-  const middle = 1 + varintBytes(inner) + inner;
-  const bytes = Buffer.allocUnsafe(1 + varintBytes(middle) + middle);
-  let at = writeField(bytes, 0, TAG_1, middle);
-  at = writeField(bytes, at, kind === "text" ? TAG_1 : TAG_THINKING_DELTA, inner);
-  at = writeField(bytes, at, TAG_1, length);
-  bytes.write(text, at);
-  return bytes;
+  const said = textField(TextDeltaUpdateSchema.field.text, text);
+  return encodeFields(messageField(interactionUpdate, messageField(kind === "text" ? textDelta : thinkingDelta, said)));
 }
-
-function writeField(bytes: Buffer, start: number, tag: number, length: number): number {
-  let at = start;
-  bytes[at++] = tag;
-  let rest = length;
-  while (rest > 127) {
-    bytes[at++] = (rest & 127) | 128;
-    rest >>>= 7;
-  }
-  bytes[at++] = rest;
-  return at;
-}
-
-const varintBytes = (n: number): number => (n < 1 << 7 ? 1 : n < 1 << 14 ? 2 : n < 1 << 21 ? 3 : n < 1 << 28 ? 4 : 5);
 
 /** Returns where the content of a field starts, if it ends where the payload ends. `at` is the offset of its length. */
 function contentOf(payload: Uint8Array, at: number): number {

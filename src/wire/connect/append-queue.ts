@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { type AppendEncoding, encodeAppend } from "../agent/bidi-append.ts";
+import { encodeAppend } from "../agent/bidi-append.ts";
 import type { HttpTransport } from "../http/http.ts";
 import { callHttp, type HttpResponse } from "../http/http-call.ts";
 import { fromFailedResponse } from "../http/http-errors.ts";
@@ -15,7 +15,6 @@ export interface AppendOptions {
   readonly requestId: string;
   readonly limits: WireLimits;
   readonly maxInFlight: number;
-  readonly encoding: AppendEncoding;
   readonly timeoutMs: number;
   readonly bytesPerSecond: number;
   readonly onDrain: () => void;
@@ -45,8 +44,8 @@ export class AppendQueue {
   /** Returns false if the maximum number of appends is in progress, so that this one waits. */
   push(payload: Uint8Array): boolean {
     if (this.#stopping.signal.aborted) return true;
-    const { requestId, encoding } = this.#options;
-    this.#waiting.push(encodeAppend({ requestId, seqno: this.#next++, payload }, encoding));
+    const { requestId } = this.#options;
+    this.#waiting.push(encodeAppend({ requestId, seqno: this.#next++, payload }));
     this.#startNext();
     this.#needsDrain = this.#inFlight >= this.#options.maxInFlight;
     return !this.#needsDrain;

@@ -4,6 +4,7 @@ import {
   ErrorDetails_ErrorSchema,
   ErrorDetailsSchema,
 } from "../../gen/aiserver/v1/error_pb.ts";
+import type { ConnectCode } from "../agent/cursor-errors.ts";
 
 /** The Connect codes, in gRPC's order, with the HTTP status of a unary call. */
 const HTTP_STATUS = {
@@ -23,11 +24,7 @@ const HTTP_STATUS = {
   unavailable: 503,
   data_loss: 500,
   unauthenticated: 401,
-} as const;
-
-export type ConnectCode = keyof typeof HTTP_STATUS;
-
-export const isConnectCode = (word: string): word is ConnectCode => Object.hasOwn(HTTP_STATUS, word);
+} as const satisfies Record<ConnectCode, number>;
 
 /** Returns gRPC's number of a code. gRPC counts from 1, in the order of the table. */
 export const grpcStatus = (code: ConnectCode): number => Object.keys(HTTP_STATUS).indexOf(code) + 1;

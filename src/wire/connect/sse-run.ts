@@ -26,8 +26,6 @@ export interface SseRunOptions {
   readonly limits?: Partial<WireLimits>;
   /** Default: 16. */
   readonly maxAppendsInFlight?: number;
-  /** Default: hex. */
-  readonly appendEncoding?: "hex" | "binary";
   /** Timeout of an append, default 60 s, plus a second for every 128 KiB. */
   readonly appendTimeoutMs?: number;
 }
@@ -52,7 +50,6 @@ export function openSseRun(options: SseRunOptions): RunStream {
     requestId,
     limits,
     maxInFlight: options.maxAppendsInFlight ?? 16,
-    encoding: options.appendEncoding ?? "hex",
     timeoutMs: options.appendTimeoutMs ?? 60_000,
     bytesPerSecond: 128 * 1024,
     onDrain: () => listener.drain?.(),

@@ -1,4 +1,4 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { BidiAppendRequestSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
 import { encodeAppend, findAppendProblem, readAppend } from "../../../src/wire/agent/bidi-append.ts";
@@ -56,8 +56,17 @@ describe("the rendezvous", () => {
 });
 
 describe("an append", () => {
-  it.each(["hex", "binary"] as const)("is read back from %s", (encoding) => {
-    const request = fromBinary(BidiAppendRequestSchema, encodeAppend(upload(7), encoding));
+  const { requestId, seqno, payload } = upload(7);
+  const inBytes = create(BidiAppendRequestSchema, {
+    requestId: { requestId },
+    appendSeqno: seqno,
+    dataBinary: payload,
+  });
+  it.each([
+    ["hex", encodeAppend(upload(7))],
+    ["bytes", toBinary(BidiAppendRequestSchema, inBytes)],
+  ])("is read back from %s", (_, bytes) => {
+    const request = fromBinary(BidiAppendRequestSchema, bytes);
     expect(findAppendProblem(request)).toBeUndefined();
     expect({ ...readAppend(request), payload: [7] }).toEqual({ ...upload(7), payload: [7] });
     expect([...readAppend(request).payload]).toEqual([7]);

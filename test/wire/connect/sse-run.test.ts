@@ -71,14 +71,6 @@ describe("a run over the HTTP/1.1 pair", () => {
     expect(server.appends[0]?.headers["content-type"]).toBe("application/proto");
   });
 
-  test("bytes instead of hex, where asked for", async () => {
-    const { run } = start({ appendEncoding: "binary" });
-    run.send(Buffer.from("hello"));
-    await vi.waitFor(() => expect(server.appends).toHaveLength(1));
-    expect(server.appends[0]?.data).toBe("hello");
-    expect(server.appends[0]?.raw.toString("latin1")).toContain("hello");
-  });
-
   test("the first append does not wait for the download", async () => {
     server.onDownload = () => {};
     const { run } = start();

@@ -13,6 +13,16 @@ export type Rejection =
   | { readonly type: "results"; readonly messages: readonly ExecClientMessage[] }
   | { readonly type: "throw"; readonly error: string };
 
+/** Results that name the path of their request. */
+const RESULTS_BY_PATH = {
+  writeArgs: "writeResult",
+  deleteArgs: "deleteResult",
+  readArgs: "readResult",
+  redactedReadArgs: "redactedReadResult",
+  lsArgs: "lsResult",
+  diagnosticsArgs: "diagnosticsResult",
+} as const;
+
 /**
  * Rejects a native request of the model. Nothing is ever executed here: the request is meant for the user's machine.
  * The model reads the reason, so it names the tools to use instead.
@@ -44,35 +54,14 @@ export function rejectExec({ id, execId, message }: ExecServerMessage, offeredTo
       return reply({ case: "shellStream", value: rejected }, { case: "shellStream", value: exit });
     }
     case "writeArgs":
-      return reply({
-        case: "writeResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
     case "deleteArgs":
-      return reply({
-        case: "deleteResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
     case "readArgs":
-      return reply({
-        case: "readResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
     case "redactedReadArgs":
-      return reply({
-        case: "redactedReadResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
     case "lsArgs":
-      return reply({
-        case: "lsResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
-    case "diagnosticsArgs":
-      return reply({
-        case: "diagnosticsResult",
-        value: { result: { case: "rejected", value: { path: message.value.path, reason } } },
-      });
+    case "diagnosticsArgs": {
+      const value = { result: { case: "rejected" as const, value: { path: message.value.path, reason } } };
+      return reply({ case: RESULTS_BY_PATH[message.case], value });
+    }
     case "grepArgs":
       return reply({ case: "grepResult", value: { result: { case: "error", value: { error: reason } } } });
     case "fetchArgs":
