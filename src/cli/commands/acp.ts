@@ -14,7 +14,4 @@ For Zed, in its settings.json:
 
 It speaks JSON-RPC on stdin and stdout and logs to stderr. It exits when stdin closes.`,
     )
-    .action(async (flags) => {
-      const { runAcp } = await import("../actions/acp.ts");
-      await runAcp(flags);
-    });
+    .action(async (flags) => (await import("../actions/acp.ts")).runAcp(flags));

@@ -19,7 +19,4 @@ The answer goes to stdout and tool calls go to stderr. Thinking is shown (dimmed
   excursor chat --demo --tools '@sim call roll_dice {"sides":20} ;; say You rolled {{result}}.'
   git diff | excursor chat -s "Review this diff" -`,
     )
-    .action(async (words, flags) => {
-      const { runChat } = await import("../actions/chat.ts");
-      await runChat(words.join(" "), flags);
-    });
+    .action(async (words, flags) => (await import("../actions/chat.ts")).runChat(words.join(" "), flags));

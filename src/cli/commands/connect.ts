@@ -27,7 +27,4 @@ The gateway must be running. \`excursor disconnect\` restores the previous confi
 The Cursor IDE has no configuration file for this: \`excursor connect cursor\` prints the steps. With --tunnel,
 it adds hosts and pathSecret to Excursor's settings and tests the tunnel. It exits with 69 if the test fails.`,
     )
-    .action(async (client, flags) => {
-      const { runConnect } = await import("../actions/connect.ts");
-      await runConnect(client, flags);
-    });
+    .action(async (client, flags) => (await import("../actions/connect.ts")).runConnect(client, flags));

@@ -6,7 +6,4 @@ export const disconnectCommand = () =>
     .argument("[client...]", "clients to disconnect; without it, all connected clients")
     .option("--force", "restore even if the file has changed since; the changed file is kept as a copy", false)
     .option("--json", "print the result as JSON", false)
-    .action(async (clients, flags) => {
-      const { runDisconnect } = await import("../actions/disconnect.ts");
-      runDisconnect(clients, flags);
-    });
+    .action(async (clients, flags) => (await import("../actions/disconnect.ts")).runDisconnect(clients, flags));

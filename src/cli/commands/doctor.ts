@@ -19,7 +19,4 @@ The doctor sends two short questions to the model, which count against your quot
 You need no Cursor account if another upstream or an agent is configured.
 Exit code: 0 if every check passed, 1 if there was a warning, 2 if a check failed.`,
     )
-    .action(async (flags) => {
-      const { runDoctor } = await import("../actions/doctor.ts");
-      await runDoctor(flags);
-    });
+    .action(async (flags) => (await import("../actions/doctor.ts")).runDoctor(flags));

@@ -14,28 +14,19 @@ const addCommand = () =>
       "usage limit, such as 500000 tokens/day, $5/hour, $20/total or $1/conversation; repeatable",
       (limit: string, before: string[] = []) => [...before, limit],
     )
-    .action(async (name, flags) => {
-      const { runAddKey } = await import("../actions/keys.ts");
-      await runAddKey(name, flags);
-    });
+    .action(async (name, flags) => (await import("../actions/keys.ts")).runAddKey(name, flags));
 
 const listCommand = () =>
   new Command("list")
     .description("List the keys and their limits.")
     .option("--json", "print JSON", false)
-    .action(async ({ json }) => {
-      const { runListKeys } = await import("../actions/keys.ts");
-      runListKeys(json);
-    });
+    .action(async ({ json }) => (await import("../actions/keys.ts")).runListKeys(json));
 
 const revokeCommand = () =>
   new Command("revoke")
     .description("Revoke a key. A running gateway rejects it at once.")
     .argument("<name>", "name of the key")
-    .action(async (name) => {
-      const { runRevokeKey } = await import("../actions/keys.ts");
-      await runRevokeKey(name);
-    });
+    .action(async (name) => (await import("../actions/keys.ts")).runRevokeKey(name));
 
 export const keysCommand = () => {
   const command = new Command("keys").description(

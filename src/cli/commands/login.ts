@@ -36,7 +36,4 @@ is visible in the process list.
   excursor login --from ide
   echo "$KEY" | excursor login --api-key`,
     )
-    .action(async (flags) => {
-      const { runLogin } = await import("../actions/login.ts");
-      await runLogin(flags);
-    });
+    .action(async (flags) => (await import("../actions/login.ts")).runLogin(flags));

@@ -5,10 +5,7 @@ const listCommand = () =>
   new Command("list")
     .description("List the servers, connect to each and count its tools.")
     .option("--json", "print JSON", false)
-    .action(async (flags) => {
-      const { runMcpList } = await import("../actions/mcp/list.ts");
-      await runMcpList(flags);
-    });
+    .action(async (flags) => (await import("../actions/mcp/list.ts")).runMcpList(flags));
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
@@ -28,29 +25,20 @@ const addCommand = () =>
     .option("--env <NAME=value>", "environment variable for the program; can be repeated", collect, [])
     .option("--cwd <folder>", "working directory of the program")
     .option("--force", "replace a server of the same name", false)
-    .action(async (name, command, flags) => {
-      const { runMcpAdd } = await import("../actions/mcp/edit.ts");
-      await runMcpAdd(name, command, flags);
-    });
+    .action(async (name, command, flags) => (await import("../actions/mcp/edit.ts")).runMcpAdd(name, command, flags));
 
 const removeCommand = () =>
   new Command("remove")
     .description("Remove a server.")
     .argument("<name>", "name of the server")
-    .action(async (name) => {
-      const { runMcpRemove } = await import("../actions/mcp/edit.ts");
-      await runMcpRemove(name);
-    });
+    .action(async (name) => (await import("../actions/mcp/edit.ts")).runMcpRemove(name));
 
 const importCommand = () =>
   new Command("import")
     .description("Import servers from Cursor's mcp.json, or from another file of that format.")
     .argument("[names...]", "servers to import; without it, all that are missing here")
     .option("--from <file>", "file to import from; default: ~/.cursor/mcp.json")
-    .action(async (names, flags) => {
-      const { runMcpImport } = await import("../actions/mcp/edit.ts");
-      await runMcpImport(names, flags);
-    });
+    .action(async (names, flags) => (await import("../actions/mcp/edit.ts")).runMcpImport(names, flags));
 
 const approveCommand = () =>
   new Command("approve")
@@ -61,20 +49,14 @@ const approveCommand = () =>
       "[names...]",
       "SERVER, or SERVER/TOOL for one changed tool; without it, everything that needs approval is listed",
     )
-    .action(async (names) => {
-      const { runMcpApprove } = await import("../actions/mcp/edit.ts");
-      await runMcpApprove(names);
-    });
+    .action(async (names) => (await import("../actions/mcp/edit.ts")).runMcpApprove(names));
 
 const testCommand = () =>
   new Command("test")
     .description("Connect to one server and show what it offers.")
     .argument("<name>", "name of the server")
     .option("--json", "print JSON", false)
-    .action(async (name, flags) => {
-      const { runMcpTest } = await import("../actions/mcp/test.ts");
-      await runMcpTest(name, flags);
-    });
+    .action(async (name, flags) => (await import("../actions/mcp/test.ts")).runMcpTest(name, flags));
 
 const callCommand = () =>
   new Command("call")
@@ -82,10 +64,7 @@ const callCommand = () =>
     .argument("<tool>", "SERVER/TOOL, or the tool's name in the catalogue")
     .argument("[arguments]", "JSON object with the arguments; - reads it from stdin", "{}")
     .option("--json", "print the whole result as JSON", false)
-    .action(async (tool, args, flags) => {
-      const { runMcpCall } = await import("../actions/mcp/call.ts");
-      await runMcpCall(tool, args, flags);
-    });
+    .action(async (tool, args, flags) => (await import("../actions/mcp/call.ts")).runMcpCall(tool, args, flags));
 
 const loginCommand = () =>
   new Command("login")
@@ -93,19 +72,13 @@ const loginCommand = () =>
     .argument("<name>", "name of the server")
     .option("--no-browser", "print the sign-in URL without opening a browser")
     .option("--json", "print JSON lines: the sign-in URL, then the server", false)
-    .action(async (name, flags) => {
-      const { runMcpLogin } = await import("../actions/mcp/login.ts");
-      await runMcpLogin(name, flags);
-    });
+    .action(async (name, flags) => (await import("../actions/mcp/login.ts")).runMcpLogin(name, flags));
 
 const logoutCommand = () =>
   new Command("logout")
     .description("Delete the stored sign-in to a server.")
     .argument("<name>", "name of the server")
-    .action(async (name) => {
-      const { runMcpLogout } = await import("../actions/mcp/login.ts");
-      await runMcpLogout(name);
-    });
+    .action(async (name) => (await import("../actions/mcp/login.ts")).runMcpLogout(name));
 
 const serveCommand = () =>
   new Command("serve")
@@ -118,10 +91,7 @@ const serveCommand = () =>
       `
 Over HTTP, clients need the gateway's key (excursor key) or one of the keys for other users (excursor keys).`,
     )
-    .action(async (flags) => {
-      const { runMcpServe } = await import("../actions/mcp/serve.ts");
-      await runMcpServe(flags);
-    });
+    .action(async (flags) => (await import("../actions/mcp/serve.ts")).runMcpServe(flags));
 
 const SUBCOMMANDS = [
   listCommand,

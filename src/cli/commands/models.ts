@@ -7,7 +7,4 @@ export const modelsCommand = () =>
     .option("--key <key>", "API key of the gateway")
     .option("--demo", "use the built-in simulator instead of a running gateway", false)
     .option("--json", "print the JSON that clients get", false)
-    .action(async (flags) => {
-      const { runModels } = await import("../actions/models.ts");
-      await runModels(flags);
-    });
+    .action(async (flags) => (await import("../actions/models.ts")).runModels(flags));

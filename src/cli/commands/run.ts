@@ -24,7 +24,6 @@ In one terminal, then in another:
   excursor serve --cursor-face
   excursor run -- node my-agent.js`,
     )
-    .action(async ([command = "", ...args], flags) => {
-      const { runProgram } = await import("../actions/program.ts");
-      await runProgram(command, args, flags);
-    });
+    .action(async ([command = "", ...args], flags) =>
+      (await import("../actions/program.ts")).runProgram(command, args, flags),
+    );

@@ -73,7 +73,4 @@ Then, in another terminal:
 
 \`excursor config\` lists every setting with its value, origin and environment variable.`,
     )
-    .action(async (flags) => {
-      const { runServe } = await import("../actions/serve.ts");
-      await runServe(flags);
-    });
+    .action(async (flags) => (await import("../actions/serve.ts")).runServe(flags));

@@ -45,7 +45,4 @@ Script the answer in the prompt, for example:
 
 docs/simulator.md describes the steps.`,
     )
-    .action(async (flags) => {
-      const { runSim } = await import("../actions/sim.ts");
-      await runSim(flags, DRAIN_MS);
-    });
+    .action(async (flags) => (await import("../actions/sim.ts")).runSim(flags, DRAIN_MS));

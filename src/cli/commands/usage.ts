@@ -13,19 +13,13 @@ const exportCommand = () =>
       new Option("--format <format>", "csv or jsonl").choices(["csv", "jsonl"] as const).default("csv" as const),
     )
     .option("--since <time>", SINCE)
-    .action(async (flags) => {
-      const { runUsageExport } = await import("../actions/usage.ts");
-      await runUsageExport(flags);
-    });
+    .action(async (flags) => (await import("../actions/usage.ts")).runUsageExport(flags));
 
 const watchCommand = () =>
   new Command("watch")
     .description("Show the usage of today, updated every second, until Ctrl-C.")
     .addOption(groupOption().default("model" as (typeof GROUPS)[number]))
-    .action(async (flags) => {
-      const { runUsageWatch } = await import("../actions/usage.ts");
-      await runUsageWatch(flags);
-    });
+    .action(async (flags) => (await import("../actions/usage.ts")).runUsageWatch(flags));
 
 export const usageCommand = () => {
   const command = new Command("usage")
@@ -33,10 +27,7 @@ export const usageCommand = () => {
     .addOption(groupOption())
     .option("--since <time>", SINCE)
     .option("--json", "print JSON", false)
-    .action(async (flags) => {
-      const { runUsage } = await import("../actions/usage.ts");
-      await runUsage(flags);
-    });
+    .action(async (flags) => (await import("../actions/usage.ts")).runUsage(flags));
   for (const subcommand of [exportCommand, watchCommand]) command.addCommand((subcommand() as Command).exitOverride());
   return command;
 };
