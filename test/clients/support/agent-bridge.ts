@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
+import type { SimOptions } from "../../../src/sim/options.ts";
 import { type Stage, setUpGateway } from "../../gateway/support/gateway-process.ts";
 import { type BridgeLine, readLines } from "../../server/support/read-lines.ts";
 import { type Desk, setUpDesk } from "./run-cli.ts";
@@ -11,6 +12,8 @@ const NOBODY = 65_534;
 export interface AgentBridge {
   readonly desk: Desk;
   readonly trace: Stage["trace"];
+  /** Where Cursor's own clients find the agent as a model. */
+  readonly cursorUrl: string;
   /** Asks in one conversation; permission requests are answered as the test says. */
   ask(message: string, answer?: "allow_once" | "reject_once"): Promise<readonly BridgeLine[]>;
 }
@@ -28,8 +31,11 @@ export interface AgentEntry {
  * A gateway with one agent behind its bridge, and another gateway that is the agent's model. The agent is a user of its
  * own where that can be: some refuse to work for root.
  */
-export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => AgentEntry): Promise<AgentBridge> {
-  const { start, home, trace } = await setUpGateway();
+export async function setUpAgentBridge(
+  entry: (modelUrl: string, desk: Desk) => AgentEntry,
+  sim: Partial<SimOptions> = {},
+): Promise<AgentBridge> {
+  const { start, home, trace } = await setUpGateway(sim);
   const model = await start();
   const desk = setUpDesk();
   const { command, args, env, name = "tried", allow } = entry(model.url, desk);
@@ -57,7 +63,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
   writeFileSync(join(home, "config.json"), JSON.stringify({ agents: { [name]: agent }, bridgePort: 0 }), {
     mode: 0o600,
   });
-  const gateway = await start("--bridge");
+  const gateway = await start("--bridge", "--cursor-face", "--cursor-port", "0");
   const key = readFileSync(join(home, "bridge-key"), "utf8").trim();
   const post = (path: string, body: object) =>
     fetch(`${gateway.bridgeUrl}${path}`, {
@@ -68,6 +74,7 @@ export async function setUpAgentBridge(entry: (modelUrl: string, desk: Desk) => 
   return {
     desk,
     trace,
+    cursorUrl: gateway.cursorUrl ?? "",
     async ask(message, answer = "reject_once") {
       const response = await post("/acp/sendMessage", { provider: name, message, composerId: "c1", stream: true });
       if (response.status !== 200) throw new Error(`${await response.text()}\n${gateway.log()}`);

@@ -15,6 +15,8 @@ afterEach(async () => {
 export interface OwnGateway {
   /** Of the one that runs now. */
   readonly url: string;
+  /** Of its listener for Cursor's own clients, if it was asked for. */
+  readonly cursorUrl: string | undefined;
   readonly log: () => string;
   /** Its home folder. */
   readonly home: string;
@@ -43,6 +45,9 @@ export async function openOwnGateway(settings: object): Promise<OwnGateway> {
   return {
     get url() {
       return gateway.url;
+    },
+    get cursorUrl() {
+      return gateway.cursorUrl;
     },
     log: () => log,
     home,
