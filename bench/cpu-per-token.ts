@@ -29,31 +29,42 @@ export interface TokenCost {
   readonly wallUs: number;
 }
 
+type Load = Plan & { readonly streams: number };
+
+/** Measures the cost of a token in a public API. */
+export function tokenCost(subject: Subject, load: Load, dialect = CHAT): Promise<TokenCost> {
+  return costOf(subject.pid, load, (plan, onFirst) => {
+    const answer = new StreamedAnswer({ onFirst });
+    const connection = new Connection(subject, dialect);
+    const done = connection.ask(plan, answer).then(() => {
+      connection.destroy();
+      if (answer.lost + answer.repeated > 0) throw new Error("tokens were lost or repeated");
+    });
+    return { answer, done };
+  });
+}
+
 /** Measures from the moment when the last stream has begun, so that opening streams does not count. */
-export async function tokenCost(
-  subject: Subject,
-  { streams, ...plan }: Plan & { readonly streams: number },
-  dialect = CHAT,
+export async function costOf(
+  pid: number,
+  { streams, ...plan }: Load,
+  ask: (
+    plan: Plan,
+    onFirst: () => void,
+  ) => { readonly answer: { readonly tokens: number }; readonly done: Promise<void> },
 ): Promise<TokenCost> {
   let open = 0;
   let [startMs, startedAt, tokensBefore] = [0, 0, 0];
   const onFirst = () => {
     if (++open < streams) return;
-    [startMs, startedAt] = [cpuMs(subject.pid), performance.now()];
-    tokensBefore = answers.reduce((sum, { tokens }) => sum + tokens, 0);
+    [startMs, startedAt] = [cpuMs(pid), performance.now()];
+    tokensBefore = runs.reduce((sum, { answer }) => sum + answer.tokens, 0);
   };
-  const answers = Array.from({ length: streams }, () => new StreamedAnswer({ onFirst }));
-  await Promise.all(
-    answers.map(async (answer, id) => {
-      const connection = new Connection(subject, dialect);
-      await connection.ask({ ...plan, id, together: streams }, answer);
-      connection.destroy();
-      if (answer.lost + answer.repeated > 0) throw new Error("tokens were lost or repeated");
-    }),
-  );
+  const runs = Array.from({ length: streams }, (_, id) => ask({ ...plan, id, together: streams }, onFirst));
+  await Promise.all(runs.map(({ done }) => done));
   const tokens = streams * plan.tokens - tokensBefore;
   return {
-    cpuUs: ((cpuMs(subject.pid) - startMs) * 1000) / tokens,
+    cpuUs: ((cpuMs(pid) - startMs) * 1000) / tokens,
     wallUs: ((performance.now() - startedAt) * 1000) / tokens,
   };
 }

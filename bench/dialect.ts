@@ -17,6 +17,13 @@ export const CHAT: BenchDialect = {
   end: Buffer.from("data: [DONE]\n\n"),
 };
 
+/** Thinking and text are in fields whose names end in the same way. */
+export const CHAT_THINKING: BenchDialect = {
+  ...CHAT,
+  name: "Chat Completions with thinking",
+  beforeToken: Buffer.from('content":"'),
+};
+
 /** Thinking is part of the text. */
 export const CHAT_TAGS: BenchDialect = {
   ...CHAT,

@@ -1,5 +1,6 @@
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
+import { measureCursorFace } from "./cursor-face.ts";
 import { measureDialects } from "./dialects.ts";
 import { measureDisconnect } from "./disconnect.ts";
 import { measureFirstToken } from "./first-token.ts";
@@ -43,6 +44,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "think-splitter": measureThinkSplitter,
   hub: measureHub,
   "thinking-path": measureThinkingPath,
+  "cursor-face": measureCursorFace,
 };
 
 const NAME_WIDTH = 56;

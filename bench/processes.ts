@@ -72,6 +72,29 @@ export function startFloor(upstream: Upstream): Promise<Subject> {
   return start([fileOf("./floor.ts"), upstream.url], {});
 }
 
+/** Starts the floor of the Cursor face. */
+export function startRelay(upstream: Upstream): Promise<Subject> {
+  return start([fileOf("./relay.ts"), upstream.url], {});
+}
+
+/** One process with two listeners: that for Cursor's clients, and the gateway. */
+export interface Face {
+  readonly cursor: Subject;
+  readonly gateway: Subject;
+  stop(): Promise<void>;
+}
+
+export async function startFace(upstream: Upstream, environment: Environment): Promise<Face> {
+  const flags = ["--cursor-face", "--cursor-port", "0", "--upstream", upstream.url, "--token", TOKEN];
+  const gateway = await serve(flags, environment);
+  return {
+    // The backend takes any token; a key of the gateway is only for its own models.
+    cursor: { ...gateway, port: gateway.cursorPort, key: TOKEN },
+    gateway,
+    stop: gateway.stop,
+  };
+}
+
 export function startGateway(upstream: { readonly url: string }, environment: Environment = {}): Promise<Subject> {
   return serve(["--upstream", upstream.url, "--token", TOKEN], environment);
 }
@@ -89,7 +112,7 @@ export function startDemo(isFirst: boolean): Promise<Subject> {
 }
 
 /** Starts the gateway as users do, but with higher limits for one key. */
-function serve(args: readonly string[], environment: Environment): Promise<Subject> {
+function serve(args: readonly string[], environment: Environment): Promise<Started> {
   return start([fileOf("../bin/excursor.js"), "serve", "--port", "0", "--key", KEY, "--json", ...args], {
     EXCURSOR_LIMITS_CONNECTIONS: "4096",
     EXCURSOR_LIMITS_REQUESTS_PER_KEY: "4096",
@@ -105,7 +128,12 @@ type Environment = Readonly<Record<string, string>>;
 /** How long a process may take to end after SIGTERM. */
 const END_MS = 1000;
 
-async function start(args: readonly string[], environment: Environment): Promise<Subject> {
+interface Started extends Subject {
+  /** NaN without that listener. */
+  readonly cursorPort: number;
+}
+
+async function start(args: readonly string[], environment: Environment): Promise<Started> {
   const home = mkdtempSync(join(tmpdir(), "excursor-bench-"));
   const log = join(home, "log");
   const command = [
@@ -122,7 +150,7 @@ async function start(args: readonly string[], environment: Environment): Promise
   const exited = once(child, "exit").then(() => undefined);
   const ready = await Promise.race([firstLine(child), exited]);
   if (ready === undefined) throw new Error(`${args.join(" ")} did not start: ${readFileSync(log, "utf8")}`);
-  const { url } = JSON.parse(ready) as { readonly url: string };
+  const { url, cursorUrl } = JSON.parse(ready) as { readonly url: string; readonly cursorUrl?: string };
   let isStopping = false;
   child.on("exit", (code, signal) => {
     if (!isStopping) console.error(`${args.join(" ")} ended by itself (${code ?? signal}):\n${tailOf(log)}`);
@@ -130,6 +158,7 @@ async function start(args: readonly string[], environment: Environment): Promise
   return {
     pid: pidOf(child),
     port: Number(new URL(url).port),
+    cursorPort: cursorUrl === undefined ? Number.NaN : Number(new URL(cursorUrl).port),
     key: KEY,
     collectGarbage: async () => {
       child.kill("SIGUSR1");
