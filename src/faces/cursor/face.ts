@@ -46,6 +46,7 @@ export interface CursorFace {
 
 const RUN = "POST /agent.v1.AgentService/Run";
 const RUN_SSE = "POST /agent.v1.AgentService/RunSSE";
+const RUN_POLL = "POST /agent.v1.AgentService/RunPoll";
 const APPEND = "POST /aiserver.v1.BidiService/BidiAppend";
 const EXCHANGE = "POST /auth/exchange_user_api_key";
 const NAME_AGENT = "POST /agent.v1.AgentService/NameAgent";
@@ -92,7 +93,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const run = await holdRun(exchange);
     if (!run) return;
     const verdict = await decide(exchange, run.opening);
-    if (verdict.type === "relay") relay(exchange, configs.backendFor(exchange), run.held);
+    if (verdict.type === "relay") relay(exchange, await configs.backendFor(exchange), run.held);
     else if (verdict.type === "refused") respondError(exchange, verdict.error);
     else serve(connectionOf(exchange, run.held, verdict.principal), verdict.model, exchange);
   };
@@ -103,7 +104,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const isJson = wantsJson(exchange);
     const named = held.isWhole ? names.answer(Buffer.concat(held.chunks), isJson) : undefined;
     if (named) exchange.respond(200, named, { "content-type": isJson ? "application/json" : "application/proto" });
-    else relay(exchange, configs.backendFor(exchange), held);
+    else relay(exchange, await configs.backendFor(exchange), held);
   };
 
   const answerList = async (exchange: ServerExchange, list: ModelList): Promise<void> => {
@@ -133,6 +134,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     if (caller.type === "refused") throw refuseToken(exchange, bearerOf(exchange) ?? "");
     if (key === RUN && exchange.transport === "h2") return answerRun(exchange);
     if (key === RUN_SSE) return http1.download(exchange);
+    if (key === RUN_POLL) return http1.download(exchange, "poll");
     if (key === APPEND) return http1.append(exchange);
     const list = MODEL_LISTS.get(key);
     if (list) return answerList(exchange, list);
@@ -143,7 +145,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     }
     if (key === SERVER_CONFIG) return configs.answer(exchange);
     if (key === NAME_AGENT) return answerName(exchange);
-    relay(exchange, configs.backendFor(exchange));
+    relay(exchange, await configs.backendFor(exchange));
   };
 
   return {

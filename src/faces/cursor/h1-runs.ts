@@ -1,7 +1,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
-import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
+import { BidiAppendRequestSchema, BidiPollRequestSchema, BidiRequestIdSchema } from "../../gen/aiserver/v1/bidi_pb.ts";
 import { type Append, findAppendProblem, readAppend } from "../../wire/agent/bidi-append.ts";
 import { Rendezvous } from "../../wire/agent/rendezvous.ts";
 import { BodyCollector } from "../../wire/connect/body.ts";
@@ -44,7 +44,7 @@ interface Room {
 
 export interface Http1RunsOptions {
   /** The backend for this request. */
-  readonly backendFor: (exchange: ServerExchange) => Backend;
+  readonly backendFor: (exchange: ServerExchange) => Promise<Backend>;
   readonly decide: (exchange: ServerExchange, opening: RunOpening | undefined) => Promise<Verdict>;
   readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
   readonly serve: (connection: StreamConnection, model: string, exchange: ServerExchange) => void;
@@ -70,13 +70,13 @@ export class Http1Runs {
     const held = isRelayed ? undefined : await readHeld(exchange, MAX_APPEND_BYTES);
     const append = held && (await readUpload(exchange, held));
     if (!held || !append) {
-      relay(exchange, this.#options.backendFor(exchange), held);
+      relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
     const verdict = await this.#verdictOf(exchange, append, held);
     if (exchange.isOver) return;
     if (verdict.type === "relay") {
-      relay(exchange, this.#options.backendFor(exchange), held);
+      relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
     // A refusal is told by the download, where clients show it.
@@ -84,11 +84,12 @@ export class Http1Runs {
     exchange.respond(200, "", { "content-type": "application/proto" });
   }
 
-  async download(exchange: ServerExchange): Promise<void> {
+  /** A download in one stream, or (`poll`) in pieces. */
+  async download(exchange: ServerExchange, kind: "stream" | "poll" = "stream"): Promise<void> {
     const held = await readHeld(exchange, MAX_DOWNLOAD_BYTES);
-    const requestId = held?.isWhole ? readRequestId(exchange, held) : undefined;
+    const requestId = held?.isWhole ? readRequestId(exchange, held, kind) : undefined;
     if (!held || requestId === undefined) {
-      if (held) relay(exchange, this.#options.backendFor(exchange), held);
+      if (held) relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
     const room = this.#room(requestId);
@@ -99,9 +100,10 @@ export class Http1Runs {
     room.settle(verdict);
     const { backendFor } = this.#options;
     if (verdict.type === "refused") endWith(exchange, verdict.error);
+    else if (verdict.type === "own" && kind === "poll") endWith(exchange, notPolled());
     else if (verdict.type === "own") await this.#serve(exchange, requestId, verdict);
-    else if (exchange.hasResponded) relayIntoOpen(exchange, backendFor(exchange), held);
-    else relay(exchange, backendFor(exchange), held);
+    else if (exchange.hasResponded) relayIntoOpen(exchange, await backendFor(exchange), held);
+    else relay(exchange, await backendFor(exchange), held);
   }
 
   async #serve(
@@ -215,11 +217,15 @@ async function readUpload(exchange: ServerExchange, { chunks, isWhole }: Held): 
   }
 }
 
-function readRequestId(exchange: ServerExchange, { chunks }: Held): string | undefined {
+function readRequestId(exchange: ServerExchange, { chunks }: Held, kind: "stream" | "poll"): string | undefined {
+  const read = (payload: Uint8Array) =>
+    kind === "stream"
+      ? fromBinary(BidiRequestIdSchema, payload).requestId
+      : fromBinary(BidiPollRequestSchema, payload).requestId?.requestId;
   let id: string | undefined;
   try {
     new FrameDecoder({ maxFrameBytes: MAX_DOWNLOAD_BYTES }).push(Buffer.concat(chunks), (flags, payload) => {
-      if ((flags & FLAG_COMPRESSED) === 0) id ??= fromBinary(BidiRequestIdSchema, payload).requestId;
+      if ((flags & FLAG_COMPRESSED) === 0) id ??= read(payload);
     });
   } catch {
     return undefined;
@@ -288,3 +294,9 @@ function after(ms: number, exchange: ServerExchange): Promise<void> {
 
 const notYours = (): ExcursorError =>
   new ExcursorError("forbidden", "This run belongs to another caller.", { hint: null });
+
+/** No known client polls, so nothing is known of what it would need. */
+const notPolled = (): ExcursorError =>
+  new ExcursorError("unsupported", "Runs of your own models cannot be polled (RunPoll).", {
+    hint: "Let the client use HTTP/2, or HTTP/1.1 without a proxy that holds streams back.",
+  });

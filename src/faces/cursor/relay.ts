@@ -62,6 +62,8 @@ export function pipe(
   handler: RelayHandler,
   headers?: Readonly<Record<string, string>>,
 ): void {
+  // The client may have left while it was found out where its call goes.
+  if (exchange.isOver) return;
   const { request } = exchange;
   let taker: BodyTaker | undefined;
   let isOver = false;

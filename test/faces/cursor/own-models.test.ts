@@ -8,7 +8,11 @@ import { GetUsableModelsResponseSchema } from "../../../src/gen/agent/v1/model_p
 import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { AiService } from "../../../src/gen/aiserver/v1/ai_pb.ts";
+import { BidiPollRequestSchema } from "../../../src/gen/aiserver/v1/bidi_pb.ts";
 import { AvailableModelsResponseSchema } from "../../../src/gen/aiserver/v1/models_pb.ts";
+import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
+import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
+import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
 import { KEY, SIGNED_IN, setUpFace, setUpSim } from "./support/stage.ts";
 
 const NOTHING: ServeRun = (connection) => connection.end();
@@ -266,4 +270,29 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
     await connect(transport).say("x".repeat(10 << 20), own("excursor/local"));
     expect(bytes).toBeGreaterThan(10 << 20);
   });
+});
+
+it("polls of our own runs are refused with title and detail, and those of the account are passed on", async () => {
+  const { url, sim } = await setUpSim({ serveRun: sayName });
+  const post = async (path: string, type: string, body: Uint8Array) => {
+    const headers = { authorization: `Bearer ${SIGNED_IN}`, "content-type": type };
+    const response = await fetch(url + path, { method: "POST", headers, body: Buffer.from(body) });
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const poll = async (requestId: string, modelId: string) => {
+    const message = { case: "runRequest" as const, value: { requestedModel: { modelId } } };
+    const append = encodeAppend({ requestId, seqno: 0n, payload: encodeClientMessage(message) }, "hex");
+    const request = toBinary(BidiPollRequestSchema, create(BidiPollRequestSchema, { requestId: { requestId } }));
+    // The poll comes first, as it may.
+    const polled = post("/agent.v1.AgentService/RunPoll", "application/connect+proto", encodeFrame(request));
+    await post("/aiserver.v1.BidiService/BidiAppend", "application/proto", append);
+    return polled;
+  };
+  const refused = await poll("own-1", "excursor/local");
+  expect(JSON.parse(refused.subarray(5).toString())).toMatchObject({
+    error: { code: "unimplemented", details: [{ debug: { details: { title: expect.stringContaining("RunPoll") } } }] },
+  });
+  expect(sim.stats().unknownCalls).toBe(0);
+  await poll("theirs-1", "composer-2.5");
+  expect(sim.stats().unknownCalls).toBe(1);
 });

@@ -1,8 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { request as http1Request, type IncomingHttpHeaders, type RequestOptions } from "node:http";
+import { once } from "node:events";
+import {
+  request as http1Request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { connect as http2Connect } from "node:http2";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
+import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
+import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
 import type { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
 import { ServerExchange as Exchange } from "../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
@@ -26,6 +35,7 @@ interface Answer {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly bytes: Buffer;
   readonly trailers: Readonly<Record<string, unknown>>;
 }
 
@@ -40,10 +50,10 @@ const ASK = {
   h1: (url: string, { path, method = "POST", headers = {}, body, trailers: sent }: Question) =>
     new Promise<Answer>((resolve, reject) => {
       const request = http1Request(`${url}${path}`, { method, headers }, async (response) => {
-        const answered = await text(response).catch(reject);
-        if (answered === undefined) return;
+        const bytes = await buffer(response).catch(reject);
+        if (bytes === undefined) return;
         const { statusCode: status, trailers } = response;
-        resolve({ status, headers: response.headers, body: answered, trailers });
+        resolve({ status, headers: response.headers, body: bytes.toString(), bytes, trailers });
       });
       request.on("error", reject);
       // Chunked, since a body with a length has no trailers.
@@ -53,7 +63,7 @@ const ASK = {
     }),
   h2: (url: string, { path, method = "POST", headers = {}, body, trailers: sent }: Question) =>
     new Promise<Answer>((resolve, reject) => {
-      const session = http2Connect(url);
+      const session = http2Connect(url, { maxSessionMemory: 1024 });
       deferred(() => session.destroy());
       const head = { ":path": path, ":method": method, te: "trailers", ...headers };
       const stream = session.request(head, { waitForTrailers: sent !== undefined });
@@ -62,12 +72,28 @@ const ASK = {
       let trailers = {};
       stream.on("response", (given) => (answer = given)).on("trailers", (given) => (trailers = given));
       stream.on("error", reject);
-      text(stream).then(
-        (answered) => resolve({ status: answer[":status"], headers: answer, body: answered, trailers }),
+      buffer(stream).then(
+        (bytes) => resolve({ status: answer[":status"], headers: answer, body: bytes.toString(), bytes, trailers }),
         reject,
       );
       stream.end(body);
     }),
+};
+
+/** Opens a request whose body follows. */
+const OPEN = {
+  h1(url: string, type: string) {
+    const stream = http1Request(`${url}/open`, { method: "POST", headers: { "content-type": type } });
+    stream.on("error", () => {}).flushHeaders();
+    const response = once(stream, "response").then(([answer]) => answer as IncomingMessage);
+    return { stream, response };
+  },
+  h2(url: string, type: string) {
+    const session = http2Connect(url);
+    deferred(() => session.destroy());
+    const stream = session.request({ ":path": "/open", ":method": "POST", "content-type": type });
+    return { stream, response: once(stream, "response").then(() => stream) };
+  },
 };
 
 /** More than all buffers between a backend and its reader hold. */
@@ -122,6 +148,57 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
     const body = randomBytes(5 << 20).toString("hex");
     const answer = await ask(url, { path: "/blob", body });
     expect(answer.body === body).toBe(true);
+  });
+
+  it.each(["text/event-stream", "application/connect+proto", "application/grpc-web+proto"])(
+    "and a stream of %s comes piece by piece, in both directions at once",
+    async (type) => {
+      const origin = await startBackend((exchange) => {
+        exchange.open(200, { "content-type": exchange.header("content-type") });
+        exchange.request.on("data", (chunk: Buffer) => exchange.write(Buffer.from(chunk.toString().toUpperCase())));
+        exchange.request.on("end", () => exchange.end());
+      });
+      const { url } = await setUpFace(origin);
+      const { stream, response } = OPEN[version](url, type);
+      stream.write("one ");
+      const answer = await response;
+      const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+      expect(String((await pieces.next()).value)).toBe("ONE ");
+      stream.write("two ");
+      expect(String((await pieces.next()).value)).toBe("TWO ");
+      stream.end();
+      expect((await pieces.next()).done).toBe(true);
+    },
+  );
+
+  it("and a backend that stalls holds the client back", async () => {
+    const read = Promise.withResolvers<void>();
+    const origin = await startBackend(async (exchange) => {
+      await read.promise;
+      let bytes = 0;
+      for await (const chunk of exchange.request as AsyncIterable<Buffer>) bytes += chunk.length;
+      exchange.respond(200, String(bytes), {});
+    });
+    const { url } = await setUpFace(origin);
+    const { stream, response } = OPEN[version](url, "application/octet-stream");
+    let sent = 0;
+    const chunk = Buffer.alloc(64 << 10);
+    const all = (async () => {
+      while (sent < TOTAL) {
+        sent += chunk.length;
+        if (!stream.write(chunk)) await once(stream, "drain");
+      }
+      stream.end();
+    })();
+    let before = -1;
+    while (sent !== before) {
+      before = sent;
+      await new Promise((next) => setTimeout(next, 200));
+    }
+    expect(sent).toBeLessThan(TOTAL);
+    read.resolve();
+    expect(await text(await response)).toBe(String(TOTAL));
+    await all;
   });
 
   it("and a backend that is away is a Connect error with title and detail", async () => {
@@ -245,6 +322,35 @@ describe.each(["h2", "h1"] as const)(
       expect([first.text, first.error]).toEqual(["seen", undefined]);
       const second = await client.say("@sim say {{turns}} again");
       expect(second.error).toBeUndefined();
+    });
+
+    it("messages of ten megabytes, to the backend and back", async () => {
+      const origin = await startBackend((exchange) => {
+        exchange.open(200, { "content-type": exchange.header("content-type") });
+        exchange.request.on("data", (chunk: Buffer) => {
+          if (exchange.write(chunk)) return;
+          exchange.request.pause();
+          void exchange.drained().then(() => exchange.request.resume());
+        });
+        exchange.request.on("end", () => exchange.end());
+      });
+      const { url } = await setUpFace(origin);
+      const opening = { case: "runRequest" as const, value: { requestedModel: { modelId: "composer-2.5" } } };
+      const blob = { id: 1, message: { case: "getBlobResult" as const, value: { blobData: randomBytes(10 << 20) } } };
+      const payloads = [encodeClientMessage(opening), encodeClientMessage({ case: "kvClientMessage", value: blob })];
+      if (transport === "h2") {
+        const body = Buffer.concat(payloads.map((payload) => encodeFrame(payload)));
+        const path = "/agent.v1.AgentService/Run";
+        const answer = await ASK.h2(url, { path, headers: { "content-type": "application/connect+proto" }, body });
+        expect(answer.bytes.equals(body)).toBe(true);
+        return;
+      }
+      const path = "/aiserver.v1.BidiService/BidiAppend";
+      for (const [index, payload] of payloads.entries()) {
+        const body = Buffer.from(encodeAppend({ requestId: "r", seqno: BigInt(index), payload }, "hex"));
+        const answer = await ASK.h1(url, { path, headers: { "content-type": "application/proto" }, body });
+        expect(answer.bytes.equals(body)).toBe(true);
+      }
     });
 
     it.each(["rst", "rst code=8", "goaway", "tcp-reset", "truncate", "garbage", "gzip", "split", "dup-frame"])(

@@ -7,11 +7,16 @@ import { ServerExchange } from "../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
 import { deferred, setUpFace } from "./support/stage.ts";
 
-async function startHost(answer: () => Uint8Array): Promise<string> {
+async function startHost(answer: (path: string, authorization: string | undefined) => Uint8Array): Promise<string> {
   const listener = await listenForBoth({
     host: "127.0.0.1",
     port: 0,
-    onRequest: (request, response) => new ServerExchange(request, response).respond(200, answer(), {}),
+    onRequest(request, response) {
+      const exchange = new ServerExchange(request, response);
+      exchange.respond(200, answer(exchange.path, exchange.header("authorization")), {
+        "content-type": "application/proto",
+      });
+    },
   });
   deferred(() => {
     listener.destroy();
@@ -30,7 +35,11 @@ it("names no host for agent calls, and sends them there over HTTP/2", async () =
     useNlbForNal: true,
     agentUrlConfig: { agentUrl: region, agentnUrl: "http://elsewhere.invalid" },
   });
-  const base = await startHost(() => Buffer.concat([toBinary(GetServerConfigResponseSchema, config), unknownField]));
+  const asked: (string | undefined)[] = [];
+  const base = await startHost((path, authorization) => {
+    if (path === PATH) asked.push(authorization);
+    return Buffer.concat([toBinary(GetServerConfigResponseSchema, config), unknownField]);
+  });
   const { url } = await setUpFace(base, { trustedOrigin: (named) => (named === region ? named : undefined) });
   const headers = { authorization: "Bearer mine", "content-type": "application/proto" };
   const answer = Buffer.from(await (await fetch(url + PATH, { method: "POST", headers })).arrayBuffer());
@@ -44,7 +53,23 @@ it("names no host for agent calls, and sends them there over HTTP/2", async () =
     return text(session.request({ ...path, ...headers, authorization, "x-ghost-mode": ghost }).end());
   };
   expect(await askAgent("Bearer mine", "true")).toBe("region");
-  // The other host is not trusted with a token, and another caller was told of none.
+  // The other host is not trusted with a token.
   expect(await askAgent("Bearer mine", "false")).not.toBe("region");
-  expect(await askAgent("Bearer another", "true")).not.toBe("region");
+  expect(asked).toEqual(["Bearer mine"]);
+  // Another token of the same account, or a client that kept an earlier answer: the backend is asked once.
+  expect(await askAgent("Bearer another", "true")).toBe("region");
+  expect(await askAgent("Bearer another", "true")).toBe("region");
+  expect(asked).toEqual(["Bearer mine", "Bearer another"]);
+});
+
+it("sends agent calls to the backend itself if that names no hosts, or does not say", async () => {
+  const hosts = [() => new Uint8Array(), () => Buffer.from("this is no message")];
+  for (const answer of hosts) {
+    const base = await startHost((path) => (path === PATH ? answer() : Buffer.from("base")));
+    const { url } = await setUpFace(base);
+    const session = connect(url);
+    deferred(() => session.destroy());
+    const path = { ":path": "/agent.v1.AgentService/NameAgent", ":method": "POST", authorization: "Bearer mine" };
+    expect(await text(session.request(path).end())).toBe("base");
+  }
 });
