@@ -46,6 +46,7 @@ import { composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import { ChargeFollower } from "./usage/charge-follower.ts";
 import { createLimits } from "./usage/create-limits.ts";
 import { createDayTokens } from "./usage/day-tokens.ts";
 import { logPhases } from "./usage/log-phases.ts";
@@ -142,12 +143,19 @@ async function compose(
   });
   const store = await openUsage(options);
   onClose(() => store.close());
+  const charges = new ChargeFollower({
+    access: options.access,
+    call: { transport: transports.h1, origin, clientVersion: config.clientVersion },
+    store,
+    log,
+  });
+  onClose(() => charges.close());
   const hopId = newHopId();
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
     transports,
     environment: process.env,
-    access: options.access,
+    access: charges.watch(options.access),
     isOwner,
     hopId,
     log,

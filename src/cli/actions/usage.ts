@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { type ChargeReport, type Reconciled, reportCharges } from "../../usage/charge-report.ts";
 import { openUsageForReading } from "../../usage/usage-database.ts";
 import type { UsageGroup } from "../../usage/usage-groups.ts";
 import {
@@ -37,14 +38,17 @@ export async function runUsage({
   await withRecord((connection) => {
     const rows = connection ? reportUsage(connection, by, period) : [];
     const lost = connection ? lostRecords(connection) : 0;
+    const charges = connection && by === "conversation" ? reportCharges(connection, period) : undefined;
     if (json) {
       const from = new Date(period.fromMs).toISOString();
-      process.stdout.write(`${JSON.stringify({ by, since: from, lostRecords: lost, rows }, null, 2)}\n`);
+      const charged = rows.map((row) => ({ ...row, charges: charges?.conversations.get(row.name) }));
+      const report = { by, since: from, lostRecords: lost, rows: charged, chargedElsewhere: charges?.elsewhere };
+      process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
       return;
     }
     if (rows.length === 0) process.stderr.write(`Nothing was used since ${localDay(period.fromMs)}.\n`);
-    else process.stdout.write(usageTable(by, rows));
-    for (const note of notesOn(rows, lost)) process.stderr.write(`${note}\n`);
+    else process.stdout.write(usageTable(by, rows, charges));
+    for (const note of [...notesOn(rows, lost), ...notesOnCharges(charges)]) process.stderr.write(`${note}\n`);
   });
 }
 
@@ -137,7 +141,7 @@ function periodSince(since: string | undefined, now = Date.now()): Period {
 const BAR_WIDTH = 16;
 
 /** The bar is the share of the largest row: of the cost if there are prices, else of the tokens. */
-function usageTable(by: UsageGroup, rows: readonly UsageRow[]): string {
+function usageTable(by: UsageGroup, rows: readonly UsageRow[], charges?: ChargeReport): string {
   const weigh = rows.some(({ costMicros }) => costMicros > 0)
     ? ({ costMicros }: UsageRow) => costMicros
     : ({ input, output, requests }: UsageRow) => input + output || requests / 1e6;
@@ -151,8 +155,9 @@ function usageTable(by: UsageGroup, rows: readonly UsageRow[]): string {
       rows.map((row) => [row.name, count(row.requests), count(row.cachePossible), count(row.cached), bar(row)]),
     );
   }
+  const hasCharges = charges !== undefined && charges.conversations.size > 0;
   return formatTable(
-    heading,
+    hasCharges ? heading.toSpliced(-1, 0, "CURSOR", "DIFFERENCE", "CHARGED") : heading,
     rows.map((row) => [
       printable(row.name),
       count(row.requests),
@@ -161,16 +166,39 @@ function usageTable(by: UsageGroup, rows: readonly UsageRow[]): string {
       count(row.cached),
       count(row.output),
       cost(row),
+      ...(hasCharges ? chargeCells(charges.conversations.get(row.name)) : []),
       bar(row),
     ]),
   );
+}
+
+function chargeCells(charges: Reconciled | undefined): readonly string[] {
+  if (!charges) return ["-", "-", "-"];
+  const { costMicros, differenceMicros, chargedMicros } = charges;
+  return [
+    money(costMicros),
+    `${differenceMicros < 0 ? "-" : "+"}${money(Math.abs(differenceMicros))}`,
+    money(chargedMicros),
+  ];
+}
+
+const money = (micros: number): string => `$${(micros / 1e6).toFixed(micros < 1e6 ? 4 : 2)}`;
+
+function* notesOnCharges(charges: ChargeReport | undefined): Generator<string> {
+  if (charges && charges.conversations.size > 0) {
+    yield "CURSOR is what the tokens cost by Cursor, DIFFERENCE to our estimate, CHARGED what the plan does not include.";
+  }
+  if (charges?.elsewhere) {
+    const { calls, costMicros } = charges.elsewhere;
+    yield `Cursor has billed ${count(calls)} more calls (${money(costMicros)}) of conversations that are not in this record.`;
+  }
 }
 
 const count = (value: number): string => Math.round(value).toLocaleString("en-US");
 
 function cost({ costMicros, estimated, unpriced, requests }: UsageRow): string {
   if (unpriced >= requests) return "-";
-  return `${estimated > 0 ? "~" : ""}$${(costMicros / 1e6).toFixed(costMicros < 1e6 ? 4 : 2)}${unpriced > 0 ? "+" : ""}`;
+  return `${estimated > 0 ? "~" : ""}${money(costMicros)}${unpriced > 0 ? "+" : ""}`;
 }
 
 function* notesOn(rows: readonly UsageRow[], lost: number): Generator<string> {
