@@ -281,7 +281,7 @@ it("polls of our own runs are refused with title and detail, and those of the ac
   };
   const poll = async (requestId: string, modelId: string) => {
     const message = { case: "runRequest" as const, value: { requestedModel: { modelId } } };
-    const append = encodeAppend({ requestId, seqno: 0n, payload: encodeClientMessage(message) }, "hex");
+    const append = encodeAppend({ requestId, seqno: 0n, payload: encodeClientMessage(message) });
     const request = toBinary(BidiPollRequestSchema, create(BidiPollRequestSchema, { requestId: { requestId } }));
     // The poll comes first, as it may.
     const polled = post("/agent.v1.AgentService/RunPoll", "application/connect+proto", encodeFrame(request));
