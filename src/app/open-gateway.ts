@@ -11,7 +11,7 @@ import { createLog, type Log } from "../observe/log.ts";
 import { LogTail } from "../observe/log-tail.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
 import { keysPath } from "../server/gate/gateway-keys.ts";
-import { KnownKeys } from "../server/gate/known-keys.ts";
+import { isIssued, KnownKeys } from "../server/gate/known-keys.ts";
 import { knowsPeers } from "../server/gate/peer-user.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
@@ -187,6 +187,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           runs: {
             engine: parts.engine,
             answers: parts.toolAnswers,
+            isAllowed: ({ id }) => !isIssued(id) || keys.withId(id) !== undefined,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
           },
           log,

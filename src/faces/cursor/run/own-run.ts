@@ -36,7 +36,7 @@ import { actionOf, besides, effortOf, readAsked, type TurnParts, turnOf } from "
 import { QueuedMessages } from "./queued-messages.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
 import { retell, shownCall } from "./retell.ts";
-import { openLastTurn, readConversation, readTodos } from "./state.ts";
+import { explainLostBlob, openLastTurn, readConversation, readTodos } from "./state.ts";
 import { type ToolOutcome, ToolProblem, type ToolSite, toolCall } from "./tools/tool.ts";
 import { RunTools } from "./tools/toolbox.ts";
 
@@ -163,7 +163,7 @@ export class OwnRun {
     try {
       await this.#answer(request);
     } catch (error) {
-      this.#failure ??= ExcursorError.from(error);
+      this.#failure ??= explainLostBlob(error);
     } finally {
       this.#end();
     }

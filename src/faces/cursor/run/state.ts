@@ -8,7 +8,7 @@ import {
 import { type TodoItem, TodoItemSchema } from "../../../gen/agent/v1/plan_pb.ts";
 import { ConversationStepSchema, type ToolCall } from "../../../gen/agent/v1/tool_call_pb.ts";
 import { UserMessageSchema, type UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
-import { type BlobSource, hexId, needBlob } from "../../../wire/agent/state/blobs.ts";
+import { BLOB_NOT_FOUND, type BlobSource, hexId, needBlob } from "../../../wire/agent/state/blobs.ts";
 import { rootIdsOf } from "../../../wire/agent/state/build-state.ts";
 import { checkOtherIds, readTurns } from "../../../wire/agent/state/read-state.ts";
 import { readAsked } from "./parse.ts";
@@ -21,13 +21,17 @@ export async function readConversation(
   checkOtherIds(state, blobs);
   const turns = await readTurns(state, blobs, readAsked);
   return turns.flatMap((turn) => {
-    if (turn instanceof ExcursorError) throw lostState(turn);
+    if (turn instanceof ExcursorError) throw turn;
     return turn;
   });
 }
 
-const lostState = (cause: ExcursorError): ExcursorError =>
-  cause.with({ hint: "The client no longer has this part of the conversation. Start a new conversation." });
+/** Says what to do about a blob that the client no longer has. */
+export function explainLostBlob(thrown: unknown): ExcursorError {
+  const error = ExcursorError.from(thrown);
+  if (error.code !== BLOB_NOT_FOUND) return error;
+  return error.with({ hint: "The client no longer has this part of the conversation. Start a new conversation." });
+}
 
 /** The turn that a run resumes, taken out of its state. */
 export interface OpenTurn {
