@@ -39,6 +39,8 @@ export const rounds =
     answers[nth] ?? [say("?"), STOP];
 
 export interface OwnRunsOptions {
+  /** The model that the engine is asked for. */
+  readonly model?: string;
   readonly parts?: Partial<ServeRunParts>;
   readonly face?: Omit<FaceStageOptions, "serveRun">;
   /** Called with each message of the client before and after the run has got it. */
@@ -50,7 +52,7 @@ export interface OwnRunsOptions {
 export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, options: OwnRunsOptions = {}) {
   const { engine, turns } = engineWith(answer);
   const serve = createServeRun({ engine, ...options.parts });
-  const serveRun = watched((connection) => serve(connection, "m"), options);
+  const serveRun = watched((connection) => serve(connection, options.model ?? "m"), options);
   const face = await setUpSim({ ...options.face, serveRun }, { hostConfig });
   const home = makeFolder();
   const cwd = makeFolder();
