@@ -10,6 +10,9 @@ import { encodeDelta } from "../../../wire/agent/delta.ts";
 import { mcpArgs, mcpDisplay } from "../../../wire/agent/exec/mcp-call.ts";
 import type { ServerMessage, Update } from "../../../wire/agent/messages.ts";
 
+/** How much longer the arguments of a call must be, as a ratio and in characters, before they are shown again. */
+const MORE_ARGS = { ratio: 1.1, chars: 64 };
+
 /** Every so many deltas the client is told how many tokens they were. */
 const DELTAS_PER_COUNT = 16;
 
@@ -32,7 +35,7 @@ export class EventRenderer {
   /** How a call of this tool is displayed. */
   readonly #display: (name: string, args: JsonObject, callId: string) => ToolCall;
   /** The arguments so far of calls that are being written. */
-  readonly #partial = new Map<string, { readonly name: string; json: string }>();
+  readonly #partial = new Map<string, { readonly name: string; json: string; shownChars: number }>();
   readonly #shown = new Set<string>();
   #deltas = 0;
   #round: Usage | undefined;
@@ -54,14 +57,17 @@ export class EventRenderer {
           encodeUpdate({ case: "thinkingCompleted", value: { thinkingDurationMs: Math.round(event.durationMs) } }),
         ];
       case "tool-call-start": {
-        this.#partial.set(event.id, { name: event.name, json: "" });
+        this.#partial.set(event.id, { name: event.name, json: "", shownChars: 0 });
         return [this.#start(event.id, this.#display(event.name, {}, event.id))];
       }
       case "tool-call-delta": {
         const call = this.#partial.get(event.id);
         if (!call) return [];
-        // The protocol has all of the arguments so far in each update.
         call.json += event.json;
+        // Each update has all of the arguments so far, so a long text must not be sent with every piece of it.
+        if (call.json.length < Math.max(call.shownChars * MORE_ARGS.ratio, call.shownChars + MORE_ARGS.chars))
+          return [];
+        call.shownChars = call.json.length;
         return [this.#partialCall(event.id, call.json, this.#display(call.name, {}, event.id))];
       }
       case "tool-call": {
