@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type Turn, textOf } from "../../../src/core/turn.ts";
 import type { AgentClientMessage } from "../../../src/gen/agent/v1/run_pb.ts";
 import { CALLS, call, STOP, say } from "../../faces/cursor/support/models.ts";
@@ -171,6 +173,47 @@ describe.each(TRANSPORTS)("the official client with our own models, over %s", (h
     await sdk.send("a", "go");
     const { system = "" } = turns[0] ?? {};
     for (const part of ["You are a pirate.", cwd, "Be kind to the tests."]) expect(system).toContain(part);
+  });
+
+  it("looks for diagnostics, fetches pages, keeps a todo list, and shows an edit as a diff", async () => {
+    const page = createServer((_request, response) => response.end("a page"));
+    await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void page.close());
+    const { port } = page.address() as AddressInfo;
+    const todos = [{ id: "1", content: "Look", status: "pending" }];
+    const { startSdk, turns, cwd, agent } = await setUpOwnRuns(
+      hostConfig,
+      rounds(
+        [
+          call("c1", "diagnostics", { path: "a.ts" }),
+          call("c2", "fetch", { url: `http://127.0.0.1:${port}/` }),
+          call("c3", "todo", { todos }),
+          call("c4", "edit", { path: "a.ts", old_text: "one", new_text: "two" }),
+          call("c5", "edit", { path: "latin1.txt", old_text: "caf", new_text: "tea" }),
+          CALLS,
+        ],
+        [say("ok"), STOP],
+        [call("c6", "todo", { merge: true, todos: [{ id: "2", content: "Leap", status: "completed" }] }), CALLS],
+        [say("ok"), STOP],
+      ),
+    );
+    await using sdk = startSdk();
+    writeFileSync(join(cwd, "a.ts"), "const one = 1;\n");
+    writeFileSync(join(cwd, "latin1.txt"), Buffer.from("caf\u00e9\n", "latin1"));
+    const tools = ["readLints", "webFetch", "updateTodos", "edit"];
+    await sdk.create("a", { ...agent, tools });
+    const { status, messages } = await sdk.send("a", "go");
+    expect(status).toBe("finished");
+    const results = (turns[1]?.messages ?? []).slice(-5);
+    const texts = results.map(({ content }) => textOf(content));
+    expect(results.filter((message) => message.role === "tool" && message.isError)).toEqual([]);
+    expect(texts[1]).toContain("a page");
+    expect(readFileSync(join(cwd, "latin1.txt"), "latin1")).toBe("tea\u00e9\n");
+    expect(readFileSync(join(cwd, "a.ts"), "utf8")).toBe("const two = 1;\n");
+    const shown = messages.filter(({ name, status: state }) => name === "edit" && state === "completed");
+    expect(JSON.stringify(shown)).toContain("-const one = 1;\\n+const two = 1;");
+    await sdk.send("a", "more");
+    expect(textOf(turns[3]?.messages.at(-1)?.content ?? [])).toBe("[pending] Look\n[completed] Leap");
   });
 
   it("is steered while the model answers", async () => {

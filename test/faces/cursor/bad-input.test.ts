@@ -8,6 +8,11 @@ import { SIGNED_IN, setUpSim } from "./support/stage.ts";
 
 const OWN = { requestedModel: { modelId: "excursor/local" } };
 
+interface OwnRequest {
+  readonly runId?: string;
+  readonly requestedModel?: { readonly modelId: string };
+}
+
 /** The face with real runs, and a client over the wire with one tool that counts its calls. */
 async function setUp(
   transport: "h2" | "h1",
@@ -27,8 +32,8 @@ async function setUp(
       },
     },
   });
-  const ask = (text: string, options: RunOptions = {}) =>
-    client.say(text, { ...options, request: { ...OWN, ...options.request } });
+  const ask = (text: string, options: RunOptions = {}, request: OwnRequest = {}) =>
+    client.say(text, { ...options, request: { ...OWN, ...request } });
   return { ...stage, client, ask, made, turns };
 }
 
@@ -38,7 +43,7 @@ const count = (nth: number): readonly TurnEvent[] =>
 describe.each(["h2", "h1"] as const)("bad input of a client over %s", (transport) => {
   it("names a model that is not there", async () => {
     const { ask } = await setUp(transport, () => [STOP]);
-    const { error } = await ask("hi", { request: { requestedModel: { modelId: "excursor/none" } } });
+    const { error } = await ask("hi", {}, { requestedModel: { modelId: "excursor/none" } });
     expect(error?.kind).toBe("model-not-found");
     expect(error?.message).toContain('There is no model "excursor/none" here. `excursor models` lists them');
   });
@@ -47,7 +52,7 @@ describe.each(["h2", "h1"] as const)("bad input of a client over %s", (transport
     const { ask, client, turns } = await setUp(transport, () => [say("hi"), STOP]);
     await ask("first");
     client.blobs.clear();
-    const { error } = await ask("second", { request: { runId: "r2" } });
+    const { error } = await ask("second", {}, { runId: "r2" });
     expect(error?.kind).toBe("invalid-request");
     expect(error?.message).toMatch(/^Blob not found: .* Start a new conversation\.$/);
     expect(turns).toHaveLength(1);
