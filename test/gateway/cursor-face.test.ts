@@ -64,6 +64,16 @@ describe("serve --cursor-face", () => {
     expect([await status(KEY), await status("tester")]).toEqual([200, 200]);
   });
 
+  it.each(["h1", "h2"] as const)("says that there is no such model of ours, over %s", async (transport) => {
+    const { start } = await setUpGateway();
+    const { cursorUrl = "" } = await start(...FACE);
+    const client = new BackendClient({ url: cursorUrl, transport, token: KEY });
+    const requestedModel = { modelId: "excursor/no-such-model" };
+    const { error } = await client.say("hello", { request: { requestedModel } });
+    client.close();
+    expect([error?.kind, error?.message]).toEqual(["model-not-found", expect.stringContaining("no-such-model")]);
+  });
+
   it("refuses to be its own backend", async () => {
     const { start } = await setUpGateway();
     const port = await freePort();

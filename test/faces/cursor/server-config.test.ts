@@ -62,6 +62,16 @@ it("names no host for agent calls, and sends them there over HTTP/2", async () =
   expect(asked).toEqual(["Bearer mine", "Bearer another"]);
 });
 
+it("names no host for agent calls as JSON either, and leaves the rest as it is", async () => {
+  const answers = ['{"useNlbForNal":true,"agentUrlConfig":{"agentUrl":"https://x"},"new":[1]}', '{ "http2Config": 4 }'];
+  for (const [index, expected] of ['{"new":[1]}', '{ "http2Config": 4 }'].entries()) {
+    const base = await startHost(() => Buffer.from(answers[index] ?? ""));
+    const { url } = await setUpFace(base);
+    const headers = { authorization: "Bearer mine", "content-type": "application/json" };
+    expect(await (await fetch(url + PATH, { method: "POST", headers, body: "{}" })).text()).toBe(expected);
+  }
+});
+
 it("sends agent calls to the backend itself if that names no hosts, or does not say", async () => {
   const hosts = [() => new Uint8Array(), () => Buffer.from("this is no message")];
   for (const answer of hosts) {

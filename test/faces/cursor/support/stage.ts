@@ -28,7 +28,7 @@ export const KEY = "exc_a-key-for-tests";
 const OWNER: Principal = { id: "owner", token: undefined };
 const GUEST: Principal = { id: "key_guest", token: undefined };
 
-const LOCAL: ModelInfo = {
+export const LOCAL: ModelInfo = {
   id: "local",
   displayName: "Local",
   aliases: [],
