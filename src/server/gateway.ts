@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
@@ -31,6 +32,7 @@ import { liveRequests, type ServerView } from "./live-requests.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
+import { createFaceGuess } from "./routes/guess-face.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
 import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/metrics-route.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
@@ -38,6 +40,7 @@ import { createRouter, type Route } from "./routes/route.ts";
 import type { TurnRunner } from "./routes/turn-route.ts";
 import type { MessageExchange } from "./sockets/message-exchange.ts";
 import { Sockets } from "./sockets/sockets.ts";
+import { answerRaw, type ParserError, readHead, unreadable } from "./unreadable-request.ts";
 
 export interface GatewayOptions {
   readonly host: string;
@@ -57,6 +60,8 @@ export interface GatewayOptions {
   readonly page?: PageAccess | undefined;
   /** `off`: a client that asks for a WebSocket gets 426. */
   readonly websocket?: "on" | "off";
+  /** Lets all programs of the same user in as the owner, and needs no key. */
+  readonly trustsUser?: boolean | undefined;
   readonly limits: Limits;
   readonly engine: TurnRunner;
   readonly faces: FaceModules;
@@ -142,8 +147,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
 
   const findRoute = createRouter(routes);
-  /** Returns the face for a request without a route. */
-  const faceFor = ({ headers }: IncomingMessage) => faces.find((face) => face.isSpokenBy?.(headers)) ?? faces[0];
+  const faceFor = createFaceGuess(faces, routes);
   const redact = (text: string) => redactor.redact(text);
   const letIn = createPathGuard(options.pathSecret);
   const cors = new Cors(options.origins);
@@ -239,6 +243,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     record(exchange, face.name);
   };
 
+  /** Answers in the dialect of the request, as far as it can be told. */
+  const onUnreadable = (error: ParserError, socket: Socket) => {
+    const current = [...active].find((exchange) => exchange instanceof GatewayExchange && exchange.request.socket === socket);
+    // An answer on its way must not be mixed with another.
+    if (!socket.writable || current?.response.headersSent || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    const refusal = unreadable(error);
+    const requestId = current?.id ?? randomUUID();
+    const { body } = faceFor(current?.request ?? readHead(error)).error(refusal, requestId);
+    log.info({ requestId, route: "none", status: refusal.status, error: refusal.code }, "request");
+    answerRaw(socket, refusal.status, redact(JSON.stringify({ ...body, request_id: requestId })));
+  };
+
   /** Hands the request to the usage record, once it is over for the client and for the upstream. */
   const record = (exchange: Exchange, face: string) => {
     const { recording, principal, notes, request } = exchange;
@@ -265,6 +284,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     limits,
     onRequest: (request, response) => void onRequest(request, response),
     onWebSocket: (...upgrade) => void onRequest(...upgrade),
+    onUnreadable,
     use: {
       busy: () => new Set([...active].map(({ request }) => request.socket)),
       isTrusted: (socket) => trusted.has(socket),

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { ConnectionLimit, type ConnectionUse } from "./connections.ts";
+import type { ParserError } from "./unreadable-request.ts";
 
 export interface Listener {
   readonly port: number;
@@ -16,6 +17,8 @@ export interface ListenOptions {
   readonly onRequest: RequestListener;
   /** Called with a request for a WebSocket, and the bytes that came after its headers. Absent: `onRequest` gets it. */
   readonly onWebSocket?: (request: IncomingMessage, response: ServerResponse, head: Buffer) => void;
+  /** Answers, or closes, a connection with a request that the parser refuses. Absent: Node does, without a body. */
+  readonly onUnreadable?: (error: ParserError, socket: Socket) => void;
   readonly use: ConnectionUse;
 }
 
@@ -27,7 +30,7 @@ const MAX_CHECK_MS = 5000;
 
 /** Listens for HTTP/1.1 with strict parsing and all limits that Node enforces. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, limits, onRequest, onWebSocket, use } = options;
+  const { host, port, limits, onRequest, onWebSocket, onUnreadable, use } = options;
   const server = createServer({
     // Before Node 24.9, requests for other protocols come as upgrades, too. They are answered all the same.
     ...{ shouldUpgradeCallback: asksForWebSocket },
@@ -54,6 +57,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   if (onWebSocket) {
     server.on("upgrade", (request, socket, head) => onWebSocket(request, responseOn(socket as Socket, request), head));
   }
+  if (onUnreadable) server.on("clientError", (error, socket) => onUnreadable(error, socket as Socket));
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
