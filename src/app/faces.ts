@@ -11,6 +11,9 @@ import type { FaceModules } from "../faces/shared/face-module.ts";
 /** The faces of the gateway. The first one answers requests that no face recognises. */
 const gateway: FaceModules = [openAiChat, openAiResponses, anthropicMessages, gemini, ollama];
 
+/** The faces of the listener for Ollama's clients. Ollama itself serves these APIs, too. */
+export const OLLAMA_FACES: FaceModules = [ollama, openAiChat, openAiResponses, anthropicMessages];
+
 /** The faces of the IDE's bridge, which has a listener and a key of its own. */
 const bridge: FaceModules = [ideBridge];
 

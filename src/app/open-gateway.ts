@@ -25,6 +25,7 @@ import type { Config, LoadedConfig } from "./load-config.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
 import { startCursorFace } from "./start-cursor-face.ts";
+import { startOllama } from "./start-ollama.ts";
 
 /** What users may tell models instead of our instructions. */
 const MAX_INSTRUCTION_BYTES = 64 * 1024;
@@ -45,6 +46,8 @@ export interface RunningGateway {
   readonly bridgeUrl: string | undefined;
   /** Where Cursor's own clients are served, if they are. */
   readonly cursorUrl: string | undefined;
+  /** The listener for Ollama's clients without a key, if there is one. */
+  readonly ollamaUrl: string | undefined;
   readonly port: number;
   readonly key: Secret;
   readonly log: Log;
@@ -196,10 +199,19 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           throw error;
         })
       : undefined;
+    const ollama = config.ollama
+      ? await startOllama({ ...parts, port: config.ollamaPort, key, limits: config.limits, log, redactor }).catch(
+          async (error) => {
+            await Promise.all([gateway.close(0), cursor?.close(0)]);
+            throw error;
+          },
+        )
+      : undefined;
     const bridge = config.bridge?.listens ? await openBridge(config, home, parts, log, redactor) : undefined;
     return {
       bridgeUrl: bridge?.url,
       cursorUrl: cursor?.url,
+      ollamaUrl: ollama?.url,
       url: gateway.url,
       port: gateway.port,
       key,
@@ -207,7 +219,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       isSignedIn,
       prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
-        await Promise.all([gateway.close(graceMs), bridge?.close(graceMs), cursor?.close(graceMs)]);
+        await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));
         await close();
       },
     };

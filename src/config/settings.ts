@@ -169,6 +169,14 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     ["on", "off"],
     "Whether clients may use the Responses API over a WebSocket, as Codex does. off answers 426, and they use HTTP.",
   ),
+  ollama: optionalBoolean(
+    "Whether to start the listener for Ollama's clients that cannot send a key. It accepts programs of the same user only, on Linux. Default: off. See docs/ollama.md.",
+  ),
+  ollamaPort: wholeNumber(
+    11_434,
+    "Port for Ollama's clients without a key, on loopback. 0 picks a free port.",
+    [0, 65_535],
+  ),
   thinking: choice(
     ["auto", ...THINKING_STYLES],
     "How Chat Completions returns thinking: in fields, in tags inside the text (tags, tags-nonce), or not at all (none). auto chooses by client. See docs/thinking.md.",

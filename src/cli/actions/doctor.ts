@@ -55,7 +55,7 @@ export async function runDoctor({ account, upstream, json, ...flags }: DoctorFla
   };
 
   try {
-    const own = { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent", bridge: false };
+    const own = { host: "127.0.0.1", port: 0, key: newKey(), logLevel: "silent", bridge: false, ollama: false };
     const load = (more: object) => loadConfig({ flags: { account, upstream, ...more }, environment: process.env });
     await examine(load({}), load(own));
   } catch (error) {

@@ -42,7 +42,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
     dashboard: { version: version() },
   });
   running = gateway;
-  const { url, port, log, bridgeUrl, cursorUrl } = gateway;
+  const { url, port, log, bridgeUrl, cursorUrl, ollamaUrl } = gateway;
   exitOnBug(gateway, log);
   redirectConsole(log);
   const oldVariables = warnOfOldVariables(loaded, process.env);
@@ -65,8 +65,13 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ...facts, ...(bridgeUrl && { bridgeUrl }), ...(cursorUrl && { cursorUrl }) })}\n`
-      : [`ready ${url}`, bridgeUrl && `bridge ${bridgeUrl}`, cursorUrl && `cursor ${cursorUrl}`]
+      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl })}\n`
+      : [
+          `ready ${url}`,
+          bridgeUrl && `bridge ${bridgeUrl}`,
+          cursorUrl && `cursor ${cursorUrl}`,
+          ollamaUrl && `ollama ${ollamaUrl}`,
+        ]
           .flatMap((line) => (line ? [`${line}\n`] : []))
           .join(""),
   );

@@ -55,6 +55,11 @@ export const serveCommand = () =>
     )
     .option("--cursor-face", "also serve Cursor's own clients, such as its SDK and CLI (see docs/inside-cursor.md)")
     .option("--cursor-port <n>", "port for Cursor's own clients; 0 picks a free one (default: 8788)", portNumber)
+    .option(
+      "--ollama",
+      "also serve Ollama's clients that cannot send a key, of the same user only (see docs/ollama.md)",
+    )
+    .option("--ollama-port <n>", "port for Ollama's clients; 0 picks a free one (default: 11434)", portNumber)
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(

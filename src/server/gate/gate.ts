@@ -8,6 +8,7 @@ import { checkHost, createHostList } from "./host-list.ts";
 import type { KnownKeys } from "./known-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
 import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
+import { checkPeer } from "./peer-user.ts";
 import { missingKey, WrongKeys } from "./wrong-keys.ts";
 
 export interface GateOptions {
@@ -22,6 +23,8 @@ export interface GateOptions {
   readonly origins: readonly string[];
   /** Set if the listener serves one page and programs of the same user. */
   readonly page?: PageAccess | undefined;
+  /** Lets all programs of the same user in as the owner, and needs no key. */
+  readonly trustsUser?: boolean | undefined;
   readonly limits: Limits;
   readonly now?: (() => number) | undefined;
 }
@@ -47,6 +50,11 @@ export function createGate(options: GateOptions): Gate {
     checkForm(request, options.limits);
     checkHost(request, hosts);
     checkOrigin(request, origins, page === undefined);
+    if (options.trustsUser) {
+      checkPeer(request);
+      checkContent(request);
+      return OWNER;
+    }
     if (page) checkPage(request, page);
     const identity = withoutKey(identify(request, keys), page !== undefined && needsNoKey(request, page));
     if (identity.type === "wrong" && !isOpen) {

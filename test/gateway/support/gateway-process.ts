@@ -22,6 +22,8 @@ interface GatewayProcess {
   readonly bridgeUrl: string | undefined;
   /** Of the listener for Cursor's own clients, if it was asked for. */
   readonly cursorUrl: string | undefined;
+  /** Of the listener for Ollama's clients without a key, if it was asked for. */
+  readonly ollamaUrl: string | undefined;
   readonly client: OpenAI;
   readonly log: () => string;
   readonly pid: number;
@@ -90,11 +92,15 @@ async function startProcess(
   defer(stop);
   const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), exited.then(() => [undefined])]);
   if (line === undefined) throw new Error(`the gateway did not start: ${log}`);
-  const { url, bridgeUrl, cursorUrl } = JSON.parse(line) as { url: string; bridgeUrl?: string; cursorUrl?: string };
+  const { url, bridgeUrl, cursorUrl, ollamaUrl } = JSON.parse(line) as { url: string } & Record<
+    "bridgeUrl" | "cursorUrl" | "ollamaUrl",
+    string | undefined
+  >;
   return {
     url,
     bridgeUrl,
     cursorUrl,
+    ollamaUrl,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 }),
     log: () => log,
     pid: child.pid ?? 0,
