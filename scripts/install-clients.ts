@@ -15,6 +15,7 @@ const CLIENTS: Packages = {
   "@cursor/sdk": { version: "1.0.32" },
   "@google/gemini-cli": { version: "0.61.0" },
   "@langchain/core": { version: "1.2.13" },
+  "@langchain/ollama": { version: "1.3.0" },
   "@langchain/openai": { version: "1.6.0" },
   "@modelcontextprotocol/server-everything": { version: "2026.8.31" },
   "@openai/agents": { version: "0.20.0" },
