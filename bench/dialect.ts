@@ -5,6 +5,8 @@ export interface BenchDialect {
   body(messages: readonly object[], isStream: boolean): object;
   /** The bytes before the text of a token. They precede no other text. */
   readonly beforeToken: Buffer;
+  /** The bytes after an event. Default: those of server-sent events. */
+  readonly eventEnd?: Buffer;
   /** The bytes that only the last events of an answer have. */
   readonly end: Buffer;
 }
@@ -38,6 +40,26 @@ export const RESPONSES: BenchDialect = {
   body: (input, stream) => ({ model: "bench", stream, store: false, input }),
   beforeToken: Buffer.from('"delta":"'),
   end: Buffer.from("event: response.completed\n"),
+};
+
+export const OLLAMA: BenchDialect = {
+  name: "Ollama",
+  path: "/api/chat",
+  body: (messages, stream) => ({ model: "bench", stream, messages }),
+  beforeToken: Buffer.from('"content":"'),
+  eventEnd: Buffer.from("\n"),
+  end: Buffer.from('"done":true'),
+};
+
+/** The path has the name of the model. */
+export const GEMINI: BenchDialect = {
+  name: "Gemini",
+  path: "/v1beta/models/bench:streamGenerateContent?alt=sse",
+  body: (messages) => ({
+    contents: messages.map((message) => ({ parts: [{ text: (message as { readonly content: string }).content }] })),
+  }),
+  beforeToken: Buffer.from('"text":"'),
+  end: Buffer.from('"finishReason":"'),
 };
 
 /** This dialect requires a limit of tokens, so it is one that no answer reaches. */

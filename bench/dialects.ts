@@ -1,5 +1,5 @@
 import { type TokenCost, tokenCost } from "./cpu-per-token.ts";
-import { type BenchDialect, CHAT, MESSAGES, RESPONSES } from "./dialect.ts";
+import { type BenchDialect, CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES } from "./dialect.ts";
 import { type BenchResult, median, spreadOf } from "./measure.ts";
 import { loadNote, measureRounds, type Testbed } from "./testbed.ts";
 
@@ -10,7 +10,7 @@ const BOUND = 1.15;
 export async function measureDialects(bed: Testbed): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   const ask = (which: BenchDialect) => tokenCost(bed.gateway, LOAD, which);
-  for (const dialect of [RESPONSES, MESSAGES]) {
+  for (const dialect of [RESPONSES, MESSAGES, OLLAMA, GEMINI]) {
     const rounds = await measureRounds(bed, async (round) => {
       // In the order A-B-B-A, so that a drift of the machine affects both.
       const [outer, inner] = round % 2 === 0 ? [CHAT, dialect] : [dialect, CHAT];

@@ -186,8 +186,9 @@ export class StreamedAnswer implements Answer {
 
   push(body: Buffer): void {
     const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, body]) : body;
-    const end = bytes.lastIndexOf(EVENT_END) + EVENT_END.length;
-    if (end < EVENT_END.length) {
+    const { eventEnd = EVENT_END } = this.#dialect;
+    const end = bytes.lastIndexOf(eventEnd) + eventEnd.length;
+    if (end < eventEnd.length) {
       this.#rest = bytes;
       return;
     }
