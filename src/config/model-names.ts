@@ -19,6 +19,8 @@ export interface ModelRoute {
   readonly model?: string | undefined;
   /** The thinking effort if the client sends none. */
   readonly effort?: string | undefined;
+  /** For `openai`: the API to use. Default: the setting `openai.api`. */
+  readonly api?: "responses" | "chat" | undefined;
 }
 
 /** Routes by model name, or by a prefix of names that ends with `*`. */
@@ -37,6 +39,7 @@ const routeSchema = (upstreams: readonly string[]) =>
         keyVariable: z.string().min(1).optional(),
         model: z.string().min(1).max(256).optional(),
         effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]).optional(),
+        api: z.enum(["responses", "chat"]).optional(),
       },
       {
         error: ({ code }) =>
@@ -46,6 +49,7 @@ const routeSchema = (upstreams: readonly string[]) =>
     .refine(({ driver, baseURL, keyVariable }) => driver !== CURSOR || (baseURL ?? keyVariable) === undefined, {
       error: "cursor takes no baseURL and no keyVariable; use the settings upstream and token",
     })
+    .refine(({ driver, api }) => driver === "openai" || api === undefined, { error: "only openai takes api" })
     .refine(({ driver, baseURL, keyVariable }) => driver === CURSOR || !keyVariable || baseURL !== undefined, {
       error: "keyVariable requires baseURL",
     });

@@ -25,6 +25,7 @@ import {
   streamOf as openAiStream,
   startOpenAiServer,
 } from "../drivers/support/openai-server.ts";
+import { type ResponsesReply, responseStream, startResponsesServer } from "../drivers/support/responses-server.ts";
 import { type Behaviour, type DriverFixture, describeDriver } from "./driver.ts";
 
 type Name = (typeof DRIVERS)[number]["name"];
@@ -114,6 +115,28 @@ const openAiFixture: DriverFixture = {
   },
 };
 
+const responsesFixture: DriverFixture = {
+  callsTools: true,
+  async setUp(behaviour) {
+    const { counted, openAnswers } = countCalls();
+    const text = [{ text: "hello there" }];
+    const item = { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text: "hello" }] };
+    const stream = responseStream([item]);
+    const replies: Readonly<Record<Behaviour, readonly ResponsesReply[]>> = {
+      text: [counted((response) => response.writeHead(200, STREAM).end(stream))],
+      endless: [
+        counted((response) => response.writeHead(200, STREAM).write(stream.split("event: response.completed")[0])),
+      ],
+      failing: [counted((response) => replyJson(response, 429, openAiError("rate_limit_exceeded", "slow down")))],
+      calling: [[{ reasoning: ["hm"] }, { call: "look", args: { at: "x" } }], text],
+    };
+    const { url } = await startResponsesServer(...replies[behaviour]);
+    const own = { key: new Secret("k"), baseURL: `${url}/v1`, api: "responses" };
+    const driver = await create("openai", { openai: own });
+    return { driver, model: "gpt-6", question: "hi", openAnswers };
+  },
+};
+
 const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 const acpFixture: DriverFixture = {
@@ -156,3 +179,5 @@ it("every driver keeps the contract", () => {
 });
 
 for (const [name, fixture] of Object.entries(FIXTURES)) describeDriver(name, fixture);
+
+describeDriver("openai over the Responses API", responsesFixture);

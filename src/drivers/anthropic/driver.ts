@@ -2,6 +2,7 @@ import type { Driver } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turn.ts";
 import { type ApiDialect, type ApiDriverOptions, createApiDriver } from "../shared/api/api-driver.ts";
+import { withoutThinking } from "../shared/without-thinking.ts";
 import { MessageReader } from "./message-reader.ts";
 import { type AnthropicModel, modelInfo, readModels } from "./models.ts";
 import { messagesRequest } from "./request.ts";
@@ -16,25 +17,12 @@ const DIALECT: ApiDialect<AnthropicModel> = {
   request: async (turn, { modelId, effort, describeModel }) =>
     messagesRequest(turn, { modelId, model: await describeModel(), effort }),
   reader: (options) => new MessageReader(options),
-  simplify: withoutThinking,
+  simplify: (turn, refusal) => simplify(turn, refusal),
 };
 
 /** Creates a driver for Anthropic's Messages API or a compatible server. The base URL has no `/v1`. */
 export const createAnthropicDriver = (options: ApiDriverOptions): Driver => createApiDriver(DIALECT, options);
 
-/**
- * Returns the turn without its thinking, if the upstream rejects a signature. Signatures of another upstream or an
- * older session are rejected.
- */
-function withoutThinking(turn: Turn, { kind, message }: ExcursorError): Turn | undefined {
-  if (kind !== "invalid-request" || !/signature|thinking/i.test(message)) return undefined;
-  let hasThinking = false;
-  const messages = turn.messages.map((message) => {
-    if (message.role !== "assistant") return message;
-    const content = message.content.filter(({ type }) => type !== "thinking");
-    if (content.length === message.content.length) return message;
-    hasThinking = true;
-    return { ...message, content };
-  });
-  return hasThinking ? { ...turn, messages } : undefined;
-}
+/** Signatures of another upstream or an older session are rejected. */
+const simplify = (turn: Turn, { kind, message }: ExcursorError): Turn | undefined =>
+  kind === "invalid-request" && /signature|thinking/i.test(message) ? withoutThinking(turn) : undefined;

@@ -9,6 +9,7 @@ export const openai = {
   async create(context) {
     const { createOpenAiDriver } = await import("./driver.ts");
     const own = context.settings.openai;
-    return createOpenAiDriver(apiOptions({ ...context, name: "openai", own, officialURL: OPENAI_URL }));
+    const options = apiOptions({ ...context, name: "openai", own, officialURL: OPENAI_URL });
+    return createOpenAiDriver({ ...options, api: context.entry?.api ?? own.api });
   },
 } satisfies DriverModule<typeof SETTINGS>;

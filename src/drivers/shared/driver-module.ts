@@ -94,4 +94,6 @@ export interface DriverEntry {
   readonly keyVariable?: string | undefined;
   /** The effort for requests that name none. */
   readonly effort?: string | undefined;
+  /** Which of its APIs to use, if the upstream has several. */
+  readonly api?: "responses" | "chat" | undefined;
 }

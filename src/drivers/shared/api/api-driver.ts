@@ -27,7 +27,7 @@ export interface ApiDialect<Model extends { readonly id: string }> {
   /** Creates the reader of one answer. */
   reader(options: ApiReaderOptions): ApiReader;
   /** Returns the turn without what the upstream refused, beyond {@link withoutWishes}. Undefined if nothing helps. */
-  simplify?(turn: Turn, refusal: ExcursorError): Turn | undefined;
+  simplify?(turn: Turn, refusal: ExcursorError, modelId: string): Turn | undefined;
 }
 
 interface ApiRequestOptions<Model> {
@@ -69,7 +69,8 @@ export function createApiDriver<Model extends { readonly id: string }>(
       return dialect.request(turn, { modelId, effort, describeModel });
     },
     reader: (turn: Turn) => dialect.reader({ host, toolName: toolNames(turn.tools) }),
-    simplify: (turn: Turn, refusal: ExcursorError) => withoutWishes(turn, refusal) ?? dialect.simplify?.(turn, refusal),
+    simplify: (turn: Turn, refusal: ExcursorError) =>
+      withoutWishes(turn, refusal) ?? dialect.simplify?.(turn, refusal, names.toUpstream(turn.model.id)),
   };
   const retries = new RetryBudget();
   return {

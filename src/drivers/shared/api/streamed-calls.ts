@@ -70,8 +70,10 @@ export class StreamedCall {
     });
   }
 
-  end(): TurnEvent {
-    const args = this.#json === "" ? this.#given : readArguments(this.#json);
+  /** `whole` is used if no deltas came. */
+  end(whole = ""): TurnEvent {
+    const json = this.#json === "" ? whole : this.#json;
+    const args = json === "" ? this.#given : readArguments(json);
     return { type: "tool-call", id: this.#id, name: this.#name, args };
   }
 }
