@@ -110,7 +110,7 @@ const openAiFixture: DriverFixture = {
       calling: [[{ tool_calls: [call] }], text],
     };
     const { url } = await startOpenAiServer(...replies[behaviour]);
-    const driver = await create("openai", { openai: { key: new Secret("k"), baseURL: `${url}/v1` } });
+    const driver = await create("openai", { openai: { key: new Secret("k"), baseURL: `${url}/v1`, api: "auto" } });
     return { driver, model: "llama-4", question: "hi", openAnswers };
   },
 };
@@ -131,7 +131,7 @@ const responsesFixture: DriverFixture = {
       calling: [[{ reasoning: ["hm"] }, { call: "look", args: { at: "x" } }], text],
     };
     const { url } = await startResponsesServer(...replies[behaviour]);
-    const own = { key: new Secret("k"), baseURL: `${url}/v1`, api: "responses" };
+    const own = { key: new Secret("k"), baseURL: `${url}/v1`, api: "responses" } as const;
     const driver = await create("openai", { openai: own });
     return { driver, model: "gpt-6", question: "hi", openAnswers };
   },

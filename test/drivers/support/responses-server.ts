@@ -97,7 +97,7 @@ export function responseStream(output: readonly Item[], end: object = {}): strin
       ...deltasOf(item).flatMap(([type, texts, fields]) => [
         ...(fields ? [event(fields.added, { ...place, ...fields.place })] : []),
         ...texts.map((delta) => event(`${type}.delta`, { ...place, ...fields?.place, delta })),
-        event(`${type}.done`, { ...place, ...fields?.place }),
+        event(`${type}.done`, { ...place, ...fields?.place, [fields ? "text" : "arguments"]: texts.join("") }),
       ]),
       event("response.output_item.done", { output_index, item }),
     ].join("");
@@ -129,7 +129,10 @@ function deltasOf(item: Item): readonly Deltas[] {
   return (item["summary"] as readonly { readonly text: string }[]).map(({ text }, summary_index) => [
     "response.reasoning_summary_text",
     halves(text),
-    { added: "response.reasoning_summary_part.added", place: { summary_index, part: { type: "summary_text", text: "" } } },
+    {
+      added: "response.reasoning_summary_part.added",
+      place: { summary_index, part: { type: "summary_text", text: "" } },
+    },
   ]);
 }
 
