@@ -245,7 +245,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   /** Answers in the dialect of the request, as far as it can be told. */
   const onUnreadable = (error: ParserError, socket: Socket) => {
-    const current = [...active].find((exchange) => exchange instanceof GatewayExchange && exchange.request.socket === socket);
+    const current = [...active]
+      .filter((exchange) => exchange instanceof GatewayExchange)
+      .find(({ request }) => request.socket === socket);
     // An answer on its way must not be mixed with another.
     if (!socket.writable || current?.response.headersSent || error.code === "ECONNRESET") {
       socket.destroy();

@@ -117,6 +117,7 @@ const openAiFixture: DriverFixture = {
 
 const responsesFixture: DriverFixture = {
   callsTools: true,
+  reportsUsage: true,
   async setUp(behaviour) {
     const { counted, openAnswers } = countCalls();
     const text = [{ text: "hello there" }];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startResponsesServer } from "../drivers/support/responses-server.ts";
-import { type Answer, type DialectAdapter, type Question, readEvents } from "./support/dialect.ts";
+import type { Answer, DialectAdapter, Question } from "./support/dialect.ts";
 import { DIALECTS } from "./support/dialects/index.ts";
 import { KEY } from "./support/gateway-process.ts";
 import { openOwnGateway } from "./support/own-gateway.ts";
@@ -8,14 +8,14 @@ import { openOwnGateway } from "./support/own-gateway.ts";
 const TOOLS = [{ name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } }];
 
 async function put(url: string, dialect: DialectAdapter, question: Question): Promise<Answer> {
-  const response = await fetch(url + dialect.path, {
+  const response = await fetch(url + dialect.path(question, true), {
     method: "POST",
     headers: { "content-type": "application/json", ...dialect.headers(KEY) },
     body: JSON.stringify(dialect.body(question, true)),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(text);
-  return dialect.streamed(readEvents(text));
+  return dialect.streamed(text);
 }
 
 describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))(
@@ -40,7 +40,7 @@ describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))(
         const answer = await put(gateway.url, dialect, { ...question, messages: said });
         expect(answer.calls).toHaveLength(1);
         said.push({ type: "answer", answer });
-        said.push({ type: "results", results: answer.calls.map(({ id }) => ({ id, text: "seen" })) });
+        said.push({ type: "results", results: answer.calls.map(({ id, name }) => ({ id, name, text: "seen" })) });
         if (restarts) await gateway.restart();
       }
       const last = await put(gateway.url, dialect, { ...question, messages: said });

@@ -4,7 +4,7 @@ import { type ApiCall, type ApiServer, replyJson, replyStream, startApiServer } 
 import { errorBody } from "./openai-server.ts";
 
 /** An item that the model gives out. */
-export type Output =
+type Output =
   | { readonly reasoning: readonly string[] }
   | { readonly text: string }
   | { readonly call: string; readonly args: object };

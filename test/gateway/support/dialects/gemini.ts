@@ -78,7 +78,7 @@ function readChunks(chunks: readonly Chunk[]): Answer {
     if (chunk.error) continue;
     if (candidate?.content?.role !== "model" || !candidate.content.parts?.length)
       throw new Error("There is no content.");
-    if (chunk.modelVersion !== "gpt-5.5" || !chunk.responseId) throw new Error("There is no head.");
+    if (!chunk.modelVersion || !chunk.responseId) throw new Error("There is no head.");
     parts.push(...candidate.content.parts);
   }
   const finish = last?.candidates?.[0]?.finishReason;

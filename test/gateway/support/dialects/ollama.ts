@@ -43,7 +43,7 @@ export const ollama: DialectAdapter = {
       const line = JSON.parse(text) as Line;
       if (line.error !== undefined || line.done) last = line;
       if (line.error !== undefined) continue;
-      if (line.model !== "gpt-5.5" || Number.isNaN(Date.parse(String(line.created_at)))) throw new Error("No head.");
+      if (!line.model || Number.isNaN(Date.parse(String(line.created_at)))) throw new Error("No head.");
       message.content += line.message.content;
       if (line.message.thinking) message.thinking = (message.thinking ?? "") + line.message.thinking;
       if (line.message.tool_calls) message.tool_calls = [...(message.tool_calls ?? []), ...line.message.tool_calls];
