@@ -23,7 +23,7 @@ import { logCall, logHubCall } from "../observe/log-call.ts";
 import type { SecretOrigin } from "../observe/redactor.ts";
 import { createSchemaChecker } from "../schema/schema-checker.ts";
 import { isOwner } from "../server/gate/caller-keys.ts";
-import type { DayTokens } from "../server/gate/key-allowance.ts";
+import type { KeyLimits } from "../server/gate/gateway-keys.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../state/hub-answer-store.ts";
@@ -32,6 +32,7 @@ import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
+import { HeldClock } from "../usage/held-clock.ts";
 import { Prices } from "../usage/prices.ts";
 import { RecentRequests } from "../usage/recent-requests.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
@@ -46,9 +47,9 @@ import { composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import { adoptDayTokens } from "./usage/adopt-day-tokens.ts";
 import { ChargeFollower } from "./usage/charge-follower.ts";
 import { createLimits } from "./usage/create-limits.ts";
-import { createDayTokens } from "./usage/day-tokens.ts";
 import { logPhases } from "./usage/log-phases.ts";
 import { openTraces } from "./usage/open-traces.ts";
 import { openUsage } from "./usage/open-usage.ts";
@@ -65,7 +66,7 @@ export interface GatewayParts {
   readonly metrics: Metrics | undefined;
   /** Absent unless a collector is set up. */
   readonly traces: Tracer | undefined;
-  readonly dayTokens: DayTokens;
+  readonly requestsPerMinuteOf: (principalId: string) => number | undefined;
   readonly record: UsageStore;
   /** The last requests that are over. */
   readonly recent: RecentRequests;
@@ -93,8 +94,9 @@ export interface ComposeOptions {
   /** Called with every secret found through the settings. */
   readonly onSecret: (secret: Secret, origin?: SecretOrigin) => void;
   readonly keyName: (principalId: string) => string | undefined;
-  /** Returns the usage limits of a key, such as `$5/day`. */
-  readonly keyLimits?: ((principalId: string) => readonly string[] | undefined) | undefined;
+  readonly keyLimits?: ((principalId: string) => KeyLimits | undefined) | undefined;
+  /** Returns the account of a key; undefined is the gateway's. */
+  readonly keyAccount?: ((principalId: string) => string | undefined) | undefined;
   /** Replaces the backend of the settings. */
   readonly origin?: string;
   /** Keeps the state in memory only. */
@@ -141,8 +143,10 @@ async function compose(
     transports.h2.destroy();
     transports.h1.destroy();
   });
-  const store = await openUsage(options);
+  const clock = new HeldClock();
+  const store = await openUsage({ ...options, clock });
   onClose(() => store.close());
+  adoptDayTokens(state, store);
   const charges = new ChargeFollower({
     access: options.access,
     call: { transport: transports.h1, origin, clientVersion: config.clientVersion },
@@ -176,7 +180,7 @@ async function compose(
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
   const prices = new Prices(config.prices);
   const caches = new CacheWatch();
-  const limits = createLimits({ config, keyLimits: options.keyLimits, store, prices });
+  const { limits, requestsPerMinuteOf } = createLimits({ ...options, store, prices, clock });
   const recent = new RecentRequests(RECENT_REQUESTS);
   const usage = new UsageRecorder({
     limits,
@@ -238,7 +242,7 @@ async function compose(
     ownModels: ownModels(drivers),
     sessions: createSessionStore(state),
     toolAnswers,
-    dayTokens: createDayTokens(createKeyValueStore(state, "key-usage")),
+    requestsPerMinuteOf,
     prewarm() {
       drivers.prewarm();
       // Later, so that it does not delay the first request.
@@ -254,6 +258,7 @@ function ownModels({ all, cursor, route, isCursors }: Drivers): GatewayParts["ow
 
 const parkingLimits = (limits: Limits): ParkingLimits => ({
   ttlMs: limits.parkedMs,
+  pausedMs: limits.pausedMs,
   runs: limits.parkedRuns,
   runsPerPrincipal: limits.parkedRunsPerKey,
   bytes: limits.parkedBytes,

@@ -113,7 +113,8 @@ export async function openEngine(
     const upstream = sim ? { origin: sim.url, isDemo } : { isDemo };
     const keys = new KnownKeys(keysPath(home), (text) => log.warn({}, text));
     const keyName = (principalId: string) => keys.withId(principalId)?.name;
-    const keyLimits = (principalId: string) => keys.withId(principalId)?.limits.usage;
+    const keyLimits = (principalId: string) => keys.withId(principalId)?.limits;
+    const keyAccount = (principalId: string) => keys.withId(principalId)?.account;
     const parts = await composeGateway({
       config,
       home,
@@ -122,6 +123,7 @@ export async function openEngine(
       onSecret,
       keyName,
       keyLimits,
+      keyAccount,
       drivers,
       ...upstream,
     });
@@ -171,7 +173,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       faces: FACES.gateway,
       key,
       allowsTokens: allowsTokens(config),
-      issued: { keys, dayTokens: parts.dayTokens },
+      issued: { keys },
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:
         options.dashboard && composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo }),

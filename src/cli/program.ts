@@ -9,7 +9,8 @@ import { driftCommand } from "./commands/drift.ts";
 import { envCommand } from "./commands/env.ts";
 import { ideCommand } from "./commands/ide.ts";
 import { keyCommand } from "./commands/key.ts";
-import { keysCommand } from "./commands/keys.ts";
+import { keysCommand } from "./commands/keys/keys.ts";
+import { limitsCommand } from "./commands/keys/limits.ts";
 import { loginCommand } from "./commands/login.ts";
 import { logoutCommand } from "./commands/logout.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -36,6 +37,7 @@ const COMMANDS = [
   logoutCommand,
   keyCommand,
   keysCommand,
+  limitsCommand,
   usageCommand,
   mcpCommand,
   envCommand,

@@ -78,9 +78,9 @@ export function optionalBoolean(help: string): Setting<boolean | undefined> {
 }
 
 /** As text: separated by commas. */
-export function list(help: string, expected: string, shape: RegExp): Setting<readonly string[]> {
+export function list(help: string, expected: string, shape: Pick<RegExp, "test">): Setting<readonly string[]> {
   return {
-    schema: z.array(z.string().regex(shape)),
+    schema: z.array(z.string().refine((text) => shape.test(text))),
     fallback: [],
     help,
     expected: `a list of ${expected}`,

@@ -1,3 +1,4 @@
+import { LIMIT_EXPECTED, parseLimit } from "../core/limit.ts";
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { modelNames } from "./model-names.ts";
@@ -69,6 +70,10 @@ const LIMITS = {
     FROM_NONE,
   ),
   parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results, in milliseconds."),
+  pausedMs: wholeNumber(
+    60 * 60_000,
+    "How long a run stays parked after its key has reached a limit, if the key is to pause then, in milliseconds.",
+  ),
   parkedRuns: wholeNumber(1000, "Parked runs (runs that wait for tool results). 0 turns parking off.", FROM_NONE),
   parkedRunsPerKey: wholeNumber(64, "Parked runs per key.", FROM_NONE),
   parkedBytes: wholeNumber(
@@ -183,16 +188,20 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
   ),
   state: choice(
     ["on", "off"],
-    "Whether conversations are stored on disk. off keeps checkpoints, stored answers and today's token counts in memory until the gateway stops. Existing files stay.",
+    "Whether conversations are stored on disk. off keeps checkpoints, stored answers and the usage record in memory until the gateway stops. Existing files stay.",
   ),
   prices: priceList(
     "Prices of models in US dollars for a million tokens, instead of those of the price list: input, output, cached, cacheWritten, reasoning.",
   ),
   usage: {
     ownLimits: list(
-      "What the gateway's own key may use, such as $5/day or 500000 tokens/hour; in hours and days of UTC, per conversation or in total.",
-      "limits like 500000 tokens/day, $5/hour, $20/total or $1/conversation",
-      /^(?:\$\d{1,9}(?:\.\d{1,6})?|\d{1,15} ?tokens)\/(?:hour|day|total|conversation)$/,
+      "What the gateway's own key may use: tokens or dollars per hour, day (UTC), billing period or in total, also per conversation; requests per minute; steps and minutes per conversation. See docs/usage.md.",
+      `limits ${LIMIT_EXPECTED}`,
+      { test: (text) => parseLimit(text) !== undefined },
+    ),
+    onLimit: choice(
+      ["end", "pause"],
+      "What happens to a parked run when the gateway's own key has reached a limit: end cancels it, pause keeps it until the limits are lifted, at most `limits.pausedMs`.",
     ),
     days: wholeNumber(400, "How many days the usage record keeps requests and tool calls.", [1, 36_500]),
     bytes: wholeNumber(512 * MIB, "Largest size of the usage record; the oldest rows are deleted first.", [

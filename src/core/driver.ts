@@ -77,16 +77,11 @@ export interface RunContext {
   readonly onLateUsage?: ((usage: Usage) => void) | undefined;
 }
 
-/** Is told of tokens as they are used. The number is negative if it corrects an earlier estimate. */
-export type OnSpent = (tokens: number) => void;
-
 /** A RunContext plus what belongs to one request. */
 export interface RequestContext extends RunContext {
   /** Aborted when the client is gone; the run that is being read is cancelled then. */
   readonly signal: AbortSignal;
-  /** Is told the tokens of every run of this request, finished or not. Absent: nobody counts. */
-  readonly onSpent?: OnSpent | undefined;
-  /** Is told the usage of every run of this request, finished or not. */
+  /** Is told the usage of every run of this request, finished or not. Absent: nobody counts. */
   readonly meter?: RunMeter | undefined;
 }
 

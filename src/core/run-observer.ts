@@ -19,11 +19,14 @@ import type { AssistantMessage } from "./turn.ts";
  */
 export type RunPhase = "planned" | "opened" | "resumed" | "replayed" | "first-event" | "parked" | "ended";
 
-/** Is told of the phases of a request, for logs, metrics and traces. It must be fast and must not throw. */
+/** Is told of the phases of a request, for logs, metrics and traces. It must be fast, and only `served` may throw. */
 export interface RunObserver {
   /** `atMs` is the time by `performance.now()`. `reason` says why a run is replayed. */
   phase(name: RunPhase, atMs: number, reason?: LossReason): void;
-  /** Called before each run: the model after all aliases and stand-ins, and the driver that answers for it. */
+  /**
+   * Called before each run: the model after all aliases and stand-ins, and the driver that answers for it. If it throws, the
+   * request fails with that error.
+   */
   served?(model: string, driver: string): void;
   /** Called with the answer as the client gets it, once it is complete. The engine keeps the text only for this. */
   answered?: ((message: AssistantMessage) => void) | undefined;

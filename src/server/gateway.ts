@@ -20,12 +20,12 @@ import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
-import { type DayTokens, KeyAllowance } from "./gate/key-allowance.ts";
 import { isIssued, type KnownKeys } from "./gate/known-keys.ts";
 import { Newcomers } from "./gate/newcomers.ts";
 import { allowReading, answerPreflight, type PageAccess } from "./gate/page-access.ts";
 import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
+import { RequestRate } from "./gate/request-rate.ts";
 import { Seats } from "./gate/seats.ts";
 import { listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
@@ -63,6 +63,8 @@ export interface GatewayOptions {
   /** Lets all programs of the same user in as the owner, and needs no key. */
   readonly trustsUser?: boolean | undefined;
   readonly limits: Limits;
+  /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
+  readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
   readonly engine: TurnRunner;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;
@@ -84,7 +86,6 @@ export interface GatewayOptions {
 
 interface IssuedKeys {
   readonly keys: KnownKeys;
-  readonly dayTokens: DayTokens;
 }
 
 export interface Gateway {
@@ -97,12 +98,13 @@ export interface Gateway {
 /** How long cancelled clients have to read the error. */
 const LAST_WORDS_MS = 1000;
 
-const REVOCATION_MS = 1000;
+/** How often requests under way are checked. */
+const WATCH_MS = 1000;
 
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
-  const allowance = issued && new KeyAllowance(issued);
+  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined));
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
@@ -115,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     verify: options.verifyToken,
   });
   const bodies = BodyBudget.within(limits);
-  const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => allowance?.streamsOf(id));
+  const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => issued?.keys.withId(id)?.limits.streams);
   // The bridge asks its user in its own protocol.
   const questions = page ? undefined : new Questions();
   let isDraining = false;
@@ -134,7 +136,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           options.websocket === "off"
             ? undefined
             : { sockets, serve: (exchange, answer) => serveMessage(exchange, face.name, answer) },
-        meterOf: (principalId, inputTokens) => allowance?.meterOf(principalId, inputTokens),
       }),
     ),
     ...(questions ? [answersRoute(questions, faces[0], limits)] : []),
@@ -160,7 +161,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     exchange.leave = requests.take(principal.id);
     if (principal.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
     if (exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
-    if (!isOpen) allowance?.admit(principal.id);
+    if (!isOpen) rate.admit(principal.id);
   };
 
   const onOver = (exchange: Exchange) => {
@@ -298,12 +299,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     requests: [...active].filter(({ notes, isInternal }) => !isInternal && notes.route !== METRICS_PATH).length,
     streams: streams.taken,
   }));
-  const revocation =
-    issued &&
-    setInterval(() => {
-      cancelRevoked(active, issued.keys);
-      sockets.revoke((principal) => isRevoked(principal, issued.keys));
-    }, REVOCATION_MS).unref();
+  const watch = setInterval(() => {
+    cancelOverdue(active);
+    if (!issued) return;
+    cancelRevoked(active, issued.keys);
+    sockets.revoke((principal) => isRevoked(principal, issued.keys));
+  }, WATCH_MS).unref();
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -320,7 +321,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         for (const exchange of active) exchange.cancel(shuttingDown());
       });
       if (active.size > 0) await within(idle, LAST_WORDS_MS);
-      clearInterval(revocation);
+      clearInterval(watch);
       removeStats?.();
       sockets.terminate();
       await listener.close();
@@ -345,6 +346,17 @@ function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
   for (const exchange of active) {
     const { principal } = exchange;
     if (principal && isRevoked(principal, keys)) exchange.cancel(revoked());
+  }
+}
+
+/** Cancels the requests that have reached a limit of time. */
+function cancelOverdue(active: Iterable<Exchange>): void {
+  for (const exchange of active) {
+    try {
+      exchange.recording?.checkLimits();
+    } catch (error) {
+      exchange.cancel(ExcursorError.from(error));
+    }
   }
 }
 

@@ -64,7 +64,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   /** Set while a limit holds for the request. */
   grow: ((inputTokens: number, outputTokens: number) => void) | undefined;
   readonly #reserve: ReserveTurn | undefined;
-  #release: (() => void) | undefined;
+  #reservation: Reservation | undefined;
 
   constructor(
     id: string,
@@ -115,7 +115,12 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {};
       reservation.grow(inputTokens + input, outputTokens + output);
     };
-    this.#release = () => reservation.release();
+    this.#reservation = reservation;
+  }
+
+  /** Throws if a limit of time is reached, also while the answer is silent. */
+  checkLimits(): void {
+    this.#reservation?.check();
   }
 
   /** Returns what is known of the request so far. From then on its output is counted with each batch. */
@@ -151,7 +156,8 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
 
   /** The record is stored. `onCorrected` stores another one in its place, and returns it. */
   stored(record: RequestRecord, onCorrected: (record: RequestRecord) => RequestRecord): void {
-    this.#release?.();
+    const { usage, cost } = record;
+    this.#reservation?.release(usage ? usage.inputTokens + usage.outputTokens : 0, cost?.micros ?? 0);
     this.#record = record;
     this.#onCorrected = onCorrected;
     for (const run of this.#runs) run.settle();

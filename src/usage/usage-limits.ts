@@ -1,10 +1,12 @@
 import { ExcursorError } from "../core/errors.ts";
-import { formatAmount, type Limit } from "./limit.ts";
+import { describeLimit, formatAmount, type Limit } from "../core/limit.ts";
+import { LimitReached } from "../core/limit-reached.ts";
+import type { HeldClock } from "./held-clock.ts";
+import { NEVER, type Period, type Window, windowAt } from "./limit-window.ts";
 import type { Spending } from "./usage-store.ts";
 
 /** What a request is about to use, before it is sent. */
 export interface Demand {
-  readonly principalId: string;
   readonly model: string;
   readonly driver: string;
   readonly conversation: string;
@@ -13,34 +15,41 @@ export interface Demand {
 
 export interface UsageLimitsOptions {
   readonly limitsOf: (principalId: string) => readonly Limit[];
+  /** Returns the name of a key whose parked runs are kept when it reaches a limit; undefined for other keys. */
+  readonly pausedName?: ((principalId: string) => string | undefined) | undefined;
   readonly spent: (principalId: string, fromMs: number, untilMs: number) => Spending;
-  readonly spentIn: (conversation: string) => Spending;
+  readonly spentIn: (conversation: string, principalId: string, fromMs: number, untilMs: number) => Spending;
   /** Returns millionths of a dollar for so many tokens; undefined if the model has no price. */
   readonly costOf: (inputTokens: number, outputTokens: number, model: string, driver: string) => number | undefined;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
+  /** Returns the billing period of the account of a principal. */
+  readonly periodOf: (principalId: string) => Period;
+  /** The same one as the store's. */
+  readonly clock: HeldClock;
+  /** A monotonic clock in milliseconds. */
+  readonly ticks?: () => number;
 }
 
 /** What is set aside for a request under way. */
 export interface Reservation {
   /** The request has used so much by now. Throws if a limit is reached. */
   grow(inputTokens: number, outputTokens: number): void;
-  /** The record of the request is stored, and counts from now on instead. */
-  release(): void;
+  /** Time has passed. Throws if a limit is reached. */
+  check(): void;
+  /** The record of the request is stored, and counts from now on instead: so many tokens and millionths of a dollar. */
+  release(tokens: number, micros: number): void;
 }
+
+type Amounts = Record<Exclude<Limit["unit"], "requests">, number>;
+type Usual = Pick<Amounts, "tokens" | "dollars">;
+type UsageLimit = Limit & { readonly unit: keyof Amounts };
 
 interface UnderWay {
-  readonly demand: Demand;
-  /** By unit of the limits. */
+  readonly principalId: string;
+  readonly conversation: string;
+  /** Grows with what is used. */
   readonly reserved: Amounts;
-  used: Amounts;
+  readonly used: Amounts;
 }
-
-type Amounts = Readonly<Record<Limit["unit"], number>>;
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const END_OF_TIME = 2 ** 42;
 
 /** Few enough for the lowest tier of every price. */
 const RATE_TOKENS = 10_000;
@@ -48,108 +57,155 @@ const RATE_TOKENS = 10_000;
 /** When to try again after requests under way have left no room; most are over by then. */
 const UNDER_WAY_MS = 10_000;
 
+/** The part of a limit that a request reserves while nothing is known of the requests of its key. */
+const FIRST_PART = 1 / 10;
+
+/** By which part of what it has used an answer extends its reservation. */
+const EXTENSION = 1 / 8;
+
 /**
- * Holds keys to their limits. A request reserves its estimated input before it is sent, or what requests of the key have
- * used lately if that is more. Its reservation counts until its record is stored. An answer that reaches a limit is ended.
+ * Holds keys to their limits. A request reserves its estimated input before it is sent, or what requests of the key usually
+ * use if that is more. An answer that needs more extends its reservation, and is ended if there is nothing left. So the
+ * requests of a key pass a limit by no more than one reservation, as far as upstreams use what was estimated.
  */
 export class UsageLimits {
   readonly #options: UsageLimitsOptions;
-  readonly #now: () => number;
+  readonly #ticks: () => number;
   readonly #underWay = new Set<UnderWay>();
-  /** Tokens that a request of a principal has used lately. */
-  readonly #usual = new Map<string, number>();
-  #latest = 0;
+  /** What a request of a principal usually uses. */
+  readonly #usual = new Map<string, Usual>();
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
+    this.#ticks = options.ticks ?? (() => performance.now());
   }
 
   /** Reserves what a request needs, or throws. Undefined if its principal has no limits. */
-  reserve(demand: Demand): Reservation | undefined {
-    const { principalId, inputTokens } = demand;
-    const limits = this.#options.limitsOf(principalId);
+  reserve(principalId: string, demandOf: () => Demand): Reservation | undefined {
+    const limits = this.#options.limitsOf(principalId).filter(isOfUsage);
     if (limits.length === 0) return undefined;
-    const tokens = Math.max(inputTokens, this.#usual.get(principalId) ?? 0);
+    const demand = demandOf();
+    const startedAt = this.#ticks();
     // Prices are looked up once, and not with each batch of the answer.
     const rates = limits.some(({ unit }) => unit === "dollars") ? this.#ratesOf(demand) : { input: 0, output: 0 };
-    const dollars = tokens * rates.input;
-    for (const limit of limits) this.#admit(limit, demand);
-    const entry: UnderWay = { demand, reserved: { tokens, dollars }, used: { tokens: 0, dollars: 0 } };
-    this.#underWay.add(entry);
-    return {
-      grow: (input, output) => {
-        entry.used = { tokens: input + output, dollars: input * rates.input + output * rates.output };
-        for (const limit of limits) this.#check(limit, demand);
+    const usual = this.#usualOf(principalId, limits);
+    const entry: UnderWay = {
+      principalId,
+      conversation: demand.conversation,
+      reserved: {
+        tokens: Math.max(demand.inputTokens, usual.tokens),
+        dollars: Math.max(demand.inputTokens * rates.input, usual.dollars),
+        steps: 1,
+        time: 0,
       },
-      release: () => {
+      used: { tokens: 0, dollars: 0, steps: 1, time: 0 },
+    };
+    for (const limit of limits) this.#admit(limit, entry);
+    this.#underWay.add(entry);
+    const check = () => {
+      entry.used.time = this.#ticks() - startedAt;
+      this.#extend(limits, entry);
+    };
+    return {
+      check,
+      grow: (input, output) => {
+        entry.used.tokens = input + output;
+        entry.used.dollars = input * rates.input + output * rates.output;
+        check();
+      },
+      release: (tokens, micros) => {
         this.#underWay.delete(entry);
-        const { tokens: used } = entry.used;
-        if (used > 0) this.#usual.set(principalId, Math.round(((this.#usual.get(principalId) ?? used) + used) / 2));
+        // The last request of a run may have a negative amount, which corrects earlier estimates.
+        if (tokens <= 0) return;
+        const before = this.#usual.get(principalId) ?? { tokens, dollars: micros };
+        const usual = { tokens: (before.tokens + tokens) / 2, dollars: (before.dollars + micros) / 2 };
+        this.#usual.set(principalId, usual);
       },
     };
   }
 
-  #admit(limit: Limit, demand: Demand): void {
-    this.#check(limit, demand);
-    const reserved = this.#sum(limit, demand, ({ reserved, used }) => Math.max(reserved[limit.unit], used[limit.unit]));
-    if (this.#stored(limit, demand) + reserved < limit.amount) return;
+  #admit(limit: UsageLimit, asking: UnderWay): void {
+    const stored = this.#stored(limit, asking);
+    const used = stored + this.#sum(limit, asking, (entry) => entry.used[limit.unit]);
+    if (used >= limit.amount) throw this.#reached(limit, asking, used);
+    if (stored + this.#held(limit, asking) < limit.amount) return;
     throw new ExcursorError(
       "rate-limited",
-      `This key may use ${describe(limit)}, and its requests under way may need the rest.`,
+      `This key may use ${describeLimit(limit)}, and its requests under way may need the rest.`,
       { code: "limit_reserved", hint: "Wait until one of them has ended.", retryAfterMs: UNDER_WAY_MS },
     );
   }
 
-  /** Throws if what was used, by requests under way too, has reached the limit. */
-  #check(limit: Limit, demand: Demand): void {
-    const used = this.#stored(limit, demand) + this.#sum(limit, demand, (entry) => entry.used[limit.unit]);
-    if (used < limit.amount) return;
-    const { untilMs } = this.#window(limit);
-    const resets = untilMs === END_OF_TIME ? "It does not reset." : `It resets at ${new Date(untilMs).toISOString()}.`;
-    throw new ExcursorError(
-      "quota-exhausted",
-      `This key may use ${describe(limit)}, and has used ${formatAmount(limit.unit, used)}. ${resets}`,
+  /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
+  #extend(limits: readonly UsageLimit[], entry: UnderWay): void {
+    const { used, reserved } = entry;
+    const more = new Map<keyof Amounts, number>();
+    for (const limit of limits) {
+      const { unit, amount } = limit;
+      if (used[unit] <= reserved[unit]) continue;
+      const stored = this.#stored(limit, entry);
+      const left = amount - stored - this.#held(limit, entry);
+      if (left <= 0) throw this.#reached(limit, entry, stored + this.#sum(limit, entry, (one) => one.used[unit]));
+      more.set(unit, Math.min(left, more.get(unit) ?? used[unit] * EXTENSION));
+    }
+    for (const [unit, amount] of more) reserved[unit] = used[unit] + amount;
+  }
+
+  #reached(limit: UsageLimit, { principalId }: UnderWay, used: number): LimitReached {
+    const { untilMs } = this.#window(limit, principalId);
+    const rest = used < limit.amount ? ", and its other requests under way may need the rest" : "";
+    const resets = untilMs === NEVER ? "It does not reset." : `It resets at ${new Date(untilMs).toISOString()}.`;
+    const paused = this.#options.pausedName?.(principalId);
+    return new LimitReached(
+      `This key may use ${describeLimit(limit)}, and has used ${formatAmount(limit.unit, Math.round(used))}${rest}. ${resets}`,
+      paused !== undefined,
       {
-        hint: "Wait, or ask whoever gave you the key for a higher limit.",
-        ...(untilMs !== END_OF_TIME && { retryAfterMs: untilMs - this.#moment() }),
+        hint:
+          paused === undefined
+            ? `${limit.isPerConversation ? "Begin another conversation" : "Wait"}, or ask the owner of the gateway for a higher limit.`
+            : `The run is kept. Send the same request again after the owner of the gateway has run: excursor limits lift ${paused}`,
+        ...(untilMs !== NEVER && { retryAfterMs: untilMs - this.#options.clock.now() }),
       },
     );
   }
 
-  #stored(limit: Limit, { principalId, conversation }: Demand): number {
-    const { fromMs, untilMs } = this.#window(limit);
-    const { tokens, micros } =
-      limit.per === "conversation"
-        ? this.#options.spentIn(conversation)
-        : this.#options.spent(principalId, fromMs, untilMs);
-    return limit.unit === "tokens" ? tokens : micros;
+  #stored(limit: UsageLimit, { principalId, conversation }: UnderWay): number {
+    const { fromMs, untilMs } = this.#window(limit, principalId);
+    const { spent, spentIn } = this.#options;
+    const spending = limit.isPerConversation
+      ? spentIn(conversation, principalId, fromMs, untilMs)
+      : spent(principalId, fromMs, untilMs);
+    return spending[limit.unit];
   }
 
-  #sum({ per }: Limit, { principalId, conversation }: Demand, amountOf: (entry: UnderWay) => number): number {
+  /** What the requests under way have reserved, or used if that is more. */
+  #held(limit: UsageLimit, asking: UnderWay): number {
+    return this.#sum(limit, asking, ({ reserved, used }) => Math.max(reserved[limit.unit], used[limit.unit]));
+  }
+
+  #sum({ isPerConversation }: Limit, asking: UnderWay, amountOf: (entry: UnderWay) => number): number {
     let sum = 0;
     for (const entry of this.#underWay) {
-      if (entry.demand.principalId !== principalId) continue;
-      if (per !== "conversation" || entry.demand.conversation === conversation) sum += amountOf(entry);
+      if (entry.principalId !== asking.principalId) continue;
+      if (!isPerConversation || entry.conversation === asking.conversation) sum += amountOf(entry);
     }
     return sum;
   }
 
-  #window({ per }: Limit): { readonly fromMs: number; readonly untilMs: number } {
-    if (per === "total" || per === "conversation") return { fromMs: 0, untilMs: END_OF_TIME };
-    const length = per === "hour" ? HOUR_MS : DAY_MS;
-    const fromMs = Math.floor(this.#moment() / length) * length;
-    return { fromMs, untilMs: fromMs + length };
+  #window(limit: Limit, principalId: string): Window {
+    return windowAt(limit, this.#options.clock.now(), () => this.#options.periodOf(principalId));
   }
 
-  /**
-   * The time that counts. A clock that is set back by less than a day does not bring back a window that is over, and
-   * perhaps used up. A clock that is set back further was wrong before.
-   */
-  #moment(): number {
-    const now = this.#now();
-    if (now >= this.#latest || this.#latest - now >= DAY_MS) this.#latest = now;
-    return this.#latest;
+  /** A moving average. It begins with the average of the record, or a part of the limits if that has nothing. */
+  #usualOf(principalId: string, limits: readonly UsageLimit[]): Usual {
+    const known = this.#usual.get(principalId);
+    if (known) return known;
+    const { tokens, dollars, requests } = this.#options.spent(principalId, 0, NEVER);
+    if (tokens <= 0)
+      return { tokens: lowest(limits, "tokens") * FIRST_PART, dollars: lowest(limits, "dollars") * FIRST_PART };
+    const usual = { tokens: tokens / requests, dollars: dollars / requests };
+    this.#usual.set(principalId, usual);
+    return usual;
   }
 
   /** Returns what a token costs, in millionths of a dollar. */
@@ -167,5 +223,10 @@ export class UsageLimits {
   }
 }
 
-const describe = ({ amount, unit, per }: Limit): string =>
-  `${formatAmount(unit, amount)} ${per === "total" ? "in total" : per === "conversation" ? "in a conversation" : `in one ${per} (UTC)`}`;
+const isOfUsage = (limit: Limit): limit is UsageLimit => limit.unit !== "requests";
+
+/** Returns the lowest limit of a unit; 0 if there is none. */
+function lowest(limits: readonly UsageLimit[], unit: keyof Amounts): number {
+  const amounts = limits.filter((limit) => limit.unit === unit).map(({ amount }) => amount);
+  return amounts.length === 0 ? 0 : Math.min(...amounts);
+}

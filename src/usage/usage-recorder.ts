@@ -42,13 +42,12 @@ export class UsageRecorder {
     this.#reserve =
       limits &&
       ((turn, model, route) =>
-        limits.reserve({
-          principalId: turn.principal.id,
+        limits.reserve(turn.principal.id, () => ({
           model,
           driver: driverName(route),
           conversation: conversationId(turn.messages),
           inputTokens: estimateInputTokens(turn),
-        }));
+        })));
   }
 
   /** Begins to record a request. `startMs` is when it arrived, by `performance.now()`. */

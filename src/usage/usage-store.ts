@@ -2,6 +2,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { inTransaction } from "../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "./billing-period.ts";
 import { type Charge, ChargeRows } from "./charge-rows.ts";
+import { HeldClock } from "./held-clock.ts";
+import { LIFTED } from "./lift-limits.ts";
 import type { PhaseName, RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "./records.ts";
 import { KEYS_PER_MS, text } from "./row-values.ts";
 import { RunRows } from "./run-rows.ts";
@@ -15,13 +17,20 @@ export interface UsageStoreOptions {
   readonly onNotice: (text: string) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Decides to which hour a request counts. */
+  readonly clock?: HeldClock;
 }
 
-/** What a principal has used in a window of time. */
+/** What a principal has used in a window of time, or in a conversation. */
 export interface Spending {
+  /** All requests; those that were answered, even in part, are the steps. */
   readonly requests: number;
+  readonly steps: number;
   readonly tokens: number;
-  readonly micros: number;
+  /** Millionths of a dollar. */
+  readonly dollars: number;
+  /** Milliseconds of answers, and of the tools between them. */
+  readonly time: number;
 }
 
 const FLUSH_MS = 1000;
@@ -54,6 +63,7 @@ export class UsageStore implements UsageSink {
   readonly #connection: DatabaseSync;
   readonly #options: UsageStoreOptions;
   readonly #now: () => number;
+  readonly #clock: HeldClock;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #runRows: RunRows;
   readonly #chargeRows: ChargeRows;
@@ -73,6 +83,7 @@ export class UsageStore implements UsageSink {
     this.#connection = connection;
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#clock = options.clock ?? new HeldClock(this.#now);
     this.#statements = prepare(connection);
     this.#runRows = new RunRows(connection);
     this.#chargeRows = new ChargeRows(connection);
@@ -134,42 +145,40 @@ export class UsageStore implements UsageSink {
     return this.#isOpen ? this.#chargeRows.latest(account) : undefined;
   }
 
-  /** Returns what a principal has used in the hours of this window, records that are not written yet included. */
+  /**
+   * Returns what a principal has used in the hours of this window, records that are not written yet included. It has
+   * neither steps nor time, which are known for conversations only.
+   */
   spent(principalId: string, fromMs: number, untilMs: number): Spending {
     const from = Math.floor(fromMs / HOUR_MS);
     const until = Math.ceil(untilMs / HOUR_MS);
-    const written = this.#isOpen
-      ? (this.#statements.spent.get(principalId, from, until) as unknown as Spending)
-      : NOTHING;
-    const isMeant = ({ principalId: id, startedAt }: RequestRecord) =>
-      id === principalId && startedAt >= from * HOUR_MS && startedAt < until * HOUR_MS;
-    return this.#corrected(this.#requests.filter(isMeant).reduce(addRecord, written), isMeant);
+    const written = this.#isOpen ? this.#statements.spent.get(principalId, from, until) : undefined;
+    return this.#addWaiting(principalId, written, ({ startedAt }) => {
+      const hour = this.#hourOf(startedAt);
+      return hour >= from && hour < until;
+    });
   }
 
-  /** Returns what a conversation has used. */
-  spentIn(conversation: string): Spending & { readonly sinceMs: number | undefined } {
-    const row = this.#statements.conversation.get(conversation);
-    const { since: first, ...written } = row as unknown as Spending & { readonly since: number | null };
-    const isMeant = (record: RequestRecord) => record.conversation === conversation;
-    const waiting = this.#requests.filter(isMeant);
-    const since = Math.min(
-      first === null ? Number.POSITIVE_INFINITY : Math.floor(first / KEYS_PER_MS),
-      ...waiting.map(({ startedAt }) => startedAt),
+  /** Returns what a principal has used in a conversation in this window. */
+  spentIn(conversation: string, principalId: string, fromMs: number, untilMs: number): Spending {
+    const { inConversation } = this.#statements;
+    const range = [fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS] as const;
+    const written = this.#isOpen ? inConversation.get(principalId, conversation, ...range) : undefined;
+    return this.#addWaiting(
+      principalId,
+      written,
+      (record) => record.conversation === conversation && record.startedAt >= fromMs && record.startedAt < untilMs,
     );
-    const sum = this.#corrected(waiting.reduce(addRecord, written), isMeant);
-    return { ...sum, sinceMs: Number.isFinite(since) ? since : undefined };
   }
 
-  /** Adds the corrections that are not written yet. */
-  #corrected(sum: Spending, isMeant: (record: RequestRecord) => boolean): Spending {
-    let { tokens, micros } = sum;
-    for (const { record, before } of this.#corrections) {
-      if (!isMeant(record)) continue;
-      const difference = differenceOf(record, before);
-      tokens += difference.tokens;
-      micros += difference.micros;
+  /** Counts tokens of a principal that no record has. Returns false if they could not be written. */
+  addTokens(principalId: string, atMs: number, tokens: number): boolean {
+    try {
+      this.#statements.spend.run(principalId, this.#hourOf(atMs), tokens, 0, atMs);
+      return true;
+    } catch {
+      return false;
     }
-    return { requests: sum.requests, tokens, micros };
   }
 
   /** Returns the current billing period of an account; undefined is the gateway's default account. */
@@ -239,8 +248,28 @@ export class UsageStore implements UsageSink {
     // The first free key of its millisecond; two processes may have used the same.
     let at = startedAt * KEYS_PER_MS;
     while (this.#statements.request.run(at, ...values).changes === 0) at++;
-    const { tokens, micros } = addRecord(NOTHING, record);
-    this.#statements.spend.run(principalId, Math.floor(startedAt / HOUR_MS), tokens, micros);
+    const { tokens, dollars } = addRecord(NOTHING, record);
+    this.#statements.spend.run(principalId, this.#hourOf(startedAt), tokens, dollars, startedAt);
+  }
+
+  #hourOf(startedAt: number): number {
+    return Math.floor(this.#clock.timeOf(startedAt) / HOUR_MS);
+  }
+
+  #addWaiting(
+    principalId: string,
+    written: object | undefined,
+    isCounted: (record: RequestRecord) => boolean,
+  ): Spending {
+    const sum = { ...NOTHING, ...written };
+    const isOwn = (record: RequestRecord) => record.principalId === principalId && isCounted(record);
+    const requests = this.#requests.filter(isOwn);
+    const corrections = this.#corrections.filter(({ record }) => isOwn(record));
+    if (requests.length + corrections.length === 0) return sum;
+    const liftedAt = this.#isOpen ? Number(this.#statements.liftedAt.get(principalId)?.["ms"]) : 0;
+    return corrections
+      .filter(({ record }) => record.startedAt >= liftedAt)
+      .reduce(addCorrection, requests.filter(({ startedAt }) => startedAt >= liftedAt).reduce(addRecord, sum));
   }
 
   /** Writes the usage of a record again. The row is the one that has the old figures, since clients choose ids. */
@@ -265,8 +294,8 @@ export class UsageStore implements UsageSink {
       before.usage?.outputTokens ?? null,
     );
     if (changes === 0) return;
-    const { tokens, micros } = differenceOf(record, before);
-    this.#statements.correctSpending.run(tokens, micros, principalId, Math.floor(startedAt / HOUR_MS));
+    const { tokens, dollars } = addCorrection(NOTHING, { record, before });
+    this.#statements.correctSpending.run(principalId, this.#hourOf(startedAt), tokens, dollars, startedAt);
   }
 
   /** Keeps a batch that could not be written for the next try. */
@@ -316,23 +345,34 @@ interface Correction {
   readonly before: RequestRecord;
 }
 
-function differenceOf(record: RequestRecord, before: RequestRecord): Pick<Spending, "tokens" | "micros"> {
-  const after = addRecord(NOTHING, record);
-  const earlier = addRecord(NOTHING, before);
-  return { tokens: after.tokens - earlier.tokens, micros: after.micros - earlier.micros };
-}
-
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const NOTHING: Spending = { requests: 0, tokens: 0, micros: 0 };
+const NOTHING: Spending = { requests: 0, steps: 0, tokens: 0, dollars: 0, time: 0 };
 
-const addRecord = ({ requests, tokens, micros }: Spending, { usage, cost }: RequestRecord): Spending => ({
-  requests: requests + 1,
-  tokens: tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
-  micros: micros + (cost?.micros ?? 0),
+const addRecord = (sum: Spending, { usage, cost, durationMs, phases }: RequestRecord): Spending => ({
+  requests: sum.requests + 1,
+  steps: sum.steps + (usage ? 1 : 0),
+  tokens: sum.tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
+  dollars: sum.dollars + (cost?.micros ?? 0),
+  time: sum.time + (usage ? durationMs + (phases.park ?? 0) : 0),
 });
 
+function addCorrection(sum: Spending, { record, before }: Correction): Spending {
+  const after = addRecord(sum, record);
+  const earlier = addRecord(NOTHING, before);
+  return {
+    requests: sum.requests,
+    steps: after.steps - earlier.steps,
+    tokens: after.tokens - earlier.tokens,
+    dollars: after.dollars - earlier.dollars,
+    time: after.time - earlier.time,
+  };
+}
+
 const COLUMNS = 29;
+
+/** When the limits of the principal of a statement were lifted last; requests that began before do not count. */
+const LIFTED_AT = `coalesce((SELECT value FROM fact WHERE name = '${LIFTED}' || ?1), 0)`;
 
 function prepare(connection: DatabaseSync) {
   const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
@@ -341,16 +381,20 @@ function prepare(connection: DatabaseSync) {
     // A call that was lost may come back in a replay.
     call: connection.prepare(`INSERT OR REPLACE INTO tool_call VALUES (${marks(11)})`),
     spend: connection.prepare(
-      `INSERT INTO spent VALUES (?, ?, 1, ?, ?) ON CONFLICT (principal, hour) DO UPDATE SET
+      `INSERT INTO spent SELECT ?1, ?2, 1, ?3, ?4 WHERE ?5 >= ${LIFTED_AT} ON CONFLICT (principal, hour) DO UPDATE SET
         requests = requests + 1, tokens = tokens + excluded.tokens, micros = micros + excluded.micros`,
     ),
     spent: connection.prepare(
-      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(micros), 0) AS micros
+      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(micros), 0) AS dollars
         FROM spent WHERE principal = ? AND hour >= ? AND hour < ?`,
     ),
-    conversation: connection.prepare(
-      `SELECT count(*) AS requests, coalesce(sum(input + output), 0) AS tokens, coalesce(sum(cost_micros), 0) AS micros,
-        min(at) AS since FROM request WHERE conversation = ?`,
+    // `park` is the last one of the phases.
+    inConversation: connection.prepare(
+      `SELECT count(*) AS requests, count(input) AS steps, coalesce(sum(input + output), 0) AS tokens,
+        coalesce(sum(cost_micros), 0) AS dollars,
+        coalesce(sum(ms + CAST(substr(phases, length(rtrim(phases, '.0123456789')) + 1) AS REAL))
+          FILTER (WHERE input IS NOT NULL), 0) AS time
+        FROM request WHERE conversation = ?2 AND principal = ?1 AND at >= max(?3, ${LIFTED_AT} * ${KEYS_PER_MS}) AND at < ?4`,
     ),
     correct: connection.prepare(
       `UPDATE request SET input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, origin = ?, run = ?,
@@ -358,8 +402,10 @@ function prepare(connection: DatabaseSync) {
         WHERE at = (SELECT at FROM request WHERE at >= ? AND at < ? AND id = ? AND input IS ? AND output IS ? LIMIT 1)`,
     ),
     correctSpending: connection.prepare(
-      "UPDATE spent SET tokens = tokens + ?, micros = micros + ? WHERE principal = ? AND hour = ?",
+      `UPDATE spent SET tokens = tokens + ?3, micros = micros + ?4
+        WHERE principal = ?1 AND hour = ?2 AND ?5 >= ${LIFTED_AT}`,
     ),
+    liftedAt: connection.prepare(`SELECT ${LIFTED_AT} AS ms`),
     addFact: connection.prepare(
       "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     ),

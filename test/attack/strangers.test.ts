@@ -99,7 +99,9 @@ it("a key's tokens of a day run out, however early its client leaves", async () 
   const { addKey } = await import("../../src/server/gate/gateway-keys.ts");
   const stage = await setUpGateway();
   const gateway = await stage.start();
-  const key = (await addKey(stage.home, "leaver", { account: undefined, limits: { tokensPerDay: 400 } })).reveal();
+  const key = (
+    await addKey(stage.home, "leaver", { account: undefined, limits: { usage: ["400 tokens/day"] } })
+  ).reveal();
   const messages = [{ role: "user", content: `@sim silent 60000 ;; say never\n${"x".repeat(400)}` }];
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 50 && statuses.length === 0; attempt++) {

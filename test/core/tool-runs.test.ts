@@ -59,7 +59,14 @@ it("whatever happens in whatever order, no run is left and each result comes onc
       const engine = createEngine({
         drivers: new Map([["d", driver]]),
         route: () => "d",
-        parking: { ttlMs: TTL_MS, runs, runsPerPrincipal, bytes: 2 ** 30, bytesPerPrincipal: 2 ** 30 },
+        parking: {
+          ttlMs: TTL_MS,
+          pausedMs: TTL_MS,
+          runs,
+          runsPerPrincipal,
+          bytes: 2 ** 30,
+          bytesPerPrincipal: 2 ** 30,
+        },
         callLog: (entry) => callLog.push(entry),
       });
       const clients = incidents.map((list, n) => {

@@ -31,9 +31,8 @@ describe("/metrics", () => {
   it("is not for keys that were given out, nor for Cursor tokens", async () => {
     const home = mkdtempSync(join(tmpdir(), "excursor-metrics-"));
     onTestFinished(() => rmSync(home, { recursive: true }));
-    const key = (await addKey(home, "alice", { account: undefined, limits: {} })).reveal();
-    const dayTokens = { spent: () => 0, spend: () => {} };
-    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}), dayTokens } });
+    const key = (await addKey(home, "alice", { account: undefined, limits: { usage: [] } })).reveal();
+    const { url } = await start(false, { issued: { keys: new KnownKeys(keysPath(home), () => {}) } });
     const response = await scrape(url, key);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ error: { code: "owner_only" } });

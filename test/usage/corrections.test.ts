@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../../src/core/events.ts";
 import { createRequestMetrics } from "../../src/metrics/request-metrics.ts";
+import { liftLimits } from "../../src/usage/lift-limits.ts";
 import type { RequestRecord, RunRecord } from "../../src/usage/records.ts";
 import { openUsageDatabase } from "../../src/usage/usage-database.ts";
 import { UsageStore } from "../../src/usage/usage-store.ts";
@@ -44,12 +45,13 @@ describe("a correction of the usage record", () => {
       store.request(before);
       if (when === "after") store.flush();
       store.corrected(after, before);
-      expect(spent()).toEqual({ requests: 1, tokens: 155, micros: 70 });
-      expect(store.spentIn(before.conversation ?? "")).toMatchObject({ requests: 1, tokens: 155, micros: 70 });
+      expect(spent()).toMatchObject({ requests: 1, tokens: 155, dollars: 70 });
+      const inConversation = store.spentIn(before.conversation ?? "", "owner", 0, 2 ** 42);
+      expect(inConversation).toMatchObject({ requests: 1, steps: 1, tokens: 155, dollars: 70 });
       store.flush();
       store.flush();
       expect(rows()).toEqual([{ id: before.id, input: 150, output: 5, origin: "upstream", cost_micros: 70 }]);
-      expect(spent()).toEqual({ requests: 1, tokens: 155, micros: 70 });
+      expect(spent()).toMatchObject({ requests: 1, tokens: 155, dollars: 70 });
     },
   );
 
@@ -66,6 +68,21 @@ describe("a correction of the usage record", () => {
     store.flush();
     expect(rows().map(({ input }) => input)).toEqual([150, 150]);
     expect(spent()).toMatchObject({ requests: 2, tokens: 310 });
+  });
+
+  it("of a request from before the limits were lifted does not count", async () => {
+    const { connection, store, spent } = await setUp();
+    const before = estimated();
+    const later = estimated({ startedAt: before.startedAt + 10 });
+    store.request(before);
+    store.flush();
+    liftLimits(connection, "owner", before.startedAt + 5);
+    store.request(later);
+    store.flush();
+    store.corrected(exact(before), before);
+    expect(spent().tokens).toBe(120);
+    store.flush();
+    expect(spent().tokens).toBe(120);
   });
 
   it("follows another one", async () => {

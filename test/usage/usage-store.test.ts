@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { liftLimits } from "../../src/usage/lift-limits.ts";
 import { openUsageDatabase } from "../../src/usage/usage-database.ts";
 import { UsageStore } from "../../src/usage/usage-store.ts";
 import { aCall, aRecord } from "./support.ts";
@@ -75,13 +76,13 @@ describe("the store of the usage record", () => {
     const { store } = await open();
     const spent = (from: UsageStore) => from.spent("owner", NOON - DAY, NOON + DAY);
     store.request(aRecord({ cost: { micros: 7, isEstimate: false, source: "settings" } }));
-    const expected = { requests: 1, tokens: 120, micros: 7 };
-    expect(spent(store)).toEqual(expected);
+    const expected = { requests: 1, tokens: 120, dollars: 7 };
+    expect(spent(store)).toMatchObject(expected);
     store.flush();
     store.flush();
-    expect(spent(store)).toEqual(expected);
+    expect(spent(store)).toMatchObject(expected);
     store.close();
-    expect(spent((await open()).store)).toEqual(expected);
+    expect(spent((await open()).store)).toMatchObject(expected);
   });
 
   it("keeps two processes apart that write at the same moment", async () => {
@@ -109,7 +110,32 @@ describe("the store of the usage record", () => {
     expect(both()).toEqual([1, 3]);
     store.flush();
     expect(both()).toEqual([1, 3]);
-    expect(store.spentIn("abcdefghijklmnop")).toEqual({ requests: 4, tokens: 480, micros: 0, sinceMs: NOON - HOUR });
+  });
+
+  it("gives what a principal has used in a conversation, with the time of its tools, since its limits were lifted", async () => {
+    const { store, connection } = await open();
+    const cost = { micros: 7, isEstimate: false, source: "settings" };
+    const phases = { gate: 1, park: 2000.5 };
+    store.request(aRecord({ startedAt: NOON - HOUR, durationMs: 1000, phases: { gate: 3 }, cost }));
+    store.request(aRecord({ durationMs: 1000, phases, cost }));
+    store.request(aRecord({ durationMs: 1000, phases, status: 429, usage: undefined }));
+    store.request(aRecord({ principalId: "key_a" }));
+    const spent = (from = 0) => store.spentIn("abcdefghijklmnop", "owner", from, NOON + DAY);
+    const both = { requests: 3, steps: 2, tokens: 240, dollars: 14, time: 4000.5 };
+    expect(spent()).toEqual(both);
+    store.flush();
+    expect(spent()).toEqual(both);
+    expect(spent(NOON)).toMatchObject({ steps: 1, time: 3000.5 });
+    // It is not written when the limits are lifted, and still does not count.
+    store.request(aRecord({ startedAt: NOON - 2 }));
+    liftLimits(connection, "owner", NOON - 1);
+    const tokens = () => [spent().tokens, store.spent("owner", 0, NOON + DAY).tokens];
+    expect(tokens()).toEqual([120, 0]);
+    store.flush();
+    expect(tokens()).toEqual([120, 0]);
+    store.request(aRecord({ startedAt: NOON }));
+    expect(tokens()).toEqual([240, 120]);
+    expect(store.spent("key_a", 0, NOON + DAY).tokens).toBe(120);
   });
 
   it("deletes rows that are too old, and keeps the sums", async () => {

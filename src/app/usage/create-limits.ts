@@ -1,6 +1,8 @@
-import type { Usage } from "../../core/events.ts";
-import { isOwner } from "../../server/gate/caller-keys.ts";
-import { type Limit, parseLimit } from "../../usage/limit.ts";
+import { type Limit, parseLimit } from "../../core/limit.ts";
+import { NO_USAGE } from "../../core/rules/usage-estimate.ts";
+import { OWNER } from "../../server/gate/caller-keys.ts";
+import type { KeyLimits } from "../../server/gate/gateway-keys.ts";
+import type { HeldClock } from "../../usage/held-clock.ts";
 import type { Prices } from "../../usage/prices.ts";
 import { UsageLimits } from "../../usage/usage-limits.ts";
 import type { UsageStore } from "../../usage/usage-store.ts";
@@ -8,32 +10,40 @@ import type { Config } from "../load-config.ts";
 
 export interface LimitParts {
   readonly config: Config;
-  /** What a key may use, such as `$5/day`. */
-  readonly keyLimits: ((principalId: string) => readonly string[] | undefined) | undefined;
+  readonly keyName: (principalId: string) => string | undefined;
+  readonly keyLimits?: ((principalId: string) => KeyLimits | undefined) | undefined;
+  /** Returns the account of a key; undefined is the gateway's. */
+  readonly keyAccount?: ((principalId: string) => string | undefined) | undefined;
   readonly store: UsageStore;
   readonly prices: Prices;
+  readonly clock: HeldClock;
 }
 
 /** Creates the limits of keys, and of the gateway's own key by the settings. */
-export function createLimits({ config, keyLimits, store, prices }: LimitParts): UsageLimits {
-  const own = limitsFrom(config.usage.ownLimits);
-  return new UsageLimits({
-    limitsOf: (id) => (isOwner({ id, token: undefined }) ? own : limitsFrom(keyLimits?.(id) ?? [])),
-    spent: (id, fromMs, untilMs) => store.spent(id, fromMs, untilMs),
-    spentIn: (conversation) => store.spentIn(conversation),
+export function createLimits({ config, keyName, keyLimits, keyAccount, store, prices, clock }: LimitParts): {
+  readonly limits: UsageLimits;
+  readonly requestsPerMinuteOf: (principalId: string) => number | undefined;
+} {
+  const own: KeyLimits = { usage: [...config.usage.ownLimits], onLimit: config.usage.onLimit };
+  const given = (id: string) => (id === OWNER.id ? own : keyLimits?.(id));
+  const parsed = new WeakMap<KeyLimits, readonly Limit[]>();
+  const limitsOf = (id: string): readonly Limit[] => {
+    const limits = given(id);
+    if (!limits) return [];
+    const known = parsed.get(limits) ?? limits.usage.map(parseLimit).filter((limit) => limit !== undefined);
+    parsed.set(limits, known);
+    return known;
+  };
+  const limits = new UsageLimits({
+    limitsOf,
+    pausedName: (id) => (given(id)?.onLimit === "pause" ? (keyName(id) ?? id) : undefined),
+    spent: (...window) => store.spent(...window),
+    spentIn: (...window) => store.spentIn(...window),
     costOf: (inputTokens, outputTokens, model, driver) =>
       prices.costOf({ ...NO_USAGE, inputTokens, outputTokens }, model, driver)?.micros,
+    periodOf: (id) => store.billingPeriod(keyAccount?.(id)),
+    clock,
   });
+  const requestsPerMinuteOf = (id: string) => limitsOf(id).find(({ unit }) => unit === "requests")?.amount;
+  return { limits, requestsPerMinuteOf };
 }
-
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedTokens: 0,
-  cacheWrittenTokens: 0,
-  reasoningTokens: 0,
-  isEstimate: true,
-};
-
-const limitsFrom = (texts: readonly string[]): readonly Limit[] =>
-  texts.map(parseLimit).filter((limit) => limit !== undefined);

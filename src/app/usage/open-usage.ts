@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openHome } from "../../config/home.ts";
 import type { Log } from "../../observe/log.ts";
+import type { HeldClock } from "../../usage/held-clock.ts";
 import { openUsageDatabase } from "../../usage/usage-database.ts";
 import { UsageStore } from "../../usage/usage-store.ts";
 import type { Config } from "../load-config.ts";
@@ -10,6 +11,7 @@ export interface UsageOptions {
   readonly home: string;
   readonly log: Log;
   readonly isDemo: boolean;
+  readonly clock: HeldClock;
 }
 
 export const usagePath = (home: string): string => join(home, "usage.db");
@@ -17,11 +19,11 @@ export const usagePath = (home: string): string => join(home, "usage.db");
 const DAY_MS = 86_400_000;
 
 /** Opens the usage record. In demo mode and without state it is in memory. */
-export async function openUsage({ config, home, log, isDemo }: UsageOptions): Promise<UsageStore> {
+export async function openUsage({ config, home, log, isDemo, clock }: UsageOptions): Promise<UsageStore> {
   const onNotice = (text: string) => log.warn({ code: "usage_record" }, text);
   const isKept = !isDemo && config.state === "on";
   if (isKept) openHome(home);
   const connection = await openUsageDatabase(isKept ? usagePath(home) : ":memory:", onNotice);
   const { days, bytes } = config.usage;
-  return new UsageStore(connection, { maxAgeMs: days * DAY_MS, maxBytes: bytes, onNotice });
+  return new UsageStore(connection, { maxAgeMs: days * DAY_MS, maxBytes: bytes, onNotice, clock });
 }

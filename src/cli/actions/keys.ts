@@ -2,9 +2,10 @@ import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../core/limit.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
-import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../usage/limit.ts";
+import { OWNER } from "../../server/gate/caller-keys.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey, spellLimits } from "../../server/gate/gateway-keys.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 interface AddFlags {
@@ -13,26 +14,36 @@ interface AddFlags {
   readonly streams?: number | undefined;
   readonly tokensPerDay?: number | undefined;
   readonly limit?: readonly string[] | undefined;
+  readonly onLimit: "end" | "pause";
 }
 
-export async function runAddKey(name: string, { account, limit, ...limits }: AddFlags): Promise<void> {
+export async function runAddKey(name: string, { account, limit = [], ...flags }: AddFlags): Promise<void> {
   if (!ACCOUNT_NAME.test(name)) {
     throw new ExcursorError("invalid-request", "The name of a key must have 1 to 64 letters, digits and . _ @ -.");
   }
-  if (Object.values(limits).includes(0)) {
+  if (name === OWNER.id) {
+    throw new ExcursorError("invalid-request", `${name} is the name of the gateway's own key.`, { hint: null });
+  }
+  if (Object.values(flags).includes(0)) {
     throw new ExcursorError("invalid-request", "A limit must be at least 1.");
   }
-  const wrong = limit?.find((text) => parseLimit(text) === undefined);
+  const wrong = limit.find((text) => parseLimit(text) === undefined);
   if (wrong !== undefined) {
-    throw new ExcursorError("invalid-request", `--limit ${JSON.stringify(wrong)}: expected ${LIMIT_EXPECTED}.`, {
-      hint: null,
-    });
+    throw new ExcursorError(
+      "invalid-request",
+      `--limit ${JSON.stringify(wrong)}: expected a limit ${LIMIT_EXPECTED}.`,
+      {
+        hint: null,
+      },
+    );
   }
   const loaded = loadConfig({ flags: {}, environment: process.env });
   if (account !== undefined) checkAccount(loaded, account);
+  const { streams, onLimit } = flags;
+  const usage = [...limit, ...spellLimits(flags)];
   const key = await addKey(loaded.home, name, {
     account,
-    limits: { ...definedOf(limits), ...(limit && { usage: [...limit] }) },
+    limits: { usage, ...(streams !== undefined && { streams }), ...(onLimit === "pause" && { onLimit }) },
   });
   process.stderr.write(`The key is not shown again. To revoke it: excursor keys revoke ${name}\n`);
   process.stdout.write(`${key.reveal()}\n`);
@@ -52,10 +63,7 @@ export function runListKeys(isJson: boolean): void {
     return;
   }
   if (keys.length === 0) process.stderr.write("There are no keys. Create one: excursor keys add NAME\n");
-  else
-    process.stdout.write(
-      formatTable(["NAME", "ACCOUNT", "REQUESTS/MIN", "STREAMS", "TOKENS/DAY", "LIMITS", "SINCE"], keys.map(row)),
-    );
+  else process.stdout.write(formatTable(["NAME", "ACCOUNT", "STREAMS", "LIMITS", "ON LIMIT", "SINCE"], keys.map(row)));
 }
 
 export async function runRevokeKey(name: string): Promise<void> {
@@ -67,8 +75,9 @@ export async function runRevokeKey(name: string): Promise<void> {
 const row = ({ name, account, limits, createdAt }: GatewayKey): readonly string[] => [
   name,
   account ?? "the gateway's",
-  ...[limits.requestsPerMinute, limits.streams, limits.tokensPerDay].map((limit) => String(limit ?? "-")),
-  limits.usage?.join(", ") ?? "-",
+  String(limits.streams ?? "-"),
+  limits.usage.join(", ") || "-",
+  limits.onLimit ?? "end",
   createdAt.slice(0, 10),
 ];
 
@@ -79,8 +88,3 @@ function checkAccount(loaded: Parameters<typeof openAccounts>[0], account: strin
   close();
   if (!names.includes(account)) throw unknownAccount(account, names);
 }
-
-const definedOf = <T extends object>(limits: T): { [Name in keyof T]: NonNullable<T[Name]> } =>
-  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)) as ReturnType<
-    typeof definedOf<T>
-  >;

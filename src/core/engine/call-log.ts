@@ -47,6 +47,8 @@ export type LossReason =
   | "stalled"
   /** The results were submitted before. */
   | "repeated"
+  /** The key of the follow-up has reached a limit. */
+  | "limited"
   /** The gateway was stopped. */
   | "closed"
   /** The run is not known: it was another process's, or another principal's. */

@@ -3,6 +3,7 @@ import type { TurnEvent } from "../events.ts";
 import type { HubAnswers } from "../hub/hub-answers.ts";
 import { HubMemory } from "../hub/hub-memory.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
+import { LimitReached } from "../limit-reached.ts";
 import { ignoredNotice } from "../notices/ignored.ts";
 import { answerWithCall, mustCall } from "../rules/forced-call.ts";
 import { hasOutputLimits, OutputLimit } from "../rules/limit-output.ts";
@@ -81,7 +82,12 @@ export function createEngine(options: EngineOptions): Engine {
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
     const driver = models.findDriver(asked.model.id);
-    context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
+    try {
+      context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
+    } catch (error) {
+      if (error instanceof LimitReached) parking.refuse(turn, error.keepsRun);
+      throw error;
+    }
     return streamAnswer(new RequestRuns(parts, turn, asked, context), {
       notices: driver?.takesSampling ? [] : samplingNames(turn.sampling).map(ignoredNotice),
       rules: rulesFor(asked, driver),

@@ -8,6 +8,8 @@ import { turnBytes } from "./turn-bytes.ts";
 
 export interface ParkingLimits {
   readonly ttlMs: number;
+  /** How long a run stays after its follow-up was refused by a limit that is to pause it. */
+  readonly pausedMs: number;
   readonly runsPerPrincipal: number;
   readonly runs: number;
   readonly bytesPerPrincipal: number;
@@ -18,6 +20,7 @@ const MIB = 1024 * 1024;
 
 const PARKING_LIMITS: ParkingLimits = {
   ttlMs: 15 * 60_000,
+  pausedMs: 60 * 60_000,
   runsPerPrincipal: 64,
   runs: 1000,
   bytesPerPrincipal: 64 * MIB,
@@ -39,7 +42,8 @@ interface ParkedRun {
   readonly calls: ReadonlyMap<string, Called>;
   readonly bytes: number;
   readonly since: number;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout;
+  isPaused: boolean;
 }
 
 /** What an operator may know of a parked run. */
@@ -126,7 +130,8 @@ export class Parking {
       // The turn is held twice: as the client sent it, and as the driver has encoded it.
       bytes: RUN_BYTES + 2 * turnBytes(turn),
       since: performance.now(),
-      timer: setTimeout(() => this.#lose(runId, "expired"), this.#limits.ttlMs).unref(),
+      timer: this.#expireIn(this.#limits.ttlMs, runId),
+      isPaused: false,
     };
     this.#runs.set(runId, parked);
     this.#record("asked", parked, { requestId });
@@ -176,6 +181,23 @@ export class Parking {
     return { type: "gone", reason: "steered" };
   }
 
+  /**
+   * A limit has refused a follow-up: its run waits on, or is cancelled. A run that waits on gets its time once, however
+   * often the follow-up is sent.
+   */
+  refuse({ messages, principal }: Turn, keepsRun: boolean): void {
+    const runId = runIdOf(trailingResults(messages)[0]?.callId ?? "") ?? "";
+    const parked = this.#runs.get(runId);
+    if (parked?.principalId !== principal.id || (keepsRun && parked.isPaused)) return;
+    if (!keepsRun) {
+      this.#lose(runId, "limited");
+      return;
+    }
+    clearTimeout(parked.timer);
+    parked.timer = this.#expireIn(this.#limits.pausedMs, runId);
+    parked.isPaused = true;
+  }
+
   /** Records that the follow-up is replayed from the transcript. */
   replay({ messages, principal }: Turn, { requestId }: Pick<ParkingRequest, "requestId">, reason: LossReason): void {
     const tools = toolsByCall(messages);
@@ -216,6 +238,10 @@ export class Parking {
       }
       this.#lose(oldest.live.id, "evicted");
     }
+  }
+
+  #expireIn(ms: number, runId: string): NodeJS.Timeout {
+    return setTimeout(() => this.#lose(runId, "expired"), ms).unref();
   }
 
   #lose(runId: string, reason: LossReason): void {

@@ -5,18 +5,26 @@ import { checkPrivate } from "../../config/home.ts";
 import { createHomeLock } from "../../config/home-lock.ts";
 import { newKey } from "../../config/key-file.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import { parseLimit } from "../../core/limit.ts";
 import { Secret } from "../../core/secret.ts";
 import { readSmallFile } from "../../files/read-small-file.ts";
 import { writePrivate } from "../../files/write-private.ts";
-import { parseLimit } from "../../usage/limit.ts";
 
-const KeyLimitsSchema = z.object({
-  requestsPerMinute: z.int().positive().optional(),
-  streams: z.int().positive().optional(),
-  tokensPerDay: z.int().positive().optional(),
-  /** Such as `500000 tokens/day` or `$5/hour`. */
-  usage: z.array(z.string().refine((text) => parseLimit(text) !== undefined)).optional(),
-});
+const KeyLimitsSchema = z
+  .object({
+    streams: z.int().positive().optional(),
+    /** Such as `500000 tokens/day` or `$5/hour`. */
+    usage: z.array(z.string().refine((text) => parseLimit(text) !== undefined)).default([]),
+    /** Whether a parked run is kept when the key reaches a limit. */
+    onLimit: z.enum(["end", "pause"]).optional(),
+    /** Older spellings of limits in `usage`. */
+    requestsPerMinute: z.int().positive().optional(),
+    tokensPerDay: z.int().positive().optional(),
+  })
+  .transform(({ requestsPerMinute, tokensPerDay, usage, ...limits }) => ({
+    ...limits,
+    usage: [...usage, ...spellLimits({ requestsPerMinute, tokensPerDay })],
+  }));
 
 const GatewayKeySchema = z.object({
   name: z.string(),
@@ -31,6 +39,18 @@ const GatewayKeySchema = z.object({
 });
 
 const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
+
+/** Returns limits in requests per minute and tokens per day as the texts of limits. */
+export const spellLimits = ({
+  requestsPerMinute,
+  tokensPerDay,
+}: {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+}): readonly string[] => [
+  ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`]),
+  ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`]),
+];
 
 export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
 export type GatewayKey = z.infer<typeof GatewayKeySchema>;

@@ -7,7 +7,6 @@ import { HUB_NOTICES } from "../../core/hub/hub-notices.ts";
 import { ANSWERED_BY } from "../../core/notices/answered-by.ts";
 import { IGNORED } from "../../core/notices/ignored.ts";
 import { TRIMMED } from "../../core/notices/trimmed.ts";
-import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../faces/shared/face.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
@@ -15,7 +14,6 @@ import type { Log } from "../../observe/log.ts";
 import { EventStream, type StreamForm } from "../event-stream.ts";
 import type { Exchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
-import type { Meter } from "../gate/key-allowance.ts";
 import type { Seats } from "../gate/seats.ts";
 import { readJson } from "../read-json.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
@@ -54,8 +52,6 @@ export interface TurnService {
   readonly streams: Seats;
   /** Absent if the listener does not ask users this way. */
   readonly questions?: Questions | undefined;
-  /** Returns the counter of a request's tokens, if the principal has a daily limit. */
-  readonly meterOf?: ((principalId: string, inputTokens: () => number) => Meter | undefined) | undefined;
   readonly log: Log;
 }
 
@@ -94,15 +90,13 @@ export async function answerTurn(
   { exchange, body, parameters }: TurnRequest,
   carrier: AnswerCarrier,
 ): Promise<void> {
-  const { engine, images, streams, questions, meterOf, log } = service;
+  const { engine, images, streams, questions, log } = service;
   const { asker: principal, request, id: requestId, signal, recording } = exchange;
   const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
   exchange.notes.model = parsed.turn.model.id;
   const reply = parsed.isStream ? undefined : carrier.reply;
-  let meter: Meter | undefined;
   try {
     signal.throwIfAborted();
-    meter = meterOf?.(principal.id, () => estimateInputTokens(parsed.turn));
     recording?.asks(parsed.turn);
     const voice = new Voice();
     const context = {
@@ -111,7 +105,6 @@ export async function answerTurn(
       tools: toolSource(request),
       hops: hopsOf(request),
       trace: () => exchange.trace,
-      onSpent: meter?.onSpent,
       observer: recording,
       meter: recording,
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
@@ -131,7 +124,6 @@ export async function answerTurn(
       leave();
     }
   } finally {
-    meter?.end();
     parsed.end?.();
   }
 }

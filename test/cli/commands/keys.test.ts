@@ -38,7 +38,7 @@ describe("excursor keys", { timeout: 90_000 }, () => {
 
     const { stdout } = await run(["keys", "list"]).exited;
     expect(stdout).toMatch(
-      /^NAME .*\nalice +work +60 +2 +1000 +90000 tokens\/hour, 5000000 tokens\/total +\d{4}-\d\d-\d\d\n$/,
+      /^NAME .*\nalice +work +2 +90000 tokens\/hour, 5000000 tokens\/total, 60 requests\/minute, 1000 tokens\/day +end +\d{4}-\d\d-\d\d\n$/,
     );
     const json = (await run(["keys", "list", "--json"]).exited).stdout;
     expect(JSON.parse(json)).toMatchObject([{ name: "alice", account: "work", limits: { streams: 2 } }]);
@@ -56,6 +56,7 @@ describe("excursor keys", { timeout: 90_000 }, () => {
   it.each([
     ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'The account "nobody" is not signed in'],
     ["a name that is none", ["add", "a b"], 65, "The name of a key must have"],
+    ["the name of the gateway's own key", ["add", "owner"], 65, "the name of the gateway's own key"],
     ["a limit that leaves nothing", ["add", "a", "--streams", "0"], 65, "A limit must be at least 1"],
     ["a limit that is none", ["add", "a", "--streams", "many"], 2, "Expected a whole number."],
     ["an unknown key", ["revoke", "nobody"], 65, "There is no key named nobody"],

@@ -11,6 +11,7 @@ import { aTurn } from "../support/turns.ts";
 const KIB = 1024;
 const LIMITS: ParkingLimits = {
   ttlMs: 1000,
+  pausedMs: 5000,
   runsPerPrincipal: 3,
   runs: 5,
   bytesPerPrincipal: 1024 * KIB,
@@ -86,6 +87,26 @@ describe("parked runs", () => {
     expect([parking.size, cancelled()]).toEqual([1, 0]);
     expect(parking.take(turnOf([asked, answer, ...results]), requestOf())).toMatchObject({ type: "run", live });
     expect(parking.take(foreign, requestOf())).toEqual({ type: "gone", reason: "unknown" });
+  });
+
+  it("are given up if a limit refuses their follow-up, and kept for so long if it is to pause them", () => {
+    const { parking, told } = setUp();
+    const [ended, paused] = [waiting(), waiting()];
+    const followUp = ({ answer, results }: typeof ended) => turnOf([asked, answer, ...results]);
+    for (const { live, answer } of [ended, paused]) parking.park(live, turnOf([asked]), answer, requestOf());
+    parking.refuse(turnOf([asked, ended.answer, ...ended.results], "stranger"), false);
+    expect(ended.cancelled()).toBe(0);
+    parking.refuse(followUp(ended), false);
+    expect([ended.cancelled(), parking.size]).toEqual([1, 1]);
+    vi.advanceTimersByTime(999);
+    parking.refuse(followUp(paused), true);
+    vi.advanceTimersByTime(4999);
+    // Asking again does not give it more time.
+    parking.refuse(followUp(paused), true);
+    expect(paused.cancelled()).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(paused.cancelled()).toBe(1);
+    expect(told()).toEqual(["asked", "asked", "lost limited", "lost expired"]);
   });
 
   it.each<[string, string, (parts: ReturnType<typeof waiting>) => readonly Message[]]>([

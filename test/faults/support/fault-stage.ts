@@ -53,7 +53,7 @@ export async function setUpFaults(hostConfig: "h1" | "h2") {
       });
       return isDone ? report : undefined;
     },
-    /** No result came twice, nothing is left open at the backend or in the dayTokens, and it was not all for nothing. */
+    /** No result came twice, nothing is left open at the backend or in the call log, and it was not all for nothing. */
     async expectOrder(): Promise<void> {
       expect(duplicates(trace)).toEqual([]);
       expect(gateway.log()).toContain('"event":"replayed"');

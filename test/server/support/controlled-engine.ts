@@ -44,7 +44,7 @@ export class ControlledAnswer implements AsyncIterable<readonly TurnEvent[]> {
       reasoningTokens: 0,
       isEstimate: false,
     };
-    this.context.onSpent?.(usage.inputTokens + usage.outputTokens);
+    this.context.meter?.used(usage, "upstream");
     this.events({ type: "usage", usage }, { type: "done", reason: "stop" });
     this.#give("end");
   }

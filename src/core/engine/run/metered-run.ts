@@ -1,23 +1,22 @@
-import type { Driver, OnSpent, Run, RunContext } from "../../driver.ts";
+import type { Driver, Run, RunContext } from "../../driver.ts";
 import type { TurnEvent, Usage } from "../../events.ts";
 import { addUsage, estimateInputTokens, NO_USAGE, subtractUsage, UsageEstimate } from "../../rules/usage-estimate.ts";
 import type { RunEnding, RunMeter, RunWatch, UsageOrigin } from "../../run-meter.ts";
 import type { Message, ToolMessage, Turn } from "../../turn.ts";
 
 /**
- * Opens a run so that its tokens are counted, however it ends. Input is charged with the first event, output at the end: by
- * the upstream's figures, else by our estimate. A run that is cancelled before its first event is charged for its input,
- * since that was sent. A run that fails before its first event costs nothing. If the upstream reports its figures after the
- * end, they replace the estimate.
+ * Opens a run so that its tokens are counted, however it ends: by the upstream's figures, else by our estimate. A run that is
+ * cancelled before its first event has used its input, since that was sent. A run that fails before its first event has
+ * used nothing. If the upstream reports its figures after the end, they replace the estimate.
  */
 export function openMetered(
   driver: Pick<Driver, "open" | "countsWholeRuns">,
   turn: Turn,
   context: RunContext,
-  counters: Counters,
+  client: Metered,
 ): Run {
-  const watch = counters.meter?.opens?.();
-  let leg = new Leg(turn, turn.messages, counters, watch);
+  const watch = client.meter?.opens?.();
+  let leg = new Leg(turn, turn.messages, client, watch);
   const run = driver.open(turn, {
     ...context,
     onSent: watch && ((upstream) => watch.sent(upstream)),
@@ -65,8 +64,8 @@ export function openMetered(
     },
     submitResults(results: readonly ToolMessage[], history: readonly Message[]) {
       if (!run.submitResults(results, history)) return false;
-      if (watch) counters.meter?.goesOn?.(watch);
-      leg = new Leg(turn, history, counters, watch, driver.countsWholeRuns ? leg.sum : undefined);
+      if (watch) client.meter?.goesOn?.(watch);
+      leg = new Leg(turn, history, client, watch, driver.countsWholeRuns ? leg.sum : undefined);
       return true;
     },
     cancel() {
@@ -76,38 +75,30 @@ export function openMetered(
   };
 }
 
-/** Both are told the same tokens: `onSpent` as they are used, `meter` at the end and by kind. */
-export interface Counters {
-  readonly onSpent: OnSpent;
+/** Has the meter of the request that the run answers now. */
+export interface Metered {
   readonly meter: RunMeter | undefined;
 }
 
 /** The part of a run up to a `done`; each submission of results begins another one. */
 class Leg {
   readonly #asked: Turn;
-  readonly #counters: Counters;
+  readonly #client: Metered;
   readonly #watch: RunWatch | undefined;
   /** What the parts before this one were told to have used, if the upstream reports whole runs. */
   readonly #earlier: Usage | undefined;
   readonly #estimate: UsageEstimate;
   #given: Usage | undefined;
-  #charged = 0;
-  #inputTokens = 0;
+  #inputTokens: number | undefined;
   #hasBegun = false;
   #isDone = false;
   #ending: RunEnding | undefined;
   #used: Usage | undefined;
   #isCorrected = false;
 
-  constructor(
-    turn: Turn,
-    messages: readonly Message[],
-    counters: Counters,
-    watch: RunWatch | undefined,
-    earlier?: Usage,
-  ) {
+  constructor(turn: Turn, messages: readonly Message[], client: Metered, watch: RunWatch | undefined, earlier?: Usage) {
     this.#asked = { ...turn, messages };
-    this.#counters = counters;
+    this.#client = client;
     this.#watch = watch;
     this.#earlier = earlier;
     this.#estimate = new UsageEstimate(this.#asked);
@@ -119,7 +110,7 @@ class Leg {
     let ending: RunEnding = "completed";
     for (const event of events) {
       if (event.type === "notice") continue;
-      this.#begin();
+      this.#hasBegun = true;
       if (event.type === "usage") this.#given = event.usage;
       if (event.type !== "done") continue;
       this.#isDone = true;
@@ -149,8 +140,7 @@ class Leg {
     this.#ending = ending;
     const { usage, origin } = this.#total();
     this.#used = usage;
-    this.#chargeUpTo(usage.inputTokens + usage.outputTokens);
-    this.#counters.meter?.used(usage, origin);
+    this.#client.meter?.used(usage, origin);
     this.#watch?.ended(ending, { usage, origin });
   }
 
@@ -167,7 +157,6 @@ class Leg {
     const whole = this.#earlier ? subtractUsage(given, this.#earlier) : given;
     const difference = subtractUsage(whole, this.#used ?? NO_USAGE);
     this.#used = whole;
-    this.#chargeUpTo(whole.inputTokens + whole.outputTokens);
     this.#watch?.corrected(difference);
   }
 
@@ -177,17 +166,12 @@ class Leg {
     return addUsage(this.#earlier, this.#used);
   }
 
-  #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    this.#inputTokens = estimateInputTokens(this.#asked);
-    this.#chargeUpTo(this.#inputTokens);
-  }
-
   /** Throws if the meter says that a limit is reached. */
   grow(): void {
-    const { meter } = this.#counters;
-    if (!this.#ending && meter?.grow) meter.grow(this.#inputTokens, this.#estimate.outputTokens);
+    const { meter } = this.#client;
+    if (this.#ending || !this.#hasBegun || !meter?.grow) return;
+    this.#inputTokens ??= estimateInputTokens(this.#asked);
+    meter.grow(this.#inputTokens, this.#estimate.outputTokens);
   }
 
   #total(): { readonly usage: Usage; readonly origin: UsageOrigin } {
@@ -207,11 +191,5 @@ class Leg {
       },
       origin: "running",
     };
-  }
-
-  #chargeUpTo(total: number): void {
-    const tokens = total - this.#charged;
-    this.#charged = total;
-    if (tokens !== 0) this.#counters.onSpent(tokens);
   }
 }

@@ -1,11 +1,11 @@
-import type { OnSpent, RequestContext } from "../../driver.ts";
+import type { RequestContext } from "../../driver.ts";
 import type { TraceContext } from "../../http/trace-context.ts";
 import type { Elicit } from "../../hub/tool-hub.ts";
 import type { RunMeter } from "../../run-meter.ts";
 import type { RunObserver } from "../../run-observer.ts";
 
 /** What a run may want from the request that it answers. */
-export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "onSpent" | "meter" | "trace">;
+export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "meter" | "trace">;
 
 /**
  * The client of a run, as the run sees it. A run may live through several requests; its questions, its phases and its
@@ -25,10 +25,8 @@ export class RunClient {
     this.observer = request.observer && {
       phase: (name, atMs, reason) => this.#request.observer?.phase(name, atMs, reason),
     };
-    this.isMetered = request.onSpent !== undefined || request.meter !== undefined;
+    this.isMetered = request.meter !== undefined;
   }
-
-  readonly onSpent: OnSpent = (tokens) => this.#request.onSpent?.(tokens);
 
   get meter(): RunMeter | undefined {
     return this.#request.meter;

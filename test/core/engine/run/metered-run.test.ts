@@ -5,6 +5,7 @@ import { ExcursorError } from "../../../../src/core/errors.ts";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import type { ToolHub } from "../../../../src/core/hub/tool-hub.ts";
 import { ignoredNotice } from "../../../../src/core/notices/ignored.ts";
+import type { RunMeter } from "../../../../src/core/run-meter.ts";
 import type { Message, ToolDefinition, Turn } from "../../../../src/core/turn.ts";
 import {
   aTurn,
@@ -26,10 +27,11 @@ const TOOL: ToolDefinition = { name: "tool", description: "", schema: {} };
 
 function setUp(driver: Driver, more: Partial<EngineOptions> = {}) {
   const charges: number[] = [];
+  const meter: RunMeter = { used: ({ inputTokens, outputTokens }) => charges.push(inputTokens + outputTokens) };
   const abort = new AbortController();
   const engine = createEngine({ drivers: new Map([["d", driver]]), route: () => "d", ...more });
   const ask = (turn: Turn = TURN, tools?: "hub") =>
-    engine.run(turn, { requestId: "r", signal: abort.signal, onSpent: (tokens) => charges.push(tokens), tools });
+    engine.run(turn, { requestId: "r", signal: abort.signal, meter, tools });
   return { ask, abort, engine, charges, total: () => charges.reduce((sum, tokens) => sum + tokens, 0) };
 }
 
@@ -63,15 +65,6 @@ describe("the tokens of an answer are counted", () => {
     const { ask, total } = setUp(scriptedDriver(batches));
     await gather(ask());
     expect(total()).toBe(tokens);
-  });
-
-  it("input with the first event, output at the end", async () => {
-    const { ask, charges } = setUp(scriptedDriver([[text("abcd")], [text("efgh"), done()]]));
-    const answer = ask()[Symbol.asyncIterator]();
-    await answer.next();
-    expect(charges).toEqual([INPUT]);
-    await answer.next();
-    expect(charges).toEqual([INPUT, 2]);
   });
 
   it("when the reader leaves before the end", async () => {

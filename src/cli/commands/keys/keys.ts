@@ -1,32 +1,37 @@
-import { Command } from "@commander-js/extra-typings";
-import { wholeNumber } from "../option-values.ts";
+import { Command, Option } from "@commander-js/extra-typings";
+import { wholeNumber } from "../../option-values.ts";
 
 const addCommand = () =>
   new Command("add")
     .description("Create a key and print it. It is not shown again.")
     .argument("<name>", "name of the key: its user or its purpose")
     .option("--account <name>", "account that the key uses; default: the gateway's account")
-    .option("--requests-per-minute <n>", "requests per minute, at most", wholeNumber)
+    .option("--requests-per-minute <n>", "the same as --limit 'N requests/minute'", wholeNumber)
     .option("--streams <n>", "concurrent streamed answers, at most", wholeNumber)
-    .option("--tokens-per-day <n>", "tokens per day (UTC), at most", wholeNumber)
+    .option("--tokens-per-day <n>", "the same as --limit 'N tokens/day'", wholeNumber)
     .option(
       "--limit <limit>",
-      "usage limit, such as 500000 tokens/day, $5/hour, $20/total or $1/conversation; repeatable",
+      "usage limit: tokens or dollars per hour, day (UTC), billing period, in total or per conversation, such as 500000 tokens/day, $20/period, $1/conversation, 40 steps/conversation or 30 minutes/conversation; repeatable",
       (limit: string, before: string[] = []) => [...before, limit],
     )
-    .action(async (name, flags) => (await import("../actions/keys.ts")).runAddKey(name, flags));
+    .addOption(
+      new Option("--on-limit <what>", "what happens to a parked run at a limit: end it, or keep it until `limits lift`")
+        .choices(["end", "pause"] as const)
+        .default("end" as const),
+    )
+    .action(async (name, flags) => (await import("../../actions/keys.ts")).runAddKey(name, flags));
 
 const listCommand = () =>
   new Command("list")
     .description("List the keys and their limits.")
     .option("--json", "print JSON", false)
-    .action(async ({ json }) => (await import("../actions/keys.ts")).runListKeys(json));
+    .action(async ({ json }) => (await import("../../actions/keys.ts")).runListKeys(json));
 
 const revokeCommand = () =>
   new Command("revoke")
     .description("Revoke a key. A running gateway rejects it at once.")
     .argument("<name>", "name of the key")
-    .action(async (name) => (await import("../actions/keys.ts")).runRevokeKey(name));
+    .action(async (name) => (await import("../../actions/keys.ts")).runRevokeKey(name));
 
 export const keysCommand = () => {
   const command = new Command("keys").description(

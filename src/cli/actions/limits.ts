@@ -1,0 +1,134 @@
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { loadConfig } from "../../app/load-config.ts";
+import { usagePath } from "../../app/usage/open-usage.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { formatAmount, parseLimit } from "../../core/limit.ts";
+import { OWNER } from "../../server/gate/caller-keys.ts";
+import { keysPath, readKeys } from "../../server/gate/gateway-keys.ts";
+import { liftLimits } from "../../usage/lift-limits.ts";
+import { NEVER, windowAt } from "../../usage/limit-window.ts";
+import { openUsageDatabase } from "../../usage/usage-database.ts";
+import { UsageStore } from "../../usage/usage-store.ts";
+import { formatTable } from "../terminal/format-table.ts";
+
+/** A key as far as its limits are concerned. */
+interface LimitedKey {
+  readonly name: string;
+  readonly id: string;
+  readonly account: string | undefined;
+  readonly limits: readonly string[];
+  readonly onLimit: "end" | "pause";
+}
+
+/** One limit of a key. */
+interface LimitLine {
+  readonly key: string;
+  readonly limit: string;
+  /** For people. Null if the limit holds for each conversation, or each minute, by itself. */
+  readonly used: string | null;
+  /** Null if it does not reset. */
+  readonly resetsAt: string | null;
+  readonly isReached: boolean;
+  readonly onLimit: "end" | "pause";
+}
+
+export async function runListLimits(isJson: boolean): Promise<void> {
+  const { home, keys } = readLimitedKeys();
+  const lines = await withStore(home, (store) => keys.flatMap((key) => linesOf(key, store)));
+  if (isJson) process.stdout.write(`${JSON.stringify(lines, null, 2)}\n`);
+  else if (lines.length === 0) {
+    process.stderr.write("No key has a limit. Create a key with one: excursor keys add NAME --limit '$5/day'\n");
+  } else {
+    process.stdout.write(
+      formatTable(
+        ["KEY", "LIMIT", "USED", "RESETS", "STATE", "ON LIMIT"],
+        lines.map(({ key, limit, used, resetsAt, isReached, onLimit }) => [
+          key,
+          limit,
+          used ?? "-",
+          resetsAt ?? "-",
+          isReached ? "reached" : "ok",
+          onLimit,
+        ]),
+      ),
+    );
+  }
+}
+
+export async function runLiftLimits(name: string, isJson: boolean): Promise<void> {
+  const { home, keys } = readLimitedKeys();
+  const key = keys.find((one) => one.name === name);
+  if (!key) {
+    const known = keys.map((one) => one.name).join(", ");
+    throw new ExcursorError("not-found", `There is no key named ${name}; known keys: ${known}.`, {
+      code: "unknown_key",
+      hint: null,
+    });
+  }
+  if (!existsSync(usagePath(home))) {
+    throw new ExcursorError("not-found", "There is no usage record yet, so nothing counts.", {
+      code: "no_usage_record",
+      hint: "A gateway with --demo or `state: off` counts in memory: start it again instead.",
+    });
+  }
+  const liftedAt = Date.now();
+  await withStore(home, (_, connection) => {
+    // A running gateway may be writing.
+    connection.exec("PRAGMA busy_timeout = 5000");
+    liftLimits(connection, key.id, liftedAt);
+  });
+  if (isJson) process.stdout.write(`${JSON.stringify({ key: name, liftedAt: new Date(liftedAt).toISOString() })}\n`);
+  else process.stdout.write(`Lifted: what ${name} has used so far no longer counts.\n`);
+}
+
+/** Reads the keys with their limits; the gateway's own key is the first one. */
+function readLimitedKeys(): { readonly home: string; readonly keys: readonly LimitedKey[] } {
+  const { home, values } = loadConfig({ flags: {}, environment: process.env });
+  const { ownLimits, onLimit } = values.usage;
+  const own: LimitedKey = { name: OWNER.id, id: OWNER.id, account: undefined, limits: ownLimits, onLimit };
+  const issued = readKeys(keysPath(home)).map(({ name, id, account, limits }) => ({
+    name,
+    id,
+    account,
+    limits: limits.usage,
+    onLimit: limits.onLimit ?? ("end" as const),
+  }));
+  return { home, keys: [own, ...issued] };
+}
+
+function linesOf({ name: key, id, account, limits, onLimit }: LimitedKey, store: UsageStore): readonly LimitLine[] {
+  return limits.flatMap((text) => {
+    const limit = parseLimit(text);
+    if (!limit) return [];
+    const { unit, amount, window, isPerConversation } = limit;
+    const { fromMs, untilMs } = windowAt(limit, Date.now(), () => store.billingPeriod(account));
+    const isSummed = !isPerConversation && window !== "minute" && unit !== "requests";
+    const used = isSummed ? store.spent(id, fromMs, untilMs)[unit] : undefined;
+    return {
+      key,
+      limit: text,
+      used: used === undefined ? null : formatAmount(unit, used),
+      resetsAt: used === undefined || untilMs === NEVER ? null : new Date(untilMs).toISOString(),
+      isReached: used !== undefined && used >= amount,
+      onLimit,
+    };
+  });
+}
+
+/** Opens the usage record; an empty one if there is none yet. */
+async function withStore<T>(home: string, work: (store: UsageStore, connection: DatabaseSync) => T): Promise<T> {
+  const path = usagePath(home);
+  const onNotice = (text: string) => void process.stderr.write(`${text}\n`);
+  const connection = await openUsageDatabase(existsSync(path) ? path : ":memory:", onNotice);
+  const store = new UsageStore(connection, {
+    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    onNotice,
+  });
+  try {
+    return work(store, connection);
+  } finally {
+    store.close();
+  }
+}
