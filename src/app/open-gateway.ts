@@ -26,6 +26,7 @@ import { type Accounts, openAccounts } from "./open-accounts.ts";
 import { startBridge } from "./start-bridge.ts";
 import { startCursorFace } from "./start-cursor-face.ts";
 import { startOllama } from "./start-ollama.ts";
+import { recordTurns } from "./usage/record-turns.ts";
 
 /** What users may tell models instead of our instructions. */
 const MAX_INSTRUCTION_BYTES = 64 * 1024;
@@ -190,7 +191,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
           accountNames: accounts.names,
           ownModels: parts.ownModels,
           runs: {
-            engine: parts.engine,
+            engine: recordTurns(parts.engine, parts.usage, "cursor", (id) => keys.withId(id)?.name),
             answers: parts.toolAnswers,
             isAllowed: ({ id }) => !isIssued(id) || keys.withId(id) !== undefined,
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),

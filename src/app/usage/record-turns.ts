@@ -7,8 +7,16 @@ import type { UsageRecorder } from "../../usage/usage-recorder.ts";
 /** The status of a turn whose reader has left. */
 const LEFT = 499;
 
-/** Wraps the engine so that each turn is recorded as a request, for faces that are not behind the server. */
-export function recordTurns(engine: Engine, usage: UsageRecorder, face: string): Engine {
+/**
+ * Wraps the engine so that each turn is recorded as a request, and held to the limits of its key, for faces that are not
+ * behind the server. `keyName` returns the name of a key.
+ */
+export function recordTurns(
+  engine: Engine,
+  usage: UsageRecorder,
+  face: string,
+  keyName: (principalId: string) => string | undefined = () => undefined,
+): Engine {
   return {
     ...engine,
     run(turn, context) {
@@ -16,8 +24,9 @@ export function recordTurns(engine: Engine, usage: UsageRecorder, face: string):
       recording.routed();
       recording.asks(turn);
       const end = (status: number, errorCode?: string) => {
-        const { id: principalId } = turn.principal;
-        usage.end(recording, { principalId, keyName: principalId, client: face, face, route: face, status, errorCode });
+        const { id: principalId, token } = turn.principal;
+        const name = token ? "token" : (keyName(principalId) ?? principalId);
+        usage.end(recording, { principalId, keyName: name, client: face, face, route: face, status, errorCode });
       };
       const start = () => engine.run(turn, { ...context, observer: recording, meter: recording });
       return recorded(start, end);

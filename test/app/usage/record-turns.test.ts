@@ -2,7 +2,11 @@ import { expect, it } from "vitest";
 import { recordTurns } from "../../../src/app/usage/record-turns.ts";
 import { createEngine } from "../../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
+import { parseLimit } from "../../../src/core/limit.ts";
+import { billingPeriodAt } from "../../../src/usage/billing-period.ts";
+import { HeldClock } from "../../../src/usage/held-clock.ts";
 import type { RequestRecord } from "../../../src/usage/records.ts";
+import { UsageLimits } from "../../../src/usage/usage-limits.ts";
 import { UsageRecorder } from "../../../src/usage/usage-recorder.ts";
 import { aTurn, done, gather, scriptedDriver, text, usage } from "../../core/support/turns.ts";
 
@@ -27,4 +31,26 @@ it("records each turn of a face without a server: answered, failed or left", asy
   ]);
   expect(records.map((record) => record.usage?.inputTokens)).toEqual([10, undefined, expect.any(Number)]);
   expect(records[0]).toMatchObject({ face: "acp-agent", driver: "d", principalId: "p", usageOrigin: "upstream" });
+});
+
+it("holds the keys of such a face to their limits, and records their names", async () => {
+  const records: RequestRecord[] = [];
+  const spent = { requests: 1, steps: 1, tokens: 500, dollars: 0, time: 0 };
+  const limits = new UsageLimits({
+    limitsOf: () => [parseLimit("500 tokens/total") ?? expect.fail()],
+    spent: () => spent,
+    spentIn: () => spent,
+    costOf: () => undefined,
+    periodOf: () => billingPeriodAt(0),
+    clock: new HeldClock(),
+  });
+  const recorder = new UsageRecorder({
+    limits,
+    sinks: [{ request: (record) => records.push(record), toolCall: () => {} }],
+  });
+  const engine = createEngine({ drivers: new Map([["d", scriptedDriver()]]), route: () => "d" });
+  const recorded = recordTurns(engine, recorder, "cursor", (id) => `name of ${id}`);
+  const asked = gather(recorded.run(aTurn(), { requestId: "r", signal: new AbortController().signal }));
+  await expect(asked).rejects.toMatchObject({ kind: "quota-exhausted" });
+  expect(records).toMatchObject([{ status: 429, keyName: "name of p", usage: undefined }]);
 });
