@@ -44,6 +44,25 @@ describe("a gateway with limits", () => {
     await expect.poll(() => sim.stats().openRuns).toBe(0);
   });
 
+  it("counts in the new day after the clock was set back into the old one (REL-39)", async () => {
+    const noon = Date.UTC(2026, 10, 16, 12);
+    const clock = vi.spyOn(Date, "now").mockReturnValue(noon);
+    onTestFinished(() => clock.mockRestore());
+    const { chat } = await setUp("1000 tokens/day");
+    const ask = async () => {
+      const response = await chat("@sim usage 600 0 ;; say hello");
+      await response.text();
+      return response.status;
+    };
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+    clock.mockReturnValue(noon + 13 * 3_600_000);
+    expect(await ask()).toBe(200);
+    clock.mockReturnValue(noon + 11 * 3_600_000);
+    expect([await ask(), await ask()]).toEqual([200, 429]);
+    clock.mockReturnValue(noon + 36 * 3_600_000);
+    expect(await ask()).toBe(200);
+  });
+
   it("refuses its own key's requests per minute", async () => {
     const { chat } = await setUp("1 requests/minute");
     expect((await chat("@sim say hello")).status).toBe(200);
