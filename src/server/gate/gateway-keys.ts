@@ -78,7 +78,7 @@ export function readKeys(path: string): readonly GatewayKey[] {
 
 export interface NewKeyOptions {
   readonly account: string | undefined;
-  readonly limits: KeyLimits;
+  readonly limits: z.input<typeof KeyLimitsSchema>;
 }
 
 /** Creates a key and returns it. It cannot be shown again. */
@@ -98,7 +98,7 @@ export function addKey(home: string, name: string, { account, limits }: NewKeyOp
       id,
       digest,
       ...(account !== undefined && { account }),
-      limits,
+      limits: KeyLimitsSchema.parse(limits),
       createdAt: new Date().toISOString(),
     };
     return { keys: [...keys, record], result: key };
