@@ -1,10 +1,8 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
-import { unlessAborted } from "../../../core/abort-race.ts";
 import { runAgentLoop } from "../../../core/engine/agent-loop.ts";
 import type { Engine } from "../../../core/engine/engine.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
-import { LoopGuard } from "../../../core/rules/loop-guard.ts";
 import {
   type AssistantMessage,
   type Message,
@@ -14,13 +12,11 @@ import {
 } from "../../../core/turn.ts";
 import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
 import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
-import type { TodoItem } from "../../../gen/agent/v1/plan_pb.ts";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
   type AgentRunRequest,
 } from "../../../gen/agent/v1/run_pb.ts";
-import { type ToolCall, ToolCallSchema } from "../../../gen/agent/v1/tool_call_pb.ts";
 import type { UserMessage as WireUserMessage } from "../../../gen/agent/v1/user_message_pb.ts";
 import { ClientRequests } from "../../../wire/agent/client-requests.ts";
 import { SERVER_HEARTBEAT } from "../../../wire/agent/heartbeat.ts";
@@ -37,7 +33,8 @@ import { QueuedMessages } from "./queued-messages.ts";
 import { callCompleted, EventRenderer, encodeServerMessage, encodeUpdate } from "./render.ts";
 import { retell, shownCall } from "./retell.ts";
 import { explainLostBlob, openLastTurn, readConversation, readTodos } from "./state.ts";
-import { type ToolOutcome, ToolProblem, type ToolSite, toolCall } from "./tools/tool.ts";
+import { hopeless, ToolRuns } from "./tool-runs.ts";
+import type { ToolOutcome } from "./tools/tool.ts";
 import { RunTools } from "./tools/toolbox.ts";
 
 export interface OwnRunParts {
@@ -65,21 +62,17 @@ export class OwnRun {
   readonly #client: ClientRequests;
   readonly #abort = new AbortController();
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #guard: LoopGuard;
   readonly #queue: QueuedMessages;
-  readonly #openExecs = new Set<number>();
+  readonly #tools: ToolRuns;
   readonly #checkpoints: Checkpoints;
   /** Resolves when the run has ended, however it did. */
   readonly ended: Promise<void>;
   readonly #onEnded: () => void;
   #messages: Message[] = [];
-  #todos: readonly TodoItem[] = [];
-  #tools: RunTools | undefined;
   #transcript: Transcript | undefined;
   #kept: KeptRun | undefined;
-  #renderer = new EventRenderer((name, args, callId) => this.#display({ name, args, id: callId }));
+  #renderer = new EventRenderer((name, args, id) => this.#tools.display({ name, args, id }));
   #maxTokens = 0;
-  #workspace: string | undefined;
   #hasStarted = false;
   #isGone = false;
   #isOver = false;
@@ -87,7 +80,6 @@ export class OwnRun {
 
   constructor(parts: OwnRunParts) {
     this.#parts = parts;
-    this.#guard = new LoopGuard(parts.maxSteps);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     this.#onEnded = resolve;
@@ -104,6 +96,13 @@ export class OwnRun {
     });
     this.#queue = new QueuedMessages((update) => void this.#send(encodeUpdate(update)));
     this.#checkpoints = new Checkpoints(this.#client, (payload) => void this.#send(payload));
+    this.#tools = new ToolRuns({
+      client: this.#client,
+      send: (payload) => void this.#send(payload),
+      maxSteps: parts.maxSteps,
+      signal: this.#abort.signal,
+      isCancelled: () => this.#abort.signal.aborted && !this.#failure,
+    });
     this.#heartbeat = setInterval(() => this.#send(encodeServerMessage(SERVER_HEARTBEAT)), parts.heartbeatMs);
   }
 
@@ -149,10 +148,7 @@ export class OwnRun {
 
   #act(action: ConversationAction): void {
     if (action.action.case === "cancelAction") {
-      for (const id of this.#openExecs) {
-        const abort = { case: "abort" as const, value: { id } };
-        this.#send(encodeServerMessage({ case: "execServerControlMessage", value: { message: abort } }));
-      }
+      this.#tools.abortOpen();
       this.#abort.abort(CANCELED);
       return;
     }
@@ -189,13 +185,13 @@ export class OwnRun {
     const blobs = blobSource(request, this.#client);
     await this.#readState(request, action, blobs);
     const contexts = await requestContexts(action, this.#client);
-    this.#workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
+    this.#tools.workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
     const tools = new RunTools(offered, contexts, {
       allowed: connection.header("x-cursor-agent-allowed-tools"),
       excluded: connection.header("x-cursor-agent-exclude-tools"),
     });
-    this.#tools = tools;
+    this.#tools.offered = tools;
     await this.#readAsked(action, blobs);
     this.#messages = await completeCalls(this.#messages, (call) => this.#completeLost(call));
     const system = systemOf(request, contexts, instructions);
@@ -207,7 +203,7 @@ export class OwnRun {
     const { requestId } = this.#parts.connection;
     const state = request.conversationState ?? create(ConversationStateStructureSchema);
     const conversation = await readConversation(state, blobs);
-    this.#todos = await readTodos(state, blobs);
+    this.#tools.todos = await readTodos(state, blobs);
     if (userMessagesOf(action).length > 0) {
       const unrooted = conversation.length === 0 ? besides(action) : [];
       this.#messages = [...conversation, ...unrooted];
@@ -220,7 +216,7 @@ export class OwnRun {
     this.#transcript = new Transcript(before, [], requestId, true);
     if (asked) this.#transcript.addUser(asked, textOf(conversation[start]?.content ?? []));
     if (before === state) return;
-    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#display(call);
+    const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#tools.display(call);
     retell(this.#transcript, conversation.slice(start + 1), shown);
   }
 
@@ -231,7 +227,7 @@ export class OwnRun {
     // The client has lost the checkpoints of an earlier attempt, and not what it did for it.
     for (const { said, results } of this.#kept?.rounds ?? []) {
       this.#messages.push(said, ...results);
-      if (this.#transcript) retell(this.#transcript, [said, ...results], (call) => this.#display(call));
+      if (this.#transcript) retell(this.#transcript, [said, ...results], (call) => this.#tools.display(call));
     }
   }
 
@@ -244,9 +240,9 @@ export class OwnRun {
   /** Finds the result of a call of an earlier attempt. Only a call that changes nothing is made again. */
   async #completeLost(call: ToolCallPart): Promise<ToolMessage> {
     const kept = this.#kept?.resultOf(call.id);
-    if (!kept && this.#tools?.find(call.name)?.isReadOnly) return this.#runTool(call);
+    if (!kept && this.#tools.offered?.find(call.name)?.isReadOnly) return this.#runTool(call);
     const result = kept ?? unfinished(call.id, LOST);
-    await this.#endCall(call, { ...result, display: this.#display(call) });
+    await this.#endCall(call, { ...result, display: this.#tools.display(call) });
     return result;
   }
 
@@ -325,16 +321,15 @@ export class OwnRun {
    */
   async #beginCalls(said: AssistantMessage): Promise<void> {
     const calls = said.content.filter((part) => part.type === "tool-call");
-    this.#guard.beginStep();
-    if (this.#guard.isHopeless) throw hopeless();
-    this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#display(call))));
+    this.#tools.beginRound();
+    this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#tools.display(call))));
     this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
     await this.#checkpoint();
     this.#kept?.begin(said);
   }
 
   async #runTool(call: ToolCallPart): Promise<ToolMessage> {
-    const { content, isError, display } = await this.#outcome(call);
+    const { content, isError, display } = await this.#tools.run(call);
     const result: ToolMessage = { role: "tool", callId: call.id, content, isError };
     this.#kept?.add(result);
     await this.#endCall(call, { content, isError, display });
@@ -347,60 +342,6 @@ export class OwnRun {
     if (!this.#abort.signal.aborted) await this.#checkpoint();
   }
 
-  async #outcome(call: ToolCallPart): Promise<ToolOutcome> {
-    const { signal } = this.#abort;
-    const failed = (text: string): ToolOutcome => ({
-      content: [{ type: "text", text }],
-      isError: true,
-      display: this.#display(call),
-    });
-    const tool = this.#tools?.find(call.name);
-    if (!tool) return failed(`There is no tool ${JSON.stringify(call.name)}, or the client does not allow it.`);
-    const warning = this.#guard.warn(call.name, call.args);
-    if (warning !== undefined) return failed(warning);
-    try {
-      signal.throwIfAborted();
-      const outcome = await tool.run(call.args, this.#siteOf(call.id));
-      this.#guard.note(call.name, call.args, outcome);
-      return outcome;
-    } catch (error) {
-      if (error instanceof ToolProblem) return failed(error.message);
-      if (signal.aborted && !this.#failure) return failed("Cancelled by the user.");
-      throw error;
-    }
-  }
-
-  #siteOf(callId: string): ToolSite {
-    const run = this;
-    const { signal } = this.#abort;
-    return {
-      callId,
-      signal,
-      workspace: this.#workspace,
-      exec: (request, onMessage) => {
-        const reply = run.#client.exec(request, false, onMessage);
-        run.#openExecs.add(request.id);
-        return unlessAborted(reply, signal).finally(() => run.#openExecs.delete(request.id));
-      },
-      show: (update) => void run.#send(encodeUpdate(update)),
-      get todos() {
-        return run.#todos;
-      },
-      set todos(todos) {
-        run.#todos = todos;
-      },
-    };
-  }
-
-  #display({ name, args, id }: Pick<ToolCallPart, "name" | "args" | "id">): ToolCall {
-    const tool = this.#tools?.find(name);
-    if (tool) return tool.display(args, id);
-    const mcp = { name, toolName: name, toolCallId: id };
-    return name === ""
-      ? create(ToolCallSchema, { toolCallId: id })
-      : toolCall(id, { case: "mcpToolCall", value: { args: mcp } });
-  }
-
   #checkpoint(): Promise<void> {
     return this.#checkpoints.send(() => this.#snapshot());
   }
@@ -408,20 +349,13 @@ export class OwnRun {
   #snapshot(): Snapshot {
     const transcript = this.#transcript;
     if (!transcript) throw new ExcursorError("internal", "The run has no state yet.");
-    return { transcript, todos: this.#todos, tokens: { used: this.#renderer.usedTokens, max: this.#maxTokens } };
+    return { transcript, todos: this.#tools.todos, tokens: { used: this.#renderer.usedTokens, max: this.#maxTokens } };
   }
 
   #send(payload: Uint8Array): Promise<void> | undefined {
     return this.#isGone || this.#isOver ? undefined : this.#parts.connection.send(payload);
   }
 }
-
-const hopeless = (): ExcursorError =>
-  new ExcursorError("upstream-failed", "The model keeps calling tools without getting anywhere, so it was stopped.", {
-    code: "tool_loop",
-    retryable: false,
-    hint: "Ask in another way, or choose another model.",
-  });
 
 function decode(payload: Uint8Array): AgentClientMessage {
   try {
