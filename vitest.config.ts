@@ -4,12 +4,13 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`),
-    // a fault at every frame (`test:faults`), hostile clients and peers (`test:attack`), and a real Prometheus (`test:metrics`).
+    // a fault at every frame (`test:faults`), kills of the usage record (`test:usage`), hostile clients and peers (`test:attack`), and a real Prometheus (`test:metrics`).
     exclude: [
       "test/clients/**",
       "test/mcp-servers/**",
       "test/workbench/**",
       "test/faults/**",
+      "test/sums/**",
       "test/attack/**",
       "test/prometheus/**",
       "test/ui/**",
