@@ -64,6 +64,8 @@ export class UsageStore implements UsageSink {
   readonly #options: UsageStoreOptions;
   readonly #now: () => number;
   readonly #clock: HeldClock;
+  readonly #openedAt: number;
+  readonly #openedMs = performance.now();
   readonly #statements: ReturnType<typeof prepare>;
   readonly #runRows: RunRows;
   readonly #chargeRows: ChargeRows;
@@ -84,6 +86,7 @@ export class UsageStore implements UsageSink {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#clock = options.clock ?? new HeldClock(this.#now);
+    this.#openedAt = this.#now();
     this.#statements = prepare(connection);
     this.#runRows = new RunRows(connection);
     this.#chargeRows = new ChargeRows(connection);
@@ -318,6 +321,12 @@ export class UsageStore implements UsageSink {
     this.#options.onNotice(`The usage record could not be written: ${reason}.${loss} Answers are not affected.`);
   }
 
+  /** False if the clock has jumped since the start. No row is too old by such a clock. */
+  #isClockSteady(): boolean {
+    const jumpedMs = this.#now() - this.#openedAt - (performance.now() - this.#openedMs);
+    return Math.abs(jumpedMs) <= MAX_CLOCK_JUMP_MS;
+  }
+
   #prune(): void {
     if (performance.now() - this.#prunedAt < PRUNE_MS) return;
     this.#prunedAt = performance.now();
@@ -329,7 +338,7 @@ export class UsageStore implements UsageSink {
       this.#runRows.deleteBefore(ms);
       this.#chargeRows.deleteBefore(ms);
     };
-    deleteUntil(this.#now() - maxAgeMs);
+    if (this.#isClockSteady()) deleteUntil(this.#now() - maxAgeMs);
     const used = usedBytes.get()?.["bytes"] as number;
     if (used <= maxBytes) return;
     const rows = count.get()?.["rows"] as number;
@@ -344,6 +353,9 @@ interface Correction {
   readonly record: RequestRecord;
   readonly before: RequestRecord;
 }
+
+/** A clock that has moved further than time has passed is set anew, or was wrong. */
+const MAX_CLOCK_JUMP_MS = 86_400_000;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
