@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { KEYS_PER_MS } from "./row-values.ts";
 import type { UsageGroup } from "./usage-groups.ts";
-import { PHASES } from "./usage-store.ts";
 
 /** The sums of one group. */
 export interface UsageRow {
@@ -71,7 +70,7 @@ function reportDays(connection: DatabaseSync, fromMs: number, untilMs: number): 
 }
 
 /** Returns midnight after a moment, in local time: 23 to 25 hours are a day. */
-function startOfNextDay(ms: number): number {
+export function startOfNextDay(ms: number): number {
   const date = new Date(ms);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime();
 }
@@ -91,67 +90,4 @@ export function localDay(ms: number): string {
 /** How many records were never written, by all gateways that used this record. */
 export function lostRecords(connection: DatabaseSync): number {
   return Number(connection.prepare("SELECT value FROM fact WHERE name = 'lost'").get()?.["value"] ?? 0);
-}
-
-type Exported = Readonly<Record<string, string | number | null>>;
-
-/** Iterates over all requests of a range, oldest first, with the names of {@link EXPORT_COLUMNS}. */
-export function* exportRequests(
-  connection: DatabaseSync,
-  { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
-): Generator<Exported> {
-  const all = connection.prepare("SELECT * FROM request WHERE at >= ? AND at < ? ORDER BY at");
-  for (const row of all.iterate(fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS)) {
-    const { at, phases, principal: _, ...rest } = row as Record<string, string | number | null>;
-    const times = String(phases).split(",");
-    yield {
-      time: new Date(Math.floor(Number(at) / KEYS_PER_MS)).toISOString(),
-      ...rest,
-      ...Object.fromEntries(
-        PHASES.map((name, index) => [`${name.replace("-", "_")}_ms`, Number(times[index]) || null]),
-      ),
-    };
-  }
-}
-
-/** The columns of an export, in order. */
-export const EXPORT_COLUMNS: readonly string[] = [
-  "time",
-  "id",
-  "key_name",
-  "client",
-  "face",
-  "route",
-  "model_asked",
-  "model",
-  "driver",
-  "conversation",
-  "status",
-  "error",
-  "first_ms",
-  "ms",
-  "input",
-  "output",
-  "cached",
-  "cache_written",
-  "reasoning",
-  "origin",
-  "run",
-  "run_reason",
-  "cost_micros",
-  "cost_estimated",
-  "cost_source",
-  "cache_possible",
-  "cache_reason",
-  ...PHASES.map((name) => `${name.replace("-", "_")}_ms`),
-];
-
-/** Returns one line of a CSV file by RFC 4180. A cell that a spreadsheet would run as a formula gets a quote before it. */
-export function csvLine(row: Exported): string {
-  const cells = EXPORT_COLUMNS.map((name) => {
-    const value = row[name] ?? "";
-    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
-  return `${cells.join(",")}\r\n`;
 }

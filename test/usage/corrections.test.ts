@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Usage } from "../../src/core/events.ts";
 import { createRequestMetrics } from "../../src/metrics/request-metrics.ts";
 import { liftLimits } from "../../src/usage/lift-limits.ts";
-import type { RequestRecord, RunRecord } from "../../src/usage/records.ts";
+import type { RequestRecord } from "../../src/usage/records.ts";
 import { openUsageDatabase } from "../../src/usage/usage-database.ts";
 import { UsageStore } from "../../src/usage/usage-store.ts";
-import { aRecord } from "./support.ts";
+import { aRecord, aRun } from "./support.ts";
 
 const used = (inputTokens: number, outputTokens: number, isEstimate: boolean): Usage => ({
   inputTokens,
@@ -123,25 +123,6 @@ describe("a correction of the usage record", () => {
 });
 
 describe("runs in the store", () => {
-  const aRun = (over: Partial<RunRecord> = {}): RunRecord => ({
-    id: "run-1",
-    startedAt: Date.UTC(2026, 10, 16, 12),
-    principalId: "owner",
-    requestIds: ["a"],
-    driver: "cursor",
-    model: "gpt-5.5",
-    conversation: "abcdefghijklmnop",
-    upstreamConversation: "0b2f8a52-5c2f-4b1e-9a0e-3d9f8a7e5c11",
-    account: "default",
-    start: { type: "fresh" },
-    parkedMs: 0,
-    durationMs: 10,
-    outcome: "parked",
-    usage: used(1, 2, true),
-    usageOrigin: "estimate",
-    ...over,
-  });
-
   it("have one row each, with their last state", async () => {
     const { connection, store } = await setUp();
     store.run(aRun());

@@ -1,4 +1,4 @@
-import type { RequestRecord, ToolCallRecord } from "../../src/usage/records.ts";
+import type { RequestRecord, RunRecord, ToolCallRecord } from "../../src/usage/records.ts";
 
 /** A record of a request with 100 tokens in and 20 out. */
 export const aRecord = (over: Partial<RequestRecord> = {}): RequestRecord => ({
@@ -43,5 +43,32 @@ export const aCall = (over: Partial<ToolCallRecord> = {}): ToolCallRecord => ({
   answeredAt: Date.UTC(2026, 10, 16, 12) + 10,
   outcome: "answered",
   bytes: 5,
+  ...over,
+});
+
+/** A run that waits for tool results. */
+export const aRun = (over: Partial<RunRecord> = {}): RunRecord => ({
+  id: "run-1",
+  startedAt: Date.UTC(2026, 10, 16, 12),
+  principalId: "owner",
+  requestIds: ["a"],
+  driver: "cursor",
+  model: "gpt-5.5",
+  conversation: "abcdefghijklmnop",
+  upstreamConversation: "0b2f8a52-5c2f-4b1e-9a0e-3d9f8a7e5c11",
+  account: "default",
+  start: { type: "fresh" },
+  parkedMs: 0,
+  durationMs: 10,
+  outcome: "parked",
+  usage: {
+    inputTokens: 1,
+    outputTokens: 2,
+    cachedTokens: 0,
+    cacheWrittenTokens: 0,
+    reasoningTokens: 0,
+    isEstimate: true,
+  },
+  usageOrigin: "estimate",
   ...over,
 });

@@ -6,15 +6,14 @@ import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type ChargeReport, type Reconciled, reportCharges } from "../../usage/charge-report.ts";
 import { openUsageForReading } from "../../usage/usage-database.ts";
-import type { UsageGroup } from "../../usage/usage-groups.ts";
+import { csvLine, EXPORTS } from "../../usage/usage-export.ts";
+import type { ExportedRecords, UsageGroup } from "../../usage/usage-groups.ts";
 import {
-  csvLine,
-  EXPORT_COLUMNS,
-  exportRequests,
   localDay,
   lostRecords,
   reportUsage,
   startOfDay,
+  startOfNextDay,
   type UsageRow,
 } from "../../usage/usage-report.ts";
 import { formatTable } from "../terminal/format-table.ts";
@@ -53,9 +52,11 @@ export async function runUsage({
 }
 
 export async function runUsageExport({
+  of,
   format,
   since,
 }: {
+  readonly of: ExportedRecords;
   readonly format: "csv" | "jsonl";
   readonly since?: string | undefined;
 }): Promise<void> {
@@ -64,10 +65,11 @@ export async function runUsageExport({
     const write = async (text: string) => {
       if (!process.stdout.write(text)) await once(process.stdout, "drain");
     };
-    if (format === "csv") await write(`${EXPORT_COLUMNS.join(",")}\r\n`);
+    const { columns, rows } = EXPORTS[of];
+    if (format === "csv") await write(`${columns.join(",")}\r\n`);
     if (!connection) return;
-    for (const row of exportRequests(connection, period)) {
-      await write(format === "csv" ? csvLine(row) : `${JSON.stringify(row)}\n`);
+    for (const row of rows(connection, period)) {
+      await write(format === "csv" ? csvLine(columns, row) : `${JSON.stringify(row)}\n`);
     }
   });
 }
@@ -89,7 +91,7 @@ export async function runUsageWatch({ by }: { readonly by: UsageGroup }): Promis
     while (!abort.signal.aborted) {
       await withRecord((connection) => {
         const fromMs = startOfDay(Date.now());
-        const rows = connection ? reportUsage(connection, by, { fromMs, untilMs: END_OF_TIME }) : [];
+        const rows = connection ? reportUsage(connection, by, { fromMs, untilMs: startOfNextDay(fromMs) }) : [];
         const total = `${localDay(fromMs)}: ${rows.reduce((sum, { requests }) => sum + requests, 0)} requests\n`;
         const next = isTerminal ? `${total}${rows.length > 0 ? usageTable(by, rows) : ""}` : JSON.stringify(rows);
         if (next !== shown) process.stdout.write(isTerminal ? CLEAR + next : `${next}\n`);

@@ -1,5 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { GROUPS } from "../../usage/usage-groups.ts";
+import { EXPORTED, GROUPS } from "../../usage/usage-groups.ts";
 
 const SINCE = "today, a number of days (7d) or hours (12h), or a day such as 2026-11-01; without it, the last 30 days";
 
@@ -9,6 +9,7 @@ const groupOption = () =>
 const exportCommand = () =>
   new Command("export")
     .description("Print every request of the usage record. It holds no prompts, answers, arguments or results.")
+    .addOption(new Option("--of <records>", "what to print").choices(EXPORTED).default("requests" as const))
     .addOption(
       new Option("--format <format>", "csv or jsonl").choices(["csv", "jsonl"] as const).default("csv" as const),
     )

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RequestRecord } from "../../../src/usage/records.ts";
 import { openUsageDatabase } from "../../../src/usage/usage-database.ts";
 import { UsageStore } from "../../../src/usage/usage-store.ts";
-import { aRecord } from "../../usage/support.ts";
+import { aCall, aRecord, aRun } from "../../usage/support.ts";
 import { excursor } from "../support/excursor.ts";
 
 let home: string;
@@ -16,11 +16,15 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-async function fill(records: readonly Partial<RequestRecord>[]): Promise<void> {
+async function fill(
+  records: readonly Partial<RequestRecord>[],
+  more: (store: UsageStore) => void = () => {},
+): Promise<void> {
   const onNotice = () => {};
   const connection = await openUsageDatabase(join(home, "usage.db"), onNotice);
   const store = new UsageStore(connection, { maxAgeMs: 1e15, maxBytes: 1e9, onNotice });
   for (const record of records) store.request(aRecord(record));
+  more(store);
   store.close();
 }
 
@@ -94,6 +98,32 @@ describe("excursor usage", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(rows).toMatchObject([{ id: "two", input: 100, cached: 60, origin: "upstream", run: "fresh", gate_ms: 0.4 }]);
+  });
+
+  it("exports runs and tool calls, with their own columns", async () => {
+    await fill([{ id: "one" }], (store) => {
+      store.run(aRun({ requestIds: ["one", "two"] }));
+      store.toolCall(aCall({ callId: "call_1", requestId: "one" }));
+    });
+    const { stdout: runs } = await run(["export", "--of", "runs"]);
+    const [heading, first] = runs.split("\r\n");
+    expect(heading).toMatch(/^time,id,requests,driver,model,/);
+    expect(first).toBe(
+      '2026-11-16T12:00:00.000Z,run-1,"one,two",cursor,gpt-5.5,abcdefghijklmnop,0b2f8a52-5c2f-4b1e-9a0e-3d9f8a7e5c11,' +
+        "default,fresh,,0,10,parked,1,2,0,0,0,estimate",
+    );
+    const { stdout: calls } = await run(["export", "--of", "tool-calls", "--format", "jsonl"]);
+    expect(JSON.parse(calls)).toEqual({
+      time: "2026-11-16T12:00:00.000Z",
+      answered: "2026-11-16T12:00:00.010Z",
+      call_id: "call_1",
+      request_id: "one",
+      ran_by: "client",
+      server: null,
+      tool: "look",
+      outcome: "answered",
+      bytes: 5,
+    });
   });
 
   it("watches until it is stopped, and then ends well", async () => {
