@@ -21,6 +21,7 @@ import { measureTextDelta } from "./text-delta.ts";
 import { measureThinkSplitter } from "./think-splitter.ts";
 import { measureThinkingPath } from "./thinking-path.ts";
 import { measureToolTask } from "./tool-task.ts";
+import { measureUsageRecord } from "./usage-record.ts";
 
 /** Measures every figure that we claim. Exits with 1 if a bound is missed. */
 const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>> = {
@@ -32,6 +33,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "first-token": measureFirstToken,
   "short-requests": measureShortRequests,
   "metrics-cost": measureMetricsCost,
+  "usage-record": measureUsageRecord,
   "paced-streams": measurePacedStreams,
   disconnect: measureDisconnect,
   "idle-streams": measureIdleStreams,
