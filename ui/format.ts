@@ -26,7 +26,7 @@ export function span(ms: number | null | undefined): string {
   if (ms == null) return NONE;
   if (ms < 1000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
   const seconds = ms / 1000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const minutes = seconds / 60;
   if (minutes < 60) return `${Math.floor(minutes)} min ${Math.floor(seconds % 60)} s`;
   const hours = minutes / 60;

@@ -40,6 +40,7 @@ export async function endSession(): Promise<void> {
 }
 
 export const get = <T>(path: string): Promise<T> => call<T>("GET", path);
+export const post = <T>(path: string, body: object): Promise<T> => call<T>("POST", path, body);
 export const remove = <T>(path: string): Promise<T> => call<T>("DELETE", path);
 
 async function call<T>(method: string, path: string, body?: object): Promise<T> {

@@ -16,6 +16,7 @@ import { knowsPeers } from "../server/gate/peer-user.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Simulator } from "../sim/server.ts";
+import type { HttpTransport } from "../wire/http/http.ts";
 import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
@@ -73,6 +74,7 @@ export interface OpenEngine {
   readonly accounts: {
     readonly origin: string;
     readonly access: AccessTokens;
+    readonly transport: HttpTransport;
     names(): readonly string[];
   };
   close(): Promise<void>;
@@ -138,6 +140,7 @@ export async function openEngine(
       accounts: {
         origin: sim?.url ?? accounts.origin,
         access,
+        transport: accounts.transport,
         names: () => accountNames(accounts, sim !== undefined),
       },
       async close() {

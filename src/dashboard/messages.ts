@@ -66,3 +66,122 @@ export interface RecentRow {
   readonly cachedTokens: number | null;
   readonly costMicros: number | null;
 }
+
+export interface KeysReply {
+  /** The gateway's own key. */
+  readonly own: KeyRow;
+  readonly keys: readonly KeyRow[];
+  readonly keyCount: number;
+  readonly accounts: readonly string[];
+}
+
+export interface KeyRow {
+  readonly name: string;
+  /** Null: the gateway's own account. */
+  readonly account: string | null;
+  readonly createdAt: string | null;
+  readonly requestsPerMinute: number | null;
+  readonly streams: number | null;
+  /** Since midnight UTC. */
+  readonly today: { readonly requests: number; readonly tokens: number; readonly costMicros: number };
+  readonly limits: readonly LimitRow[];
+}
+
+export interface LimitRow {
+  readonly limit: string;
+  readonly unit: "tokens" | "dollars";
+  /** Tokens, or millionths of a dollar. */
+  readonly amount: number;
+  /** Null for a limit of each conversation. */
+  readonly used: number | null;
+}
+
+export interface NewKeyReply {
+  readonly name: string;
+  /** It cannot be shown again. */
+  readonly key: string;
+}
+
+export interface ModelsReply {
+  readonly models: readonly ModelRow[];
+  readonly modelCount: number;
+}
+
+export interface ModelRow {
+  readonly id: string;
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly driver: string;
+  readonly contextTokens: number;
+  readonly supportsImages: boolean;
+  readonly isThinking: boolean;
+  readonly efforts: readonly string[];
+  /** For a million tokens; null if no list has a price. */
+  readonly price: { readonly inputMicros: number; readonly outputMicros: number; readonly source: string } | null;
+}
+
+export type ProbeReply =
+  | {
+      readonly model: string;
+      readonly isFine: true;
+      readonly firstTokenMs: number | null;
+      readonly durationMs: number;
+      readonly outputTokens: number | null;
+      /** The beginning of the answer. */
+      readonly text: string;
+    }
+  | {
+      readonly model: string;
+      readonly isFine: false;
+      readonly durationMs: number;
+      readonly message: string;
+      readonly hint: string | null;
+    };
+
+/** One line of `excursor doctor`. */
+export interface HealthLine {
+  readonly id: string;
+  readonly status: "ok" | "warn" | "fail" | "skip";
+  readonly text: string;
+  readonly fix?: string | undefined;
+}
+
+export interface HealthReply {
+  /** When the checks were made. */
+  readonly at: number;
+  readonly lines: readonly HealthLine[];
+}
+
+export interface AccountReply {
+  readonly email: string;
+  readonly plan: string | null;
+  readonly privacy: "on" | "off" | null;
+  readonly backend: string;
+  /** When the login must be renewed. */
+  readonly expiresAt: number | null;
+  readonly quota: {
+    /** In cents. */
+    readonly used: number;
+    readonly limit: number;
+    readonly percentUsed: number;
+    readonly resetsAt: number;
+  } | null;
+  /** The names of the accounts that are signed in here. */
+  readonly accounts: readonly string[];
+}
+
+export interface AboutReply {
+  readonly version: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly pid: number;
+  readonly home: string;
+  readonly backend: string;
+  readonly logLevel: string;
+  readonly uptimeS: number;
+  readonly memoryBytes: number;
+}
+
+export interface LogReply {
+  readonly lines: readonly { readonly number: number; readonly json: string }[];
+}

@@ -1,3 +1,4 @@
+import OpenAI from "openai";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser, seriousViolations } from "./support/browser.ts";
@@ -24,10 +25,16 @@ const TOOLS = [
 const ask = (content: string, more: object = {}) =>
   dashboard.client.chat.completions.create({ model: "auto", messages: [{ role: "user", content }], ...more });
 
+/** For what a page shows only after its next refresh. */
+const SLOW = { timeout: 20_000 };
+
 /** The addresses of the pages, by their titles. */
 const PAGES = [
   ["Now", "/ui"],
   ["Conversations", "/ui/conversations"],
+  ["Models", "/ui/models"],
+  ["Keys and limits", "/ui/keys"],
+  ["Account and health", "/ui/health"],
 ] as const;
 
 describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
@@ -129,6 +136,68 @@ it("a conversation's waterfall has the phases that the usage record has", async 
   await page.context().close();
 });
 
+it("a key is added, used by the openai SDK, shown with its use, and revoked", async () => {
+  const { page, problems } = await dashboard.signIn(browser);
+  await page.goto(`${dashboard.url}/ui/keys`);
+  await page.getByLabel("Name: its user or purpose").fill("alice");
+  await page.getByLabel("Limits, with commas").fill("1000 tokens/day, $1/conversation");
+  await page.getByRole("button", { name: "Add the key" }).click();
+  const made = page.getByRole("alert").filter({ hasText: "It is shown only now." });
+  const key = (await made.locator("code").textContent()) ?? "";
+  const client = new OpenAI({ baseURL: `${dashboard.url}/v1`, apiKey: key, maxRetries: 0 });
+  const askAs = (content: string) =>
+    client.chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content }] });
+  await askAs("@sim usage 900 50 ;; say hello");
+  await made.getByRole("button", { name: "I have copied it" }).click();
+  expect(await page.content()).not.toContain(key);
+  const row = page.getByRole("row").filter({ hasText: "alice" });
+  await expect.poll(() => row.getByRole("meter").getAttribute("aria-valuenow"), SLOW).toBe("95");
+  await askAs("@sim usage 900 50 ;; say hello");
+  await expect(askAs("@sim say hello")).rejects.toMatchObject({ status: 429 });
+  await expect.poll(() => row.getByRole("meter").getAttribute("aria-valuenow"), SLOW).toBe("100");
+  await row.getByRole("button", { name: "Revoke the key alice" }).click();
+  await row.getByRole("button", { name: "Really revoke the key alice" }).click();
+  await page.getByText("There are no keys for other users.").waitFor();
+  await expect(askAs("@sim say hello")).rejects.toMatchObject({ status: 401 });
+  await page.getByLabel("Name: its user or purpose").fill("a b");
+  await page.getByRole("button", { name: "Add the key" }).click();
+  await page.getByText("name: expected 1 to 64 letters").waitFor();
+  // The browser itself reports the refused request.
+  expect(problems.filter((text) => !text.includes("400 (Bad Request)"))).toEqual([]);
+  await page.context().close();
+});
+
+it("a model is found and proved", async () => {
+  const { page, problems } = await dashboard.signIn(browser);
+  await page.goto(`${dashboard.url}/ui/models`);
+  await page.getByLabel("Filter the models").fill("sonnet-4.5");
+  await page.getByRole("button", { name: "Probe claude-4.5-sonnet" }).click();
+  await page.getByText(/answered in .*, first token/).waitFor();
+  expect(await page.getByRole("button", { name: "Probe" }).count()).toBe(1);
+  await page.getByLabel("Filter the models").fill("nothing like it");
+  await page.getByText("No model has this text").waitFor();
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
+it("the checks are made again, and the log follows and is filtered", async () => {
+  const { page } = await dashboard.signIn(browser);
+  await page.goto(`${dashboard.url}/ui/health`);
+  const checks = page.getByRole("region", { name: "Checks" });
+  await checks.getByText(/^Node 2\d/).waitFor();
+  const again = page.getByRole("button", { name: "Check again" });
+  await again.click();
+  await again.waitFor();
+  await ask("hello", { model: "a-model-for-the-log" }).catch(() => {});
+  const log = page.getByRole("region", { name: "Log lines" });
+  await log.getByText("model=a-model-for-the-log").waitFor();
+  await page.getByLabel("Filter the log").fill("a-model-for-the-log");
+  await expect.poll(() => log.locator("p").count()).toBe(1);
+  await page.getByLabel("Lowest level").selectOption("error");
+  await page.getByText("No line has this text.").waitFor();
+  await page.context().close();
+});
+
 it("a lost connection is shown, and found again by the session of the next gateway", async () => {
   const other = await startDashboard((cleanup) => cleanups.push(cleanup));
   const { page } = await other.signIn(browser);
@@ -159,6 +228,7 @@ it("scripts in names and errors do nothing", async () => {
     await page.goto(dashboard.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
   }
+  await page.goto(`${dashboard.url}/ui/conversations`);
   await page.getByText("onerror=").first().click();
   await page.getByRole("article").first().waitFor();
   expect(await page.title()).not.toContain("owned");

@@ -1,6 +1,9 @@
 import { conversationsPage } from "./conversations.tsx";
+import { healthPage } from "./health.tsx";
+import { keysPage } from "./keys.tsx";
+import { modelsPage } from "./models.tsx";
 import { nowPage } from "./now.tsx";
 import type { Page } from "./page.ts";
 
 /** In the order of the navigation. */
-export const PAGES: readonly Page[] = [nowPage, conversationsPage];
+export const PAGES: readonly Page[] = [nowPage, conversationsPage, modelsPage, keysPage, healthPage];

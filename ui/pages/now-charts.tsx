@@ -96,7 +96,14 @@ export function NowCharts() {
             <h3>Cost</h3>
             <span class="muted">{dollars(cost, true)} by list prices</span>
           </div>
-          <Chart label={`Cost: ${dollars(cost)}`} times={times} lines={lines.cost} kind="bars" format={roughDollars} />
+          <Chart
+            label={`Cost: ${dollars(cost)}`}
+            times={times}
+            lines={lines.cost}
+            kind="bars"
+            format={roughDollars}
+            least={10_000}
+          />
         </div>
       </div>
     </Section>

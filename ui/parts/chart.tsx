@@ -14,6 +14,8 @@ interface ChartProps {
   }[];
   readonly kind: "bars" | "line";
   readonly format: (value: number) => string;
+  /** The end of the axis if there is nothing to show. */
+  readonly least?: number;
 }
 
 const HEIGHT = 132;
@@ -22,7 +24,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 
 /** A small chart. It is drawn anew when its figures, its width or the theme change. */
-export function Chart({ label, times, lines, kind, format }: ChartProps) {
+export function Chart({ label, times, lines, kind, format, least = 1 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const dark = isDark.value;
   useEffect(() => {
@@ -44,7 +46,7 @@ export function Chart({ label, times, lines, kind, format }: ChartProps) {
         cursor: { show: false },
         legend: { show: false },
         padding: [8, 4, 0, 0],
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : least] } },
         axes: [
           {
             ...axis,
@@ -77,6 +79,6 @@ export function Chart({ label, times, lines, kind, format }: ChartProps) {
       resize.disconnect();
       plot.destroy();
     };
-  }, [times, lines, kind, format, dark]);
+  }, [times, lines, kind, format, least, dark]);
   return <div class="plot" ref={place} role="img" aria-label={label} />;
 }

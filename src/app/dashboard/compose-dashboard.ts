@@ -1,10 +1,18 @@
+import { healthCalls } from "../../dashboard/calls/health.ts";
+import { keyCalls } from "../../dashboard/calls/keys.ts";
+import { modelCalls } from "../../dashboard/calls/models.ts";
 import { createDashboard } from "../../dashboard/dashboard.ts";
+import type { HealthLine } from "../../dashboard/messages.ts";
 import type { LoadedConfig } from "../load-config.ts";
 import type { OpenEngine } from "../open-gateway.ts";
+import { recordTurns } from "../usage/record-turns.ts";
+import { reportAccount } from "./account-report.ts";
 
 /** What the dashboard gets from the program that starts the gateway. */
 export interface DashboardServices {
   readonly version: string;
+  /** Runs the checks of `excursor doctor`. */
+  readonly examine: () => Promise<readonly HealthLine[]>;
 }
 
 export interface ComposeDashboardOptions extends DashboardServices {
@@ -14,16 +22,36 @@ export interface ComposeDashboardOptions extends DashboardServices {
 }
 
 /** Connects the dashboard with the parts of a gateway. */
-export function composeDashboard({ version, loaded, opened, isDemo }: ComposeDashboardOptions) {
-  const { parts, keys, logTail } = opened;
+export function composeDashboard({ version, examine, loaded, opened, isDemo }: ComposeDashboardOptions) {
+  const { parts, keys, logTail, accounts } = opened;
+  const { values: config, home } = loaded;
+  const { record, prices, driverOf } = parts;
   return createDashboard({
     version,
     isDemo,
-    limits: loaded.values.limits,
-    usage: parts.record.connection,
+    limits: config.limits,
+    usage: record.connection,
     engine: parts.engine,
     recent: parts.recent,
     keyName: (principalId) => keys.withId(principalId)?.name ?? principalId,
     lastLogLine: () => logTail.last,
+    calls: [
+      ...modelCalls({ engine: recordTurns(parts.engine, parts.usage, "dashboard"), prices, driverOf }),
+      ...keyCalls({ home, ownLimits: config.usage.ownLimits, accounts: accounts.names, record }),
+      ...healthCalls({
+        about: {
+          version,
+          node: process.versions.node,
+          platform: `${process.platform} ${process.arch}`,
+          pid: process.pid,
+          home,
+          backend: isDemo ? "the built-in simulator" : accounts.origin,
+          logLevel: config.logLevel,
+        },
+        account: () => reportAccount(opened, config),
+        examine,
+        logTail,
+      }),
+    ],
   });
 }

@@ -39,7 +39,13 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   const gateway = await openGateway(loaded, {
     isDemo: demo,
     writeLog: (text) => process.stderr.write(text),
-    dashboard: { version: version() },
+    dashboard: {
+      version: version(),
+      async examine() {
+        const { examine } = await import("../doctor/examine.ts");
+        return examine({ settings, demo, quick: true });
+      },
+    },
   });
   running = gateway;
   const { url, port, log, bridgeUrl, cursorUrl, ollamaUrl } = gateway;

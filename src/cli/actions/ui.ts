@@ -1,3 +1,4 @@
+import { ExcursorError } from "../../core/errors.ts";
 import { type AddressFlags, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { openBrowser } from "../open-browser.ts";
@@ -17,10 +18,8 @@ const TIMEOUT_MS = 10_000;
 /** Creates a one-time link at the running gateway, prints it, and opens it. */
 export async function runUi({ open, json, ...flags }: UiFlags): Promise<void> {
   const address = gatewayAddress(flags);
-  const response = await createClient(address).call("/ui/links", {
-    body: {},
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
+  const request = { body: {}, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  const response = await createClient(address).call("/ui/links", request).catch(explain);
   const { path, expiresInMs } = (await response.json()) as Link;
   const url = address.url + path;
   if (json) {
@@ -34,4 +33,10 @@ export async function runUi({ open, json, ...flags }: UiFlags): Promise<void> {
       : `Open this link within ${expiresInMs / 1000} seconds. It works once:\n`,
   );
   process.stdout.write(`${url}\n`);
+}
+
+/** The dashboard shows a gateway that runs, so there is no demo to start instead. */
+function explain(error: unknown): never {
+  if (!(error instanceof ExcursorError) || error.code !== "no_gateway") throw error;
+  throw error.with({ hint: "Start one with `excursor serve`." });
 }

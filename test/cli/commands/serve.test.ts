@@ -69,6 +69,7 @@ describe("excursor serve --demo", () => {
       url: `http://127.0.0.1:${ready.port}`,
       port: ready.port,
       baseUrl: `http://127.0.0.1:${ready.port}/v1`,
+      uiUrl: `http://127.0.0.1:${ready.port}/ui`,
       demo: true,
       signedIn: true,
     });

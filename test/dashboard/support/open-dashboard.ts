@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach } from "vitest";
 import { loadConfig } from "../../../src/app/load-config.ts";
 import { openGateway } from "../../../src/app/open-gateway.ts";
+import type { HealthLine } from "../../../src/dashboard/messages.ts";
 import { KEY } from "../../gateway/support/gateway-process.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -28,11 +29,18 @@ export interface Visitor {
 }
 
 /** Opens a gateway in this process with the simulator behind it, and signs in to its dashboard. */
-export async function openDashboard(settings: object = {}): Promise<Visitor> {
+export async function openDashboard(
+  settings: object = {},
+  examine = async (): Promise<HealthLine[]> => [],
+): Promise<Visitor> {
   const home = mkdtempSync(join(tmpdir(), "excursor-dashboard-"));
   writeFileSync(join(home, "config.json"), JSON.stringify({ port: 0, key: KEY, ...settings }), { mode: 0o600 });
   const loaded = loadConfig({ flags: {}, environment: { EXCURSOR_HOME: home } });
-  const gateway = await openGateway(loaded, { isDemo: true, writeLog: () => {}, dashboard: { version: "1.2.3" } });
+  const gateway = await openGateway(loaded, {
+    isDemo: true,
+    writeLog: () => {},
+    dashboard: { version: "1.2.3", examine },
+  });
   const close = () => gateway.close(0);
   cleanups.push(async () => {
     await close();

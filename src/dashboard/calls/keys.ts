@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { OWNER } from "../../server/gate/caller-keys.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../usage/limit.ts";
+import { limitUse } from "../../usage/queries/limit-use.ts";
+import type { UsageStore } from "../../usage/usage-store.ts";
+import type { Call } from "../call.ts";
+import type { KeyRow, KeysReply, NewKeyReply } from "../messages.ts";
+import { readBody } from "../read-body.ts";
+
+export interface KeySources {
+  readonly home: string;
+  /** The limits of the gateway's own key. */
+  readonly ownLimits: readonly string[];
+  /** The names of the accounts that a key can be bound to. */
+  readonly accounts: () => readonly string[];
+  readonly record: Pick<UsageStore, "spent">;
+  readonly now?: () => number;
+}
+
+/** Some 600 bytes each, so a reply with all of them stays below 200 KB. */
+const MAX_KEYS = 250;
+const DAY_MS = 86_400_000;
+
+const positive = z.int("expected a whole number").positive("expected a number of at least 1").optional();
+
+/** The calls of the page Keys and limits. A key itself leaves the gateway once, when it is created. */
+export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: KeySources): readonly Call[] {
+  const NewKey = z.object({
+    name: z.string().regex(ACCOUNT_NAME, "expected 1 to 64 letters, digits and . _ @ -"),
+    account: z
+      .string()
+      .refine((name) => accounts().includes(name), "expected an account that is signed in")
+      .optional(),
+    requestsPerMinute: positive,
+    streams: positive,
+    limits: z
+      .array(z.string().refine((text) => parseLimit(text) !== undefined, `expected ${LIMIT_EXPECTED}`))
+      .max(16)
+      .default([]),
+  });
+
+  const rowOf = (id: string, key: Partial<GatewayKey>, limits: readonly string[]): KeyRow => {
+    const spent = (fromMs: number, untilMs: number) => record.spent(id, fromMs, untilMs);
+    const today = Math.floor(now() / DAY_MS) * DAY_MS;
+    const { requests, tokens, micros } = spent(today, today + DAY_MS);
+    return {
+      name: key.name ?? id,
+      account: key.account ?? null,
+      createdAt: key.createdAt ?? null,
+      requestsPerMinute: key.limits?.requestsPerMinute ?? null,
+      streams: key.limits?.streams ?? null,
+      today: { requests, tokens, costMicros: micros },
+      limits: limits.flatMap((text) => {
+        const use = limitUse(text, spent, now());
+        return use ? [{ ...use, used: use.used ?? null }] : [];
+      }),
+    };
+  };
+
+  return [
+    {
+      method: "GET",
+      path: "/keys",
+      handle(): KeysReply {
+        const keys = readKeys(keysPath(home));
+        return {
+          own: rowOf(OWNER.id, {}, ownLimits),
+          keys: keys.slice(0, MAX_KEYS).map((key) => rowOf(key.id, key, limitsOf(key))),
+          keyCount: keys.length,
+          accounts: accounts(),
+        };
+      },
+    },
+    {
+      method: "POST",
+      path: "/keys",
+      async handle({ body }): Promise<NewKeyReply> {
+        const { name, account, limits: usage, ...rates } = readBody(NewKey, body);
+        const key = await addKey(home, name, { account, limits: { ...rates, ...(usage.length > 0 && { usage }) } });
+        return { name, key: key.reveal() };
+      },
+    },
+    {
+      method: "DELETE",
+      path: "/keys/{name}",
+      async handle({ path: { name = "" } }) {
+        await revokeKey(home, name);
+        return {};
+      },
+    },
+  ];
+}
+
+/** Tokens per day are one more limit. */
+const limitsOf = ({ limits: { tokensPerDay, usage = [] } }: GatewayKey): readonly string[] =>
+  tokensPerDay === undefined ? usage : [`${tokensPerDay} tokens/day`, ...usage];
