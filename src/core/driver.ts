@@ -2,6 +2,7 @@ import type { RetryStats } from "./engine/run/retry-budget.ts";
 import type { TurnEvent, Usage } from "./events.ts";
 import type { TraceContext } from "./http/trace-context.ts";
 import type { Elicit } from "./hub/tool-hub.ts";
+import type { PassedAnswer, PassedRequest } from "./passed-request.ts";
 import type { RunMeter, UpstreamRun } from "./run-meter.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { Message, Principal, ToolMessage, Turn } from "./turn.ts";
@@ -40,6 +41,8 @@ export interface Driver {
    * program, does not keep the process alive, and never rejects: without a network it has no effect.
    */
   prewarm?(turn?: Turn): Promise<void>;
+  /** Passes a request on, and rejects with the upstream's refusal. Absent: the upstream has no such APIs. */
+  passOn?(request: PassedRequest, signal: AbortSignal): Promise<PassedAnswer>;
   /** Returns what its automatic retries have come to, for metrics. Absent: it never retries. */
   retries?(): RetryStats;
   /** Stops what the driver has started beside its runs, such as programs. */

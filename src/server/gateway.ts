@@ -35,6 +35,7 @@ import { faceRoutes } from "./routes/face-routes.ts";
 import { createFaceGuess } from "./routes/guess-face.ts";
 import { healthRoutes } from "./routes/health-routes.ts";
 import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/metrics-route.ts";
+import type { RequestPasser } from "./routes/pass-route.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
 import type { TurnRunner } from "./routes/turn-route.ts";
@@ -65,7 +66,7 @@ export interface GatewayOptions {
   readonly limits: Limits;
   /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
   readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
-  readonly engine: TurnRunner;
+  readonly engine: TurnRunner & RequestPasser;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;
   /** Verifies a request's Cursor token at the backend; throws the backend's error. */

@@ -1,10 +1,12 @@
 import type { Driver, ModelInfo, RequestContext, SlashCommand } from "../driver.ts";
+import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
 import type { HubAnswers } from "../hub/hub-answers.ts";
 import { HubMemory } from "../hub/hub-memory.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
 import { LimitReached } from "../limit-reached.ts";
 import { ignoredNotice } from "../notices/ignored.ts";
+import type { PassedAnswer, PassedApi, PassedRequest } from "../passed-request.ts";
 import { answerWithCall, mustCall } from "../rules/forced-call.ts";
 import { hasOutputLimits, OutputLimit } from "../rules/limit-output.ts";
 import { answerInJson } from "../rules/structured-output.ts";
@@ -31,6 +33,8 @@ export interface Engine {
    * messages may differ. Never rejects.
    */
   prewarm(turn: Turn, context: RequestContext): Promise<void>;
+  /** Passes a request on to the model's upstream. Throws `unsupported` if that has no such API. */
+  passOn(request: PassedRequest, context: Pick<RequestContext, "signal" | "observer">): Promise<PassedAnswer>;
   /** Lists the models of all drivers that the principal may use. */
   listModels(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Finds a model by any name that a turn may use. Throws `model-not-found`. */
@@ -112,6 +116,13 @@ export function createEngine(options: EngineOptions): Engine {
       // The hub's tools would be added to the turn, and the prepared run would not fit.
       if (!parts.hub || !wantsHub(turn, context)) await models.findDriver(turn.model.id)?.prewarm?.(turn);
     },
+    async passOn(request, { signal, observer }) {
+      const { model, api } = request;
+      const driver = models.findDriver(model);
+      if (!driver?.passOn) throw noSuchApi(model, api);
+      observer?.served?.(model, models.driverName(model) ?? "");
+      return driver.passOn(request, signal);
+    },
     listModels: (principal, signal) => models.listModels(principal, signal),
     findModel: (name, principal, signal) => models.findModel(name, principal, signal),
     listCommands: (model, principal) => models.listCommands(model, principal),
@@ -121,6 +132,13 @@ export function createEngine(options: EngineOptions): Engine {
     close: () => parking.close(),
   };
 }
+
+const noSuchApi = (model: string, api: PassedApi): ExcursorError =>
+  new ExcursorError("unsupported", `No upstream here answers ${api} for the model ${JSON.stringify(model)}.`, {
+    code: "no_upstream",
+    field: "model",
+    hint: `Add the model to the gateway's setting \`models\` with the driver openai, such as {"${model}": {"driver": "openai", "baseURL": "http://127.0.0.1:11434/v1"}}.`,
+  });
 
 function hubParts({ hub, hubAnswers, hubCallLog, maxHubSteps = MAX_HUB_STEPS }: EngineOptions): HubParts | undefined {
   return hub && { hub, memory: new HubMemory(hubAnswers), maxSteps: maxHubSteps, callLog: hubCallLog };

@@ -10,11 +10,12 @@ import { OPENAI_URL } from "./settings.ts";
 
 type Dialect = ApiDialect<OpenAiModel>;
 
-const COMMON: Pick<Dialect, "headers" | "modelsPath" | "readModels" | "modelInfo"> = {
+const COMMON: Pick<Dialect, "headers" | "modelsPath" | "readModels" | "modelInfo" | "passed"> = {
   headers: (key) => ({ ...(key && { authorization: `Bearer ${key.reveal()}` }) }),
   modelsPath: "/models",
   readModels,
   modelInfo: (model, id) => ({ ...model, id, aliases: [] }),
+  passed: { embeddings: "/embeddings", completions: "/completions" },
 };
 
 /** OpenAI itself has newer fields than compatible servers, and keeps thinking out of the text. */

@@ -8,9 +8,20 @@ import { failedRun } from "./failed-run.ts";
  */
 export const forKeyHolders = (driver: Driver): Driver => ({
   ...driver,
+  ...passingOn(driver),
   open: (turn, context) => (turn.principal.token ? failedRun(needsKey(turn.model.id)) : driver.open(turn, context)),
   listModels: async (principal, signal) => (principal.token ? [] : driver.listModels(principal, signal)),
 });
+
+function passingOn({ passOn }: Driver): Pick<Driver, "passOn"> {
+  if (!passOn) return {};
+  return {
+    passOn: async (request, signal) => {
+      if (request.principal.token) throw needsKey(request.model);
+      return passOn(request, signal);
+    },
+  };
+}
 
 const needsKey = (model: string): ExcursorError =>
   new ExcursorError("forbidden", `The model ${JSON.stringify(model)} needs a key of this gateway.`, {

@@ -5,7 +5,7 @@ import { createOpenAiChatFace } from "./face.ts";
 import { modelEntry, modelList } from "./models.ts";
 
 /**
- * Returns the routes for chat completions and models, at `/v1` and at `/STYLE/v1` for each thinking style. A client
+ * Returns the routes for embeddings and the older completions, and for chat completions and models, at `/v1` and at `/STYLE/v1` for each thinking style. A client
  * chooses the style by its base URL (`/tags/v1`).
  */
 export function routes({ engine, limits, stores, settings, startedAt }: FaceContext): readonly FaceRoute[] {
@@ -15,11 +15,16 @@ export function routes({ engine, limits, stores, settings, startedAt }: FaceCont
     { base: "/v1", thinking: settings.thinking },
     ...THINKING_STYLES.map((style) => ({ base: `/${style}/v1`, thinking: style })),
   ];
-  return places.flatMap(({ base, thinking }): FaceRoute[] => [
+  const passed: readonly FaceRoute[] = [
+    { type: "pass", path: "/v1/embeddings", api: "embeddings" },
+    { type: "pass", path: "/v1/completions", api: "completions" },
+  ];
+  const chats = places.flatMap(({ base, thinking }): FaceRoute[] => [
     { type: "turn", path: `${base}/chat/completions`, face: createOpenAiChatFace({ limits, thoughts, thinking }) },
     ...modelRoutes(`${base}/models`, engine, {
       list: (models, query) => modelList(models, created, query),
       one: (model) => modelEntry(model, created),
     }),
   ]);
+  return [...chats, ...passed];
 }

@@ -1,5 +1,6 @@
 import type { ModelInfo, SlashCommand } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
+import type { PassedApi } from "../../core/passed-request.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";
@@ -57,7 +58,7 @@ export type FaceModules = readonly [FaceModule, ...FaceModule[]];
 type FaceHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** One method and path of a dialect. */
-export type FaceRoute = TurnRoute | CallRoute | SocketRoute;
+export type FaceRoute = TurnRoute | CallRoute | SocketRoute | PassRoute;
 
 /**
  * A request to a model: JSON body → {@link Face.parse} → `Turn` → engine → events, streamed or as one answer.
@@ -67,6 +68,13 @@ interface TurnRoute {
   readonly type: "turn";
   readonly path: RoutePath;
   readonly face: Face<StreamRenderer>;
+}
+
+/** A POST that is passed on to the model's upstream, and answered as the upstream does. */
+export interface PassRoute {
+  readonly type: "pass";
+  readonly path: RoutePath;
+  readonly api: PassedApi;
 }
 
 /** A WebSocket. Each message of the client is a request to a model; they are answered one at a time. */

@@ -1,6 +1,7 @@
 import type { CallRoute, FaceContext, FaceModule, FaceRequest } from "../../faces/shared/face-module.ts";
 import type { GatewayExchange } from "../exchange.ts";
 import { readJson } from "../read-json.ts";
+import { passRoute } from "./pass-route.ts";
 import { requestContext } from "./request-context.ts";
 import type { PathParameters, Route } from "./route.ts";
 import { type SocketService, socketRoute } from "./socket-route.ts";
@@ -14,6 +15,8 @@ export const faceRoutes = (module: FaceModule, context: FaceContext, service: Se
     switch (route.type) {
       case "turn":
         return turnRoute({ ...turns, module, path: route.path, face: route.face });
+      case "pass":
+        return passRoute(module, route, turns);
       case "socket":
         return socketRoute(module, route, turns, service.socketService);
       case "call":

@@ -16,6 +16,7 @@ import type { Exchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
 import type { Seats } from "../gate/seats.ts";
 import { readJson } from "../read-json.ts";
+import type { RequestPasser } from "./pass-route.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { requestContext } from "./request-context.ts";
 import type { PathParameters, Route } from "./route.ts";
@@ -45,7 +46,7 @@ export interface TurnRouteOptions extends TurnService {
 
 /** What every turn needs, whatever its face and carrier. */
 export interface TurnService {
-  readonly engine: TurnRunner;
+  readonly engine: TurnRunner & RequestPasser;
   readonly images: ImageLoader;
   readonly limits: Limits;
   /** Limits concurrent streams, over all faces. */

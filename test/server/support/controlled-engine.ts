@@ -111,6 +111,10 @@ export class ControlledEngine {
     return answer;
   }
 
+  passOn(): Promise<never> {
+    return Promise.reject(new ExcursorError("unsupported", "Nothing is passed on here."));
+  }
+
   prewarm(turn: Turn): Promise<void> {
     this.prewarmed.push(turn);
     return Promise.resolve();

@@ -1,15 +1,17 @@
 import type { Driver, ModelInfo } from "../../../core/driver.ts";
 import { RetryBudget } from "../../../core/engine/run/retry-budget.ts";
 import type { ExcursorError } from "../../../core/errors.ts";
+import type { PassedApi, PassedRequest } from "../../../core/passed-request.ts";
 import type { Secret } from "../../../core/secret.ts";
 import type { Turn } from "../../../core/turn.ts";
 import type { HttpTransport } from "../../../wire/http/http.ts";
 import { ModelList } from "../model-list.ts";
 import { toolNames } from "../tool-names.ts";
 import { withoutWishes } from "../without-wishes.ts";
-import { type Hop, type ModelNames, readBaseUrl } from "./api-endpoint.ts";
+import { type ApiEndpoint, type Hop, type ModelNames, readBaseUrl } from "./api-endpoint.ts";
 import type { ApiReaderOptions } from "./api-reader.ts";
 import { type ApiLimits, type ApiReader, type ApiRequest, ApiRun } from "./api-run.ts";
+import { passOn } from "./pass-on.ts";
 
 /** One public API: its paths, requests and responses. */
 export interface ApiDialect<Model extends { readonly id: string }> {
@@ -26,6 +28,8 @@ export interface ApiDialect<Model extends { readonly id: string }> {
   request(turn: Turn, options: ApiRequestOptions<Model>): Promise<ApiRequest> | ApiRequest;
   /** Creates the reader of one answer. */
   reader(options: ApiReaderOptions): ApiReader;
+  /** The paths of APIs without turns, relative to the base URL. Absent: there are none. */
+  readonly passed?: Readonly<Record<PassedApi, string>>;
   /** Returns the turn without what the upstream refused, beyond {@link withoutWishes}. Undefined if nothing helps. */
   simplify?(turn: Turn, refusal: ExcursorError, modelId: string): Turn | undefined;
 }
@@ -83,6 +87,7 @@ export function createApiDriver<Model extends { readonly id: string }>(
       run.start();
       return run;
     },
+    ...(dialect.passed && { passOn: passTo(endpoint, dialect.passed, names) }),
     retries: () => retries.stats(),
     listModels: async () =>
       (await models.current()).flatMap((model) => {
@@ -91,3 +96,18 @@ export function createApiDriver<Model extends { readonly id: string }>(
       }),
   };
 }
+
+/** Sends a request with the upstream's name of its model. */
+const passTo =
+  (
+    endpoint: ApiEndpoint,
+    paths: Readonly<Record<PassedApi, string>>,
+    names: ModelNames,
+  ): NonNullable<Driver["passOn"]> =>
+  (request: PassedRequest, signal) =>
+    passOn(
+      endpoint,
+      paths[request.api],
+      { ...request, body: { ...request.body, model: names.toUpstream(request.model) } },
+      signal,
+    );
