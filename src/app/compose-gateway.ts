@@ -26,9 +26,9 @@ import { isOwner } from "../server/gate/caller-keys.ts";
 import type { KeyLimits } from "../server/gate/gateway-keys.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { createCheckpointStore } from "../state/checkpoint-store.ts";
+import { createEditorSessionStore } from "../state/editor-session-store.ts";
 import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
-import { createSessionStore } from "../state/session-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import { CacheWatch } from "../usage/cache-watch.ts";
@@ -37,9 +37,9 @@ import { Prices } from "../usage/prices.ts";
 import { RecentRequests } from "../usage/recent-requests.ts";
 import { UsageRecorder } from "../usage/usage-recorder.ts";
 import type { UsageStore } from "../usage/usage-store.ts";
+import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
-import { createSessionPool } from "../wire/http/session-pool.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
@@ -137,7 +137,7 @@ async function compose(
   const state = await openState(options, origin);
   onClose(() => state.close());
   const findProxy = proxyFromEnvironment(process.env);
-  const pool = createSessionPool({ findProxy });
+  const pool = createConnectionPool({ findProxy });
   const transports = observeUpstream({ h2: pool, h1: createHttp1Transport({ findProxy }) }, config.logLevel, log);
   onClose(() => {
     transports.h2.destroy();
@@ -240,7 +240,7 @@ async function compose(
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),
-    sessions: createSessionStore(state),
+    sessions: createEditorSessionStore(state),
     toolAnswers,
     requestsPerMinuteOf,
     prewarm() {

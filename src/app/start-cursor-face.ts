@@ -14,11 +14,11 @@ import { checkOrigin } from "../server/gate/origin-list.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { WrongKeys } from "../server/gate/wrong-keys.ts";
 import { Refusal } from "../server/refusal.ts";
+import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { ServerExchange, type ServerRequest } from "../wire/http/server-exchange.ts";
 import { listenForBoth } from "../wire/http/server-listener.ts";
-import { createSessionPool } from "../wire/http/session-pool.ts";
 import type { GatewayParts } from "./compose-gateway.ts";
 import { FACES } from "./faces.ts";
 import type { Config } from "./load-config.ts";
@@ -60,7 +60,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   const findProxy = proxyFromEnvironment(process.env);
   // Separate from the drivers' transports: resets by these clients must not close connections that other runs use.
   const transports = observeUpstream(
-    { h1: createHttp1Transport({ findProxy }), h2: createSessionPool({ findProxy }) },
+    { h1: createHttp1Transport({ findProxy }), h2: createConnectionPool({ findProxy }) },
     config.logLevel,
     log,
   );

@@ -6,7 +6,7 @@ import { isJsonObject } from "../core/json/is-json-object.ts";
 import type { JsonObject, Principal } from "../core/turn.ts";
 import { within } from "../core/within.ts";
 import { createWatchdog } from "../process/watchdog.ts";
-import { Connection, type ConnectionState } from "./connection/connection.ts";
+import { type ConnectionState, ServerConnection } from "./connection/server-connection.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import type { Authorization } from "./oauth/authorization.ts";
 import { PrincipalSets } from "./servers/principal-sets.ts";
@@ -40,10 +40,10 @@ export interface HubOptions {
 
 export interface Hub extends ToolHub {
   /** The owner's connections. */
-  readonly connections: readonly Connection[];
+  readonly connections: readonly ServerConnection[];
   /** Connects the owner's servers. Resolves when each is ready or has failed. */
   connect(): Promise<void>;
-  onTools(listener: (connection: Connection) => void): void;
+  onTools(listener: (connection: ServerConnection) => void): void;
   /** Called when a catalogue may have changed: because of a server's tools, or of the settings. */
   onChange(listener: () => void): void;
   /** Returns every tool that a principal may use, by its name in the catalogue. */
@@ -76,12 +76,12 @@ const OWNER = "owner";
 export function createHub(options: HubOptions): Hub {
   const { environment, limits = HUB_LIMITS, searchAbove = SEARCH_ABOVE } = options;
   const watchdog = createWatchdog();
-  const listeners: ((connection: Connection) => void)[] = [];
+  const listeners: ((connection: ServerConnection) => void)[] = [];
   const followers: (() => void)[] = [];
   let { servers, keys = {} } = options;
 
-  const create = (server: ServerConfig): Connection => {
-    const connection: Connection = new Connection({
+  const create = (server: ServerConfig): ServerConnection => {
+    const connection: ServerConnection = new ServerConnection({
       server,
       environment,
       watchdog,

@@ -19,7 +19,7 @@ interface TraceStats {
 
 interface UpstreamStats {
   /** HTTP/2 connections. */
-  readonly sessions: number;
+  readonly connections: number;
   readonly streams: number;
   /** Requests that wait for a connection with room. */
   readonly waiting: number;

@@ -36,7 +36,7 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
   );
   gauge("excursor_parked_runs", "Runs that wait for tool results.", () => sources.engine().parkedRuns);
   gauge("excursor_parked_bytes", "Estimated memory of the parked runs.", () => sources.engine().parkedBytes);
-  gauge("excursor_upstream_sessions", "HTTP/2 connections to upstreams.", () => sources.upstream().sessions);
+  gauge("excursor_upstream_sessions", "HTTP/2 connections to upstreams.", () => sources.upstream().connections);
   gauge("excursor_upstream_streams", "HTTP/2 streams to upstreams.", () => sources.upstream().streams);
   gauge(
     "excursor_upstream_waiting",

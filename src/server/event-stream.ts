@@ -1,6 +1,6 @@
 import type { Limits } from "../config/settings.ts";
 import type { StreamRenderer } from "../faces/shared/face.ts";
-import type { GatewayExchange } from "./exchange.ts";
+import type { GatewayExchange } from "./gateway-exchange.ts";
 import type { Probe } from "./watch-client.ts";
 
 export type StreamForm = Pick<StreamRenderer, "keepAlive" | "contentType">;

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import { httpStatus } from "../faces/shared/http-errors.ts";
 import type { Log } from "../observe/log.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./gateway-exchange.ts";
 
 export function logRequest(log: Log, exchange: Exchange): void {
   const { id, principal, method, notes, startedAt } = exchange;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Limits } from "../config/settings.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isDeeperThan } from "../core/json/json-depth.ts";
-import type { GatewayExchange } from "./exchange.ts";
+import type { GatewayExchange } from "./gateway-exchange.ts";
 import { Refusal } from "./refusal.ts";
 
 export type BodySource = Pick<GatewayExchange, "request" | "response" | "newcomer" | "bodies" | "sender" | "signal">;

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { ErrorDetails_Error } from "../gen/aiserver/v1/error_pb.ts";
 import { ConnectFailure } from "../wire/connect/connect-failure.ts";
-import type { Exchange } from "./exchange.ts";
+import type { SimExchange } from "./sim-exchange.ts";
 
 /** A caller. Any non-empty token is an account of its own, and no state is kept for it. */
 export interface Account {
@@ -14,7 +14,7 @@ export interface Account {
  * Returns the account of a request. Rejects tokens that begin with `invalid`, and expired JWTs. Does not check
  * signatures, because tests make their own tokens.
  */
-export function authenticate(exchange: Exchange): Account {
+export function authenticate(exchange: SimExchange): Account {
   const token = /^Bearer\s+(.+)$/i.exec(exchange.header("authorization") ?? "")?.[1]?.trim() ?? "";
   return accountOf(token);
 }

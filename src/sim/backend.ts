@@ -1,9 +1,9 @@
 import type { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Charges } from "./charges.ts";
-import type { Exchange } from "./exchange.ts";
 import type { SimOptions } from "./options.ts";
 import type { Tally } from "./script/tally.ts";
+import type { SimExchange } from "./sim-exchange.ts";
 
 /** What all requests of one simulated backend share. It stores no conversations: clients send theirs. */
 export interface Backend {
@@ -11,7 +11,7 @@ export interface Backend {
   readonly tally: Tally;
   readonly rendezvous: Rendezvous<ConnectFailure>;
   /** Streams that have not ended. */
-  readonly openRuns: Set<Exchange>;
+  readonly openRuns: Set<SimExchange>;
   /** Browser logins under way, by the client's uuid. */
   readonly logins: Map<string, Login>;
   /** When each login was last polled. */
@@ -31,7 +31,7 @@ interface Login {
 }
 
 /** Handles one request. What it throws is sent as a Connect failure. */
-export type Route = (exchange: Exchange, backend: Backend) => void | Promise<void>;
+export type Route = (exchange: SimExchange, backend: Backend) => void | Promise<void>;
 
 /** Routes by `METHOD /path`; a path may end in `*`. */
 export type Routes = Readonly<Record<string, Route>>;

@@ -1,5 +1,5 @@
 import type { FrameWriter as WireFrameWriter } from "../wire/connect/frame-writer.ts";
-import type { Exchange } from "./exchange.ts";
+import type { SimExchange } from "./sim-exchange.ts";
 
 /** A frame writer whose stream can also go wrong on purpose. */
-export type FrameWriter = WireFrameWriter<Exchange>;
+export type FrameWriter = WireFrameWriter<SimExchange>;

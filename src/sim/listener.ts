@@ -1,15 +1,15 @@
 import { createSecureServer, type Http2Server, type ServerOptions } from "node:http2";
 import { ExcursorError } from "../core/errors.ts";
 import { listenForBoth, type ServerListener } from "../wire/http/server-listener.ts";
-import { Exchange } from "./exchange.ts";
 import type { ResetCounter } from "./reset-counter.ts";
+import { SimExchange } from "./sim-exchange.ts";
 
 export interface ListenOptions {
   readonly port: number;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Watches the plain HTTP/2 connections. */
   readonly resets?: ResetCounter | undefined;
-  readonly onExchange: (exchange: Exchange) => void;
+  readonly onExchange: (exchange: SimExchange) => void;
 }
 
 const HTTP2: ServerOptions = {
@@ -33,7 +33,7 @@ export async function listen({ port, tls, resets, onExchange }: ListenOptions): 
       http2: HTTP2,
       createTlsServer: tls && (() => createTlsServer(tls)),
       watchHttp2: resets && ((socket, session) => resets.watch(socket, session)),
-      onRequest: (request, response) => onExchange(new Exchange(request, response)),
+      onRequest: (request, response) => onExchange(new SimExchange(request, response)),
     });
   } catch (error) {
     throw error instanceof ExcursorError ? error : listenError(error as NodeJS.ErrnoException, port);

@@ -12,13 +12,13 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { ConnectFailure } from "../wire/connect/connect-failure.ts";
-import type { Exchange } from "./exchange.ts";
+import type { SimExchange } from "./sim-exchange.ts";
 
 const MAX_BODY_BYTES = 64 << 20;
 
 /** Serves one unary call, as protobuf or JSON. An enveloped body gets 415: the client takes the method for a stream. */
 export async function serveUnary<I extends DescMessage, O extends DescMessage>(
-  exchange: Exchange,
+  exchange: SimExchange,
   method: DescMethodUnary<I, O>,
   answer: (input: MessageShape<I>) => MessageInitShape<O> | Promise<MessageInitShape<O>>,
 ): Promise<void> {
@@ -41,7 +41,7 @@ function unaryCodec(contentType: string | undefined): "proto" | "json" | undefin
   return type === "application/proto" || type === undefined || type === "" ? "proto" : undefined;
 }
 
-async function readUnaryBody(exchange: Exchange): Promise<Buffer> {
+async function readUnaryBody(exchange: SimExchange): Promise<Buffer> {
   const body = await exchange.readBody(MAX_BODY_BYTES);
   if (exchange.header("content-encoding") !== "gzip") return body;
   try {
@@ -63,7 +63,7 @@ function decode<I extends DescMessage>(schema: I, codec: "proto" | "json", body:
 }
 
 /** Sends a unary failure: the HTTP status of the code, and the error as JSON. */
-export function respondFailure(exchange: Exchange, failure: ConnectFailure): void {
+export function respondFailure(exchange: SimExchange, failure: ConnectFailure): void {
   exchange.respondJson(failure.httpStatus, failure.toConnectJson(), failure.metadata);
 }
 

@@ -3,7 +3,6 @@ import { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
 import { Charges } from "./charges.ts";
 import { endpointRoutes } from "./endpoints/index.ts";
-import type { Exchange } from "./exchange.ts";
 import { streamChatRoutes } from "./legacy/stream-chat.ts";
 import { unifiedRoutes } from "./legacy/unified-run.ts";
 import { listen } from "./listener.ts";
@@ -12,6 +11,7 @@ import { ResetCounter, type ResetStats } from "./reset-counter.ts";
 import { failureFrom, respondFailure } from "./rpc.ts";
 import { runRoutes } from "./run/routes.ts";
 import { Tally } from "./script/tally.ts";
+import type { SimExchange } from "./sim-exchange.ts";
 
 export interface Simulator {
   readonly url: string;
@@ -78,7 +78,7 @@ function createResetCounter({ maxResets, tls }: SimOptions): ResetCounter | unde
   });
 }
 
-async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
+async function dispatch(exchange: SimExchange, backend: Backend): Promise<void> {
   try {
     if (isForeignPage(exchange.header("origin"))) {
       exchange.respondJson(403, { code: "permission_denied", message: "Pages of other sites are not served." });
@@ -103,7 +103,7 @@ async function dispatch(exchange: Exchange, backend: Backend): Promise<void> {
   }
 }
 
-function findRoute({ method, path }: Exchange): Route | undefined {
+function findRoute({ method, path }: SimExchange): Route | undefined {
   const key = `${method} ${path}`;
   const wildcard = Object.keys(ROUTES).find((route) => route.endsWith("*") && key.startsWith(route.slice(0, -1)));
   return ROUTES[key] ?? (wildcard === undefined ? undefined : ROUTES[wildcard]);

@@ -28,20 +28,20 @@ export interface WireLimits {
   readonly pingIntervalMs: number;
   readonly pingTimeoutMs: number;
   /** Older connections get no new streams. */
-  readonly sessionMaxAgeMs: number;
+  readonly connectionMaxAgeMs: number;
   /** A connection without streams is closed after this long. */
-  readonly sessionIdleMs: number;
+  readonly connectionIdleMs: number;
   /**
    * Streams that we reset on one connection before it gets no new ones. Peers close a connection with all its streams
    * after a number of resets, many of them from about a hundred on, regardless of time.
    */
-  readonly maxSessionResets: number;
+  readonly maxConnectionResets: number;
   /** HTTP/2 connections to one origin. */
-  readonly maxSessions: number;
+  readonly maxConnections: number;
   /** HTTP/2 receive window of one stream. An unread stream takes many times that in memory (see bench). */
   readonly streamWindowBytes: number;
   /** HTTP/2 receive window of one connection. */
-  readonly sessionWindowBytes: number;
+  readonly connectionWindowBytes: number;
 
   /** HTTP/1.1 sockets to one origin for short exchanges, and for long-lived ones. */
   readonly maxShortSockets: number;
@@ -67,12 +67,12 @@ const DEFAULT_LIMITS: WireLimits = {
 
   pingIntervalMs: 20_000,
   pingTimeoutMs: 10_000,
-  sessionMaxAgeMs: 15 * 60_000,
-  sessionIdleMs: 5 * 60_000,
-  maxSessionResets: 16,
-  maxSessions: 32,
+  connectionMaxAgeMs: 15 * 60_000,
+  connectionIdleMs: 5 * 60_000,
+  maxConnectionResets: 16,
+  maxConnections: 32,
   streamWindowBytes: 32 * KiB,
-  sessionWindowBytes: 8 * MiB,
+  connectionWindowBytes: 8 * MiB,
 
   maxShortSockets: 64,
   maxLongSockets: 1024,

@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { createCheckpointStore } from "../../src/state/checkpoint-store.ts";
+import { createEditorSessionStore } from "../../src/state/editor-session-store.ts";
 import { createHubAnswerStore } from "../../src/state/hub-answer-store.ts";
 import { createResponseStore } from "../../src/state/response-store.ts";
-import { createSessionStore } from "../../src/state/session-store.ts";
 import { createThoughtStore } from "../../src/state/thought-store.ts";
 import { checkpoint } from "../state/support.ts";
 import { describeStore, type StoreFixture } from "./store.ts";
@@ -34,7 +34,7 @@ const STORES: Readonly<Record<string, StoreFixture>> = {
     };
   },
   "conversations of editors": (database, limits) => {
-    const store = createSessionStore(database, limits);
+    const store = createEditorSessionStore(database, limits);
     return {
       put: (principal, id, size) =>
         store.keep(principal, { id, folder: "/", model: "m", title: "t", messages: "x".repeat(size) }),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createServerLogins } from "../../src/credentials/server-logins.ts";
-import { Connection } from "../../src/mcp/connection/connection.ts";
+import { ServerConnection } from "../../src/mcp/connection/server-connection.ts";
 import { HUB_LIMITS } from "../../src/mcp/limits.ts";
 import { createAuthorization } from "../../src/mcp/oauth/authorization.ts";
 import { createGuardedFetch } from "../../src/mcp/oauth/guarded-fetch.ts";
@@ -45,7 +45,7 @@ async function connect(server: HttpServer, logins: LoginStore, { hasPerson }: { 
     void fetch(page);
   };
   const consent = hasPerson ? await openLoopbackConsent({ port: 0, show, signal: never }) : undefined;
-  const connection = new Connection({
+  const connection = new ServerConnection({
     server,
     environment: {},
     watchdog: createWatchdog(),

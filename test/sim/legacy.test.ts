@@ -22,7 +22,7 @@ import {
 import { callHeaders } from "../../src/wire/agent/headers.ts";
 import { BidiRun } from "../../src/wire/connect/bidi-run.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../src/wire/connect/envelope.ts";
-import { createSessionPool } from "../../src/wire/http/session-pool.ts";
+import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { setUp } from "./support/transports.ts";
 
 const AUTH = { authorization: "Bearer tester", "content-type": "application/connect+proto" };
@@ -113,7 +113,7 @@ it("StreamUnifiedChat streams text and thinking without tools", async () => {
 describe("StreamUnifiedChatWithTools", () => {
   it("asks for tools and goes on with their results on the same stream", async () => {
     const { sim } = await setUp("h2");
-    const pool = createSessionPool();
+    const pool = createConnectionPool();
     const received: StreamUnifiedChatResponseWithTools["response"][] = [];
     const error = await new Promise<unknown>((resolve) => {
       const send = (request: MessageInitShape<typeof StreamUnifiedChatRequestWithToolsSchema>["request"] & object) =>
@@ -169,7 +169,7 @@ describe("StreamUnifiedChatWithTools", () => {
 
   it("rejects a result for a call that it did not make", async () => {
     const { sim } = await setUp("h2");
-    const pool = createSessionPool();
+    const pool = createConnectionPool();
     const error = await new Promise<unknown>((resolve) => {
       const stream = new BidiRun({
         transport: pool,

@@ -14,8 +14,8 @@ import { callHeaders } from "../../src/wire/agent/headers.ts";
 import { BidiRun } from "../../src/wire/connect/bidi-run.ts";
 import { openSseRun } from "../../src/wire/connect/sse-run.ts";
 import { callUnary } from "../../src/wire/connect/unary.ts";
+import { createConnectionPool } from "../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
-import { createSessionPool } from "../../src/wire/http/session-pool.ts";
 import { Recorder } from "./support/listener.ts";
 
 /** Somebody else's server, so that we do not only agree with ourselves. */
@@ -64,7 +64,7 @@ function routes({ service }: ConnectRouter): void {
 
 const adapter = connectNodeAdapter({ routes, acceptCompression: [compressionGzip], compressMinBytes: 500 });
 const servers = { h1: createH1(adapter), h2: createH2(adapter) };
-const transports = { h1: createHttp1Transport(), h2: createSessionPool() };
+const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
 const origins = { h1: "", h2: "" };
 
 beforeAll(async () => {

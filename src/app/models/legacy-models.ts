@@ -1,14 +1,14 @@
-import { openCatalogue } from "../../drivers/cursor/models/open-catalogue.ts";
+import { openCursorModels } from "../../drivers/cursor/models/open-cursor-models.ts";
 import { fitContext } from "../../drivers/cursor/request/context-window.ts";
 import type { LegacyModels } from "../../drivers/cursor-legacy/driver.ts";
 import { withCredential } from "../../drivers/shared/account-credential.ts";
 import type { CursorSettings } from "../../drivers/shared/cursor-settings.ts";
 import type { DriverContext } from "../../drivers/shared/driver-module.ts";
 
-/** The catalogue of the driver `cursor`, as `cursor-legacy` uses it. */
+/** The models of the driver `cursor`, as `cursor-legacy` uses it. */
 export function openLegacyModels(context: DriverContext<CursorSettings>): LegacyModels {
   const { access, settings } = context;
-  const models = openCatalogue(context);
+  const models = openCursorModels(context);
   return {
     list: (principal, signal) => withCredential(principal, access, (credential) => models.list(credential, signal)),
     find: (name, principal) => withCredential(principal, access, (credential) => models.find(name, credential)),

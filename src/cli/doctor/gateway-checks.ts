@@ -29,7 +29,7 @@ interface Call {
   readonly function: object;
 }
 
-interface Answer {
+interface Completion {
   readonly choices: readonly {
     readonly message: { readonly content: string | null; readonly tool_calls?: readonly Call[] };
   }[];
@@ -81,12 +81,12 @@ export function gatewayChecks(options: GatewayCheckOptions): readonly Check[] {
       const user = { role: "user", content: isScripted ? `@sim call ${PROBE} {} ;; say {{result}}` : asked };
       const parameters = { type: "object", properties: {} };
       const offered = [{ type: "function", function: { name: PROBE, description: "Gives a word.", parameters } }];
-      const first = (await (await post({ messages: [user], tools: offered })).json()) as Answer;
+      const first = (await (await post({ messages: [user], tools: offered })).json()) as Completion;
       const assistant = first.choices[0]?.message;
       const [call] = assistant?.tool_calls ?? [];
       if (!call) throw new ExcursorError("upstream-failed", "The model did not call the test tool.");
       const result = { role: "tool", tool_call_id: call.id, content: word };
-      const second = (await (await post({ messages: [user, assistant, result], tools: offered })).json()) as Answer;
+      const second = (await (await post({ messages: [user, assistant, result], tools: offered })).json()) as Completion;
       const text = second.choices[0]?.message.content ?? "";
       if (!text.includes(word))
         throw new ExcursorError("upstream-failed", "The model did not repeat the tool's result.");

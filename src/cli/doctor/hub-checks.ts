@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../core/errors.ts";
-import type { Connection } from "../../mcp/connection/connection.ts";
+import type { ServerConnection } from "../../mcp/connection/server-connection.ts";
 import type { ServerConfig } from "../../mcp/servers/server-config.ts";
 import { findServers } from "../../mcp/servers/server-files.ts";
 import { serverPlaces, withHub } from "../open-hub.ts";
@@ -40,7 +40,7 @@ const tryAll = (servers: readonly ServerConfig[]): Promise<ReadonlyMap<string, F
     },
   );
 
-function findingFor({ name, error, tools, held, problems: [problem] }: Connection): Finding {
+function findingFor({ name, error, tools, held, problems: [problem] }: ServerConnection): Finding {
   if (held.length > 0) {
     const names = held.map((tool) => tool.name).join(", ");
     return warn(

@@ -8,7 +8,7 @@ import type { AccountCredential } from "../shared/account-credential.ts";
 import { createOwners, renewedCredential, withCredential } from "../shared/account-credential.ts";
 import { TIME_ZONE } from "../shared/time-zone.ts";
 import { Endpoints } from "./account/endpoint.ts";
-import type { ModelCatalogue } from "./models/model.ts";
+import type { CursorModels } from "./models/model.ts";
 import { fitContext } from "./request/context-window.ts";
 import { fitTools } from "./request/fit-tools.ts";
 import { Offer } from "./request/offer.ts";
@@ -25,7 +25,7 @@ export interface CursorDriverOptions {
   readonly agentOrigin?: string | undefined;
   readonly transports: Transports;
   readonly transport: "auto" | "h2" | "h1";
-  readonly models: ModelCatalogue;
+  readonly models: CursorModels;
   readonly checkpoints: CheckpointStore;
   readonly access: AccessTokens;
   readonly client?: ClientHeaders;

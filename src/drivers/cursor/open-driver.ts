@@ -3,7 +3,7 @@ import type { Driver } from "../../core/driver.ts";
 import { clientHeaders } from "../shared/cursor-settings.ts";
 import type { DriverContext } from "../shared/driver-module.ts";
 import { createCursorDriver } from "./driver.ts";
-import { openCatalogue } from "./models/open-catalogue.ts";
+import { openCursorModels } from "./models/open-cursor-models.ts";
 import type { SETTINGS } from "./settings.ts";
 
 export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
@@ -11,7 +11,7 @@ export function openCursorDriver(context: DriverContext<ValuesOf<typeof SETTINGS
   return createCursorDriver({
     origin,
     transports,
-    models: openCatalogue(context),
+    models: openCursorModels(context),
     transport: settings.transport,
     agentOrigin: settings.agentUpstream && new URL(settings.agentUpstream).origin,
     checkpoints,

@@ -12,11 +12,11 @@ import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type KeptSessions, NO_SESSIONS } from "../../core/history/kept-sessions.ts";
 import type { Message, Principal } from "../../core/turn.ts";
+import { EditorSession } from "./editor-session.ts";
 import { throwRequestError } from "./errors.ts";
 import { parseMessages, replay } from "./kept-messages.ts";
 import { modelOptions } from "./models.ts";
 import type { OpenEditorServers } from "./server-tools.ts";
-import { Session } from "./session.ts";
 
 export interface AcpAgentOptions {
   readonly engine: Pick<Engine, "run" | "listModels" | "listCommands">;
@@ -42,18 +42,18 @@ const MAX_SESSIONS = 100;
 /** Creates an ACP agent: an editor can use any model of the engine, which works with the editor's files and terminals. */
 export function createAcpAgent(options: AcpAgentOptions): AgentApp {
   const { engine, principal, model, version, openServers, memory = NO_SESSIONS } = options;
-  const sessions = new Map<string, Session>();
+  const sessions = new Map<string, EditorSession>();
   let capabilities: ClientCapabilities = {};
-  const find = (sessionId: string): Session => {
+  const find = (sessionId: string): EditorSession => {
     const session = sessions.get(sessionId);
     if (!session) throw RequestError.resourceNotFound(sessionId);
     return session;
   };
-  const begin = async (cwd: string, mcpServers: readonly McpServer[], kept?: Loaded): Promise<Session> => {
+  const begin = async (cwd: string, mcpServers: readonly McpServer[], kept?: Loaded): Promise<EditorSession> => {
     if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, "cwd: expected an absolute path");
     if (sessions.size >= MAX_SESSIONS) throw RequestError.invalidRequest(undefined, "Too many sessions are open.");
     const servers = mcpServers.length > 0 ? serversOf(mcpServers, cwd) : undefined;
-    const session = new Session({
+    const session = new EditorSession({
       engine,
       principal,
       model: kept?.model ?? model,
@@ -168,7 +168,7 @@ export function createAcpAgent(options: AcpAgentOptions): AgentApp {
   );
 
   /** Sends the slash commands of the session's model, without delaying the response that opens the session. */
-  async function tellCommands(session: Session, client: AgentContext): Promise<void> {
+  async function tellCommands(session: EditorSession, client: AgentContext): Promise<void> {
     const commands = await engine.listCommands(session.model, principal).catch(() => []);
     if (commands.length === 0) return;
     const availableCommands = commands.map(({ name, description }) => ({ name, description }));

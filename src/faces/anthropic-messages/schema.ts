@@ -164,6 +164,6 @@ export type MessagesRequest = z.infer<typeof messagesRequest>;
 export type RequestMessage = CountRequest["messages"][number];
 export type RequestTool = NonNullable<CountRequest["tools"]>[number];
 export type UserBlock = Exclude<Extract<RequestMessage, { role: "user" }>["content"], string>[number];
-export type AnswerBlock = z.infer<typeof answerBlock>;
+export type AssistantBlock = z.infer<typeof answerBlock>;
 export type ToolResultBlock = z.infer<typeof toolResultBlock>;
 export type ResultBlock = Exclude<NonNullable<ToolResultBlock["content"]>, string>[number];

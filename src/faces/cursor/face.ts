@@ -10,7 +10,7 @@ import type { RunOpening } from "./find-model.ts";
 import { Http1Runs, readHeld } from "./h1-runs.ts";
 import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { FACE_HEALTH_PATH } from "./health-path.ts";
-import { answerKeyHolder } from "./key-holder-answers.ts";
+import { answerKeyHolder } from "./key-holder-responses.ts";
 import { MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, relay } from "./relay.ts";
 import type { ServeRun } from "./run-connection.ts";

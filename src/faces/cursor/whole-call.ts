@@ -6,7 +6,7 @@ import { type Backend, passedOn, requestHeaders, requestTo, setCookie } from "./
 /** The largest request of a call whose answer is changed here. */
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
-export interface WholeAnswer {
+export interface WholeResponse {
   readonly status: number;
   readonly body: Buffer;
   /** Passes the answer on, with this body in place of the backend's. */
@@ -14,7 +14,7 @@ export interface WholeAnswer {
 }
 
 /** Makes a client's call to the backend and returns the whole answer. Rejects if there is none. */
-export async function callWhole(exchange: ServerExchange, backend: Backend): Promise<WholeAnswer> {
+export async function callWhole(exchange: ServerExchange, backend: Backend): Promise<WholeResponse> {
   const body = await exchange.readBody(MAX_REQUEST_BYTES);
   const { "content-length": _, ...headers } = requestHeaders(exchange);
   const controller = new AbortController();

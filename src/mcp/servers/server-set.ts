@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { Secret } from "../../core/secret.ts";
-import type { Connection } from "../connection/connection.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /**
@@ -8,17 +8,17 @@ import type { ServerConfig } from "./server-config.ts";
  * (SEC-30). Follows changes of the settings; unchanged servers are kept.
  */
 export class ServerSet {
-  readonly #create: (server: ServerConfig) => Connection;
-  #entries: ReadonlyMap<string, { readonly digest: string; readonly connection: Connection }> = new Map();
+  readonly #create: (server: ServerConfig) => ServerConnection;
+  #entries: ReadonlyMap<string, { readonly digest: string; readonly connection: ServerConnection }> = new Map();
   #connecting: Promise<void> | undefined;
   #since = 0;
   #waiting = 0;
 
-  constructor(create: (server: ServerConfig) => Connection) {
+  constructor(create: (server: ServerConfig) => ServerConnection) {
     this.#create = create;
   }
 
-  get connections(): readonly Connection[] {
+  get connections(): readonly ServerConnection[] {
     return [...this.#entries.values()].map(({ connection }) => connection);
   }
 

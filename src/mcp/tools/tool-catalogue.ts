@@ -1,11 +1,11 @@
 import { spellToolName } from "../../core/spell-tool-name.ts";
 import type { ToolDefinition } from "../../core/turn.ts";
-import type { Connection } from "../connection/connection.ts";
+import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerTool } from "./tool-list.ts";
 
 /** A tool of a server, under its name in the catalogue. */
 interface CatalogueTool extends ToolDefinition {
-  readonly connection: Connection;
+  readonly connection: ServerConnection;
   readonly tool: ServerTool;
 }
 
@@ -23,7 +23,7 @@ export function catalogueName(server: string, tool: string): string {
 }
 
 /** Lists the tools of all servers, in an order that does not depend on the order of the servers. */
-export function buildToolCatalogue(connections: readonly Connection[], mayUse: MayUse): ToolCatalogue {
+export function buildToolCatalogue(connections: readonly ServerConnection[], mayUse: MayUse): ToolCatalogue {
   const tools = connections.flatMap((connection) =>
     connection.tools
       .filter((tool) => mayUse(connection.name, tool.name))

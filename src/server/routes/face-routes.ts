@@ -1,5 +1,5 @@
 import type { CallRoute, FaceContext, FaceModule, FaceRequest } from "../../faces/shared/face-module.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
 import { passRoute } from "./pass-route.ts";
 import { requestContext } from "./request-context.ts";

@@ -1,5 +1,5 @@
 import type { ImageLoader, ParseContext } from "../../faces/shared/face.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../gateway-exchange.ts";
 import type { PathParameters } from "./route.ts";
 
 /** Headers that hold secrets. The ones a face declares are removed by the gateway. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule, RoutePath } from "../../faces/shared/face-module.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 
 /** One method and path. A request that matches no route gets 404. */
 export interface Route {

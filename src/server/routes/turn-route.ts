@@ -12,9 +12,9 @@ import type { Face, ImageLoader, ParsedRequest, StreamRenderer } from "../../fac
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Log } from "../../observe/log.ts";
 import { EventStream, type StreamForm } from "../event-stream.ts";
-import type { Exchange } from "../exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
 import type { Seats } from "../gate/seats.ts";
+import type { Exchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
 import type { RequestPasser } from "./pass-route.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";

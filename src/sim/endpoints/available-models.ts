@@ -4,16 +4,16 @@ import type {
   AvailableModelsResponse_VariantSchema,
   AvailableModelsResponseSchema,
 } from "../../gen/aiserver/v1/models_pb.ts";
-import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
 import { variantsOf, variantText } from "./model-variants.ts";
+import { MODELS, type SimModel } from "./sim-models.ts";
 
-/** Returns the catalogue for the model picker: a row for each model, with its variants. */
+/** Returns the list for the model picker: a row for each model, with its variants. */
 export const availableModels = (): MessageInitShape<typeof AvailableModelsResponseSchema> => ({
-  modelNames: CATALOGUE.map(({ id }) => id),
-  models: CATALOGUE.map(pickerRow),
+  modelNames: MODELS.map(({ id }) => id),
+  models: MODELS.map(pickerRow),
 });
 
-function pickerRow(model: CatalogueModel): MessageInitShape<typeof AvailableModelsResponse_AvailableModelSchema> {
+function pickerRow(model: SimModel): MessageInitShape<typeof AvailableModelsResponse_AvailableModelSchema> {
   const { maxModeContextTokens } = model;
   return {
     name: model.id,
@@ -33,7 +33,7 @@ function pickerRow(model: CatalogueModel): MessageInitShape<typeof AvailableMode
 }
 
 function pickerVariants(
-  model: CatalogueModel,
+  model: SimModel,
   isMaxMode: boolean,
 ): MessageInitShape<typeof AvailableModelsResponse_VariantSchema>[] {
   return variantsOf(model).map(({ params, displayName, isDefault }) => ({

@@ -2,15 +2,15 @@ import { DashboardService, PrivacyMode } from "../../gen/aiserver/v1/dashboard_p
 import { emptyCallPaths } from "../../wire/agent/empty-calls.ts";
 import { authenticate, issueTokens } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
-import { answerEmpty } from "./empty-answer.ts";
+import { respondEmpty } from "./empty-response.ts";
 import { identityOf } from "./identity.ts";
 import { unaryRoute } from "./unary-route.ts";
 
 const { method } = DashboardService;
 
-const answerEmptyToAccount: Route = (exchange, backend) => {
+const respondEmptyToAccount: Route = (exchange, backend) => {
   authenticate(exchange);
-  return answerEmpty(exchange, backend);
+  return respondEmpty(exchange, backend);
 };
 
 /** The account: identity and settings. */
@@ -22,5 +22,5 @@ export const dashboardRoutes: Routes = {
     apiKey: `key_${issueTokens(identityOf(account).authId, backend.options.tokenTtlS).refreshToken}`,
   })),
   // As for an account without a team.
-  ...Object.fromEntries(emptyCallPaths("DashboardService").map((path) => [`POST ${path}`, answerEmptyToAccount])),
+  ...Object.fromEntries(emptyCallPaths("DashboardService").map((path) => [`POST ${path}`, respondEmptyToAccount])),
 };

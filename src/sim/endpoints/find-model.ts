@@ -1,5 +1,5 @@
-import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
 import { variantsOf } from "./model-variants.ts";
+import { MODELS, type SimModel } from "./sim-models.ts";
 
 export interface FoundModel {
   readonly baseId: string;
@@ -11,7 +11,7 @@ export interface FoundModel {
 }
 
 const BY_ID: ReadonlyMap<string, FoundModel> = new Map(
-  CATALOGUE.flatMap((model) => {
+  MODELS.flatMap((model) => {
     const ids = [model.id, ...model.aliases, ...variantsOf(model).map(({ wireId }) => wireId)];
     return ids.map((id) => [id, describe(model)] as const);
   }),
@@ -23,7 +23,7 @@ export function findModel(id: string): FoundModel | undefined {
   return BY_ID.get(bracket > 0 && id.endsWith("]") ? id.slice(0, bracket) : id);
 }
 
-function describe(model: CatalogueModel): FoundModel {
+function describe(model: SimModel): FoundModel {
   return {
     baseId: model.id,
     displayName: model.displayName,

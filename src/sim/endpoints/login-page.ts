@@ -1,7 +1,7 @@
-import type { Exchange } from "../exchange.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 
 /** Sends the page that a login opens in the browser. It has no script and loads nothing else. */
-export function respondLoginPage(exchange: Exchange, isApproved: boolean, redirectTarget: string): void {
+export function respondLoginPage(exchange: SimExchange, isApproved: boolean, redirectTarget: string): void {
   const page = isApproved ? approvedPage(redirectTarget) : refusedPage();
   exchange.respond(isApproved ? 200 : 400, page, {
     "content-type": "text/html; charset=utf-8",

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { issueTokens, subjectFor } from "../accounts.ts";
 import type { Backend, Routes } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 import { identityOf } from "./identity.ts";
 import { readStrings } from "./json-body.ts";
 import { respondLoginPage } from "./login-page.ts";
@@ -59,7 +59,7 @@ function approve(
 }
 
 /** Sends the tokens, once. A wrong verifier gets the same response as a poll that is too early. */
-function handOut(exchange: Exchange, backend: Backend, uuid: string, verifier: string): void {
+function handOut(exchange: SimExchange, backend: Backend, uuid: string, verifier: string): void {
   const { logins, options } = backend;
   const waitS = tooSoon(backend, uuid);
   if (waitS > 0) {

@@ -4,20 +4,20 @@ import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { AiService } from "../../gen/aiserver/v1/ai_pb.ts";
 import type { Routes } from "../backend.ts";
 import { availableModels } from "./available-models.ts";
-import { CATALOGUE, type CatalogueModel } from "./catalogue.ts";
 import { type ModelVariant, variantsOf } from "./model-variants.ts";
+import { MODELS, type SimModel } from "./sim-models.ts";
 import { unaryRoute } from "./unary-route.ts";
 
 type ModelDetails = MessageInitShape<typeof ModelDetailsSchema>;
 
 const allDetails = (): readonly ModelDetails[] =>
-  CATALOGUE.flatMap((model) => variantsOf(model).map((variant) => modelDetails(model, variant)));
+  MODELS.flatMap((model) => variantsOf(model).map((variant) => modelDetails(model, variant)));
 
 const usableModels = () => ({ models: [...allDetails()] });
 
 const defaultModel = () => ({ model: allDetails().find(({ modelId }) => modelId === "default") ?? {} });
 
-function modelDetails(model: CatalogueModel, variant: ModelVariant): ModelDetails {
+function modelDetails(model: SimModel, variant: ModelVariant): ModelDetails {
   const isAuto = model.id === "default";
   return {
     modelId: variant.wireId,

@@ -1,4 +1,4 @@
-import type { CatalogueModel, ParameterValue } from "./catalogue.ts";
+import type { ParameterValue, SimModel } from "./sim-models.ts";
 
 /** A model with every parameter set, which flat lists show as a separate model. */
 export interface ModelVariant {
@@ -13,7 +13,7 @@ export interface ModelVariant {
 }
 
 /** Returns all combinations of a model's parameters; a single variant if it has none. */
-export function variantsOf(model: CatalogueModel): readonly ModelVariant[] {
+export function variantsOf(model: SimModel): readonly ModelVariant[] {
   let variants: readonly ModelVariant[] = [
     {
       wireId: model.id,
@@ -39,7 +39,7 @@ export function variantsOf(model: CatalogueModel): readonly ModelVariant[] {
   return variants;
 }
 
-function switchesThinkingOff({ thinking }: CatalogueModel, { id, value }: ParameterValue): boolean {
+function switchesThinkingOff({ thinking }: SimModel, { id, value }: ParameterValue): boolean {
   return typeof thinking === "object" && thinking.unless.id === id && thinking.unless.value === value;
 }
 

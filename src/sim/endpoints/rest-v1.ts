@@ -1,10 +1,10 @@
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
-import { CATALOGUE, type CatalogueModel, type ModelParameter } from "./catalogue.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 import { identityOf } from "./identity.ts";
 import { variantsOf } from "./model-variants.ts";
+import { MODELS, type ModelParameter, type SimModel } from "./sim-models.ts";
 
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWriteTokens: 0, cacheReadTokens: 0, totalTokens: 0 } as const;
 const NO_COST = { rawCostCents: 0, chargedCents: 0 } as const;
@@ -14,7 +14,7 @@ const USAGE = { totalUsage: NO_TOKENS, cost: NO_COST, runs: [] } as const;
 
 /** The public REST interface, as far as a local agent of the official client needs it. */
 export const restV1Routes: Routes = {
-  "GET /v1/models": restRoute(() => ({ items: CATALOGUE.map(listItem) })),
+  "GET /v1/models": restRoute(() => ({ items: MODELS.map(listItem) })),
   "GET /v1/me": restRoute((account) => {
     const { userId, email } = identityOf(account);
     return {
@@ -34,7 +34,7 @@ export const restV1Routes: Routes = {
 };
 
 /** Errors have another form here: one object `error`, without details. */
-function restRoute(answer: (account: Account, exchange: Exchange) => unknown): Route {
+function restRoute(answer: (account: Account, exchange: SimExchange) => unknown): Route {
   return (exchange) => {
     try {
       exchange.respondJson(200, answer(authenticate(exchange), exchange));
@@ -46,7 +46,7 @@ function restRoute(answer: (account: Account, exchange: Exchange) => unknown): R
   };
 }
 
-function listItem(model: CatalogueModel) {
+function listItem(model: SimModel) {
   const hasParameters = model.parameters.length > 0;
   return {
     id: model.id,

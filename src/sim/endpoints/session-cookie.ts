@@ -1,16 +1,16 @@
 import { type Account, accountOf } from "../accounts.ts";
-import type { Exchange } from "../exchange.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 
 const COOKIE = "WorkosCursorSessionToken";
 
 /** Returns the account of a browser session. The cookie holds `user_…::JWT`, plain or URL-encoded. */
-export function authenticateCookie(exchange: Exchange): Account {
+export function authenticateCookie(exchange: SimExchange): Account {
   const value = cookieValue(exchange.header("cookie") ?? "");
   const separator = value.indexOf("::");
   return accountOf(separator > 0 ? value.slice(separator + 2) : "");
 }
 
-export const hasSessionCookie = (exchange: Exchange): boolean => cookieValue(exchange.header("cookie") ?? "") !== "";
+export const hasSessionCookie = (exchange: SimExchange): boolean => cookieValue(exchange.header("cookie") ?? "") !== "";
 
 function cookieValue(header: string): string {
   for (const pair of header.split(";")) {

@@ -8,12 +8,12 @@ import {
 } from "../../gen/aiserver/v1/unified_chat_pb.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { Backend, Routes } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
 import { failureFrom } from "../rpc.ts";
 import { endBeforeStream } from "../run/before-stream.ts";
 import { Lifeline, StreamGone } from "../run/lifeline.ts";
 import { RunTrace } from "../run/run-trace.ts";
 import { beginStream, readFirstMessage } from "../run/stream-request.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 import { readBubbles } from "./chat-history.ts";
 import { answerChat, type ChatVoice } from "./chat-stage.ts";
 
@@ -59,7 +59,7 @@ export const streamChatRoutes: Routes = {
     ["StreamChat", "StreamChatWeb", "StreamChatContext", "StreamChatDeepContext", "TaskStreamChatContext"].map(
       (method) => [
         `POST /aiserver.v1.AiService/${method}`,
-        (exchange: Exchange, backend: Backend) =>
+        (exchange: SimExchange, backend: Backend) =>
           serveChat(exchange, backend, streamChat, backend.options.legacy === "deprecated"),
       ],
     ),
@@ -69,7 +69,7 @@ export const streamChatRoutes: Routes = {
 };
 
 async function serveChat<I extends DescMessage>(
-  exchange: Exchange,
+  exchange: SimExchange,
   backend: Backend,
   { input, voice }: ChatProtocol<I>,
   isDeprecated: boolean,

@@ -1,6 +1,6 @@
 import { findModel } from "../endpoints/find-model.ts";
 
-/** The window of models that the catalogue lacks; any id may be used. */
+/** The window of models that the list lacks; any id may be used. */
 const USUAL_TOKENS = 200_000;
 
 export function contextTokens(modelId: string, isMaxMode: boolean): number {

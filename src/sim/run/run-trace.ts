@@ -7,8 +7,8 @@ import {
 } from "../../gen/agent/v1/run_pb.ts";
 import { memberName, memberOf } from "../../wire/agent/member.ts";
 import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
-import type { Transport } from "../exchange.ts";
 import type { TraceEntry } from "../options.ts";
+import type { Transport } from "../sim-exchange.ts";
 
 /** Writes the trace of one run, if tracing is on. */
 export class RunTrace {

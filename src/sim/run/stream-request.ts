@@ -7,8 +7,8 @@ import { FLAG_COMPRESSED, FrameDecoder } from "../../wire/connect/envelope.ts";
 import { FrameWriter as StreamWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
 import { type Account, authenticate } from "../accounts.ts";
 import type { Backend } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
 import type { FrameWriter } from "../frame-writer.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 
 const MAX_FRAME_BYTES = 64 << 20;
 
@@ -23,7 +23,7 @@ export type OpenRun = (
 ) => Uplink<ConnectFailure>;
 
 /** Serves a bidirectional stream. Over HTTP/1.1 it answers 464, like the load balancers of the real backend. */
-export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): void {
+export function serveBidi(exchange: SimExchange, backend: Backend, open: OpenRun): void {
   if (exchange.transport === "h1") {
     exchange.respond(464, "", {});
     return;
@@ -42,7 +42,7 @@ export function serveBidi(exchange: Exchange, backend: Backend, open: OpenRun): 
 }
 
 /** Serves the download half over HTTP/1.1. One frame names the run; uploads come separately. */
-export async function serveDownload(exchange: Exchange, backend: Backend, open: OpenRun): Promise<void> {
+export async function serveDownload(exchange: SimExchange, backend: Backend, open: OpenRun): Promise<void> {
   const begun = beginStream(exchange, backend);
   if (!begun) return;
   const { account, out } = begun;
@@ -62,7 +62,7 @@ export async function serveDownload(exchange: Exchange, backend: Backend, open: 
 
 /** Checks what every stream needs. A bad token is reported in the stream, a wrong content type as 415. */
 export function beginStream(
-  exchange: Exchange,
+  exchange: SimExchange,
   { openRuns }: Backend,
 ): { account: Account; out: FrameWriter } | undefined {
   const format = streamFormat(exchange.header("content-type"));
@@ -82,7 +82,7 @@ export function beginStream(
   }
 }
 
-async function readRequestId(exchange: Exchange): Promise<string> {
+async function readRequestId(exchange: SimExchange): Promise<string> {
   const { requestId } = await readFirstMessage(exchange, BidiRequestIdSchema);
   const id = requestId || exchange.header("x-request-id");
   if (!id) throw new ConnectFailure("invalid_argument", "BidiRequestId.request_id is missing.");
@@ -90,7 +90,10 @@ async function readRequestId(exchange: Exchange): Promise<string> {
 }
 
 /** Reads the only message of a request with a streamed response. */
-export async function readFirstMessage<D extends DescMessage>(exchange: Exchange, schema: D): Promise<MessageShape<D>> {
+export async function readFirstMessage<D extends DescMessage>(
+  exchange: SimExchange,
+  schema: D,
+): Promise<MessageShape<D>> {
   const body = await exchange.readBody(MAX_FRAME_BYTES);
   let first: Uint8Array | undefined;
   try {

@@ -10,14 +10,14 @@ export interface Received {
 }
 
 /** The results of the script so far in its turn. */
-export interface Answers {
+export interface ScriptResults {
   readonly results: readonly string[];
   /** The last result of a tool, or the last answer to a query. */
   readonly last: string;
 }
 
 /** Replaces `{{name}}` and `{{result.N}}`. Leaves unknown names unchanged. */
-export function fillPlaceholders(text: string, received: Received, answers: Answers): string {
+export function fillPlaceholders(text: string, received: Received, answers: ScriptResults): string {
   return text.replace(/\{\{([a-z]+)(?:\.(\d+))?\}\}/g, (whole, name: string, index: string | undefined) => {
     switch (name) {
       case "result":

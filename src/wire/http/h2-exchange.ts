@@ -1,9 +1,9 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { ExcursorError } from "../../core/errors.ts";
-import type { H2Session } from "./h2-session.ts";
+import type { H2Connection } from "./h2-connection.ts";
 import { type HttpExchange, type HttpHandler, type HttpRequest, plainHeaders } from "./http.ts";
 import { connectionClosed, fromNodeError, fromReset, headersTooLarge } from "./network-errors.ts";
-import type { OriginSessions, SessionWaiter } from "./origin-sessions.ts";
+import type { ConnectionWaiter, OriginConnections } from "./origin-connections.ts";
 
 /** Without a connection, an exchange asks its writer to wait above this size. The default of Node streams. */
 const MAX_UNSENT_BYTES = 64 * 1024;
@@ -16,12 +16,12 @@ const MAX_KEPT_BYTES = 8 * 1024 * 1024;
  * It moves only if the peer provably ignored it: GOAWAY with a lower stream, a refused stream, or a connection closed
  * before our first frame. All other failures go to the handler.
  */
-export class H2Exchange implements HttpExchange, SessionWaiter {
-  readonly #sessions: OriginSessions;
+export class H2Exchange implements HttpExchange, ConnectionWaiter {
+  readonly #connections: OriginConnections;
   readonly #request: HttpRequest;
   #handler: HttpHandler;
   #stream: ClientHttp2Stream | undefined;
-  #session: H2Session | undefined;
+  #connection: H2Connection | undefined;
   /** The body so far. Undefined once the response has begun. */
   #sent: Uint8Array[] | undefined = [];
   #sentBytes = 0;
@@ -33,11 +33,11 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   #hasMoved = false;
   #isOver = false;
 
-  constructor(sessions: OriginSessions, request: HttpRequest, handler: HttpHandler) {
-    this.#sessions = sessions;
+  constructor(connections: OriginConnections, request: HttpRequest, handler: HttpHandler) {
+    this.#connections = connections;
     this.#request = request;
     this.#handler = handler;
-    sessions.join(this);
+    connections.join(this);
   }
 
   write(chunk: Uint8Array): boolean {
@@ -81,24 +81,24 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#sessions.leave(this);
-    if (this.#stream) this.#session?.giveUp(this.#stream);
+    this.#connections.leave(this);
+    if (this.#stream) this.#connection?.giveUp(this.#stream);
   }
 
   refused(error: ExcursorError): void {
     this.#fail(error, false);
   }
 
-  placed(session: H2Session): void {
+  placed(connection: H2Connection): void {
     let stream: ClientHttp2Stream;
     try {
-      stream = session.request(this.#headers(), this.#request.mayHaveTrailers);
+      stream = connection.request(this.#headers(), this.#request.mayHaveTrailers);
     } catch (error) {
       process.nextTick(() => this.#notTaken(error));
       return;
     }
     this.#stream = stream;
-    this.#session = session;
+    this.#connection = connection;
     let failure: unknown;
     stream.on("response", (headers) => {
       this.#opened(headers);
@@ -119,7 +119,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       failure = error;
     });
     stream.on("close", () => {
-      this.#closed(session, stream, failure);
+      this.#closed(connection, stream, failure);
       // Node's stream lives until the next full collection (bench/README.md). Dropping the handler frees what it refers
       // to.
       if (this.#stream === stream) this.#handler = NOBODY;
@@ -128,10 +128,10 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#flush(stream);
   }
 
-  /** Older Node versions throw for a session that has just closed. Any other error means an invalid request. */
+  /** Older Node versions throw for a connection that has just closed. Any other error means an invalid request. */
   #notTaken(error: unknown): void {
-    const isSessionGone = /^ERR_HTTP2_\w+_SESSION$/.test((error as NodeJS.ErrnoException).code ?? "");
-    if (isSessionGone) this.#move(fromNodeError(error, this.#request.origin));
+    const isConnectionGone = /^ERR_HTTP2_\w+_SESSION$/.test((error as NodeJS.ErrnoException).code ?? "");
+    if (isConnectionGone) this.#move(fromNodeError(error, this.#request.origin));
     else this.#fail(ExcursorError.from(error), false);
   }
 
@@ -160,33 +160,33 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     this.#sent = undefined;
     if (this.#isOver) return;
     const plain = plainHeaders(headers);
-    if (headerBytes(plain) > this.#sessions.limits.maxHeaderBytes) {
+    if (headerBytes(plain) > this.#connections.limits.maxHeaderBytes) {
       this.abort();
-      this.#handler.fail(headersTooLarge(this.#sessions.origin), true);
+      this.#handler.fail(headersTooLarge(this.#connections.origin), true);
       return;
     }
     this.#handler.head({ status: headers[":status"] ?? 0, headers: plain, cookies: headers["set-cookie"] });
   }
 
-  #closed(session: H2Session, stream: ClientHttp2Stream, failure: unknown): void {
+  #closed(connection: H2Connection, stream: ClientHttp2Stream, failure: unknown): void {
     if (this.#isOver) return;
-    const error = this.#explain(session, stream, failure);
+    const error = this.#explain(connection, stream, failure);
     // Delivers what a paused reader has not read: Node does not emit it any more.
     for (let chunk = stream.read(); chunk !== null && !this.#isOver; chunk = stream.read()) this.#handler.data(chunk);
-    if (this.#sent !== undefined && session.provedUnprocessed(stream)) this.#move(error);
+    if (this.#sent !== undefined && connection.provedUnprocessed(stream)) this.#move(error);
     else this.#fail(error, true);
   }
 
-  /** Returns the cause. The session's error says more than those of its streams. */
-  #explain(session: H2Session, stream: ClientHttp2Stream, failure: unknown): ExcursorError {
+  /** Returns the cause. The connection's error says more than those of its streams. */
+  #explain(connection: H2Connection, stream: ClientHttp2Stream, failure: unknown): ExcursorError {
     if (failure instanceof ExcursorError) return failure;
     const code = (failure as NodeJS.ErrnoException | undefined)?.code;
     if (code === "ERR_HTTP2_STREAM_ERROR") return fromReset(stream.rstCode ?? 0, failure);
-    if (session.error) return session.error;
+    if (connection.error) return connection.error;
     if (code === "ERR_HTTP2_SESSION_ERROR") return fromReset(stream.rstCode ?? 0, failure);
     if (code !== undefined) return fromNodeError(failure, this.#request.origin);
     // When a connection just ends, its streams look cancelled.
-    return session.isDestroyed ? connectionClosed(this.#request.origin) : fromReset(stream.rstCode ?? 0);
+    return connection.isDestroyed ? connectionClosed(this.#request.origin) : fromReset(stream.rstCode ?? 0);
   }
 
   #move(error: ExcursorError): void {
@@ -197,7 +197,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
       return;
     }
     this.#hasMoved = true;
-    this.#sessions.join(this);
+    this.#connections.join(this);
   }
 
   #finish(): void {
@@ -207,7 +207,7 @@ export class H2Exchange implements HttpExchange, SessionWaiter {
     const stream = this.#stream;
     if (!this.#isEnded) stream?.end();
     if (stream && stream.writableLength > 0) {
-      stream.setTimeout(this.#sessions.limits.lingerMs, () => this.#session?.giveUp(stream));
+      stream.setTimeout(this.#connections.limits.lingerMs, () => this.#connection?.giveUp(stream));
     }
     this.#handler.end();
   }

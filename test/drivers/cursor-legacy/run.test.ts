@@ -11,7 +11,7 @@ import { StreamUnifiedChatResponseWithToolsSchema } from "../../../src/gen/aiser
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
 import { encodeFrame, FLAG_END } from "../../../src/wire/connect/envelope.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { madeUpTransport } from "../../wire/support/made-up-transport.ts";
 import { assistant, aTurn, open, read, user } from "../cursor/support/driver-stage.ts";
 
@@ -28,7 +28,7 @@ async function setUp(
   prepared: Partial<PreparedTurn> = {},
 ) {
   const sim = await startSim(options);
-  const transport = createSessionPool();
+  const transport = createConnectionPool();
   cleanups.push(sim.close, () => transport.destroy());
   return createLegacyDriver({
     origin: sim.url,

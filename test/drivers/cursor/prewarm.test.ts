@@ -4,8 +4,8 @@ import { Secret } from "../../../src/core/secret.ts";
 import { openCursorDriver } from "../../../src/drivers/cursor/open-driver.ts";
 import type { TraceEntry } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 import { driverServices } from "../support/driver-services.ts";
 import { aTurn, open, read, user } from "./support/driver-stage.ts";
 
@@ -22,7 +22,7 @@ async function setUp(settings: { isOffline?: boolean; isSignedIn?: boolean; host
   const sim = await startSim({ trace: (entry) => trace.push(entry), hostConfig });
   if (isOffline) await sim.close();
   if (!isOffline) onTestFinished(() => sim.close());
-  const h2 = createSessionPool();
+  const h2 = createConnectionPool();
   const warnings: string[] = [];
   const driver = openCursorDriver({
     ...driverServices({
@@ -55,17 +55,17 @@ it("asks for models and settings and connects, and a run asks for neither again"
   const { driver, h2, asked } = await setUp();
   await driver.prewarm?.();
   expect(asked().sort()).toEqual([...LISTS, ...SETTINGS].sort());
-  await vi.waitFor(() => expect(h2.stats()).toEqual({ sessions: 1, streams: 0, waiting: 0 }));
+  await vi.waitFor(() => expect(h2.stats()).toEqual({ connections: 1, streams: 0, waiting: 0 }));
   const turn = aTurn([user("@sim say hello")], { model: { id: "auto", effort: undefined } });
   expect(await read(open(driver, turn))).toMatchObject({ text: "hello", error: undefined });
   expect(asked().filter((path) => path !== "/agent.v1.AgentService/Run")).toHaveLength(4);
-  expect(h2.stats().sessions).toBe(1);
+  expect(h2.stats().connections).toBe(1);
 });
 
 it("opens no HTTP/2 connection where runs go over HTTP/1.1", async () => {
   const { driver, h2 } = await setUp({ hostConfig: "h1" });
   await driver.prewarm?.();
-  expect(h2.stats().sessions).toBe(0);
+  expect(h2.stats().connections).toBe(0);
 });
 
 it.each([

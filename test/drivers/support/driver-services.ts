@@ -2,12 +2,12 @@ import { onTestFinished } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
 import { createGivenAccess } from "../../../src/credentials/given-access.ts";
 import { type DriverServices, NO_STORES } from "../../../src/drivers/shared/driver-module.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 
 /** What the gateway gives to drivers, until the test is over. */
 export function driverServices(over: Partial<DriverServices> = {}): DriverServices {
-  const transports = over.transports ?? { h1: createHttp1Transport(), h2: createSessionPool() };
+  const transports = over.transports ?? { h1: createHttp1Transport(), h2: createConnectionPool() };
   onTestFinished(() => {
     transports.h1.destroy();
     transports.h2.destroy();

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/core/turn.ts";
-import { Connection } from "../../../src/mcp/connection/connection.ts";
+import { ServerConnection } from "../../../src/mcp/connection/server-connection.ts";
 import { HUB_LIMITS } from "../../../src/mcp/limits.ts";
 import { createAuthorization } from "../../../src/mcp/oauth/authorization.ts";
 import { createMemoryLogins } from "../../../src/mcp/oauth/login-store.ts";
@@ -41,7 +41,7 @@ const consent = await openLoopbackConsent({
   show: (page) => void fetch(page),
   signal: AbortSignal.timeout(20_000),
 });
-const connection = new Connection({
+const connection = new ServerConnection({
   server,
   environment: process.env,
   watchdog: createWatchdog(),

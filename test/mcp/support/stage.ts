@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
-import { Connection } from "../../../src/mcp/connection/connection.ts";
+import { ServerConnection } from "../../../src/mcp/connection/server-connection.ts";
 import { HUB_LIMITS, type HubLimits } from "../../../src/mcp/limits.ts";
 import type { HttpServer, ServerConfig, StdioServer } from "../../../src/mcp/servers/server-config.ts";
 import { createWatchdog } from "../../../src/process/watchdog.ts";
@@ -50,7 +50,7 @@ export function connectionTo(server: ServerConfig, limits: Partial<HubLimits> = 
   const troubles: string[] = [];
   const notes: string[] = [];
   let lists = 0;
-  const connection = new Connection({
+  const connection = new ServerConnection({
     server,
     environment: { ...process.env, EXCURSOR_TOKEN: "canary-of-ours" },
     watchdog: createWatchdog(),

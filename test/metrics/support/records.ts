@@ -49,7 +49,7 @@ export const toolCallRecord = (extra: Partial<ToolCallRecord> = {}): ToolCallRec
 
 export const SOURCES: GaugeSources = {
   engine: () => ({ parkedRuns: 2, parkedBytes: 4096 }),
-  upstream: () => ({ sessions: 1, streams: 3, waiting: 0 }),
+  upstream: () => ({ connections: 1, streams: 3, waiting: 0 }),
   retries: () => [["cursor", { credit: 9.5, granted: 4, refused: 1 }]],
   hub: () => ({ servers: new Map([["ready", 2]]), calls: 1 }),
 };

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { AiService } from "../../../src/gen/aiserver/v1/ai_pb.ts";
-import { CATALOGUE } from "../../../src/sim/endpoints/catalogue.ts";
 import { findModel } from "../../../src/sim/endpoints/index.ts";
 import { variantsOf } from "../../../src/sim/endpoints/model-variants.ts";
+import { MODELS } from "../../../src/sim/endpoints/sim-models.ts";
 import { bearer, call, callJson, startEndpoints } from "./support.ts";
 
 describe("the catalogue", () => {
   test("means one model by every id and alias", () => {
-    const ids = CATALOGUE.flatMap((model) => [
+    const ids = MODELS.flatMap((model) => [
       // A model without suffixes is its own only variant.
       ...new Set([model.id, ...variantsOf(model).map(({ wireId }) => wireId)]),
       ...model.aliases,
@@ -16,14 +16,14 @@ describe("the catalogue", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test.each(CATALOGUE.map((model) => [model.id, model] as const))("%s has one default variant", (_, model) => {
+  test.each(MODELS.map((model) => [model.id, model] as const))("%s has one default variant", (_, model) => {
     expect(variantsOf(model).filter(({ isDefault }) => isDefault)).toHaveLength(1);
   });
 
   test("has what clients stumble over: no images, a small window, thinking that cannot be switched", () => {
-    expect(CATALOGUE.some(({ supportsImages }) => !supportsImages)).toBe(true);
-    expect(CATALOGUE.some(({ contextTokens }) => contextTokens <= 32_000)).toBe(true);
-    expect(CATALOGUE.some(({ thinking }) => thinking === "always")).toBe(true);
+    expect(MODELS.some(({ supportsImages }) => !supportsImages)).toBe(true);
+    expect(MODELS.some(({ contextTokens }) => contextTokens <= 32_000)).toBe(true);
+    expect(MODELS.some(({ thinking }) => thinking === "always")).toBe(true);
   });
 });
 
@@ -142,7 +142,7 @@ test("GET /v1/models lists base ids with their parameters and variants", async (
   await using sim = await startEndpoints();
   const response = await fetch(`${sim.url}/v1/models`, { headers: bearer("key_1") });
   const { items } = (await response.json()) as { items: Record<string, unknown>[] };
-  expect(items.map(({ id }) => id)).toEqual(CATALOGUE.map(({ id }) => id));
+  expect(items.map(({ id }) => id)).toEqual(MODELS.map(({ id }) => id));
   expect(items.find(({ id }) => id === "default")).toEqual({
     id: "default",
     displayName: "Auto",

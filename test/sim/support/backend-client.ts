@@ -19,9 +19,9 @@ import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
 import { decodeMessage } from "../../../src/wire/connect/decode-message.ts";
 import type { RunEnd, RunListener, RunStream } from "../../../src/wire/connect/run-stream.ts";
 import { openSseRun } from "../../../src/wire/connect/sse-run.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import type { HttpTransport } from "../../../src/wire/http/http.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 import type { WireLimits } from "../../../src/wire/limits.ts";
 
 export type ClientMessage = MessageInitShape<typeof AgentClientMessageSchema>["message"] & object;
@@ -79,7 +79,7 @@ export class BackendClient {
     this.#options = options;
     const ca = options.ca === undefined ? {} : { ca: options.ca };
     this.#http1 = createHttp1Transport(ca);
-    this.#pool = createSessionPool(ca);
+    this.#pool = createConnectionPool(ca);
   }
 
   close(): void {

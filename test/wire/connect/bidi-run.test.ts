@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
 import { encodeFrame, FLAG_COMPRESSED, FLAG_END, FrameDecoder } from "../../../src/wire/connect/envelope.ts";
-import { createSessionPool, type SessionPool } from "../../../src/wire/http/session-pool.ts";
+import { type ConnectionPool, createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import type { WireLimits } from "../../../src/wire/limits.ts";
 import { Recorder } from "../support/listener.ts";
 import { RawH2Server, type RawH2Stream } from "../support/raw-h2.ts";
@@ -13,11 +13,11 @@ import { RawH2Server, type RawH2Stream } from "../support/raw-h2.ts";
 const END = encodeFrame(Buffer.from("{}"), FLAG_END);
 const text = (said: string) => encodeFrame(Buffer.from(said));
 
-let pool: SessionPool;
+let pool: ConnectionPool;
 const open: Array<() => unknown> = [];
 
 beforeEach(() => {
-  pool = createSessionPool();
+  pool = createConnectionPool();
 });
 
 afterEach(async () => {
@@ -412,7 +412,7 @@ describe("REL-04: back-pressure", () => {
     await listener.until(() => listener.messages.length === 1);
     streams[0]?.data(Buffer.concat([text("b"), END]), true);
     streams[0]?.connection.socket.end();
-    await vi.waitFor(() => expect(pool.stats().sessions).toBe(0));
+    await vi.waitFor(() => expect(pool.stats().connections).toBe(0));
     listener.onMessage = undefined;
     run.resume();
     expect(await listener.result()).toBe("ok");

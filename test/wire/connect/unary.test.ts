@@ -7,9 +7,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { AgentService, NameAgentRequestSchema, NameAgentResponseSchema } from "../../../src/gen/agent/v1/service_pb.ts";
 import { callHeaders } from "../../../src/wire/agent/headers.ts";
 import { callUnary, requestJson, type UnaryOptions } from "../../../src/wire/connect/unary.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import type { HttpTransport } from "../../../src/wire/http/http.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 
 type Serve = (
   request: IncomingMessage | Http2ServerRequest,
@@ -39,7 +39,7 @@ async function setUp(
   };
   const server = version === 1 ? createH1(respond) : createH2(respond);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const transport: HttpTransport = version === 1 ? createHttp1Transport() : createSessionPool();
+  const transport: HttpTransport = version === 1 ? createHttp1Transport() : createConnectionPool();
   open.push(() => {
     transport.destroy();
     server.close();

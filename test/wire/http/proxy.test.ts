@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
 import { encodeFrame, FLAG_END } from "../../../src/wire/connect/envelope.ts";
+import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import { callHttp } from "../../../src/wire/http/http-call.ts";
 import { type FindProxy, proxyFromEnvironment, proxySecrets } from "../../../src/wire/http/proxy.ts";
-import { createSessionPool } from "../../../src/wire/http/session-pool.ts";
 import { wireLimits } from "../../../src/wire/limits.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { type ConnectProxy, startConnectProxy } from "../support/connect-proxy.ts";
@@ -42,7 +42,7 @@ async function startBackend() {
 }
 
 function run(origin: string, ca: Buffer, findProxy: FindProxy): Promise<string> {
-  const transport = createSessionPool({ ca, findProxy });
+  const transport = createConnectionPool({ ca, findProxy });
   cleanups.push(() => transport.destroy());
   const listener = new Recorder();
   new BidiRun({ transport, origin, headers: {}, listener }).send(Buffer.from("q"));
@@ -113,7 +113,7 @@ describe("a proxy between us and the backend", () => {
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     cleanups.push(() => silent.close());
     const findProxy = proxyFromEnvironment({ HTTPS_PROXY: `127.0.0.1:${(silent.address() as AddressInfo).port}` });
-    const transport = createSessionPool({ findProxy, limits: { connectTimeoutMs: 50 } });
+    const transport = createConnectionPool({ findProxy, limits: { connectTimeoutMs: 50 } });
     cleanups.push(() => transport.destroy());
     const listener = new Recorder();
     new BidiRun({ transport, origin: `https://${NAME}`, headers: {}, listener }).send(Buffer.from("q"));

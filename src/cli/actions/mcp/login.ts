@@ -4,7 +4,7 @@ import { openServerLogins } from "../../../app/hub/open-server-logins.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { unlessAborted } from "../../../core/abort-race.ts";
 import { ExcursorError } from "../../../core/errors.ts";
-import { Connection } from "../../../mcp/connection/connection.ts";
+import { ServerConnection } from "../../../mcp/connection/server-connection.ts";
 import { HUB_LIMITS } from "../../../mcp/limits.ts";
 import { type Authorization, createAuthorization } from "../../../mcp/oauth/authorization.ts";
 import { createMemoryLogins } from "../../../mcp/oauth/login-store.ts";
@@ -46,7 +46,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
     signal,
   });
   const authorization = createAuthorization(server, { logins: draft, consent });
-  const connection = new Connection({
+  const connection = new ServerConnection({
     server,
     environment: process.env,
     watchdog: createWatchdog(),
@@ -81,7 +81,7 @@ export async function runMcpLogin(name: string, { browser, json }: McpLoginFlags
 }
 
 /** Connects, and signs in if the server lists its tools without a sign-in. */
-async function signIn(connection: Connection, authorization: Authorization | undefined): Promise<void> {
+async function signIn(connection: ServerConnection, authorization: Authorization | undefined): Promise<void> {
   await connection.connect();
   if ((await authorization?.token()) !== undefined) return;
   await authorization?.renew({ type: "login", scope: undefined, resourceMetadataUrl: undefined }, undefined, false);

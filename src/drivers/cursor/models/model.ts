@@ -3,7 +3,7 @@ import type { ModelChoice } from "../../../core/turn.ts";
 import type { AccountCredential } from "../../shared/account-credential.ts";
 
 /** The account's models, and the meaning of their names on the wire. */
-export interface ModelCatalogue {
+export interface CursorModels {
   /** Lists base models in the backend's order. */
   list(credential: AccountCredential, signal: AbortSignal): Promise<readonly ModelInfo[]>;
   /** Finds a model by any name that {@link resolve} accepts. Parameters in the name determine its context window. */
@@ -17,7 +17,7 @@ export interface ModelCatalogue {
 }
 
 export interface ResolvedModel {
-  /** The model without its parameters; the key of {@link ModelCatalogue.remember}. */
+  /** The model without its parameters; the key of {@link CursorModels.remember}. */
   readonly baseId: string;
   /** The clients' name, such as `auto` for the wire's `default`. */
   readonly displayId: string;

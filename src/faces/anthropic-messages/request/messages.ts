@@ -6,7 +6,7 @@ import { CallResults } from "../../shared/call-results.ts";
 import type { ImageLoader } from "../../shared/face.ts";
 import { invalid } from "../../shared/invalid.ts";
 import { separateTexts } from "../../shared/separate-texts.ts";
-import type { AnswerBlock, RequestMessage, ToolResultBlock, UserBlock } from "../schema.ts";
+import type { AssistantBlock, RequestMessage, ToolResultBlock, UserBlock } from "../schema.ts";
 import { readSignature } from "../signature.ts";
 import { loadResult, loadShown, type ShownBlock, textPart } from "./blocks.ts";
 import { lastInstructionAsQuestion } from "./system.ts";
@@ -20,7 +20,7 @@ export async function readMessages(
   const read = messages.map(async (message, index): Promise<readonly Message[]> => {
     const field = `messages[${index}].content`;
     if (message.role === "user") return readUser(message.content, field, images);
-    if (message.role === "assistant") return [{ role: "assistant", content: readAnswer(message.content) }];
+    if (message.role === "assistant") return [{ role: "assistant", content: readAssistant(message.content) }];
     return [];
   });
   return (await Promise.all(read)).flat();
@@ -86,11 +86,11 @@ const isResult = (part: ReadPart): part is ToolMessage => part !== undefined && 
 
 const isShown = (part: ReadPart): part is UserPart => part !== undefined && !("role" in part);
 
-function readAnswer(content: string | readonly AnswerBlock[]): readonly AssistantPart[] {
-  return typeof content === "string" ? present([textPart(content)]) : present(content.map(readAnswerBlock));
+function readAssistant(content: string | readonly AssistantBlock[]): readonly AssistantPart[] {
+  return typeof content === "string" ? present([textPart(content)]) : present(content.map(readAssistantBlock));
 }
 
-function readAnswerBlock(block: AnswerBlock): AssistantPart | undefined {
+function readAssistantBlock(block: AssistantBlock): AssistantPart | undefined {
   switch (block.type) {
     case "text":
       return textPart(block.text);
@@ -133,7 +133,7 @@ function checkResults(messages: readonly RequestMessage[]): void {
 
 export function countImages(messages: readonly RequestMessage[]): number {
   let count = 0;
-  const see = (block: ShownBlock | ToolResultBlock | AnswerBlock): void => {
+  const see = (block: ShownBlock | ToolResultBlock | AssistantBlock): void => {
     if (block.type === "image") count++;
     if (block.type !== "tool_result" || typeof block.content === "string") return;
     for (const part of block.content ?? []) if (part.type === "image") count++;

@@ -16,14 +16,14 @@ function normaliseMessage(message: unknown): unknown[] {
   const normalised = message["role"] === "assistant" ? { ...message, ...normaliseCalls(message) } : message;
   const { content } = normalised as Fields;
   if (!Array.isArray(content)) return [normalised];
-  if (message["role"] === "assistant") return [normaliseAnswer(normalised, content)];
+  if (message["role"] === "assistant") return [normaliseAssistant(normalised, content)];
   const results = content.filter((part) => isOfType(part, "tool_result"));
   const shown = content.filter((part) => !isOfType(part, "tool_result")).map(normalisePart);
   if (results.length === 0) return [{ ...normalised, content: shown }];
   return [...results.map(resultMessage), ...(shown.length > 0 ? [{ ...normalised, content: shown }] : [])];
 }
 
-function normaliseAnswer(message: Fields, content: readonly unknown[]): Fields {
+function normaliseAssistant(message: Fields, content: readonly unknown[]): Fields {
   const calls = content.filter((part) => isOfType(part, "tool_use")).map(callOf);
   const thinking = content.filter((part) => isOfType(part, "thinking"));
   const said = content.filter((part) => !isOfType(part, "tool_use", "thinking", "redacted_thinking"));

@@ -58,7 +58,7 @@ function readMessage(
       return once(content, (loaded) => ({ role: "user", content: separateTexts(loaded) }));
     }
     case "assistant":
-      return { role: "assistant", content: readAnswer(message, returned) };
+      return { role: "assistant", content: readAssistant(message, returned) };
     case "tool": {
       const content = loadParts(message.content ?? "", `${field}.content`, images);
       const { tool_call_id: callId, is_error } = message;
@@ -72,9 +72,9 @@ function readMessage(
 const once = <T, R>(given: T | Promise<T>, then: (value: T) => R): R | Promise<R> =>
   given instanceof Promise ? given.then(then) : then(given);
 
-type AnswerMessage = Extract<ChatMessage, { role: "assistant" }>;
+type AssistantInput = Extract<ChatMessage, { role: "assistant" }>;
 
-function readAnswer(message: AnswerMessage, returned: ReturnContext): AssistantPart[] {
+function readAssistant(message: AssistantInput, returned: ReturnContext): AssistantPart[] {
   const { content, refusal, reasoning_content, reasoning, thinking_blocks: blocks, tool_calls } = message;
   const thinking = blocks?.length ? undefined : reasoning_content || reasoning;
   const said = typeof content === "string" ? [content] : (content ?? []).map(textOfPart);
@@ -87,7 +87,7 @@ function readAnswer(message: AnswerMessage, returned: ReturnContext): AssistantP
   ];
 }
 
-type ThinkingBlock = NonNullable<AnswerMessage["thinking_blocks"]>[number];
+type ThinkingBlock = NonNullable<AssistantInput["thinking_blocks"]>[number];
 
 const readBlock = ({ thinking, signature }: ThinkingBlock): AssistantPart => ({
   type: "thinking",
@@ -95,10 +95,10 @@ const readBlock = ({ thinking, signature }: ThinkingBlock): AssistantPart => ({
   signature: signature || undefined,
 });
 
-const textOfPart = (part: Exclude<NonNullable<AnswerMessage["content"]>, string>[number]): string =>
+const textOfPart = (part: Exclude<NonNullable<AssistantInput["content"]>, string>[number]): string =>
   part.type === "text" ? part.text : part.refusal;
 
-type Call = NonNullable<AnswerMessage["tool_calls"]>[number];
+type Call = NonNullable<AssistantInput["tool_calls"]>[number];
 
 const readCall = ({ id, function: called }: Call): ToolCallPart => ({
   type: "tool-call",

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ModelCatalogue } from "../../../../src/drivers/cursor/models/model.ts";
-import { createModelCatalogue } from "../../../../src/drivers/cursor/models/model-catalogue.ts";
+import { createCursorModels } from "../../../../src/drivers/cursor/models/cursor-models.ts";
+import type { CursorModels } from "../../../../src/drivers/cursor/models/model.ts";
 import type { ModelListSource } from "../../../../src/drivers/cursor/models/model-lists.ts";
-import { CATALOGUE } from "../../../../src/sim/endpoints/catalogue.ts";
 import { variantsOf, variantText } from "../../../../src/sim/endpoints/model-variants.ts";
+import { MODELS } from "../../../../src/sim/endpoints/sim-models.ts";
 import { ALICE, flatList, NEVER, row, shown, simulatedLists } from "./support.ts";
 
 let lists: ModelListSource & AsyncDisposable;
-let models: ModelCatalogue;
+let models: CursorModels;
 
 beforeAll(async () => {
   lists = await simulatedLists();
-  models = createModelCatalogue({ source: lists });
+  models = createCursorModels({ source: lists });
 });
 afterAll(() => lists[Symbol.asyncDispose]());
 
@@ -79,7 +79,7 @@ describe("a name", () => {
   });
 
   test("may be any id or variant text of the catalogue, and comes back as exactly that", async () => {
-    for (const model of CATALOGUE) {
+    for (const model of MODELS) {
       for (const { wireId, params } of variantsOf(model)) {
         const byParameters = `${model.id}[${params.map(({ id, value }) => `${id}=${value}`).join(",")}]`;
         const both = params.length === 0 ? [wireId] : [wireId, byParameters];
@@ -166,7 +166,7 @@ describe("windows and images", () => {
 
 describe("lists of other shapes", () => {
   const from = (flat: string[], ...rows: Parameters<typeof row>[0][]) =>
-    createModelCatalogue({ source: { flat: async () => flatList(...flat), rows: async () => rows.map(row) } });
+    createCursorModels({ source: { flat: async () => flatList(...flat), rows: async () => rows.map(row) } });
 
   test("an id without an effort is the default one", async () => {
     const gpt = from(["gpt-5.2", "gpt-5.2-low", "gpt-5.2-low-fast"], {

@@ -10,7 +10,7 @@ import { type ModelDetails, ModelDetailsSchema } from "../../../../src/gen/agent
 import { AvailableModelsResponse_AvailableModelSchema } from "../../../../src/gen/aiserver/v1/models_pb.ts";
 import { startSim } from "../../../../src/sim/server.ts";
 import { callHeaders } from "../../../../src/wire/agent/headers.ts";
-import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
+import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";
 
 export const ALICE = { id: "alice", token: new Secret("tester") };
 export const NEVER = new AbortController().signal;
@@ -18,7 +18,7 @@ export const NEVER = new AbortController().signal;
 /** The lists of the simulated backend, over the wire. */
 export async function simulatedLists(): Promise<ModelListSource & AsyncDisposable> {
   const sim = await startSim();
-  const transport = createSessionPool();
+  const transport = createConnectionPool();
   const source = createModelListSource({
     transport,
     origin: sim.url,

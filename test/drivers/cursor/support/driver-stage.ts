@@ -6,11 +6,11 @@ import { Secret } from "../../../../src/core/secret.ts";
 import type { Message, Turn } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorDriverOptions, createCursorDriver } from "../../../../src/drivers/cursor/driver.ts";
-import type { ModelCatalogue, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
+import type { CursorModels, ResolvedModel } from "../../../../src/drivers/cursor/models/model.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
+import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts";
-import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -36,7 +36,7 @@ export async function setUpDriver(
 ): Promise<DriverStage> {
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), hostConfig: transport, ...sim });
-  const transports = { h2: createSessionPool(), h1: createHttp1Transport() };
+  const transports = { h2: createConnectionPool(), h1: createHttp1Transport() };
   cleanups.push(backend.close, () => {
     transports.h2.destroy();
     transports.h1.destroy();
@@ -63,7 +63,7 @@ export async function setUpDriver(
   return { driver, sim: backend, trace, checkpoints: stored, unknown, remembered };
 }
 
-function oneModel(model: Partial<ResolvedModel>, remembered: string[]): ModelCatalogue {
+function oneModel(model: Partial<ResolvedModel>, remembered: string[]): CursorModels {
   const encoding = (kind: "variant" | "parameters") => ({
     kind,
     modelId: kind === "variant" ? "gpt-5.5-high" : "gpt-5.5",

@@ -8,10 +8,10 @@ import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/
 import type { ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
+import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../../src/wire/http/h1-transport.ts";
 import { ServerExchange } from "../../../../src/wire/http/server-exchange.ts";
 import { listenForBoth } from "../../../../src/wire/http/server-listener.ts";
-import { createSessionPool } from "../../../../src/wire/http/session-pool.ts";
 import { BackendClient, type ClientOptions } from "../../../sim/support/backend-client.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -58,7 +58,7 @@ export interface FaceStageOptions {
 
 /** A face in front of a backend, all gone after the test. */
 export async function setUpFace(origin: string, options: FaceStageOptions = {}): Promise<FaceStage> {
-  const transports = { h1: createHttp1Transport(), h2: createSessionPool() };
+  const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
   deferred(() => {
     transports.h1.destroy();
     transports.h2.destroy();

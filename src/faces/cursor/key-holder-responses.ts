@@ -8,7 +8,7 @@ import { nameOf } from "./conversation-names.ts";
 import { needsAccount } from "./decide-run.ts";
 import { wantsJson } from "./models.ts";
 
-type Answer = (body: Buffer, isJson: boolean) => unknown;
+type Response = (body: Buffer, isJson: boolean) => unknown;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
@@ -16,10 +16,10 @@ const MAX_BODY_BYTES = 1024 * 1024;
  * What holders of a gateway key get for the calls that Cursor's clients make before and around a run. They have no Cursor
  * account, so the answers are those of an account without a team, and nothing reaches Cursor.
  */
-const ANSWERS: ReadonlyMap<string, Answer> = new Map([
-  answer(ServerConfigService.method.getServerConfig, () => ({ http2Config: Http2Config.FORCE_BIDI_ENABLED })),
-  answer(DashboardService.method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
-  answer(AgentService.method.nameAgent, (body, isJson) => ({ name: nameFor(body, isJson) })),
+const RESPONSES: ReadonlyMap<string, Response> = new Map([
+  response(ServerConfigService.method.getServerConfig, () => ({ http2Config: Http2Config.FORCE_BIDI_ENABLED })),
+  response(DashboardService.method.getUserPrivacyMode, () => ({ privacyMode: PrivacyMode.NO_STORAGE })),
+  response(AgentService.method.nameAgent, (body, isJson) => ({ name: nameFor(body, isJson) })),
 ]);
 
 const EMPTY: ReadonlySet<string> = new Set([
@@ -29,7 +29,7 @@ const EMPTY: ReadonlySet<string> = new Set([
 
 /** Answers a call of a key holder. Throws if it needs an account. */
 export async function answerKeyHolder(exchange: ServerExchange): Promise<void> {
-  const known = ANSWERS.get(exchange.path);
+  const known = RESPONSES.get(exchange.path);
   if (!known && !EMPTY.has(exchange.path)) throw needsAccount(`The call ${exchange.path}`);
   const isJson = wantsJson(exchange);
   const body = await exchange.readBody(MAX_BODY_BYTES);
@@ -38,10 +38,10 @@ export async function answerKeyHolder(exchange: ServerExchange): Promise<void> {
   else exchange.respond(200, (message ?? "") as Uint8Array | string, { "content-type": "application/proto" });
 }
 
-function answer<M extends DescMethodUnary>(
+function response<M extends DescMethodUnary>(
   method: M,
   init: (body: Buffer, isJson: boolean) => MessageInitShape<M["output"]>,
-): [string, Answer] {
+): [string, Response] {
   return [
     `/${method.parent.typeName}/${method.name}`,
     (body, isJson) => {

@@ -15,14 +15,14 @@ import {
 import type { FindProxy } from "./proxy.ts";
 import { connectSecurely } from "./secure-socket.ts";
 
-export interface SessionOptions {
+export interface H2ConnectionOptions {
   readonly origin: string;
   readonly limits: WireLimits;
   /** Certificates to trust instead of Node's own list. */
   readonly ca?: string | Buffer | undefined;
   readonly findProxy?: FindProxy | undefined;
   readonly pingIntervalMs: number;
-  /** Called when the session has opened or closed, or may have room again. */
+  /** Called when the connection has opened or closed, or may have room again. */
   readonly onChange: () => void;
   /** Called when the peer sends ENHANCE_YOUR_CALM. */
   readonly onCalm: () => void;
@@ -39,8 +39,8 @@ export interface SessionOptions {
  *
  * Error listeners on the session, its socket and its streams are never removed, since some errors come after the end.
  */
-export class H2Session {
-  readonly #options: SessionOptions;
+export class H2Connection {
+  readonly #options: H2ConnectionOptions;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   #state: "connecting" | "open" | "draining" | "closed" = "connecting";
@@ -54,7 +54,7 @@ export class H2Session {
   /** The next timeout: connecting, PING, or idle. */
   #timer: NodeJS.Timeout;
 
-  constructor(options: SessionOptions) {
+  constructor(options: H2ConnectionOptions) {
     const { origin, limits } = options;
     this.#options = options;
     this.#socket = openSocket(options);
@@ -109,16 +109,16 @@ export class H2Session {
     return this.#session.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Returns whether another stream may be opened. A session that is too old starts to drain here. */
+  /** Returns whether another stream may be opened. A connection that is too old starts to drain here. */
   hasRoom(): boolean {
     if (this.#state !== "open" || this.isSpent) return false;
-    if (performance.now() - (this.#openedAt ?? 0) > this.#options.limits.sessionMaxAgeMs) this.drain();
+    if (performance.now() - (this.#openedAt ?? 0) > this.#options.limits.connectionMaxAgeMs) this.drain();
     return this.#state === "open" && this.#streams < this.maxStreams;
   }
 
   /**
    * Opens a stream. Call it only if {@link hasRoom}, and listen for errors. Throws where Node does; older versions also
-   * for a session that has just closed.
+   * for a connection that has just closed.
    */
   request(headers: Readonly<Record<string, string>>, waitForTrailers = false): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: false, waitForTrailers });
@@ -136,10 +136,10 @@ export class H2Session {
    */
   giveUp(stream: ClientHttp2Stream): void {
     if (stream.closed || stream.destroyed) return;
-    const { maxSessionResets } = this.#options.limits;
-    if (this.#resets < maxSessionResets) {
+    const { maxConnectionResets } = this.#options.limits;
+    if (this.#resets < maxConnectionResets) {
       stream.close(constants.NGHTTP2_CANCEL);
-      if (++this.#resets === maxSessionResets) this.drain();
+      if (++this.#resets === maxConnectionResets) this.drain();
     } else {
       this.#abandoned++;
       // Runs before the listener that counts the remaining streams.
@@ -184,7 +184,7 @@ export class H2Session {
       this.destroy(http2Unavailable(this.#options.origin));
       return;
     }
-    this.#session.setLocalWindowSize(this.#options.limits.sessionWindowBytes);
+    this.#session.setLocalWindowSize(this.#options.limits.connectionWindowBytes);
   }
 
   #settled(): void {
@@ -212,12 +212,12 @@ export class H2Session {
     this.#options.onChange();
   };
 
-  /** Without streams the session neither keeps the process alive nor sends PINGs. */
+  /** Without streams the connection neither keeps the process alive nor sends PINGs. */
   #rest(): void {
     clearTimeout(this.#timer);
     if (this.#state === "closed") return;
     this.#session.unref();
-    this.#timer = setTimeout(() => this.drain(), this.#options.limits.sessionIdleMs).unref();
+    this.#timer = setTimeout(() => this.drain(), this.#options.limits.connectionIdleMs).unref();
   }
 
   #schedulePing(): void {
@@ -231,7 +231,7 @@ export class H2Session {
     const timer = setTimeout(() => this.destroy(halfOpen(origin)), limits.pingTimeoutMs).unref();
     this.#timer = timer;
     this.#session.ping(() => {
-      // A different timer means that the session is idle or already at its next PING.
+      // A different timer means that the connection is idle or already at its next PING.
       if (this.#timer === timer && this.#state !== "closed") this.#schedulePing();
     });
   }
@@ -245,7 +245,7 @@ export class H2Session {
   }
 }
 
-function openSocket({ origin, ca, findProxy }: SessionOptions): Socket {
+function openSocket({ origin, ca, findProxy }: H2ConnectionOptions): Socket {
   const url = parseOrigin(origin);
   if (url.protocol === "https:") return connectSecurely({ url, protocol: "h2", ca, findProxy });
   const host = url.hostname.replace(/^\[|\]$/g, "");

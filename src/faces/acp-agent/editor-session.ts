@@ -12,7 +12,7 @@ import type { Allowed } from "./permission.ts";
 import { EventView } from "./render.ts";
 import { type EditorServers, runServerTool } from "./server-tools.ts";
 
-export interface SessionOptions {
+export interface EditorSessionOptions {
   readonly engine: Pick<Engine, "run">;
   readonly principal: Principal;
   readonly model: string;
@@ -34,16 +34,16 @@ const STOP_REASONS: Readonly<Record<AgentLoopEnd, StopReason>> = {
 };
 
 /** One conversation in an editor: the agent loop over the engine, with the editor's files and terminals as tools. */
-export class Session {
+export class EditorSession {
   readonly id: string;
   model: string;
-  readonly #options: SessionOptions;
+  readonly #options: EditorSessionOptions;
   readonly #messages: Message[];
   readonly #allowed: Allowed = new Set();
   #current: AbortController | undefined;
   #isKept = true;
 
-  constructor(options: SessionOptions) {
+  constructor(options: EditorSessionOptions) {
     this.#options = options;
     this.model = options.model;
     this.id = options.kept?.id ?? randomUUID();

@@ -1,8 +1,8 @@
 import type { Route } from "../backend.ts";
-import type { Exchange } from "../exchange.ts";
+import type { SimExchange } from "../sim-exchange.ts";
 
 /** Reads a call to its end and answers with an empty message or an empty stream, in the encoding of the call. */
-export const answerEmpty: Route = async (exchange) => {
+export const respondEmpty: Route = async (exchange) => {
   await discardBody(exchange);
   const type = contentType(exchange);
   if (type === "application/json") exchange.respondJson(200, {});
@@ -11,10 +11,10 @@ export const answerEmpty: Route = async (exchange) => {
   else exchange.respond(200, "", { "content-type": "application/proto" });
 };
 
-export const contentType = (exchange: Exchange): string =>
+export const contentType = (exchange: SimExchange): string =>
   exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
 
-export async function discardBody({ request }: Exchange): Promise<void> {
+export async function discardBody({ request }: SimExchange): Promise<void> {
   for await (const chunk of request) void chunk;
 }
 

@@ -7,7 +7,7 @@ import { type HttpVersion, ServerExchange } from "../wire/http/server-exchange.t
 export type Transport = HttpVersion;
 
 /** One request to the simulated backend and its answer, with the ways in which an answer can go wrong. */
-export class Exchange extends ServerExchange {
+export class SimExchange extends ServerExchange {
   #isSplit = false;
 
   override async readBody(maxBytes: number): Promise<Buffer> {

@@ -1,14 +1,14 @@
 import { callHeaders } from "../../../wire/agent/headers.ts";
 import { type CursorSettings, clientHeaders } from "../../shared/cursor-settings.ts";
 import type { DriverContext } from "../../shared/driver-module.ts";
-import type { ModelCatalogue } from "./model.ts";
-import { createModelCatalogue } from "./model-catalogue.ts";
+import { createCursorModels } from "./cursor-models.ts";
+import type { CursorModels } from "./model.ts";
 import { createModelListSource } from "./model-lists.ts";
 
-export function openCatalogue(context: DriverContext<CursorSettings>): ModelCatalogue {
+export function openCursorModels(context: DriverContext<CursorSettings>): CursorModels {
   const { settings, origin, transports, encodings } = context;
   const client = clientHeaders(settings);
-  return createModelCatalogue({
+  return createCursorModels({
     source: createModelListSource({
       transport: transports.h1,
       origin,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { BidiRun } from "../../../src/wire/connect/bidi-run.ts";
 import { encodeFrame, FLAG_END } from "../../../src/wire/connect/envelope.ts";
-import { createSessionPool, type SessionPool } from "../../../src/wire/http/session-pool.ts";
+import { type ConnectionPool, createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import type { WireLimits } from "../../../src/wire/limits.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { Recorder } from "../support/listener.ts";
@@ -25,8 +25,8 @@ afterEach(async () => {
   expect(uncaught).toEqual([]);
 });
 
-function newPool(limits: Partial<WireLimits> = {}, ca?: Buffer): SessionPool {
-  const pool = createSessionPool({ limits, ...(ca && { ca }) });
+function newPool(limits: Partial<WireLimits> = {}, ca?: Buffer): ConnectionPool {
+  const pool = createConnectionPool({ limits, ...(ca && { ca }) });
   open.push(() => pool.destroy());
   return pool;
 }
@@ -53,7 +53,7 @@ async function listen(server: Http2Server, scheme = "http"): Promise<string> {
   return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function start(transport: SessionPool, origin: string) {
+function start(transport: ConnectionPool, origin: string) {
   const listener = new Recorder();
   const run = new BidiRun({ transport, origin, headers: {}, listener });
   run.send(Buffer.from("q"));
@@ -93,7 +93,7 @@ describe("sharing", () => {
     const pool = newPool();
     const runs = Array.from({ length: 95 }, () => start(pool, origin));
     await vi.waitFor(() => expect(streams).toHaveLength(95));
-    expect(pool.stats()).toEqual({ sessions: 10, streams: 95, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 10, streams: 95, waiting: 0 });
     for (const end of streams) end();
     for (const { listener } of runs) expect(await listener.result()).toBe("ok");
     expect(most).toBeLessThanOrEqual(10);
@@ -108,10 +108,10 @@ describe("sharing", () => {
       setImmediate(() => stream.end(END));
     });
     const origin = await listen(server);
-    const pool = newPool({ maxSessions: 2 });
+    const pool = newPool({ maxConnections: 2 });
     const results = await Promise.all(Array.from({ length: 40 }, () => start(pool, origin).listener.result()));
     expect(results.filter((result) => result === "ok")).toHaveLength(40);
-    expect(pool.stats().sessions).toBeLessThanOrEqual(2);
+    expect(pool.stats().connections).toBeLessThanOrEqual(2);
   });
 
   test("a limit of zero is a pause, not a reason for more connections", async () => {
@@ -154,7 +154,7 @@ describe("REL-11: GOAWAY", () => {
     for (let n = 1; n <= 5; n++) {
       expect(await start(pool, origin).listener.result()).toBe("ok");
       server.connections.at(-1)?.goaway(1, 0);
-      await vi.waitFor(() => expect(pool.stats().sessions).toBe(0));
+      await vi.waitFor(() => expect(pool.stats().connections).toBe(0));
     }
     expect(server.connections).toHaveLength(5);
   });
@@ -174,10 +174,10 @@ describe("REL-11: GOAWAY", () => {
     const second = start(pool, origin).listener;
     await second.until(() => second.opened.length === 1);
     expect(server.connections).toHaveLength(2);
-    expect(pool.stats()).toMatchObject({ sessions: 2, streams: 2 });
+    expect(pool.stats()).toMatchObject({ connections: 2, streams: 2 });
     for (const end of ends) end();
     expect([await first.result(), await second.result()]).toEqual(["ok", "ok"]);
-    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ sessions: 1, streams: 0 }));
+    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ connections: 1, streams: 0 }));
   });
 
   test.each([0, 2, 11])("a stream above the last one named moves, code %i", async (code) => {
@@ -218,7 +218,7 @@ describe("REL-11: GOAWAY", () => {
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[0]?.streams).toHaveLength(1));
     server.connections[0]?.goaway(1, 11);
-    await vi.waitFor(() => expect(pool.stats().sessions).toBe(0));
+    await vi.waitFor(() => expect(pool.stats().connections).toBe(0));
     const startedAt = performance.now();
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[1]?.pings).not.toHaveLength(0));
@@ -254,7 +254,7 @@ describe("REL-11: GOAWAY", () => {
     }
     expect([...results.keys()]).toEqual(["ok"]);
     await pool.close();
-    expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 });
     return goaways;
   }
 
@@ -296,7 +296,7 @@ describe("resets", () => {
       stream.head();
       ends.push(() => stream.data(END, true));
     };
-    const begin = async (pool: SessionPool) => {
+    const begin = async (pool: ConnectionPool) => {
       const started = start(pool, origin);
       await started.listener.until(() => started.listener.opened.length === 1);
       return started;
@@ -307,20 +307,20 @@ describe("resets", () => {
 
   test("one connection is used for so many resets, then the next; what is open on the first goes on", async () => {
     const { server, ends, begin, resets } = await patientServer();
-    const pool = newPool({ maxSessionResets: 3 });
+    const pool = newPool({ maxConnectionResets: 3 });
     const kept = await begin(pool);
     for (let n = 0; n < 10; n++) (await begin(pool)).run.cancel();
     await vi.waitFor(() => expect(resets()).toEqual([3, 3, 3, 1]));
-    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ sessions: 2, streams: 1 }));
+    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ connections: 2, streams: 1 }));
     ends[0]?.();
     expect(await kept.listener.result()).toBe("ok");
-    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ sessions: 1, streams: 0 }));
+    await vi.waitFor(() => expect(pool.stats()).toMatchObject({ connections: 1, streams: 0 }));
     expect(server.connections).toHaveLength(4);
   });
 
   test("beyond that a stream is left to the peer to end, and not reset", async () => {
     const { ends, begin, resets } = await patientServer();
-    const pool = newPool({ maxSessionResets: 2 });
+    const pool = newPool({ maxConnectionResets: 2 });
     const kept = await begin(pool);
     const others = await Promise.all(Array.from({ length: 5 }, () => begin(pool)));
     for (const { run } of others) run.cancel();
@@ -332,7 +332,7 @@ describe("resets", () => {
     ends[0]?.();
     expect(await kept.listener.result()).toBe("ok");
     // Nobody is left who reads: the connection goes, and the streams with it.
-    await vi.waitFor(() => expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 }));
+    await vi.waitFor(() => expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 }));
     expect(resets()).toEqual([2]);
   });
 
@@ -359,7 +359,7 @@ describe("REL-13: liveness", () => {
     const { error, end } = await start(pool, origin).listener.outcome();
     expect(error).toMatchObject({ kind: "upstream-unavailable", code: "half_open" });
     expect(end.reached).toBe(true);
-    expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 });
   });
 
   test("PINGs go on while streams are open, and only then", async () => {
@@ -374,12 +374,12 @@ describe("REL-13: liveness", () => {
     // Silence can only be waited for.
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(server.connections[0]?.pings).toHaveLength(pings ?? 0);
-    expect(pool.stats().sessions).toBe(1);
+    expect(pool.stats().connections).toBe(1);
   });
 
   test("an old connection takes no new streams", async () => {
     const [origin, server] = await rawServer();
-    const pool = newPool({ sessionMaxAgeMs: 30 });
+    const pool = newPool({ connectionMaxAgeMs: 30 });
     start(pool, origin);
     await vi.waitFor(() => expect(server.connections[0]?.streams).toHaveLength(1));
     const now = performance.now();
@@ -387,16 +387,16 @@ describe("REL-13: liveness", () => {
     start(pool, origin);
     vi.restoreAllMocks();
     await vi.waitFor(() => expect(server.connections[1]?.streams).toHaveLength(1));
-    expect(pool.stats()).toMatchObject({ sessions: 2, streams: 2 });
+    expect(pool.stats()).toMatchObject({ connections: 2, streams: 2 });
   });
 
   test("an idle connection is closed", async () => {
     const [origin] = await rawServer();
-    const pool = newPool({ sessionIdleMs: 20 });
+    const pool = newPool({ connectionIdleMs: 20 });
     const { run } = start(pool, origin);
     await vi.waitFor(() => expect(pool.stats().streams).toBe(1));
     run.cancel();
-    await vi.waitFor(() => expect(pool.stats().sessions).toBe(0));
+    await vi.waitFor(() => expect(pool.stats().connections).toBe(0));
   });
 });
 
@@ -516,7 +516,7 @@ describe("SEC-75: leaving", () => {
     for (const end of ends) end();
     expect(await listener.result()).toBe("ok");
     await closing;
-    expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 });
   });
 
   test("destroy cuts everything, connecting or open", async () => {
@@ -530,7 +530,7 @@ describe("SEC-75: leaving", () => {
     const second = start(pool, other[0]).listener;
     pool.destroy();
     expect([await first.result(), await second.result()]).toEqual(["transport_closed", "transport_closed"]);
-    expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 });
     await pool.close();
   });
 
@@ -574,7 +574,7 @@ describe("SEC-75: leaving", () => {
       await Promise.all(Array.from({ length: 3 }, () => start(pool, origin).listener.outcome()));
     }
     await pool.close();
-    expect(pool.stats()).toEqual({ sessions: 0, streams: 0, waiting: 0 });
+    expect(pool.stats()).toEqual({ connections: 0, streams: 0, waiting: 0 });
     await vi.waitFor(() => expect(openSockets()).toBeLessThanOrEqual(before));
   });
 });

@@ -51,7 +51,7 @@ export type ConnectionState = "idle" | "connecting" | "ready" | "waiting" | "clo
  * A server, across reconnects. Connects on first use and reconnects after a loss, at growing intervals. Keeps its list
  * of tools current.
  */
-export class Connection {
+export class ServerConnection {
   readonly #options: ConnectionOptions;
   readonly #stderr: TailText;
   #link: Link | undefined;

@@ -2,7 +2,7 @@ import type { KeptSession, KeptSessions, SessionEntry } from "../core/history/ke
 import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-export interface SessionStoreOptions extends StoreOptions {
+export interface EditorSessionStoreOptions extends StoreOptions {
   readonly maxSessionBytes?: number;
 }
 
@@ -15,7 +15,10 @@ const TABLE = {
 /**
  * Keeps conversations of editors in the state file. If it is full, the principal that holds the most loses its oldest.
  */
-export function createSessionStore(database: StateDatabase, options: SessionStoreOptions = {}): KeptSessions {
+export function createEditorSessionStore(
+  database: StateDatabase,
+  options: EditorSessionStoreOptions = {},
+): KeptSessions {
   const { maxSessionBytes = 16 * MiB } = options;
   const { connection } = database;
   const insert = connection.prepare("INSERT INTO editor_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)");

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Connection } from "../../../src/mcp/connection/connection.ts";
+import type { ServerConnection } from "../../../src/mcp/connection/server-connection.ts";
 import { HUB_LIMITS } from "../../../src/mcp/limits.ts";
 import { untilGone } from "../../process/support/alive.ts";
 import { connectionTo, context, scripted, textOf } from "../support/stage.ts";
@@ -251,13 +251,13 @@ describe("a server on stdio", () => {
   });
 
   it("a page to open is shown to whoever called, and declined where nobody can or it is no page", async () => {
-    const pageOf = async (page: string, elicit?: Parameters<Connection["call"]>[2]["elicit"]) => {
+    const pageOf = async (page: string, elicit?: Parameters<ServerConnection["call"]>[2]["elicit"]) => {
       const { connection } = connectionTo(scripted({ page }));
       return JSON.parse(textOf(await connection.call("page", {}, { ...context, elicit })));
     };
     const page = "https://a.example/login?x=1";
     const asked: object[] = [];
-    const accept: Parameters<Connection["call"]>[2]["elicit"] = async (question) => {
+    const accept: Parameters<ServerConnection["call"]>[2]["elicit"] = async (question) => {
       asked.push(question);
       return { action: "accept", content: { leaked: "x" } };
     };

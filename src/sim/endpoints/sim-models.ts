@@ -16,7 +16,7 @@ export interface ModelParameter {
   readonly defaultValue: string;
 }
 
-export interface CatalogueModel {
+export interface SimModel {
   readonly id: string;
   readonly displayName: string;
   readonly shortName: string;
@@ -79,7 +79,7 @@ const NO_REASONING = { unless: { id: "reasoning", value: "none" } } as const;
  * The source of all model lists. It covers differences that break clients: an id that ends in `-fast` or `-max` without
  * being a variant, levels with and without thinking, no images, a small window.
  */
-export const CATALOGUE: readonly CatalogueModel[] = [
+export const MODELS: readonly SimModel[] = [
   {
     id: "default",
     displayName: "Auto",

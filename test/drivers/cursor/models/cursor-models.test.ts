@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ExcursorError } from "../../../../src/core/errors.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import { createModelCatalogue } from "../../../../src/drivers/cursor/models/model-catalogue.ts";
+import { createCursorModels } from "../../../../src/drivers/cursor/models/cursor-models.ts";
 import type { ModelListSource } from "../../../../src/drivers/cursor/models/model-lists.ts";
-import { CATALOGUE } from "../../../../src/sim/endpoints/catalogue.ts";
+import { MODELS } from "../../../../src/sim/endpoints/sim-models.ts";
 import { ALICE, flatList, NEVER, row, shown, simulatedLists } from "./support.ts";
 
 const ROW = row({ name: "m", variants: [{ effort: "high" }, { effort: "low" }] });
@@ -31,8 +31,8 @@ function handSource() {
 describe("the list", () => {
   test("has a row a base model of the backend, with what can be asked of it", async () => {
     await using source = await simulatedLists();
-    const list = await createModelCatalogue({ source }).list(ALICE, NEVER);
-    expect(list.map(({ id }) => id)).toEqual(CATALOGUE.map(({ id }) => (id === "default" ? "auto" : id)));
+    const list = await createCursorModels({ source }).list(ALICE, NEVER);
+    expect(list.map(({ id }) => id)).toEqual(MODELS.map(({ id }) => (id === "default" ? "auto" : id)));
     expect(list[0]).toMatchObject({ id: "auto", displayName: "Auto", aliases: ["default"], efforts: [] });
     expect(list.find(({ id }) => id === "gpt-5.5")).toEqual({
       id: "gpt-5.5",
@@ -49,9 +49,9 @@ describe("the list", () => {
   test.each(["flat", "rows"] as const)("does without the list of %s", async (missing) => {
     await using lists = await simulatedLists();
     const source = { ...lists, [missing]: () => Promise.reject(failure("upstream-unavailable")) };
-    const models = createModelCatalogue({ source });
+    const models = createCursorModels({ source });
     const list = await models.list(ALICE, NEVER);
-    expect(list.map(({ id }) => id)).toEqual(CATALOGUE.map(({ id }) => (id === "default" ? "auto" : id)));
+    expect(list.map(({ id }) => id)).toEqual(MODELS.map(({ id }) => (id === "default" ? "auto" : id)));
     expect(list.find(({ id }) => id === "claude-opus-4-8")?.displayName).toBe("Claude Opus 4.8");
     const { encodings } = await models.resolve({ id: "claude-opus-4-8-thinking-low", effort: undefined }, ALICE);
     expect(encodings.map((encoding) => encoding && shown(encoding))).toEqual([
@@ -62,7 +62,7 @@ describe("the list", () => {
   test("fails as the backend did if there is neither", async () => {
     const { hand, source } = handSource();
     hand.error = failure("unauthenticated");
-    const models = createModelCatalogue({ source });
+    const models = createCursorModels({ source });
     await expect(models.list(ALICE, NEVER)).rejects.toBe(hand.error);
     await expect(models.resolve(CHOICE, ALICE)).rejects.toBe(hand.error);
   });
@@ -70,7 +70,7 @@ describe("the list", () => {
   test("of a backend without lists lets every name through", async () => {
     const { hand, source } = handSource();
     hand.error = failure("unsupported");
-    const models = createModelCatalogue({ source });
+    const models = createCursorModels({ source });
     expect(await models.list(ALICE, NEVER)).toEqual([]);
     expect(await models.resolve({ id: "auto", effort: "high" }, ALICE)).toMatchObject({
       displayId: "auto",
@@ -83,7 +83,7 @@ describe("the cache", () => {
   test("asks once for all who wait, and again when the time is over", async () => {
     const { hand, source } = handSource();
     let now = 0;
-    const models = createModelCatalogue({ source, ttlMs: 1000, now: () => now });
+    const models = createCursorModels({ source, ttlMs: 1000, now: () => now });
     await Promise.all([models.list(ALICE, NEVER), models.resolve(CHOICE, ALICE), models.list(ALICE, NEVER)]);
     now = 999;
     await models.list(ALICE, NEVER);
@@ -95,7 +95,7 @@ describe("the cache", () => {
 
   test("keeps accounts apart, and an account through a new token", async () => {
     const { hand, source } = handSource();
-    const models = createModelCatalogue({ source });
+    const models = createCursorModels({ source });
     await models.list(ALICE, NEVER);
     await models.list({ id: "bob", token: ALICE.token }, NEVER);
     expect(hand.calls).toBe(2);
@@ -106,7 +106,7 @@ describe("the cache", () => {
   test("an old list is better than none, except to one who is refused", async () => {
     const { hand, source } = handSource();
     let now = 0;
-    const models = createModelCatalogue({ source, ttlMs: 1000, now: () => now });
+    const models = createCursorModels({ source, ttlMs: 1000, now: () => now });
     await models.list(ALICE, NEVER);
     now = 9000;
     hand.error = failure("upstream-unavailable");
@@ -123,7 +123,7 @@ describe("the cache", () => {
     let now = 0;
     let isStuck = false;
     const slow: ModelListSource = { ...source, rows: (who) => (isStuck ? new Promise(() => {}) : source.rows(who)) };
-    const models = createModelCatalogue({ source: slow, ttlMs: 1000, now: () => now });
+    const models = createCursorModels({ source: slow, ttlMs: 1000, now: () => now });
     await models.list(ALICE, NEVER);
     [now, isStuck] = [5000, true];
     expect(await models.resolve(CHOICE, ALICE)).toMatchObject({ baseId: "m" });
@@ -132,7 +132,7 @@ describe("the cache", () => {
   test("a name that is not there is looked for anew, but not each time", async () => {
     const { hand, source } = handSource();
     let now = 0;
-    const models = createModelCatalogue({ source, now: () => now });
+    const models = createCursorModels({ source, now: () => now });
     await models.list(ALICE, NEVER);
     now = 60_000;
     hand.rows = [ROW, row({ name: "brand-new" })];
@@ -148,7 +148,7 @@ describe("the cache", () => {
   test("one who gives up waits no longer, and takes nothing from the others", async () => {
     const { source } = handSource();
     const gate = Promise.withResolvers<void>();
-    const models = createModelCatalogue({
+    const models = createCursorModels({
       source: { ...source, rows: (who) => gate.promise.then(() => source.rows(who)) },
     });
     const abort = new AbortController();
@@ -166,9 +166,9 @@ describe("the encoding that worked", () => {
   test("comes first from then on, after a restart too", async () => {
     const { source } = handSource();
     const memory = new Map<string, string>();
-    const first = async (models = createModelCatalogue({ source, memory })) =>
+    const first = async (models = createCursorModels({ source, memory })) =>
       (await models.resolve(CHOICE, ALICE)).encodings.map((encoding) => encoding?.kind);
-    const models = createModelCatalogue({ source, memory });
+    const models = createCursorModels({ source, memory });
     expect(await first(models)).toEqual(["variant", "parameters"]);
     models.remember("m", "parameters");
     expect(await first(models)).toEqual(["parameters", "variant"]);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createSessionStore, type SessionStoreOptions } from "../../src/state/session-store.ts";
+import { createEditorSessionStore, type EditorSessionStoreOptions } from "../../src/state/editor-session-store.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 
-async function openStore(options: SessionStoreOptions = {}) {
+async function openStore(options: EditorSessionStoreOptions = {}) {
   let now = 1_000_000;
   const database = await openStateDatabase(":memory:", { onNotice: () => {} });
   return {
-    store: createSessionStore(database, { now: () => now, ...options }),
+    store: createEditorSessionStore(database, { now: () => now, ...options }),
     later: (ms: number) => {
       now += ms;
     },

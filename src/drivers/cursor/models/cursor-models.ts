@@ -6,12 +6,12 @@ import type { AccountCredential } from "../../shared/account-credential.ts";
 import type { BaseModel } from "./base-model.ts";
 import { closeMatches } from "./close-matches.ts";
 import { type FoundModel, findModel } from "./find-model.ts";
-import type { EncodingKind, ModelCatalogue, ResolvedModel } from "./model.ts";
+import type { CursorModels, EncodingKind, ResolvedModel } from "./model.ts";
 import { ModelCache } from "./model-cache.ts";
 import type { ModelListSource } from "./model-lists.ts";
 import { resolveModel } from "./resolve-model.ts";
 
-export interface ModelCatalogueOptions {
+export interface CursorModelsOptions {
   readonly source: ModelListSource;
   readonly ttlMs?: number;
   /** A monotonic clock in milliseconds. */
@@ -29,7 +29,7 @@ const TTL_MS = 10 * 60_000;
 /** How old the list must be before an unknown name reloads it. */
 const RECHECK_MS = 30_000;
 
-export function createModelCatalogue(options: ModelCatalogueOptions): ModelCatalogue {
+export function createCursorModels(options: CursorModelsOptions): CursorModels {
   const { source, memory, ttlMs = TTL_MS, now = () => performance.now() } = options;
   const cache = new ModelCache({ source, ttlMs, now });
   const encodings = new Map<string, EncodingKind>();
