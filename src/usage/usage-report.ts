@@ -54,8 +54,12 @@ export function reportUsage(
 
 /** One range of the table for each day, so that all days together are one scan. */
 function reportDays(connection: DatabaseSync, fromMs: number, untilMs: number): readonly UsageRow[] {
-  const range = connection.prepare("SELECT min(at) AS first, max(at) AS last FROM request WHERE at >= ? AND at < ?");
-  const { first, last } = range.get(fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS) ?? {};
+  // Each is one look-up; both in one SELECT would be a scan of their own.
+  const edge = (of: "min" | "max") =>
+    connection
+      .prepare(`SELECT ${of}(at) AS at FROM request WHERE at >= ? AND at < ?`)
+      .get(fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS)?.["at"];
+  const [first, last] = [edge("min"), edge("max")];
   if (typeof first !== "number" || typeof last !== "number") return [];
   const sums = connection.prepare(`SELECT ${SUMS} FROM request WHERE at >= ? AND at < ?`);
   const end = Math.min(untilMs, Math.floor(last / KEYS_PER_MS) + 1);
