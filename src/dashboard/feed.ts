@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
-import type { GatewayExchange } from "../server/exchange.ts";
+import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 /** At most four messages a second, whatever the load. */

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
-import type { GatewayExchange } from "../server/exchange.ts";
+import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import { INDEX, loadUiFiles, type UiFile, type UiFiles } from "./ui-files.ts";
 
 /** Nothing but the page's own files runs or loads, and nothing inline (SEC-46). */

@@ -1,6 +1,6 @@
 import type { Limits } from "../config/settings.ts";
 import type { JsonValue } from "../core/turn.ts";
-import type { GatewayExchange } from "../server/exchange.ts";
+import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import { OWNER } from "../server/gate/caller-keys.ts";
 import { readJson } from "../server/read-json.ts";
 import type { Route } from "../server/routes/route.ts";

@@ -1,7 +1,7 @@
 import type { Principal } from "../core/turn.ts";
 import { clientFamily } from "../usage/client-family.ts";
 import type { LiveRequest } from "../usage/request-recording.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./gateway-exchange.ts";
 
 /** What the dashboard sees of a listener. */
 export interface ServerView {

@@ -73,7 +73,7 @@ export function pipe(
     // The rest of the request is of no interest, but must not fill the connection.
     request.resume();
   };
-  const target = { ...requestTo(exchange, backend, headers), mayHaveTrailers: true };
+  const target = { ...requestTo(exchange, backend, headers), mayHaveTrailers: true, outlastsResponse: true };
   const upstream: HttpExchange = backend.transports[exchange.transport].open(target, {
     head: (head) => {
       taker = handler.head(head);
@@ -88,9 +88,11 @@ export function pipe(
     drain: () => request.resume(),
     trailers: (trailers) => exchange.addTrailers(passedOn(trailers)),
     end() {
-      settle();
+      isOver = true;
       if (taker) taker.end();
       else exchange.end();
+      // What the client still sends, such as confirmations, is for the backend. Nothing waits for it.
+      request.resume();
     },
     fail(error) {
       settle();
@@ -101,6 +103,7 @@ export function pipe(
     if (!upstream.write(chunk)) request.pause();
   };
   const onEnd = () => upstream.end(passedOn(plainHeaders(request.trailers)));
+  request.once("close", () => isOver && upstream.end());
   exchange.onOver((wasCut) => {
     if (!wasCut || isOver) return;
     settle();

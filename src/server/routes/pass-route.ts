@@ -7,7 +7,7 @@ import type { PassedAnswer, PassedRequest } from "../../core/passed-request.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject, Principal, Turn } from "../../core/turn.ts";
 import type { FaceModule, PassRoute } from "../../faces/shared/face-module.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
 import { readJson } from "../read-json.ts";
 import type { Probe } from "../watch-client.ts";

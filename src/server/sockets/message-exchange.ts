@@ -1,6 +1,6 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule, SocketDialect } from "../../faces/shared/face-module.ts";
-import { Exchange, type ExchangeOptions, type Outcome } from "../exchange.ts";
+import { Exchange, type ExchangeOptions, type Outcome } from "../gateway-exchange.ts";
 import { Refusal } from "../refusal.ts";
 import type { AnswerOutlet } from "../routes/turn-route.ts";
 import type { SocketLink } from "./socket-link.ts";

@@ -3,7 +3,7 @@ import type { Limits } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { FaceModule, SocketDialect } from "../../faces/shared/face-module.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import { parseJson } from "../read-json.ts";
 import { MessageExchange } from "./message-exchange.ts";
 import { SocketLink } from "./socket-link.ts";

@@ -1,7 +1,7 @@
 import { type WebSocket, WebSocketServer } from "ws";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
-import type { GatewayExchange } from "../exchange.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import type { Seats } from "../gate/seats.ts";
 import { Refusal } from "../refusal.ts";
 import { SocketConnection, type SocketConnectionOptions } from "./socket-connection.ts";

@@ -32,6 +32,8 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
   #needsDrain = false;
   #hasMoved = false;
   #isOver = false;
+  /** The response is complete, and the body of the request goes on. */
+  #isLingering = false;
 
   constructor(connections: OriginConnections, request: HttpRequest, handler: HttpHandler) {
     this.#connections = connections;
@@ -41,7 +43,10 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
   }
 
   write(chunk: Uint8Array): boolean {
-    if (this.#isOver || this.#isEnded) return true;
+    if (this.#isOver || this.#isEnded) {
+      if (this.#isLingering) this.#writeLate(chunk);
+      return true;
+    }
     this.#keep(chunk);
     if (!this.#stream) this.#unsentBytes += chunk.length;
     const hasRoom = this.#stream?.write(chunk) ?? this.#unsentBytes <= MAX_UNSENT_BYTES;
@@ -50,6 +55,14 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
       this.#stream?.once("drain", this.#drained);
     }
     return hasRoom;
+  }
+
+  /** Nobody waits for what comes after the response, so a peer that does not read it is left. */
+  #writeLate(chunk: Uint8Array): void {
+    const stream = this.#stream;
+    if (!stream || this.#isEnded || stream.write(chunk) || stream.writableLength <= MAX_UNSENT_BYTES) return;
+    this.#isLingering = false;
+    this.#session?.giveUp(stream);
   }
 
   /** Remembers a chunk for another connection. A body that is too long for that stays with its connection. */
@@ -63,6 +76,7 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
   }
 
   end(trailers?: Readonly<Record<string, string>>): void {
+    if (this.#isEnded) return;
     if (trailers) this.#trailers = trailers;
     this.#isEnded = true;
     this.#stream?.end();
@@ -205,8 +219,9 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
     this.#isOver = true;
     // The response is complete, so the rest of the request must not keep the stream open.
     const stream = this.#stream;
-    if (!this.#isEnded) stream?.end();
-    if (stream && stream.writableLength > 0) {
+    this.#isLingering = this.#request.outlastsResponse === true && !this.#isEnded;
+    if (!this.#isEnded && !this.#isLingering) stream?.end();
+    if (stream && (this.#isLingering || stream.writableLength > 0)) {
       stream.setTimeout(this.#connections.limits.lingerMs, () => this.#connection?.giveUp(stream));
     }
     this.#handler.end();

@@ -27,6 +27,8 @@ export interface HttpRequest {
   readonly isLongLived?: boolean;
   /** True if {@link HttpExchange.end} may bring trailers. HTTP/2 must know before. */
   readonly mayHaveTrailers?: boolean;
+  /** True if the body goes on after the end of the response, up to {@link HttpExchange.end}. HTTP/2 only. */
+  readonly outlastsResponse?: boolean;
 }
 
 export interface HttpExchange {

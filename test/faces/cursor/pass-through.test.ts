@@ -293,6 +293,20 @@ describe.each(["h1", "h2"] as const)("calls over %s are passed on", (version) =>
   });
 });
 
+it("what a client sends after the end of the answer still reaches the backend", async () => {
+  const received = Promise.withResolvers<string>();
+  const origin = await startBackend((exchange) => {
+    text(exchange.request).then(received.resolve, received.reject);
+    exchange.respond(200, "all", {});
+  });
+  const { url } = await setUpFace(origin);
+  const { stream, response } = OPEN.h2(url, "application/connect+proto");
+  stream.write("early ");
+  expect(await text(await response)).toBe("all");
+  stream.end("late");
+  expect(await received.promise).toBe("early late");
+});
+
 describe.each(["h2", "h1"] as const)(
   "runs of the account's models over %s are as if the face were not there",
   (transport) => {
