@@ -80,7 +80,6 @@ export interface KeyRow {
   /** Null: the gateway's own account. */
   readonly account: string | null;
   readonly createdAt: string | null;
-  readonly requestsPerMinute: number | null;
   readonly streams: number | null;
   /** Since midnight UTC. */
   readonly today: { readonly requests: number; readonly tokens: number; readonly costMicros: number };
@@ -89,11 +88,13 @@ export interface KeyRow {
 
 export interface LimitRow {
   readonly limit: string;
-  readonly unit: "tokens" | "dollars";
-  /** Tokens, or millionths of a dollar. */
+  readonly unit: "tokens" | "dollars" | "requests" | "steps" | "time";
+  /** Dollars in millionths, time in milliseconds. */
   readonly amount: number;
-  /** Null for a limit of each conversation. */
+  /** Null for a limit of each conversation or each minute. */
   readonly used: number | null;
+  /** Null if it does not reset. */
+  readonly resetsAtMs: number | null;
 }
 
 export interface NewKeyReply {
@@ -163,7 +164,8 @@ export interface AccountReply {
     /** In cents. */
     readonly used: number;
     readonly limit: number;
-    readonly percentUsed: number;
+    /** As Cursor gives it; null if it gives none. */
+    readonly percentUsed: number | null;
     readonly resetsAt: number;
   } | null;
   /** The names of the accounts that are signed in here. */

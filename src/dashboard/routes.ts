@@ -1,7 +1,7 @@
 import type { Limits } from "../config/settings.ts";
 import type { JsonValue } from "../core/turn.ts";
-import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import { OWNER } from "../server/gate/caller-keys.ts";
+import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import { readJson } from "../server/read-json.ts";
 import type { Route } from "../server/routes/route.ts";
 import { type Call, MAX_REPLY_BYTES } from "./call.ts";

@@ -47,9 +47,11 @@ function Account() {
             <div>
               <dt>Used</dt>
               <dd>
-                <Bar share={value.quota.percentUsed / 100} label="Used of the plan" />
-                {Math.round(value.quota.percentUsed)} % of {cents(value.quota.limit)}, until{" "}
-                {moment(value.quota.resetsAt)}
+                {value.quota.percentUsed !== null && (
+                  <Bar share={value.quota.percentUsed / 100} label="Used of the plan" />
+                )}
+                {value.quota.percentUsed === null ? cents(value.quota.used) : `${value.quota.percentUsed} %`} of{" "}
+                {cents(value.quota.limit)}, until {moment(value.quota.resetsAt)}
               </dd>
             </div>
           )}

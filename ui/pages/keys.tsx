@@ -96,12 +96,6 @@ function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload
         ),
       },
       LIMITS,
-      {
-        title: "Per minute",
-        isNumber: true,
-        isWide: true,
-        cell: ({ requestsPerMinute }) => (requestsPerMinute === null ? NONE : whole(requestsPerMinute)),
-      },
       { title: "Account", isWide: true, cell: ({ account }) => account ?? <span class="muted">the gateway's</span> },
       ...TODAY,
       {

@@ -19,7 +19,6 @@ export function NewKeyForm({ accounts, onMade }: NewKeyFormProps) {
     post<NewKeyReply>("/keys", {
       name: text("name"),
       account: text("account") || undefined,
-      requestsPerMinute: number("requestsPerMinute"),
       streams: number("streams"),
       limits: text("limits")
         .split(",")
@@ -39,8 +38,7 @@ export function NewKeyForm({ accounts, onMade }: NewKeyFormProps) {
       }}
     >
       <Field id="name" label="Name: its user or purpose" isRequired />
-      <Field id="limits" label="Limits, with commas" placeholder="$5/day, $50/total" />
-      <Field id="requestsPerMinute" label="Requests per minute" isNumber />
+      <Field id="limits" label="Limits, with commas" placeholder="$5/day, 60 requests/minute" />
       <Field id="streams" label="Streams at once" isNumber />
       {accounts.length > 0 && (
         <p>

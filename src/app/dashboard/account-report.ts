@@ -17,7 +17,7 @@ export function reportAccount({ accounts }: OpenEngine, { clientVersion, account
       backend: origin,
       expiresAt: readClaims(token.reveal()).expiresAtMs ?? null,
       quota: quota
-        ? { used: quota.used, limit: quota.limit, percentUsed: quota.percentUsed, resetsAt: quota.resetsAtMs }
+        ? { used: quota.used, limit: quota.limit, percentUsed: quota.percentUsed ?? null, resetsAt: quota.resetsAtMs }
         : null,
       accounts: names(),
     };

@@ -3,11 +3,11 @@ import type { DatabaseSync } from "node:sqlite";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { formatAmount, parseLimit } from "../../core/limit.ts";
+import { formatAmount } from "../../core/limit.ts";
 import { OWNER } from "../../server/gate/caller-keys.ts";
 import { keysPath, readKeys } from "../../server/gate/gateway-keys.ts";
 import { liftLimits } from "../../usage/lift-limits.ts";
-import { NEVER, windowAt } from "../../usage/limit-window.ts";
+import { limitUse } from "../../usage/queries/limit-use.ts";
 import { openUsageDatabase } from "../../usage/usage-database.ts";
 import { UsageStore } from "../../usage/usage-store.ts";
 import { formatTable } from "../terminal/format-table.ts";
@@ -97,19 +97,17 @@ function readLimitedKeys(): { readonly home: string; readonly keys: readonly Lim
   return { home, keys: [own, ...issued] };
 }
 
-function linesOf({ name: key, id, account, limits, onLimit }: LimitedKey, store: UsageStore): readonly LimitLine[] {
+function linesOf(key: LimitedKey, store: UsageStore): readonly LimitLine[] {
+  const { name, limits, onLimit } = key;
   return limits.flatMap((text) => {
-    const limit = parseLimit(text);
-    if (!limit) return [];
-    const { unit, amount, window, isPerConversation } = limit;
-    const { fromMs, untilMs } = windowAt(limit, Date.now(), () => store.billingPeriod(account));
-    const isSummed = !isPerConversation && window !== "minute" && unit !== "requests";
-    const used = isSummed ? store.spent(id, fromMs, untilMs)[unit] : undefined;
+    const found = limitUse(text, key, store, Date.now());
+    if (!found) return [];
+    const { limit, unit, amount, used, resetsAtMs } = found;
     return {
-      key,
-      limit: text,
+      key: name,
+      limit,
       used: used === undefined ? null : formatAmount(unit, used),
-      resetsAt: used === undefined || untilMs === NEVER ? null : new Date(untilMs).toISOString(),
+      resetsAt: resetsAtMs === undefined ? null : new Date(resetsAtMs).toISOString(),
       isReached: used !== undefined && used >= amount,
       onLimit,
     };

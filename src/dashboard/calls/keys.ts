@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../core/limit.ts";
 import { OWNER } from "../../server/gate/caller-keys.ts";
 import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../usage/limit.ts";
 import { limitUse } from "../../usage/queries/limit-use.ts";
 import type { UsageStore } from "../../usage/usage-store.ts";
 import type { Call } from "../call.ts";
@@ -15,7 +15,7 @@ export interface KeySources {
   readonly ownLimits: readonly string[];
   /** The names of the accounts that a key can be bound to. */
   readonly accounts: () => readonly string[];
-  readonly record: Pick<UsageStore, "spent">;
+  readonly record: Pick<UsageStore, "spent" | "billingPeriod">;
   readonly now?: () => number;
 }
 
@@ -33,7 +33,7 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
       .string()
       .refine((name) => accounts().includes(name), "expected an account that is signed in")
       .optional(),
-    requestsPerMinute: positive,
+    onLimit: z.enum(["end", "pause"]).optional(),
     streams: positive,
     limits: z
       .array(z.string().refine((text) => parseLimit(text) !== undefined, `expected ${LIMIT_EXPECTED}`))
@@ -42,19 +42,17 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
   });
 
   const rowOf = (id: string, key: Partial<GatewayKey>, limits: readonly string[]): KeyRow => {
-    const spent = (fromMs: number, untilMs: number) => record.spent(id, fromMs, untilMs);
     const today = Math.floor(now() / DAY_MS) * DAY_MS;
-    const { requests, tokens, micros } = spent(today, today + DAY_MS);
+    const { requests, tokens, dollars } = record.spent(id, today, today + DAY_MS);
     return {
       name: key.name ?? id,
       account: key.account ?? null,
       createdAt: key.createdAt ?? null,
-      requestsPerMinute: key.limits?.requestsPerMinute ?? null,
       streams: key.limits?.streams ?? null,
-      today: { requests, tokens, costMicros: micros },
+      today: { requests, tokens, costMicros: dollars },
       limits: limits.flatMap((text) => {
-        const use = limitUse(text, spent, now());
-        return use ? [{ ...use, used: use.used ?? null }] : [];
+        const use = limitUse(text, { id, account: key.account }, record, now());
+        return use ? [{ ...use, used: use.used ?? null, resetsAtMs: use.resetsAtMs ?? null }] : [];
       }),
     };
   };
@@ -67,7 +65,7 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
         const keys = readKeys(keysPath(home));
         return {
           own: rowOf(OWNER.id, {}, ownLimits),
-          keys: keys.slice(0, MAX_KEYS).map((key) => rowOf(key.id, key, limitsOf(key))),
+          keys: keys.slice(0, MAX_KEYS).map((key) => rowOf(key.id, key, key.limits.usage)),
           keyCount: keys.length,
           accounts: accounts(),
         };
@@ -77,8 +75,8 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
       method: "POST",
       path: "/keys",
       async handle({ body }): Promise<NewKeyReply> {
-        const { name, account, limits: usage, ...rates } = readBody(NewKey, body);
-        const key = await addKey(home, name, { account, limits: { ...rates, ...(usage.length > 0 && { usage }) } });
+        const { name, account, limits: usage, ...rest } = readBody(NewKey, body);
+        const key = await addKey(home, name, { account, limits: { ...rest, usage } });
         return { name, key: key.reveal() };
       },
     },
@@ -92,7 +90,3 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
     },
   ];
 }
-
-/** Tokens per day are one more limit. */
-const limitsOf = ({ limits: { tokensPerDay, usage = [] } }: GatewayKey): readonly string[] =>
-  tokensPerDay === undefined ? usage : [`${tokensPerDay} tokens/day`, ...usage];

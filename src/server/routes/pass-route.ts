@@ -7,8 +7,8 @@ import type { PassedAnswer, PassedRequest } from "../../core/passed-request.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject, Principal, Turn } from "../../core/turn.ts";
 import type { FaceModule, PassRoute } from "../../faces/shared/face-module.ts";
-import type { GatewayExchange } from "../gateway-exchange.ts";
 import { hopsOf } from "../gate/hops-of.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
 import type { Probe } from "../watch-client.ts";
 import { UsageTail } from "./passed-usage.ts";
@@ -32,7 +32,6 @@ export const passRoute = (module: FaceModule, { path, api }: PassRoute, service:
     const model = readModel(body);
     exchange.notes.model = model;
     const turn = turnOf(principal, model, body);
-    const meter = service.meterOf?.(principal.id, () => estimateInputTokens(turn));
     const leave = body["stream"] === true ? service.streams.take(principal.id) : () => {};
     try {
       recording?.asks(turn);
@@ -43,10 +42,8 @@ export const passRoute = (module: FaceModule, { path, api }: PassRoute, service:
       const usage = tail.usage(estimateInputTokens(turn));
       exchange.notes.usage = usage;
       recording?.used(usage, usage.isEstimate ? "estimate" : "upstream");
-      meter?.onSpent(usage.inputTokens + usage.outputTokens);
     } finally {
       leave();
-      meter?.end();
     }
   },
 });

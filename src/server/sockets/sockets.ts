@@ -1,8 +1,8 @@
 import { type WebSocket, WebSocketServer } from "ws";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
-import type { GatewayExchange } from "../gateway-exchange.ts";
 import type { Seats } from "../gate/seats.ts";
+import type { GatewayExchange } from "../gateway-exchange.ts";
 import { Refusal } from "../refusal.ts";
 import { SocketConnection, type SocketConnectionOptions } from "./socket-connection.ts";
 

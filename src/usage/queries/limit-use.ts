@@ -1,37 +1,37 @@
-import { type Limit, parseLimit } from "../limit.ts";
-import type { Spending } from "../usage-store.ts";
+import { type Limit, parseLimit } from "../../core/limit.ts";
+import { NEVER, windowAt } from "../limit-window.ts";
+import type { UsageStore } from "../usage-store.ts";
 
 /** A limit, and how much of it is used. */
 export interface LimitUse {
   /** As it was set, such as `$5/day`. */
   readonly limit: string;
   readonly unit: Limit["unit"];
-  /** Tokens, or millionths of a dollar. */
+  /** In the unit of the limit; dollars in millionths, time in milliseconds. */
   readonly amount: number;
-  /** Undefined for limits of conversations, which each have a use of their own. */
+  /** Undefined if the limit holds for each conversation, or each minute, by itself. */
   readonly used: number | undefined;
+  /** Undefined if it does not reset. */
+  readonly resetsAtMs: number | undefined;
 }
 
-const WINDOWS_MS: Readonly<Record<string, number>> = {
-  hour: 3_600_000,
-  day: 86_400_000,
-  total: Number.POSITIVE_INFINITY,
-};
+export interface LimitedKey {
+  readonly id: string;
+  readonly account?: string | undefined;
+}
 
-const END_OF_TIME = 2 ** 42;
-
-/** Returns the use of a limit in its current hour or day of UTC, or in total; undefined if it is none. */
+/** Returns the use of a limit of a key in its current window; undefined if the text is no limit. */
 export function limitUse(
   text: string,
-  spent: (fromMs: number, untilMs: number) => Spending,
+  { id, account }: LimitedKey,
+  store: Pick<UsageStore, "spent" | "billingPeriod">,
   now: number,
 ): LimitUse | undefined {
   const limit = parseLimit(text);
   if (!limit) return undefined;
-  const { unit, amount, per } = limit;
-  const window = WINDOWS_MS[per];
-  if (window === undefined) return { limit: text, unit, amount, used: undefined };
-  const fromMs = Number.isFinite(window) ? Math.floor(now / window) * window : 0;
-  const { tokens, micros } = spent(fromMs, Math.min(fromMs + window, END_OF_TIME));
-  return { limit: text, unit, amount, used: unit === "tokens" ? tokens : micros };
+  const { unit, amount, window, isPerConversation } = limit;
+  const { fromMs, untilMs } = windowAt(limit, now, () => store.billingPeriod(account));
+  const isSummed = !isPerConversation && window !== "minute" && unit !== "requests";
+  const used = isSummed ? store.spent(id, fromMs, untilMs)[unit] : undefined;
+  return { limit: text, unit, amount, used, resetsAtMs: used === undefined || untilMs === NEVER ? undefined : untilMs };
 }

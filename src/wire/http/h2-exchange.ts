@@ -62,7 +62,7 @@ export class H2Exchange implements HttpExchange, ConnectionWaiter {
     const stream = this.#stream;
     if (!stream || this.#isEnded || stream.write(chunk) || stream.writableLength <= MAX_UNSENT_BYTES) return;
     this.#isLingering = false;
-    this.#session?.giveUp(stream);
+    this.#connection?.giveUp(stream);
   }
 
   /** Remembers a chunk for another connection. A body that is too long for that stays with its connection. */
