@@ -48,9 +48,9 @@ describe("keys", () => {
 
   it.each([
     [{ name: "a b" }, "name: expected 1 to 64 letters"],
-    [{ name: "a", limits: ["much"] }, "limits.0: expected an amount of tokens or dollars"],
+    [{ name: "a", limits: ["much"] }, "limits.0: expected such as 500000 tokens/day"],
     [{ name: "a", streams: 0 }, "streams: expected a number of at least 1"],
-    [{ name: "a", requestsPerMinute: "x" }, "requestsPerMinute: expected a whole number"],
+    [{ name: "a", streams: "x" }, "streams: expected a whole number"],
     [{ name: "a", account: "nobody" }, "account: expected an account that is signed in"],
   ])("are refused with the name of the wrong field: %j", async (body, message) => {
     const { send } = await openDashboard();

@@ -137,22 +137,29 @@ describe("series", () => {
 });
 
 describe("the use of a limit", () => {
-  const spentSince = (fromMs: number, untilMs: number) => ({
-    requests: 1,
-    tokens: untilMs - fromMs,
-    micros: fromMs === 0 ? 99 : 5,
-  });
+  const store = {
+    spent: (_: string, fromMs: number, untilMs: number) => ({
+      requests: 1,
+      steps: 1,
+      tokens: untilMs - fromMs,
+      dollars: fromMs === 0 ? 99 : 5,
+      time: 0,
+    }),
+    billingPeriod: () => ({ startMs: NOON - 7, endMs: NOON + 8, source: "cursor" as const }),
+  };
+  const hour = NOON - (NOON % (60 * MINUTE));
 
   it.each([
-    ["500 tokens/hour", { unit: "tokens", amount: 500, used: 60 * MINUTE }],
-    ["$5/day", { unit: "dollars", amount: 5_000_000, used: 5 }],
-    ["$5/total", { unit: "dollars", amount: 5_000_000, used: 99 }],
-    ["$1/conversation", { unit: "dollars", amount: 1_000_000, used: undefined }],
+    ["500 tokens/hour", { unit: "tokens", amount: 500, used: 60 * MINUTE, resetsAtMs: hour + 60 * MINUTE }],
+    ["500 tokens/period", { unit: "tokens", amount: 500, used: 15, resetsAtMs: NOON + 8 }],
+    ["$5/total", { unit: "dollars", amount: 5_000_000, used: 99, resetsAtMs: undefined }],
+    ["$1/conversation", { unit: "dollars", amount: 1_000_000, used: undefined, resetsAtMs: undefined }],
+    ["60 requests/minute", { unit: "requests", amount: 60, used: undefined, resetsAtMs: undefined }],
   ])("%s is counted in its own window", (limit, use) => {
-    expect(limitUse(limit, spentSince, NOON + 1)).toEqual({ limit, ...use });
+    expect(limitUse(limit, { id: "k" }, store, NOON + 1)).toEqual({ limit, ...use });
   });
 
   it("is unknown for a text that is no limit", () => {
-    expect(limitUse("much", spentSince, NOON)).toBeUndefined();
+    expect(limitUse("much", { id: "k" }, store, NOON)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { KeyRow, KeysReply, NewKeyReply } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
-import { ago, dollars, moment, NONE, short, whole } from "../format.ts";
+import { ago, dollars, moment, short, whole } from "../format.ts";
 import { CopyText } from "../parts/copy-text.tsx";
 import { LimitBars } from "../parts/limit-bars.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
