@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Setting } from "./setting.ts";
+import { jsonOrText, type Setting } from "./setting.ts";
 
 /** US dollars for a million tokens. What is unset costs as much as `input`, or `output` for reasoning. */
 interface ModelPrices {
@@ -33,11 +33,5 @@ export const priceList = (help: string): Setting<PriceList> => ({
   expected: 'models, each with prices for a million tokens: {"input": 3, "output": 15}',
   isSecret: false,
   explain: ({ issues: [issue] }) => `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
-  fromText: (given) => {
-    try {
-      return JSON.parse(given);
-    } catch {
-      return given;
-    }
-  },
+  fromText: jsonOrText,
 });

@@ -147,3 +147,11 @@ export function textOf(content: readonly { readonly type: string }[]): string {
 }
 
 const isText = (part: { readonly type: string }): part is TextPart => part.type === "text";
+
+/** Returns the tool results among the messages, by the id of their call. */
+export const resultsByCall = (messages: readonly Message[]): ReadonlyMap<string, ToolMessage> =>
+  new Map(messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])));
+
+/** Returns the size of a tool result. */
+export const resultBytes = ({ content }: Pick<ToolMessage, "content">): number =>
+  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);

@@ -8,7 +8,8 @@ import { Secret } from "../core/secret.ts";
 import type { ProcessLock } from "../files/process-lock.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
 import { writePrivate } from "../files/write-private.ts";
-import { type Keychain, keychainEntry, tryKeychain } from "./keychain.ts";
+import type { AccountStoreOptions } from "./account-store.ts";
+import { keychainEntry, tryKeychain } from "./keychain.ts";
 
 /** A sign-in at a server, as stored in the file. If it is kept in the keychain, the file has no secret. */
 const LoginSchema = z.discriminatedUnion("kept", [
@@ -33,14 +34,7 @@ export interface ServerLogins {
   remove(name: string): Promise<boolean>;
 }
 
-export interface ServerLoginsOptions {
-  readonly home: string;
-  /** Secrets are stored here if it is usable. Undefined: in the file. */
-  readonly keychain: Keychain | undefined;
-  readonly onNotice: (text: string) => void;
-}
-
-export function createServerLogins({ home, keychain, onNotice }: ServerLoginsOptions): ServerLogins {
+export function createServerLogins({ home, keychain, onNotice }: AccountStoreOptions): ServerLogins {
   const path = join(home, "mcp-logins.json");
   const entryOf = (name: string) => keychainEntry(home, `mcp ${name}`);
   const write = (logins: WrittenLogins) => {

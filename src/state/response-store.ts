@@ -1,32 +1,7 @@
+import type { ResponseStore, StoredResponse } from "../core/history/stored-responses.ts";
 import { prepareResponseStatements } from "./response-statements.ts";
 import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
 import type { StateDatabase } from "./state-database.ts";
-
-/** A stored response; `previousId` names the one before it in its conversation. */
-interface KeptResponse {
-  readonly id: string;
-  readonly previousId: string | undefined;
-  readonly body: string;
-  readonly input: readonly KeptItem[];
-  readonly output: readonly KeptItem[];
-}
-
-interface KeptItem {
-  readonly id: string;
-  readonly json: string;
-}
-
-/**
- * Responses that outlive the process. Each is visible to its principal only. If the store is full, the principal that
- * holds the most loses its oldest.
- */
-export interface KeptResponses {
-  put(principalId: string, response: KeptResponse): void;
-  find(principalId: string, id: string): KeptResponse | undefined;
-  conversation(principalId: string, id: string): readonly string[] | undefined;
-  findItem(principalId: string, itemId: string): string | undefined;
-  delete(principalId: string, id: string): boolean;
-}
 
 const TABLE = {
   name: "response",
@@ -34,11 +9,12 @@ const TABLE = {
   defaults: { maxBytes: 128 * MiB, maxItems: 5000, ttlMs: 30 * DAY_MS },
 } as const;
 
-export function createResponseStore(database: StateDatabase, options: StoreOptions = {}): KeptResponses {
+/** Keeps responses in the state file. If it is full, the principal that holds the most loses its oldest. */
+export function createResponseStore(database: StateDatabase, options: StoreOptions = {}): ResponseStore {
   const sql = prepareResponseStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);
 
-  const find = (principal: Uint8Array, id: string, expired: number): KeptResponse | undefined => {
+  const find = (principal: Uint8Array, id: string, expired: number): StoredResponse | undefined => {
     const row = sql.find(principal, id, expired);
     if (!row) return undefined;
     const items = sql.itemsOf(row.key);

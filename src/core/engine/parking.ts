@@ -1,5 +1,12 @@
 import { historyKeys } from "../history/history-key.ts";
-import type { AssistantMessage, Message, Principal, ToolMessage, Turn } from "../turn.ts";
+import {
+  type AssistantMessage,
+  type Message,
+  type Principal,
+  resultBytes,
+  type ToolMessage,
+  type Turn,
+} from "../turn.ts";
 import type { CallEntry, CallLog, LossReason } from "./call-log.ts";
 import { runIdOf } from "./run/call-names.ts";
 import type { LiveRun } from "./run/live-run.ts";
@@ -279,7 +286,14 @@ export class Parking {
     facts: Pick<CallEntry, "requestId"> & Partial<Pick<CallEntry, "askedIn" | "reason" | "waitedMs">>,
   ): void {
     const called = calls.get(callId) ?? { tool: "" };
-    this.#callLog({ type, callId, ...called, principalId, result: { isError, bytes: bytesOf(content) }, ...facts });
+    this.#callLog({
+      type,
+      callId,
+      ...called,
+      principalId,
+      result: { isError, bytes: resultBytes({ content }) },
+      ...facts,
+    });
   }
 }
 
@@ -304,9 +318,6 @@ function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, Called> 
   }
   return tools;
 }
-
-const bytesOf = (content: ToolMessage["content"]): number =>
-  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);
 
 /** Returns the messages without the user messages at the end. */
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>

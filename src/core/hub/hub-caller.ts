@@ -2,7 +2,7 @@ import type { RunContext } from "../driver.ts";
 import type { HubCallEntry, HubCallLog } from "../engine/call-log.ts";
 import { toolTrace } from "../http/trace-context.ts";
 import { LoopGuard } from "../rules/loop-guard.ts";
-import type { ToolCallPart, ToolMessage, Turn } from "../turn.ts";
+import { resultBytes, type ToolCallPart, type ToolMessage, type Turn } from "../turn.ts";
 import { HubNotices, type HubOutcome } from "./hub-notices.ts";
 import type { HubProgress, HubResult, Toolbox } from "./tool-hub.ts";
 
@@ -56,7 +56,7 @@ export class HubCaller {
       const trace = asked && toolTrace(asked, id);
       const result = await toolbox.call(name, args, { signal, onProgress, elicit, trace });
       this.guard.note(name, args, result);
-      finish(result.isError ? "error" : "ok", bytesOf(result));
+      finish(result.isError ? "error" : "ok", resultBytes(result));
       return resultOf(id, result);
     } catch (error) {
       finish("canceled");
@@ -81,6 +81,3 @@ const resultOf = (callId: string, result: HubResult): ToolMessage => ({
   isHubs: true,
   ...result,
 });
-
-const bytesOf = ({ content }: HubResult): number =>
-  content.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : part.data.length), 0);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { type Message, type ToolMessage, textOf } from "../../core/turn.ts";
+import { type Message, resultsByCall, type ToolMessage, textOf } from "../../core/turn.ts";
 import {
   type ConversationMessage,
   ConversationMessageSchema,
@@ -9,9 +9,7 @@ import {
 
 /** Converts the conversation to chat bubbles. Images become Markdown, since the protocol has no field for them. */
 export function bubblesOf(messages: readonly Message[]): ConversationMessage[] {
-  const results = new Map(
-    messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
-  );
+  const results = resultsByCall(messages);
   return messages.flatMap((message) => {
     // Results are part of their calls.
     if (message.role === "tool") return [];

@@ -1,5 +1,12 @@
 import type { ContentBlock, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
-import type { ImagePart, Message, TextPart, ToolMessage, UserPart } from "../../core/turn.ts";
+import {
+  type ImagePart,
+  type Message,
+  resultsByCall,
+  type TextPart,
+  type ToolMessage,
+  type UserPart,
+} from "../../core/turn.ts";
 
 /** Serialises a conversation as JSON, with images in base64. */
 export const formatMessages = (messages: readonly Message[]): string =>
@@ -31,9 +38,7 @@ export function titleOf(messages: readonly Message[]): string {
 
 /** Returns the updates that show a whole conversation to an editor. */
 export function* replay(messages: readonly Message[]): Generator<SessionUpdate, void, undefined> {
-  const results = new Map(
-    messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
-  );
+  const results = resultsByCall(messages);
   for (const message of messages) {
     if (message.role === "user") {
       for (const part of message.content) yield { sessionUpdate: "user_message_chunk", content: blockOf(part) };

@@ -1,6 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "../../core/history/stored-responses.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { ResponseStore, StoredItem, StoredResponse } from "../shared/openai/response-store.ts";
 import { textPart } from "./output-item.ts";
 
 /** Access to stored answers. Each method throws `not-found` for an unknown id. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { ResponseStore, StoredItem } from "../../core/history/stored-responses.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Face, ParseContext } from "../shared/face.ts";
-import type { ResponseStore, StoredItem, StoredResponse } from "../shared/openai/response-store.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";

@@ -1,10 +1,10 @@
 import type { ModelInfo, SlashCommand } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { PassedApi } from "../../core/passed-request.ts";
+import type { ResponseStore } from "../../core/history/stored-responses.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";
-import type { ResponseStore } from "./openai/response-store.ts";
 import type { RequestLimits } from "./request-limits.ts";
 
 /**

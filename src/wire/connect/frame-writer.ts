@@ -56,7 +56,8 @@ export class FrameWriter<Carrier extends ServerExchange = ServerExchange> {
   }
 }
 
-function grpcTrailers(failure: ConnectFailure | undefined): Buffer {
+/** Returns the frame that ends a grpc-web stream. */
+export function grpcTrailers(failure?: ConnectFailure): Buffer {
   const lines = failure
     ? [
         `grpc-status: ${grpcStatus(failure.code)}`,

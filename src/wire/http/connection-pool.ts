@@ -1,15 +1,7 @@
-import { type WireLimits, wireLimits } from "../limits.ts";
+import { wireLimits } from "../limits.ts";
 import { H2Exchange } from "./h2-exchange.ts";
-import { type HttpTransport, parseOrigin } from "./http.ts";
+import { type HttpTransport, parseOrigin, type TransportOptions } from "./http.ts";
 import { OriginConnections } from "./origin-connections.ts";
-import type { FindProxy } from "./proxy.ts";
-
-export interface ConnectionPoolOptions {
-  readonly limits?: Partial<WireLimits>;
-  /** Certificates to trust instead of Node's own list. */
-  readonly ca?: string | Buffer;
-  readonly findProxy?: FindProxy;
-}
 
 /**
  * An HTTP/2 transport with one shared connection per origin, and more only if the peer's stream limit requires them.
@@ -25,7 +17,7 @@ interface PoolStats {
   readonly waiting: number;
 }
 
-export function createConnectionPool(options: ConnectionPoolOptions = {}): ConnectionPool {
+export function createConnectionPool(options: TransportOptions = {}): ConnectionPool {
   const { ca, findProxy } = options;
   const limits = wireLimits(options.limits);
   const origins = new Map<string, OriginConnections>();

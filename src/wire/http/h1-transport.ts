@@ -1,25 +1,17 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { Socket } from "node:net";
-import { type WireLimits, wireLimits } from "../limits.ts";
+import { wireLimits } from "../limits.ts";
 import { type Agents, H1Exchange } from "./h1-exchange.ts";
-import type { HttpTransport } from "./http.ts";
+import type { HttpTransport, TransportOptions } from "./http.ts";
 import { transportClosed } from "./network-errors.ts";
-import type { FindProxy } from "./proxy.ts";
 import { connectSecurely } from "./secure-socket.ts";
-
-export interface Http1Options {
-  readonly limits?: Partial<WireLimits>;
-  /** Certificates to trust instead of Node's own list. */
-  readonly ca?: string | Buffer;
-  readonly findProxy?: FindProxy;
-}
 
 /** Shorter than any server's timeout, so that a reused socket is rarely closed by the peer at that moment. */
 const MAX_FREE_SOCKET_MS = 15_000;
 
 /** Creates an HTTP/1.1 transport with kept-alive sockets. Long-lived exchanges have sockets of their own. */
-export function createHttp1Transport(options: Http1Options = {}): HttpTransport {
+export function createHttp1Transport(options: TransportOptions = {}): HttpTransport {
   const limits = wireLimits(options.limits);
   const short = agents(limits.maxShortSockets, options);
   const long = agents(limits.maxLongSockets, options);
@@ -61,7 +53,7 @@ export function createHttp1Transport(options: Http1Options = {}): HttpTransport 
   };
 }
 
-function agents(maxSockets: number, { ca, findProxy }: Http1Options): Agents {
+function agents(maxSockets: number, { ca, findProxy }: TransportOptions): Agents {
   const options = { keepAlive: true, maxSockets, timeout: MAX_FREE_SOCKET_MS } as const;
   const tls = new HttpsAgent({ ...options, ...(ca && { ca }) });
   const connectDirectly = tls.createConnection.bind(tls);

@@ -1,4 +1,6 @@
 import { ExcursorError } from "../../core/errors.ts";
+import type { WireLimits } from "../limits.ts";
+import type { FindProxy } from "./proxy.ts";
 
 /**
  * HTTP for the rest of this folder: a request and its response as two byte streams, the same for HTTP/1.1 and HTTP/2.
@@ -13,6 +15,13 @@ export interface HttpTransport {
   close(): Promise<void>;
   /** Aborts everything. */
   destroy(): void;
+}
+
+export interface TransportOptions {
+  readonly limits?: Partial<WireLimits>;
+  /** Certificates to trust instead of Node's own list. */
+  readonly ca?: string | Buffer;
+  readonly findProxy?: FindProxy;
 }
 
 export interface HttpRequest {

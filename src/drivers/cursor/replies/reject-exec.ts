@@ -1,12 +1,11 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type ExecClientMessage,
   ExecClientMessageSchema,
   type ExecServerMessage,
 } from "../../../gen/agent/v1/exec_pb.ts";
 import { ShellStreamSchema } from "../../../gen/agent/v1/exec_shell_pb.ts";
-
-type Result = MessageInitShape<typeof ExecClientMessageSchema>["message"] & object;
+import type { ExecResult } from "./native/route.ts";
 
 /** How a request is rejected: by its own result type, or by a throw if that is unknown. */
 export type Rejection =
@@ -32,7 +31,7 @@ export function rejectExec({ id, execId, message }: ExecServerMessage, offeredTo
     offeredTools.length === 0
       ? "This built-in tool is not available here, and no other tool is. Answer without it."
       : `This built-in tool is not available here. Use one of the provided MCP tools instead: ${offeredTools.join(", ")}.`;
-  const reply = (...results: Result[]): Rejection => ({
+  const reply = (...results: ExecResult[]): Rejection => ({
     type: "results",
     messages: results.map((result) => create(ExecClientMessageSchema, { id, execId, message: result })),
   });

@@ -1,10 +1,9 @@
-export type Fields = Readonly<Record<string, unknown>>;
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns an empty list for anything that is not an array. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isOfType = (value: unknown, ...types: string[]): value is Fields =>
-  isFields(value) && types.some((type) => type === value["type"]);
+  isJsonObject(value) && types.some((type) => type === value["type"]);

@@ -1,4 +1,5 @@
-import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
+import { type Fields, isOfType, listOf } from "./fields.ts";
 
 /**
  * Converts Anthropic's blocks and Responses items inside messages to this dialect: calls and results stand beside the
@@ -9,10 +10,10 @@ export const normaliseMessages = (messages: unknown): unknown =>
 
 /** True for plain text, the common case. */
 const isPlain = (message: unknown): boolean =>
-  isFields(message) && typeof message["content"] === "string" && message["tool_calls"] === undefined;
+  isJsonObject(message) && typeof message["content"] === "string" && message["tool_calls"] === undefined;
 
 function normaliseMessage(message: unknown): unknown[] {
-  if (!isFields(message)) return [message];
+  if (!isJsonObject(message)) return [message];
   const normalised = message["role"] === "assistant" ? { ...message, ...normaliseCalls(message) } : message;
   const { content } = normalised as Fields;
   if (!Array.isArray(content)) return [normalised];
@@ -39,7 +40,7 @@ function normaliseCalls({ tool_calls: calls }: Fields): Fields {
   if (!Array.isArray(calls)) return {};
   return {
     tool_calls: calls.map((call) => {
-      if (!isOfType(call, "custom") || !isFields(call["custom"])) return call;
+      if (!isOfType(call, "custom") || !isJsonObject(call["custom"])) return call;
       const { name, input } = call["custom"];
       return { id: call["id"], type: "function", function: { name, arguments: JSON.stringify({ input }) } };
     }),
@@ -62,7 +63,7 @@ const resultMessage = ({ tool_use_id, content, is_error }: Fields): Fields => ({
 function normalisePart(part: unknown): unknown {
   if (isOfType(part, "input_text", "output_text")) return { type: "text", text: part["text"] };
   if (isOfType(part, "input_image")) return { type: "image_url", image_url: part["image_url"] };
-  if (!isOfType(part, "image") || !isFields(part["source"])) return part;
+  if (!isOfType(part, "image") || !isJsonObject(part["source"])) return part;
   const { type, media_type, data, url } = part["source"];
   if (type !== "base64") return { type: "image_url", image_url: { url } };
   if (typeof media_type !== "string" || typeof data !== "string") return part;

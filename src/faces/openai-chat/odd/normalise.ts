@@ -1,4 +1,4 @@
-import { isFields } from "./fields.ts";
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
 import { normaliseMessages } from "./messages.ts";
 import { fromResponsesBody } from "./responses-body.ts";
 import { customNames, normaliseChoice, normaliseTools } from "./tools.ts";
@@ -17,7 +17,7 @@ const NONE: ReadonlySet<string> = new Set();
  * and the schema rejects them.
  */
 export function normalise(body: unknown): NormalisedBody {
-  if (!isFields(body)) return { body, customTools: NONE };
+  if (!isJsonObject(body)) return { body, customTools: NONE };
   const own = body["messages"] === undefined && body["input"] !== undefined ? fromResponsesBody(body) : body;
   const { tools, tool_choice, system } = own;
   const messages = normaliseMessages(own["messages"]);

@@ -1,10 +1,11 @@
-import { type Fields, isFields, isOfType, listOf } from "./fields.ts";
+import { isJsonObject } from "../../../core/json/is-json-object.ts";
+import { type Fields, isOfType, listOf } from "./fields.ts";
 
 export function fromResponsesBody(body: Fields): Fields {
   const { input, instructions, max_output_tokens, reasoning, ...rest } = body;
   const items = Array.isArray(input) ? input : [{ role: "user", content: input }];
   const system = typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
-  const effort = isFields(reasoning) ? reasoning["effort"] : undefined;
+  const effort = isJsonObject(reasoning) ? reasoning["effort"] : undefined;
   return {
     max_tokens: max_output_tokens,
     reasoning_effort: effort,
@@ -33,7 +34,8 @@ function joinCalls(messages: readonly unknown[]): unknown[] {
   const joined: unknown[] = [];
   for (const message of messages) {
     const last = joined.at(-1);
-    const isMore = isFields(last) && last["role"] === "assistant" && isFields(message) && message["content"] === null;
+    const isMore =
+      isJsonObject(last) && last["role"] === "assistant" && isJsonObject(message) && message["content"] === null;
     if (!isMore) {
       joined.push(message);
       continue;

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../../../core/errors.ts";
-import type { ResponseStore } from "../../shared/openai/response-store.ts";
+import type { ResponseStore } from "../../../core/history/stored-responses.ts";
 import type { ResponsesRequest } from "../schema.ts";
 import type { PlacedItem } from "./conversation.ts";
 import { type InputItem, inputItem } from "./item-schema.ts";

@@ -1,5 +1,5 @@
 import type { DescField } from "@bufbuild/protobuf";
-import type { AssistantMessage, Message, ToolMessage } from "../../../core/turn.ts";
+import { type AssistantMessage, type Message, resultsByCall, type ToolMessage } from "../../../core/turn.ts";
 import {
   type AgentConversationTurnStructure,
   AgentConversationTurnStructureSchema,
@@ -37,9 +37,7 @@ export function turnsOf<M>(messages: readonly M[], beginsTurn: (message: M) => b
 
 function storeTurn(messages: readonly Message[], blobs: Blobs): Uint8Array {
   const [first] = messages;
-  const results = new Map(
-    messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message] as const] : [])),
-  );
+  const results = resultsByCall(messages);
   return addTurn(
     {
       userMessage: first?.role === "user" ? encodeFields(...userMessageFields(first)) : undefined,

@@ -1,9 +1,9 @@
 import { ExcursorError } from "../../../../src/core/errors.ts";
+import type { ResponseStore, StoredResponse } from "../../../../src/core/history/stored-responses.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../../../../src/faces/openai-responses/face.ts";
 import { createReasoningSeal } from "../../../../src/faces/openai-responses/reasoning-seal.ts";
 import type { ParseContext, ParsedRequest } from "../../../../src/faces/shared/face.ts";
-import type { ResponseStore, StoredResponse } from "../../../../src/faces/shared/openai/response-store.ts";
 
 export const CREATED = 1_700_000_000;
 
