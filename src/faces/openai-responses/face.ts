@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ResponseStore, StoredItem } from "../../core/history/stored-responses.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "../../core/history/stored-responses.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";

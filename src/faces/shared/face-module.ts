@@ -1,7 +1,7 @@
 import type { ModelInfo, SlashCommand } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
-import type { PassedApi } from "../../core/passed-request.ts";
 import type { ResponseStore } from "../../core/history/stored-responses.ts";
+import type { PassedApi } from "../../core/passed-request.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";

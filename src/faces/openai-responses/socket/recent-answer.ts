@@ -1,4 +1,4 @@
-import type { ResponseStore, StoredItem, StoredResponse } from "../../shared/openai/response-store.ts";
+import type { ResponseStore, StoredItem, StoredResponse } from "../../../core/history/stored-responses.ts";
 
 /** Longer conversations are not remembered; the client sends them again. */
 const MAX_LENGTH = 32 * 1024 * 1024;
