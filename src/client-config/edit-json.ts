@@ -1,6 +1,6 @@
 import { applyEdits, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { isJsonObject } from "../core/json/is-json-object.ts";
-import type { JsonValue } from "../core/turn.ts";
+import type { JsonObject, JsonValue } from "../core/turn.ts";
 import { unreadable } from "./unreadable.ts";
 
 export type JsonChange = readonly [path: readonly string[], value: JsonValue];
@@ -17,12 +17,26 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
   );
 }
 
+/** Sets the entry of a list that `isOurs` recognises, or adds one. Keeps comments and order. */
+export function editJsonList(text: string, isOurs: (entry: JsonObject) => boolean, entry: JsonObject): string {
+  const whole = text.trim() === "" ? "[]\n" : text;
+  const list = read(whole);
+  if (!Array.isArray(list)) throw unreadable("it is not a JSON list");
+  const at = list.findIndex((one) => isJsonObject(one) && isOurs(one));
+  const formattingOptions = { insertSpaces: true, tabSize: indentOf(whole) };
+  return applyEdits(whole, modify(whole, [at === -1 ? list.length : at], entry, { formattingOptions }));
+}
+
 function checkObject(text: string): void {
+  if (!isJsonObject(read(text))) throw unreadable("it is not a JSON object");
+}
+
+function read(text: string): unknown {
   const errors: ParseError[] = [];
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first) throw unreadable(`${printParseErrorCode(first.error)} at position ${first.offset}`);
-  if (!isJsonObject(value)) throw unreadable("it is not a JSON object");
+  return value;
 }
 
 const indentOf = (text: string): number => /^( +)"/m.exec(text)?.[1]?.length ?? 2;

@@ -43,6 +43,12 @@ describe("where the configuration is", () => {
     ["zed", {}, "/h/.config/zed/settings.json"],
     ["zed", { platform: "darwin", environment: { XDG_CONFIG_HOME: "/x" } }, "/h/.config/zed/settings.json"],
     ["aider", {}, "/h/.aider.conf.yml"],
+    ["vscode", {}, "/h/.config/Code/User/chatLanguageModels.json"],
+    ["vscode", { platform: "darwin" }, "/h/Library/Application Support/Code/User/chatLanguageModels.json"],
+    ["qwen-code", {}, "/h/.qwen/settings.json"],
+    ["goose", {}, "/h/.config/goose/config.yaml"],
+    ["crush", { environment: { XDG_CONFIG_HOME: "/x" } }, "/x/crush/crush.json"],
+    ["open-webui", {}, "/h/open-webui.env"],
   ])("%s, %j", (id, over, path) => {
     expect(recipe(id).file(machine(over))).toBe(path);
   });
@@ -91,6 +97,58 @@ describe("what stands in it", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("VS Code: one entry of a list, and never twice", () => {
+    const theirs = '[\n  // keep\n  { "name": "Theirs", "vendor": "ollama" }\n]\n';
+    const once = recipe("vscode").edit(theirs, gateway);
+    expect(once).toContain("// keep");
+    const list = parseJson(recipe("vscode").edit(once, gateway));
+    expect(list).toMatchObject([
+      { name: "Theirs" },
+      { name: "Excursor", vendor: "customendpoint", apiKey: "the-key", models: [{ id: "auto" }, { vision: false }] },
+    ]);
+    expect(list[1].models[0]).toEqual({
+      id: "auto",
+      name: "Auto",
+      url: "http://127.0.0.1:8787/v1/chat/completions",
+      apiType: "chat-completions",
+      toolCalling: true,
+      vision: true,
+      thinking: false,
+      streaming: true,
+      maxInputTokens: 168_000,
+      maxOutputTokens: 32_000,
+    });
+    expect(() => recipe("vscode").edit("{}", gateway)).toThrow(/list/);
+  });
+
+  it("Qwen Code, Goose, Crush", () => {
+    expect(parseJson(recipe("qwen-code").edit('{"ui":{"theme":"x"}}', gateway))).toEqual({
+      ui: { theme: "x" },
+      security: { auth: { selectedType: "openai", apiKey: "the-key", baseUrl: "http://127.0.0.1:8787/v1" } },
+      model: { name: "auto" },
+    });
+    expect(parseYaml(recipe("goose").edit("GOOSE_MODE: auto\n", gateway))).toEqual({
+      GOOSE_MODE: "auto",
+      GOOSE_PROVIDER: "openai",
+      GOOSE_MODEL: "auto",
+      OPENAI_HOST: "http://127.0.0.1:8787",
+      OPENAI_BASE_PATH: "v1/chat/completions",
+    });
+    const { providers, models } = parseJson(recipe("crush").edit("", gateway));
+    expect(models.large).toEqual({ provider: "excursor", model: "auto" });
+    expect(providers.excursor).toMatchObject({ type: "openai-compat", base_url: "http://127.0.0.1:8787/v1" });
+    expect(providers.excursor.models[1]).toMatchObject({ id: "claude-opus-4-8", can_reason: true });
+  });
+
+  it("Open WebUI: variables, each once", () => {
+    const theirs = "# mine\nWEBUI_AUTH=False\nexport OPENAI_API_KEY=old\n";
+    const once = recipe("open-webui").edit(theirs, gateway);
+    expect(once).toBe(
+      "# mine\nWEBUI_AUTH=False\nOPENAI_API_KEY=the-key\nENABLE_OPENAI_API=true\nOPENAI_API_BASE_URL=http://127.0.0.1:8787/v1\nDEFAULT_MODELS=auto\n",
+    );
+    expect(recipe("open-webui").edit(once, gateway)).toBe(once);
   });
 
   it("Continue: ours first, theirs after it, and never twice", () => {

@@ -32,6 +32,12 @@ const CLIENTS = [
     before: '{\n  // mine\n  "autoupdate": false,\n  "share": "disabled",\n}\n',
   },
   {
+    id: "qwen-code",
+    command: [process.execPath, bin("@qwen-code/qwen-code/cli.js"), "--yolo", "-p"],
+    file: ".qwen/settings.json",
+    before: '{\n  "$version": 4,\n  "general": {\n    "enableAutoUpdate": false\n  }\n}',
+  },
+  {
     id: "continue",
     command: [process.execPath, bin("@continuedev/cli/dist/cn.js"), "-p"],
     file: ".continue/config.yaml",

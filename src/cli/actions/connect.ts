@@ -5,6 +5,7 @@ import { openConnectedClients } from "../../app/open-connected-clients.ts";
 import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
 import type { ConnectedClients } from "../../client-config/connected-clients.ts";
 import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
+import { SNIPPETS } from "../../client-config/snippets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
@@ -34,6 +35,12 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
   const guide = GUIDES.find(({ id }) => id === client);
   if (guide) {
     await runGuide(guide, flags);
+    return;
+  }
+  const snippet = SNIPPETS.find(({ id }) => id === client);
+  if (snippet) {
+    const text = snippet.text({ ...gatewayAddress(flags), model: flags.model });
+    process.stdout.write(flags.json ? `${JSON.stringify({ client: snippet.id, text })}\n` : text);
     return;
   }
   const recipe = findRecipe(client);
@@ -74,7 +81,7 @@ function findRecipe(client: string): ClientRecipe {
   if (recipe) return recipe;
   throw new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
     code: "unknown_client",
-    hint: `Known clients: ${[...RECIPES, ...GUIDES].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
+    hint: `Known clients: ${[...RECIPES, ...GUIDES, ...SNIPPETS].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
   });
 }
 

@@ -5,7 +5,7 @@ export const connectCommand = () =>
     .description("Configure a client to use the gateway: back up its configuration, write it and test it.")
     .argument(
       "[client]",
-      "claude-code, opencode, codex, continue, zed, aider or cursor; without it, the connected clients are listed",
+      "claude-code, opencode, codex, continue, zed, aider, vscode, qwen-code, goose, crush, open-webui or cursor; without it, the connected clients are listed",
     )
     .option("-m, --model <model>", "default model of the client; `excursor models` lists them", "auto")
     .option("--file <path>", "configuration file of the client; default: its usual place")
@@ -23,6 +23,9 @@ export const connectCommand = () =>
 The gateway must be running. \`excursor disconnect\` restores the previous configuration, byte for byte.
   excursor connect claude-code
   excursor connect opencode -m claude-sonnet-5
+
+These have no configuration file. The command prints what to write, and the key is read from EXCURSOR_API_KEY:
+copilot-cli, openai-sdk, anthropic-sdk, ai-sdk, langchain.
 
 The Cursor IDE has no configuration file for this: \`excursor connect cursor\` prints the steps. With --tunnel,
 it adds hosts and pathSecret to Excursor's settings and tests the tunnel. It exits with 69 if the test fails.`,

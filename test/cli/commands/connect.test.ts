@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { RECIPES } from "../../../src/client-config/recipes/index.ts";
+import { SNIPPETS } from "../../../src/client-config/snippets.ts";
 import { setUpGateway } from "../../gateway/support/gateway-process.ts";
 import { excursor } from "../support/excursor.ts";
 
@@ -29,6 +30,18 @@ const run = (args: readonly string[], more: Readonly<Record<string, string>> = {
   }).exited;
 
 describe("excursor connect and disconnect", () => {
+  it.each(SNIPPETS)("$id: is printed, without the key", async ({ id }) => {
+    const { code, stdout } = await run(["connect", id, "--url", url, "-m", "gpt-5.5"]);
+    expect([code, stdout.includes(url), stdout.includes("gpt-5.5"), stdout.includes(KEY)]).toEqual([
+      0,
+      true,
+      true,
+      false,
+    ]);
+    const printed = JSON.parse((await run(["connect", id, "--url", url, "-m", "gpt-5.5", "--json"])).stdout);
+    expect(printed).toEqual({ client: id, text: stdout });
+  });
+
   it.each(RECIPES)("$id: is written, tried, shown, and put back", async ({ id, title }) => {
     const connected = await run(["connect", id, "--url", url]);
     expect([connected.code, connected.stderr]).toEqual([0, ""]);
