@@ -8,22 +8,29 @@ const COUNTS = new Set(["minItems", "maxItems", "minLength", "maxLength", "minPr
  * already JSON Schema stays as it is. The depth is limited where the body is read.
  */
 export function toJsonSchema(schema: JsonObject): JsonObject {
-  const converted: Record<string, JsonValue> = {};
   const isNullable = schema["nullable"] === true;
-  for (const [name, value] of Object.entries(schema)) {
-    if (name === "nullable" || name === "propertyOrdering" || name === "example") continue;
-    if (name === "type") {
-      const type = Array.isArray(value) ? value.map(lowerCase) : lowerCase(value);
-      if (type !== "type_unspecified") converted[name] = isNullable ? [type, "null"].flat() : type;
-    } else if (name === "format" && value === "enum") continue;
-    else if (name === "enum" && isNullable && Array.isArray(value)) converted[name] = [...value, null];
-    else if (COUNTS.has(name) && typeof value === "string" && /^\d{1,15}$/.test(value)) converted[name] = Number(value);
-    else if (name === "properties" && isJsonObject(value)) converted[name] = mapValues(value);
-    else if (name === "items" || name === "additionalProperties") converted[name] = inner(value);
-    else if (/^(?:any|one|all)Of$/.test(name) && Array.isArray(value)) converted[name] = value.map(inner);
-    else converted[name] = value;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, value]) => {
+      const converted = convert(name, value, isNullable);
+      return converted === undefined ? [] : [[name, converted]];
+    }),
+  );
+}
+
+/** Returns undefined for what JSON Schema does not have. */
+function convert(name: string, value: JsonValue, isNullable: boolean): JsonValue | undefined {
+  if (name === "nullable" || name === "propertyOrdering" || name === "example") return undefined;
+  if (name === "format" && value === "enum") return undefined;
+  if (name === "type") {
+    const type = Array.isArray(value) ? value.map(lowerCase) : lowerCase(value);
+    if (type === "type_unspecified") return undefined;
+    return isNullable ? [type, "null"].flat() : type;
   }
-  return converted;
+  if (name === "enum" && isNullable && Array.isArray(value)) return [...value, null];
+  if (COUNTS.has(name) && typeof value === "string" && /^\d{1,15}$/.test(value)) return Number(value);
+  if (name === "properties" && isJsonObject(value)) return mapValues(value);
+  if (name === "items" || name === "additionalProperties") return inner(value);
+  return /^(?:any|one|all)Of$/.test(name) && Array.isArray(value) ? value.map(inner) : value;
 }
 
 const inner = (value: JsonValue): JsonValue => (isJsonObject(value) ? toJsonSchema(value) : value);
