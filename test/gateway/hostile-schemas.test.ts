@@ -55,7 +55,7 @@ describe.each(DIALECTS)("$name", (dialect) => {
     stage.trace.length = 0;
     const { status, message } = await ask(dialect, '@sim say {"m": 1}', { schema });
     expect(status).toBe(400);
-    expect(message).toMatch(/^[\w.]+\.schema: this JSON schema cannot be used: /);
+    expect(message).toContain(`${dialect.schemaField}: this JSON schema cannot be used: `);
     expect(stage.trace.filter(({ kind }) => kind === "run_request")).toEqual([]);
     await isAlive(dialect);
   });
@@ -78,7 +78,9 @@ describe.each(DIALECTS)("$name", (dialect) => {
       answered++;
     }
     expect(answered).toBeGreaterThan(2);
-    expect(await hostile).toMatchObject({ status: 400, message: expect.stringMatching(/\.schema: .* too long/) });
+    const { status, message } = await hostile;
+    expect([status, message]).toEqual([400, expect.stringMatching(/: .* too long/)]);
+    expect(message).toContain(dialect.schemaField);
     await isAlive(dialect);
   });
 });

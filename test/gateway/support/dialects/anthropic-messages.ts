@@ -13,6 +13,7 @@ const ERROR_TYPES = { 400: "invalid_request_error", 401: "authentication_error",
 
 export const anthropicMessages: DialectAdapter = {
   name: "Anthropic Messages",
+  schemaField: "output_config.format.schema",
   mistakes: [
     { fields: { model: 5 }, field: "model" },
     { fields: { stream: "yes" }, field: "stream" },

@@ -7,6 +7,7 @@ const STATUSES = { 400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 413: "INVALI
 
 export const gemini: DialectAdapter = {
   name: "Gemini",
+  schemaField: "generationConfig.responseJsonSchema",
   mistakes: [
     { fields: { contents: 5 }, field: "contents" },
     { fields: { generationConfig: "yes" }, field: "generationConfig" },

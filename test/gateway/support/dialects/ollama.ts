@@ -6,6 +6,7 @@ type Line = ChatResponse & { readonly error?: string };
 export const ollama: DialectAdapter = {
   name: "Ollama",
   lacks: { cached: "the dialect does not tell cached tokens apart" },
+  schemaField: "format",
   mistakes: [
     { fields: { model: 5 }, field: "model" },
     { fields: { stream: "yes" }, field: "stream" },

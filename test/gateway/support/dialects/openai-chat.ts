@@ -10,6 +10,7 @@ const FINISH = { stop: "stop", length: "length", tool_calls: "calls" } as const;
 
 export const openAiChat: DialectAdapter = {
   name: "OpenAI Chat Completions",
+  schemaField: "response_format.json_schema.schema",
   mistakes: [
     { fields: { model: 5 }, field: "model" },
     { fields: { stream: "yes" }, field: "stream" },

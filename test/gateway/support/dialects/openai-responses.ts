@@ -8,6 +8,7 @@ type StreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
 export const openAiResponses: DialectAdapter = {
   name: "OpenAI Responses",
+  schemaField: "text.format.schema",
   mistakes: [
     { fields: { model: 5 }, field: "model" },
     { fields: { stream: "yes" }, field: "stream" },
