@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { connection } from "./feed.ts";
 import { PAGES } from "./pages/index.ts";
 import { Icon } from "./parts/icon.tsx";
@@ -35,6 +36,11 @@ export function App() {
 
 function Sidebar({ current }: { readonly current: string | undefined }) {
   const state = session.value;
+  const nav = useRef<HTMLElement>(null);
+  // On a small screen the navigation scrolls sideways.
+  useEffect(() => {
+    nav.current?.querySelector(`[href="${current}"]`)?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
   return (
     <header class="sidebar">
       <a class="brand" href="/ui" aria-label="Excursor, start page">
@@ -42,7 +48,7 @@ function Sidebar({ current }: { readonly current: string | undefined }) {
         <span>Excursor</span>
         {state.type === "open" && state.isDemo && <span class="tag">demo</span>}
       </a>
-      <nav aria-label="Pages">
+      <nav aria-label="Pages" ref={nav}>
         {PAGES.map(({ path: to, title, icon }) => (
           <a key={to} href={to} aria-current={to === current ? "page" : undefined}>
             <Icon name={icon} />

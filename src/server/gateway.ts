@@ -157,7 +157,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   /** Checks the limits of the principal. */
   const admit = (exchange: Exchange, isOpen: boolean) => {
     const { principal } = exchange;
-    if (isDraining && !isOpen) throw shuttingDown();
+    if (isDraining && (!isOpen || exchange.isInternal)) throw shuttingDown();
     if (!principal) return;
     exchange.leave = requests.take(principal.id);
     if (principal.token && !isOpen) exchange.newcomer = newcomers.admit(principal);

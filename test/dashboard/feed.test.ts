@@ -43,17 +43,26 @@ it("shows a parked run, and drops it", async () => {
   await until(visitor, ({ parkedCount }) => parkedCount === 0);
 });
 
-it("ends with the session, and with the gateway", async () => {
+it("ends with the session", async () => {
   const visitor = await openDashboard();
-  const open = () => fetch(`${visitor.url}/ui/api/feed`, { headers: { cookie: visitor.cookie } });
-  const first = await open();
+  const feed = await fetch(`${visitor.url}/ui/api/feed`, { headers: { cookie: visitor.cookie } });
   await visitor.send("DELETE", "/session");
-  expect(await first.text()).toMatch(/event: over/);
-  const other = await openDashboard();
-  const second = await fetch(`${other.url}/ui/api/feed`, { headers: { cookie: other.cookie } });
-  const read = second.text();
-  await other.close();
-  await read;
+  expect(await feed.text()).toMatch(/event: over/);
+});
+
+it("does not keep the gateway from stopping, nor opens again while it stops (REL-35)", async () => {
+  const visitor = await openDashboard({ limits: { drainMs: 3_600_000 } });
+  const feed = await fetch(`${visitor.url}/ui/api/feed`, { headers: { cookie: visitor.cookie } });
+  const stop = new AbortController();
+  const content = "@sim tokens 100000 10";
+  await visitor.ask({ stream: true, messages: [{ role: "user", content }] }, { signal: stop.signal });
+  const closed = visitor.close();
+  await feed.text();
+  const again = await visitor.get("/feed");
+  expect(again.status).toBe(503);
+  await again.text();
+  stop.abort();
+  await closed;
 });
 
 it("is open a bounded number of times", async () => {

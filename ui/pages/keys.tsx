@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { KeyRow, KeysReply, NewKeyReply } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
-import { ago, dollars, moment, short, whole } from "../format.ts";
+import { ago, dollars, short, whole } from "../format.ts";
 import { CopyText } from "../parts/copy-text.tsx";
 import { LimitBars } from "../parts/limit-bars.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
@@ -39,7 +39,7 @@ function KeysContent() {
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {made && <MadeKey made={made} onDone={() => setMade(undefined)} />}
-      <Section title="The gateway's own key">
+      <Section title="The gateway's own key" note="used today (UTC)">
         {value && <Table label="The gateway's own key" columns={OWN} rows={[value.own]} keyOf={nameOf} empty="" />}
       </Section>
       <Keys reply={value} reload={reload} />
@@ -70,9 +70,9 @@ const MadeKey = ({ made, onDone }: { readonly made: NewKeyReply; onDone(): void 
 const nameOf = ({ name }: KeyRow): string => name;
 
 const TODAY: readonly Column<KeyRow>[] = [
-  { title: "Requests today", isNumber: true, cell: ({ today }) => whole(today.requests) },
-  { title: "Tokens today", isNumber: true, cell: ({ today }) => short(today.tokens) },
-  { title: "Cost today", isNumber: true, cell: ({ today }) => dollars(today.costMicros, true) },
+  { title: "Requests", isNumber: true, isWide: true, cell: ({ today }) => whole(today.requests) },
+  { title: "Tokens", isNumber: true, isWide: true, cell: ({ today }) => short(today.tokens) },
+  { title: "Cost", isNumber: true, isWide: true, cell: ({ today }) => dollars(today.costMicros, true) },
   { title: "Under way", isNumber: true, isWide: true, cell: ({ name }) => whole(underWay(name)) },
 ];
 
@@ -89,14 +89,13 @@ function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload
     () => [
       {
         title: "Key",
-        cell: ({ name, createdAt }) => (
-          <span title={createdAt === null ? undefined : `Added ${moment(Date.parse(createdAt))}`}>
-            {name} <span class="muted wide">{createdAt !== null && ago(Date.parse(createdAt))}</span>
+        cell: (row) => (
+          <span class="stack">
+            {row.name} <span class="muted wrap">{termsOf(row)}</span>
           </span>
         ),
       },
       LIMITS,
-      { title: "Account", isWide: true, cell: ({ account }) => account ?? <span class="muted">the gateway's</span> },
       ...TODAY,
       {
         title: "Action",
@@ -118,7 +117,7 @@ function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload
   return (
     <Section
       title="Keys for other users"
-      note={keyCount > keys.length ? `${keys.length} of ${keyCount}; excursor keys list shows all` : undefined}
+      note={keyCount > keys.length ? `${keys.length} of ${keyCount}; excursor keys list shows all` : "used today (UTC)"}
     >
       {error !== undefined && <ErrorNotice error={error} />}
       <Table
@@ -131,6 +130,16 @@ function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload
     </Section>
   );
 }
+
+/** The rest of what a key may do, on one line. */
+const termsOf = ({ account, streams, createdAt }: KeyRow): string =>
+  [
+    account === null ? "" : `account ${account}`,
+    streams === null ? "" : `${whole(streams)} streams`,
+    createdAt === null ? "" : `added ${ago(Date.parse(createdAt))}`,
+  ]
+    .filter((term) => term !== "")
+    .join(" · ");
 
 /** Asks once more, since a revoked key cannot be brought back. */
 function RevokeButton({ name, onRevoke }: { readonly name: string; onRevoke(): void }) {

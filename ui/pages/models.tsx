@@ -98,6 +98,7 @@ const columnsOf = (
   {
     title: "Price in / out",
     isNumber: true,
+    isWide: true,
     cell: ({ price }) =>
       price === null ? (
         NONE

@@ -4,8 +4,8 @@ import { listConversations, listTurns } from "../../usage/queries/conversations.
 import { readSeries, type SeriesPoint, type SeriesRange, seriesMoments } from "../../usage/queries/usage-series.ts";
 import type { Call } from "../call.ts";
 
-/** A page of the list stays below 200 KB: a row has some 400 bytes, and at most 800. */
-const CONVERSATIONS = 200;
+/** A page of the list stays below 200 KB: a row has some 330 bytes, and at most 600. */
+const CONVERSATIONS = 300;
 /** A turn with 50 tool calls has some 10 KB. */
 const TURNS = 15;
 

@@ -25,7 +25,8 @@ export interface Visitor {
   ask(body: object, init?: { readonly key?: string; readonly signal?: AbortSignal }): Promise<Response>;
   /** Asks for a link with this key. */
   link(key?: string): Promise<Response>;
-  close(): Promise<void>;
+  /** Stops the gateway. Answers may finish as long as the settings allow, unless `graceMs` says otherwise. */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Opens a gateway in this process with the simulator behind it, and signs in to its dashboard. */
@@ -41,9 +42,8 @@ export async function openDashboard(
     writeLog: () => {},
     dashboard: { version: "1.2.3", examine },
   });
-  const close = () => gateway.close(0);
   cleanups.push(async () => {
-    await close();
+    await gateway.close(0);
     rmSync(home, { recursive: true, force: true });
   });
   const { url } = gateway;
@@ -74,6 +74,6 @@ export async function openDashboard(
       }),
     ask: (body, { key = KEY, signal } = {}) => post("/v1/chat/completions", { model: "auto", ...body }, key, signal),
     link,
-    close,
+    close: (graceMs) => gateway.close(graceMs),
   };
 }

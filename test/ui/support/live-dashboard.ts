@@ -18,9 +18,11 @@ export interface LiveDashboard {
   restart(): Promise<void>;
 }
 
+type Defer = (cleanup: () => unknown) => void;
+
 /** Starts a gateway as a process of its own, in front of a simulated backend. */
-export async function startDashboard(defer?: (cleanup: () => unknown) => void): Promise<LiveDashboard> {
-  const stage = await setUpGateway({}, {}, defer);
+export async function startDashboard(on: Stage | Defer): Promise<LiveDashboard> {
+  const stage = typeof on === "function" ? await setUpGateway({}, {}, on) : on;
   let gateway = await stage.start();
   const { url, client } = gateway;
   const link = async () => {
