@@ -1,6 +1,7 @@
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
 import { measureCursorFace } from "./cursor-face.ts";
+import { measureDashboard } from "./dashboard.ts";
 import { measureDialects } from "./dialects.ts";
 import { measureDisconnect } from "./disconnect.ts";
 import { measureFirstToken } from "./first-token.ts";
@@ -47,6 +48,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   hub: measureHub,
   "thinking-path": measureThinkingPath,
   "cursor-face": measureCursorFace,
+  dashboard: measureDashboard,
 };
 
 const NAME_WIDTH = 56;
