@@ -2,15 +2,18 @@ import { z } from "zod";
 import { jsonOrText, type Setting } from "./setting.ts";
 
 /** US dollars for a million tokens. What is unset costs as much as `input`, or `output` for reasoning. */
-interface ModelPrices {
-  readonly input: number;
-  readonly output: number;
-  readonly cached?: number | undefined;
-  readonly cacheWritten?: number | undefined;
-  readonly reasoning?: number | undefined;
-}
-
-export type PriceList = Readonly<Record<string, ModelPrices>>;
+export type PriceList = Readonly<
+  Record<
+    string,
+    {
+      readonly input: number;
+      readonly output: number;
+      readonly cached?: number | undefined;
+      readonly cacheWritten?: number | undefined;
+      readonly reasoning?: number | undefined;
+    }
+  >
+>;
 
 const dollars = z.number({ error: "expected dollars for a million tokens" }).min(0).max(1_000_000);
 
