@@ -25,7 +25,7 @@ const TOOLS = [
 const ask = (content: string, more: object = {}) =>
   dashboard.client.chat.completions.create({ model: "auto", messages: [{ role: "user", content }], ...more });
 
-/** For what a page shows only after its next refresh. */
+/** For what a page shows only after its next refresh, and for what the record writes once a second. */
 const SLOW = { timeout: 20_000 };
 
 /** The addresses of the pages, by their titles. */
@@ -121,7 +121,7 @@ it("a conversation's waterfall has the phases that the usage record has", async 
     return { id: latest?.id, ...(await read<Turns>(`/conversations/${latest?.id}`)) };
   };
   // The record is written once a second.
-  await expect.poll(async () => Object.keys((await latestTurns()).turns[0]?.phases ?? {})).toContain("park");
+  await expect.poll(async () => Object.keys((await latestTurns()).turns[0]?.phases ?? {}), SLOW).toContain("park");
   const { id, turns } = await latestTurns();
   await page.goto(`${dashboard.url}/ui/conversations/${id}`);
   const cards = page.getByRole("article");
