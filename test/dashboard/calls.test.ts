@@ -33,7 +33,7 @@ describe("keys", () => {
       client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "@sim say hello" }] });
     expect((await ask()).choices[0]?.message.content).toBe("hello");
     const rows = async () => (await json<KeysReply>(await visitor.get("/keys"))).keys;
-    await expect.poll(async () => (await rows())[0]?.today.requests).toBe(1);
+    await expect.poll(async () => (await rows())[0]?.today.requests, { timeout: 10_000 }).toBe(1);
     const [row] = await rows();
     expect(JSON.stringify(row)).not.toContain(key);
     expect(row).toMatchObject({ name: "alice", streams: 2, account: null });
@@ -117,7 +117,9 @@ describe("account and health", () => {
     const { get, ask } = await openDashboard();
     await (await ask({ messages: [{ role: "user", content: "@sim say hello" }] })).json();
     const read = async () => (await json<LogReply>(await get("/log"))).lines;
-    await expect.poll(async () => (await read()).at(-1)?.json).toContain('"route":"/v1/chat/completions"');
+    await expect
+      .poll(async () => (await read()).at(-1)?.json, { timeout: 10_000 })
+      .toContain('"route":"/v1/chat/completions"');
     const lines = await read();
     const last = lines.at(-1);
     expect(lines.some((line) => line.json.includes("/ui"))).toBe(false);

@@ -46,7 +46,7 @@ it("opens the browser, without a shell (SEC-43)", async () => {
   const child = excursor(["ui", "--url", url], { environment: { EXCURSOR_HOME: home, BROWSER: browser } });
   const { stdout, stderr } = await child.exited;
   expect(stderr).toContain("opens in your browser");
-  await expect.poll(() => readFileSync(seen, "utf8")).toBe(stdout.trim());
+  await expect.poll(() => readFileSync(seen, "utf8"), { timeout: 15_000 }).toBe(stdout.trim());
 });
 
 it("says what to do without a gateway, and with a wrong key", async () => {
