@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { LossReason } from "../core/engine/call-log.ts";
 import type { Usage } from "../core/events.ts";
 import { addUsage } from "../core/rules/usage-estimate.ts";
@@ -15,7 +15,6 @@ export interface RunRequest {
   corrected(difference: Usage): void;
 }
 
-const ID_BYTES = 12;
 const MAX_REQUESTS = 32;
 
 /**
@@ -24,7 +23,7 @@ const MAX_REQUESTS = 32;
  * earlier one.
  */
 export class RunRecording implements RunWatch {
-  readonly #id = randomBytes(ID_BYTES).toString("base64url");
+  readonly #id = newId();
   readonly #startedAt: number;
   readonly #start = performance.now();
   readonly #lost: LossReason | undefined;
@@ -119,3 +118,6 @@ function startOf(upstream: UpstreamRun | undefined, lost: LossReason | undefined
   if (upstream?.start === "checkpoint") return { type: "resumed" };
   return upstream?.start === "transcript" ? { type: "replayed", reason: "no-checkpoint" } : { type: "fresh" };
 }
+
+/** Node makes UUIDs in stock, other random bytes one by one. The id is stored with each run, so it is short. */
+const newId = (): string => Buffer.from(randomUUID().replaceAll("-", ""), "hex").toString("base64url");
