@@ -125,8 +125,8 @@ export class AgentRun {
         else void this.#run(message.message.value);
         break;
       case "prewarmRequest":
-        if (this.#hasStarted || this.#bootstrap) this.#client.violate("prewarm_request", "it comes first, and once");
-        else void this.#prepare().catch(() => {});
+        // Real clients also send it during a run, where it has nothing to prepare.
+        if (!this.#hasStarted && !this.#bootstrap) void this.#prepare().catch(() => {});
         break;
       case "conversationAction":
         this.#act(message.message.value);
