@@ -2,10 +2,11 @@ import { type Schema, type SchemaField, WELL_KNOWN } from "./schema.ts";
 
 /**
  * A difference between our schema and Cursor's. `missing`: they have it and we do not. `extra`: the other way round.
- * `renamed` is harmless on the wire. The others are conflicts: the same bytes mean something else.
+ * `renamed` and `opaque` are harmless on the wire: we keep an `opaque` message as its bytes, or an enum as its number. The
+ * others are conflicts: the same bytes mean something else.
  */
 export interface Difference {
-  readonly type: "missing" | "extra" | "renamed" | "renumbered" | "retyped" | "relabelled";
+  readonly type: "missing" | "extra" | "renamed" | "opaque" | "renumbered" | "retyped" | "relabelled";
   readonly what: "field" | "enum value" | "rpc";
   /** The message, enum or service. */
   readonly owner: string;
@@ -70,6 +71,7 @@ function compareFields(
     if (!existing && elsewhere !== undefined) return [{ type: "renumbered", ...place, ours: String(elsewhere) }];
     if (!existing) return [{ type: "missing", ...place }];
     const both = { ...place, ours: show(existing) };
+    if (isOpaque(existing.type, field.type, comparison.theirs)) return [{ type: "opaque", ...both }];
     if (!isSameType(existing.type, field.type, comparison)) return [{ type: "retyped", ...both }];
     if (existing.isRepeated !== field.isRepeated) return [{ type: "relabelled", ...both }];
     return existing.name === name ? [] : [{ type: "renamed", ...both }];
@@ -94,6 +96,14 @@ function isSameType(mine: string, other: string, comparison: Comparison): boolea
     (ours.messages.has(mine) && theirs.messages.has(other)) || (ours.enums.has(mine) && theirs.enums.has(other));
   if (isSameKind) pair(mine, other);
   return isSameKind || mine === other;
+}
+
+/** True if we keep their message as bytes, or their enum as a number. The wire is the same. */
+function isOpaque(mine: string, other: string, theirs: Schema): boolean {
+  const [entry, theirEntry] = [MAP.exec(mine), MAP.exec(other)];
+  if (entry && theirEntry) return entry[1] === theirEntry[1] && isOpaque(entry[2] ?? "", theirEntry[2] ?? "", theirs);
+  if (mine === "bytes") return other === WELL_KNOWN || theirs.messages.has(other);
+  return mine === "int32" && theirs.enums.has(other);
 }
 
 const MAP = /^map<(\w+), (.+)>$/;

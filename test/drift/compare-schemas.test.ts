@@ -36,6 +36,21 @@ test("tells fields whose bytes mean something else, which are conflicts", () => 
   expect(compareSchemas(ours, theirs).every(isConflict)).toBe(true);
 });
 
+test("tells messages that we keep as bytes, which are no conflicts", () => {
+  const ours = schema({
+    M: [field(1, "a", "bytes"), field(2, "b", "map<string, bytes>"), field(3, "c", "int32"), field(4, "d", "bytes")],
+  });
+  const theirs = schema(
+    {
+      M: [field(1, "a", "Big"), field(2, "b", "map<string, Big>"), field(3, "c", "E"), field(4, "d", "string")],
+      Big: [],
+    },
+    new Map([["E", new Map([[0, "E_UNSPECIFIED"]])]]),
+  );
+  expect(typesOf(ours, theirs)).toEqual(["opaque M.a", "opaque M.b", "opaque M.c", "retyped M.d"]);
+  expect(compareSchemas(ours, theirs).filter(isConflict)).toHaveLength(1);
+});
+
 test("compares messages of other names by the fields that have them", () => {
   const ours = schema({ M: [field(1, "a", "M.Inner")], "M.Inner": [field(1, "x", "string")] });
   const theirs = schema({ M: [field(1, "a", "MInner")], MInner: [field(1, "x", "string"), field(2, "y", "string")] });

@@ -68,6 +68,8 @@ function scalar(draw: Draw, type: ScalarType): unknown {
       return draw(fc.uint8Array);
     case ScalarType.DOUBLE:
       return draw(fc.double, { noNaN: true });
+    case ScalarType.FLOAT:
+      return draw(fc.float, { noNaN: true });
     case ScalarType.INT32:
       return draw(fc.integer);
     case ScalarType.UINT32:

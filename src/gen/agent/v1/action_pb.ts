@@ -10,12 +10,16 @@ import type { AgentMode } from "./agent_mode_pb.ts";
 import { file_agent_v1_agent_mode } from "./agent_mode_pb.ts";
 import type { ConversationHistory } from "./conversation_history_pb.ts";
 import { file_agent_v1_conversation_history } from "./conversation_history_pb.ts";
+import type { ShellResult } from "./exec_shell_pb.ts";
+import { file_agent_v1_exec_shell } from "./exec_shell_pb.ts";
 import type { ConversationPlan } from "./plan_pb.ts";
 import { file_agent_v1_plan } from "./plan_pb.ts";
 import type { AskQuestionArgs, AskQuestionResult } from "./question_pb.ts";
 import { file_agent_v1_question } from "./question_pb.ts";
 import type { RequestContext } from "./request_context_pb.ts";
 import { file_agent_v1_request_context } from "./request_context_pb.ts";
+import type { TaskResult } from "./tool_call_pb.ts";
+import { file_agent_v1_tool_call } from "./tool_call_pb.ts";
 import type { UserMessage } from "./user_message_pb.ts";
 import { file_agent_v1_user_message } from "./user_message_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -24,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agent/v1/action.proto.
  */
 export const file_agent_v1_action: GenFile = /*@__PURE__*/
-  fileDesc("ChVhZ2VudC92MS9hY3Rpb24ucHJvdG8SCGFnZW50LnYxIrsFChJDb252ZXJzYXRpb25BY3Rpb24SOgoTdXNlcl9tZXNzYWdlX2FjdGlvbhgBIAEoCzIbLmFnZW50LnYxLlVzZXJNZXNzYWdlQWN0aW9uSAASLwoNcmVzdW1lX2FjdGlvbhgCIAEoCzIWLmFnZW50LnYxLlJlc3VtZUFjdGlvbkgAEi8KDWNhbmNlbF9hY3Rpb24YAyABKAsyFi5hZ2VudC52MS5DYW5jZWxBY3Rpb25IABI1ChBzdW1tYXJpemVfYWN0aW9uGAQgASgLMhkuYWdlbnQudjEuU3VtbWFyaXplQWN0aW9uSAASPAoUc2hlbGxfY29tbWFuZF9hY3Rpb24YBSABKAsyHC5hZ2VudC52MS5TaGVsbENvbW1hbmRBY3Rpb25IABI2ChFzdGFydF9wbGFuX2FjdGlvbhgGIAEoCzIZLmFnZW50LnYxLlN0YXJ0UGxhbkFjdGlvbkgAEjoKE2V4ZWN1dGVfcGxhbl9hY3Rpb24YByABKAsyGy5hZ2VudC52MS5FeGVjdXRlUGxhbkFjdGlvbkgAEloKJGFzeW5jX2Fza19xdWVzdGlvbl9jb21wbGV0aW9uX2FjdGlvbhgIIAEoCzIqLmFnZW50LnYxLkFzeW5jQXNrUXVlc3Rpb25Db21wbGV0aW9uQWN0aW9uSAASQAoWY2FuY2VsX3N1YmFnZW50X2FjdGlvbhgKIAEoCzIeLmFnZW50LnYxLkNhbmNlbFN1YmFnZW50QWN0aW9uSAASPgoVaW5qZWN0X2NvbnRleHRfYWN0aW9uGBMgASgLMh0uYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbkgAEh8KEnRyaWdnZXJpbmdfYXV0aF9pZBgLIAEoCUgBiAEBQggKBmFjdGlvbkIVChNfdHJpZ2dlcmluZ19hdXRoX2lkIrICChFVc2VyTWVzc2FnZUFjdGlvbhIrCgx1c2VyX21lc3NhZ2UYASABKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZRIxCg9yZXF1ZXN0X2NvbnRleHQYAiABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dBIpChxzZW5kX3RvX2ludGVyYWN0aW9uX2xpc3RlbmVyGAMgASgISACIAQESNAoVcHJlcGVuZF91c2VyX21lc3NhZ2VzGAQgAygLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USOwoUY29udmVyc2F0aW9uX2hpc3RvcnkYByABKAsyHS5hZ2VudC52MS5Db252ZXJzYXRpb25IaXN0b3J5Qh8KHV9zZW5kX3RvX2ludGVyYWN0aW9uX2xpc3RlbmVyIvwCChNJbmplY3RDb250ZXh0QWN0aW9uEhQKDGluamVjdGlvbl9pZBgBIAEoCRIXCg9leHBlY3RlZF9ydW5faWQYAiABKAkSQQoMdXNlcl9jb250ZXh0GAMgASgLMikuYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbi5Vc2VyQ29udGV4dEgAEkUKDnN5c3RlbV9jb250ZXh0GAQgASgLMisuYWdlbnQudjEuSW5qZWN0Q29udGV4dEFjdGlvbi5TeXN0ZW1Db250ZXh0SAAabQoLVXNlckNvbnRleHQSKwoMdXNlcl9tZXNzYWdlGAEgASgLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQaMgoNU3lzdGVtQ29udGV4dBIQCghwcm9kdWNlchgBIAEoCRIPCgdjb250ZW50GAIgASgJQgkKB2NvbnRleHQiQQoMUmVzdW1lQWN0aW9uEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0IoIBCgxDYW5jZWxBY3Rpb24SDgoGcmVhc29uGAEgASgJEmIKKWludGVycnVwdGVkX3BlbmRpbmdfdG9vbF9jYWxsX3Jlc29sdXRpb25zGAMgASgLMi8uYWdlbnQudjEuSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucyKcAQolSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucxJPCgtyZXNvbHV0aW9ucxgBIAMoCzI6LmFnZW50LnYxLkludGVycnVwdGVkUGVuZGluZ1Rvb2xDYWxsUmVzb2x1dGlvbnMuUmVzb2x1dGlvbhoiCgpSZXNvbHV0aW9uEhQKDHRvb2xfY2FsbF9pZBgBIAEoCSIRCg9TdW1tYXJpemVBY3Rpb24iVAoSU2hlbGxDb21tYW5kQWN0aW9uEi0KDXNoZWxsX2NvbW1hbmQYASABKAsyFi5hZ2VudC52MS5TaGVsbENvbW1hbmQSDwoHZXhlY19pZBgCIAEoCSIfCgxTaGVsbENvbW1hbmQSDwoHY29tbWFuZBgBIAEoCSJACgtTaGVsbE91dHB1dBIOCgZzdGRvdXQYASABKAkSDgoGc3RkZXJyGAIgASgJEhEKCWV4aXRfY29kZRgDIAEoBSKCAQoPU3RhcnRQbGFuQWN0aW9uEisKDHVzZXJfbWVzc2FnZRgBIAEoCzIVLmFnZW50LnYxLlVzZXJNZXNzYWdlEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0Eg8KB2lzX3NwZWMYAyABKAgijwIKEUV4ZWN1dGVQbGFuQWN0aW9uEjEKD3JlcXVlc3RfY29udGV4dBgBIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0Ei0KBHBsYW4YAiABKAsyGi5hZ2VudC52MS5Db252ZXJzYXRpb25QbGFuSACIAQESGgoNcGxhbl9maWxlX3VyaRgDIAEoCUgBiAEBEh4KEXBsYW5fZmlsZV9jb250ZW50GAQgASgJSAKIAQESKwoOZXhlY3V0aW9uX21vZGUYBSABKA4yEy5hZ2VudC52MS5BZ2VudE1vZGVCBwoFX3BsYW5CEAoOX3BsYW5fZmlsZV91cmlCFAoSX3BsYW5fZmlsZV9jb250ZW50IqABCiBBc3luY0Fza1F1ZXN0aW9uQ29tcGxldGlvbkFjdGlvbhIdChVvcmlnaW5hbF90b29sX2NhbGxfaWQYASABKAkSMAoNb3JpZ2luYWxfYXJncxgCIAEoCzIZLmFnZW50LnYxLkFza1F1ZXN0aW9uQXJncxIrCgZyZXN1bHQYAyABKAsyGy5hZ2VudC52MS5Bc2tRdWVzdGlvblJlc3VsdCIrChRDYW5jZWxTdWJhZ2VudEFjdGlvbhITCgtzdWJhZ2VudF9pZBgBIAEoCWIGcHJvdG8z", [file_agent_v1_agent_mode, file_agent_v1_conversation_history, file_agent_v1_plan, file_agent_v1_question, file_agent_v1_request_context, file_agent_v1_user_message]);
+  fileDesc("ChVhZ2VudC92MS9hY3Rpb24ucHJvdG8SCGFnZW50LnYxItIJChJDb252ZXJzYXRpb25BY3Rpb24SOgoTdXNlcl9tZXNzYWdlX2FjdGlvbhgBIAEoCzIbLmFnZW50LnYxLlVzZXJNZXNzYWdlQWN0aW9uSAASLwoNcmVzdW1lX2FjdGlvbhgCIAEoCzIWLmFnZW50LnYxLlJlc3VtZUFjdGlvbkgAEi8KDWNhbmNlbF9hY3Rpb24YAyABKAsyFi5hZ2VudC52MS5DYW5jZWxBY3Rpb25IABI1ChBzdW1tYXJpemVfYWN0aW9uGAQgASgLMhkuYWdlbnQudjEuU3VtbWFyaXplQWN0aW9uSAASPAoUc2hlbGxfY29tbWFuZF9hY3Rpb24YBSABKAsyHC5hZ2VudC52MS5TaGVsbENvbW1hbmRBY3Rpb25IABI2ChFzdGFydF9wbGFuX2FjdGlvbhgGIAEoCzIZLmFnZW50LnYxLlN0YXJ0UGxhbkFjdGlvbkgAEjoKE2V4ZWN1dGVfcGxhbl9hY3Rpb24YByABKAsyGy5hZ2VudC52MS5FeGVjdXRlUGxhbkFjdGlvbkgAEloKJGFzeW5jX2Fza19xdWVzdGlvbl9jb21wbGV0aW9uX2FjdGlvbhgIIAEoCzIqLmFnZW50LnYxLkFzeW5jQXNrUXVlc3Rpb25Db21wbGV0aW9uQWN0aW9uSAASQAoWY2FuY2VsX3N1YmFnZW50X2FjdGlvbhgKIAEoCzIeLmFnZW50LnYxLkNhbmNlbFN1YmFnZW50QWN0aW9uSAASKwohYmFja2dyb3VuZF90YXNrX2NvbXBsZXRpb25fYWN0aW9uGAwgASgMSAASQgoXYmFja2dyb3VuZF9zaGVsbF9hY3Rpb24YDSABKAsyHy5hZ2VudC52MS5CYWNrZ3JvdW5kU2hlbGxBY3Rpb25IABJIChpiYWNrZ3JvdW5kX3N1YmFnZW50X2FjdGlvbhgOIAEoCzIiLmFnZW50LnYxLkJhY2tncm91bmRTdWJhZ2VudEFjdGlvbkgAElQKIHN1YnNjcmlwdGlvbl9ub3RpZmljYXRpb25fYWN0aW9uGBAgASgLMiguYWdlbnQudjEuU3Vic2NyaXB0aW9uTm90aWZpY2F0aW9uQWN0aW9uSAASRAoYZ29hbF9jb250aW51YXRpb25fYWN0aW9uGBIgASgLMiAuYWdlbnQudjEuR29hbENvbnRpbnVhdGlvbkFjdGlvbkgAEj4KFWluamVjdF9jb250ZXh0X2FjdGlvbhgTIAEoCzIdLmFnZW50LnYxLkluamVjdENvbnRleHRBY3Rpb25IABIfChJ0cmlnZ2VyaW5nX2F1dGhfaWQYCyABKAlIAYgBARI/ChR0cmlnZ2VyaW5nX3VzZXJfaW5mbxgPIAEoCzIcLmFnZW50LnYxLlRyaWdnZXJpbmdVc2VySW5mb0gCiAEBEkoKFXJlcXVlc3RfY29udGV4dF9wYXJ0cxgRIAEoCzImLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0UGFydFJlZmVyZW5jZXNIA4gBAUIICgZhY3Rpb25CFQoTX3RyaWdnZXJpbmdfYXV0aF9pZEIXChVfdHJpZ2dlcmluZ191c2VyX2luZm9CGAoWX3JlcXVlc3RfY29udGV4dF9wYXJ0cyLJAwoRVXNlck1lc3NhZ2VBY3Rpb24SKwoMdXNlcl9tZXNzYWdlGAEgASgLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2USMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQSKQocc2VuZF90b19pbnRlcmFjdGlvbl9saXN0ZW5lchgDIAEoCEgAiAEBEjQKFXByZXBlbmRfdXNlcl9tZXNzYWdlcxgEIAMoCzIVLmFnZW50LnYxLlVzZXJNZXNzYWdlEmcKKWludGVycnVwdGVkX3BlbmRpbmdfdG9vbF9jYWxsX3Jlc29sdXRpb25zGAYgASgLMi8uYWdlbnQudjEuSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9uc0gBiAEBEjsKFGNvbnZlcnNhdGlvbl9oaXN0b3J5GAcgASgLMh0uYWdlbnQudjEuQ29udmVyc2F0aW9uSGlzdG9yeUIfCh1fc2VuZF90b19pbnRlcmFjdGlvbl9saXN0ZW5lckIsCipfaW50ZXJydXB0ZWRfcGVuZGluZ190b29sX2NhbGxfcmVzb2x1dGlvbnMi/AIKE0luamVjdENvbnRleHRBY3Rpb24SFAoMaW5qZWN0aW9uX2lkGAEgASgJEhcKD2V4cGVjdGVkX3J1bl9pZBgCIAEoCRJBCgx1c2VyX2NvbnRleHQYAyABKAsyKS5hZ2VudC52MS5JbmplY3RDb250ZXh0QWN0aW9uLlVzZXJDb250ZXh0SAASRQoOc3lzdGVtX2NvbnRleHQYBCABKAsyKy5hZ2VudC52MS5JbmplY3RDb250ZXh0QWN0aW9uLlN5c3RlbUNvbnRleHRIABptCgtVc2VyQ29udGV4dBIrCgx1c2VyX21lc3NhZ2UYASABKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZRIxCg9yZXF1ZXN0X2NvbnRleHQYAiABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dBoyCg1TeXN0ZW1Db250ZXh0EhAKCHByb2R1Y2VyGAEgASgJEg8KB2NvbnRlbnQYAiABKAlCCQoHY29udGV4dCJBCgxSZXN1bWVBY3Rpb24SMQoPcmVxdWVzdF9jb250ZXh0GAIgASgLMhguYWdlbnQudjEuUmVxdWVzdENvbnRleHQiggEKDENhbmNlbEFjdGlvbhIOCgZyZWFzb24YASABKAkSYgopaW50ZXJydXB0ZWRfcGVuZGluZ190b29sX2NhbGxfcmVzb2x1dGlvbnMYAyABKAsyLy5hZ2VudC52MS5JbnRlcnJ1cHRlZFBlbmRpbmdUb29sQ2FsbFJlc29sdXRpb25zIocCCiVJbnRlcnJ1cHRlZFBlbmRpbmdUb29sQ2FsbFJlc29sdXRpb25zEk8KC3Jlc29sdXRpb25zGAEgAygLMjouYWdlbnQudjEuSW50ZXJydXB0ZWRQZW5kaW5nVG9vbENhbGxSZXNvbHV0aW9ucy5SZXNvbHV0aW9uGowBCgpSZXNvbHV0aW9uEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRItCgxzaGVsbF9yZXN1bHQYAiABKAsyFS5hZ2VudC52MS5TaGVsbFJlc3VsdEgAEisKC3Rhc2tfcmVzdWx0GAMgASgLMhQuYWdlbnQudjEuVGFza1Jlc3VsdEgAQgwKCnJlc29sdXRpb24iEQoPU3VtbWFyaXplQWN0aW9uIlQKElNoZWxsQ29tbWFuZEFjdGlvbhItCg1zaGVsbF9jb21tYW5kGAEgASgLMhYuYWdlbnQudjEuU2hlbGxDb21tYW5kEg8KB2V4ZWNfaWQYAiABKAkiHwoMU2hlbGxDb21tYW5kEg8KB2NvbW1hbmQYASABKAkiQAoLU2hlbGxPdXRwdXQSDgoGc3Rkb3V0GAEgASgJEg4KBnN0ZGVychgCIAEoCRIRCglleGl0X2NvZGUYAyABKAUiggEKD1N0YXJ0UGxhbkFjdGlvbhIrCgx1c2VyX21lc3NhZ2UYASABKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZRIxCg9yZXF1ZXN0X2NvbnRleHQYAiABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dBIPCgdpc19zcGVjGAMgASgIIpkDChFFeGVjdXRlUGxhbkFjdGlvbhIxCg9yZXF1ZXN0X2NvbnRleHQYASABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dBItCgRwbGFuGAIgASgLMhouYWdlbnQudjEuQ29udmVyc2F0aW9uUGxhbkgAiAEBEhoKDXBsYW5fZmlsZV91cmkYAyABKAlIAYgBARIeChFwbGFuX2ZpbGVfY29udGVudBgEIAEoCUgCiAEBEisKDmV4ZWN1dGlvbl9tb2RlGAUgASgOMhMuYWdlbnQudjEuQWdlbnRNb2RlEh8KEmtpY2tvZmZfbWVzc2FnZV9pZBgGIAEoCUgDiAEBEhQKB3BsYW5faWQYByABKAlIBIgBARIbCg5wbGFuX2ZpbGVfcGF0aBgIIAEoCUgFiAEBQgcKBV9wbGFuQhAKDl9wbGFuX2ZpbGVfdXJpQhQKEl9wbGFuX2ZpbGVfY29udGVudEIVChNfa2lja29mZl9tZXNzYWdlX2lkQgoKCF9wbGFuX2lkQhEKD19wbGFuX2ZpbGVfcGF0aCKgAQogQXN5bmNBc2tRdWVzdGlvbkNvbXBsZXRpb25BY3Rpb24SHQoVb3JpZ2luYWxfdG9vbF9jYWxsX2lkGAEgASgJEjAKDW9yaWdpbmFsX2FyZ3MYAiABKAsyGS5hZ2VudC52MS5Bc2tRdWVzdGlvbkFyZ3MSKwoGcmVzdWx0GAMgASgLMhsuYWdlbnQudjEuQXNrUXVlc3Rpb25SZXN1bHQiKwoUQ2FuY2VsU3ViYWdlbnRBY3Rpb24SEwoLc3ViYWdlbnRfaWQYASABKAkiLQoVQmFja2dyb3VuZFNoZWxsQWN0aW9uEhQKDHRvb2xfY2FsbF9pZBgBIAEoCSIwChhCYWNrZ3JvdW5kU3ViYWdlbnRBY3Rpb24SFAoMdG9vbF9jYWxsX2lkGAEgASgJIs0BCh5TdWJzY3JpcHRpb25Ob3RpZmljYXRpb25BY3Rpb24SLAoNbm90aWZpY2F0aW9ucxgBIAMoCzIVLmFnZW50LnYxLlVzZXJNZXNzYWdlEjEKD3JlcXVlc3RfY29udGV4dBgCIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0EikKHHNlbmRfdG9faW50ZXJhY3Rpb25fbGlzdGVuZXIYAyABKAhIAIgBAUIfCh1fc2VuZF90b19pbnRlcmFjdGlvbl9saXN0ZW5lciIYChZHb2FsQ29udGludWF0aW9uQWN0aW9uIlgKElRyaWdnZXJpbmdVc2VySW5mbxIUCgdhdXRoX2lkGAEgASgJSACIAQESFAoHdXNlcl9pZBgCIAEoBUgBiAEBQgoKCF9hdXRoX2lkQgoKCF91c2VyX2lkIqECChxSZXF1ZXN0Q29udGV4dFBhcnRSZWZlcmVuY2VzEhUKDXJ1bGVzX2Jsb2JfaWQYASABKAwSGQoRcnVsZXNfYnl0ZV9sZW5ndGgYAiABKA0SFgoOc2tpbGxzX2Jsb2JfaWQYAyABKAwSGgoSc2tpbGxzX2J5dGVfbGVuZ3RoGAQgASgNEhkKEXN1YmFnZW50c19ibG9iX2lkGAUgASgMEh0KFXN1YmFnZW50c19ieXRlX2xlbmd0aBgGIAEoDRIUCgxtY3BzX2Jsb2JfaWQYByABKAwSGAoQbWNwc19ieXRlX2xlbmd0aBgIIAEoDRIxCg9keW5hbWljX2NvbnRleHQYCSABKAsyGC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dGIGcHJvdG8z", [file_agent_v1_agent_mode, file_agent_v1_conversation_history, file_agent_v1_exec_shell, file_agent_v1_plan, file_agent_v1_question, file_agent_v1_request_context, file_agent_v1_tool_call, file_agent_v1_user_message]);
 
 /**
  * @generated from message agent.v1.ConversationAction
@@ -89,6 +93,38 @@ export type ConversationAction = Message<"agent.v1.ConversationAction"> & {
     case: "cancelSubagentAction";
   } | {
     /**
+     * agent.v1.BackgroundTaskCompletionAction, as its bytes.
+     *
+     * @generated from field: bytes background_task_completion_action = 12;
+     */
+    value: Uint8Array;
+    case: "backgroundTaskCompletionAction";
+  } | {
+    /**
+     * @generated from field: agent.v1.BackgroundShellAction background_shell_action = 13;
+     */
+    value: BackgroundShellAction;
+    case: "backgroundShellAction";
+  } | {
+    /**
+     * @generated from field: agent.v1.BackgroundSubagentAction background_subagent_action = 14;
+     */
+    value: BackgroundSubagentAction;
+    case: "backgroundSubagentAction";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubscriptionNotificationAction subscription_notification_action = 16;
+     */
+    value: SubscriptionNotificationAction;
+    case: "subscriptionNotificationAction";
+  } | {
+    /**
+     * @generated from field: agent.v1.GoalContinuationAction goal_continuation_action = 18;
+     */
+    value: GoalContinuationAction;
+    case: "goalContinuationAction";
+  } | {
+    /**
      * @generated from field: agent.v1.InjectContextAction inject_context_action = 19;
      */
     value: InjectContextAction;
@@ -99,6 +135,16 @@ export type ConversationAction = Message<"agent.v1.ConversationAction"> & {
    * @generated from field: optional string triggering_auth_id = 11;
    */
   triggeringAuthId?: string | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.TriggeringUserInfo triggering_user_info = 15;
+   */
+  triggeringUserInfo?: TriggeringUserInfo | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.RequestContextPartReferences request_context_parts = 17;
+   */
+  requestContextParts?: RequestContextPartReferences | undefined;
 };
 
 /**
@@ -133,6 +179,11 @@ export type UserMessageAction = Message<"agent.v1.UserMessageAction"> & {
    * @generated from field: repeated agent.v1.UserMessage prepend_user_messages = 4;
    */
   prependUserMessages: UserMessage[];
+
+  /**
+   * @generated from field: optional agent.v1.InterruptedPendingToolCallResolutions interrupted_pending_tool_call_resolutions = 6;
+   */
+  interruptedPendingToolCallResolutions?: InterruptedPendingToolCallResolutions | undefined;
 
   /**
    * Some clients bring their history here instead of in the state.
@@ -304,6 +355,23 @@ export type InterruptedPendingToolCallResolutions_Resolution = Message<"agent.v1
    * @generated from field: string tool_call_id = 1;
    */
   toolCallId: string;
+
+  /**
+   * @generated from oneof agent.v1.InterruptedPendingToolCallResolutions.Resolution.resolution
+   */
+  resolution: {
+    /**
+     * @generated from field: agent.v1.ShellResult shell_result = 2;
+     */
+    value: ShellResult;
+    case: "shellResult";
+  } | {
+    /**
+     * @generated from field: agent.v1.TaskResult task_result = 3;
+     */
+    value: TaskResult;
+    case: "taskResult";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -447,6 +515,21 @@ export type ExecutePlanAction = Message<"agent.v1.ExecutePlanAction"> & {
    * @generated from field: agent.v1.AgentMode execution_mode = 5;
    */
   executionMode: AgentMode;
+
+  /**
+   * @generated from field: optional string kickoff_message_id = 6;
+   */
+  kickoffMessageId?: string | undefined;
+
+  /**
+   * @generated from field: optional string plan_id = 7;
+   */
+  planId?: string | undefined;
+
+  /**
+   * @generated from field: optional string plan_file_path = 8;
+   */
+  planFilePath?: string | undefined;
 };
 
 /**
@@ -501,4 +584,157 @@ export type CancelSubagentAction = Message<"agent.v1.CancelSubagentAction"> & {
  */
 export const CancelSubagentActionSchema: GenMessage<CancelSubagentAction> = /*@__PURE__*/
   messageDesc(file_agent_v1_action, 13);
+
+/**
+ * @generated from message agent.v1.BackgroundShellAction
+ */
+export type BackgroundShellAction = Message<"agent.v1.BackgroundShellAction"> & {
+  /**
+   * @generated from field: string tool_call_id = 1;
+   */
+  toolCallId: string;
+};
+
+/**
+ * Describes the message agent.v1.BackgroundShellAction.
+ * Use `create(BackgroundShellActionSchema)` to create a new message.
+ */
+export const BackgroundShellActionSchema: GenMessage<BackgroundShellAction> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 14);
+
+/**
+ * @generated from message agent.v1.BackgroundSubagentAction
+ */
+export type BackgroundSubagentAction = Message<"agent.v1.BackgroundSubagentAction"> & {
+  /**
+   * @generated from field: string tool_call_id = 1;
+   */
+  toolCallId: string;
+};
+
+/**
+ * Describes the message agent.v1.BackgroundSubagentAction.
+ * Use `create(BackgroundSubagentActionSchema)` to create a new message.
+ */
+export const BackgroundSubagentActionSchema: GenMessage<BackgroundSubagentAction> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 15);
+
+/**
+ * @generated from message agent.v1.SubscriptionNotificationAction
+ */
+export type SubscriptionNotificationAction = Message<"agent.v1.SubscriptionNotificationAction"> & {
+  /**
+   * @generated from field: repeated agent.v1.UserMessage notifications = 1;
+   */
+  notifications: UserMessage[];
+
+  /**
+   * @generated from field: agent.v1.RequestContext request_context = 2;
+   */
+  requestContext?: RequestContext | undefined;
+
+  /**
+   * @generated from field: optional bool send_to_interaction_listener = 3;
+   */
+  sendToInteractionListener?: boolean | undefined;
+};
+
+/**
+ * Describes the message agent.v1.SubscriptionNotificationAction.
+ * Use `create(SubscriptionNotificationActionSchema)` to create a new message.
+ */
+export const SubscriptionNotificationActionSchema: GenMessage<SubscriptionNotificationAction> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 16);
+
+/**
+ * @generated from message agent.v1.GoalContinuationAction
+ */
+export type GoalContinuationAction = Message<"agent.v1.GoalContinuationAction"> & {
+};
+
+/**
+ * Describes the message agent.v1.GoalContinuationAction.
+ * Use `create(GoalContinuationActionSchema)` to create a new message.
+ */
+export const GoalContinuationActionSchema: GenMessage<GoalContinuationAction> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 17);
+
+/**
+ * @generated from message agent.v1.TriggeringUserInfo
+ */
+export type TriggeringUserInfo = Message<"agent.v1.TriggeringUserInfo"> & {
+  /**
+   * @generated from field: optional string auth_id = 1;
+   */
+  authId?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 user_id = 2;
+   */
+  userId?: number | undefined;
+};
+
+/**
+ * Describes the message agent.v1.TriggeringUserInfo.
+ * Use `create(TriggeringUserInfoSchema)` to create a new message.
+ */
+export const TriggeringUserInfoSchema: GenMessage<TriggeringUserInfo> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 18);
+
+/**
+ * @generated from message agent.v1.RequestContextPartReferences
+ */
+export type RequestContextPartReferences = Message<"agent.v1.RequestContextPartReferences"> & {
+  /**
+   * @generated from field: bytes rules_blob_id = 1;
+   */
+  rulesBlobId: Uint8Array;
+
+  /**
+   * @generated from field: uint32 rules_byte_length = 2;
+   */
+  rulesByteLength: number;
+
+  /**
+   * @generated from field: bytes skills_blob_id = 3;
+   */
+  skillsBlobId: Uint8Array;
+
+  /**
+   * @generated from field: uint32 skills_byte_length = 4;
+   */
+  skillsByteLength: number;
+
+  /**
+   * @generated from field: bytes subagents_blob_id = 5;
+   */
+  subagentsBlobId: Uint8Array;
+
+  /**
+   * @generated from field: uint32 subagents_byte_length = 6;
+   */
+  subagentsByteLength: number;
+
+  /**
+   * @generated from field: bytes mcps_blob_id = 7;
+   */
+  mcpsBlobId: Uint8Array;
+
+  /**
+   * @generated from field: uint32 mcps_byte_length = 8;
+   */
+  mcpsByteLength: number;
+
+  /**
+   * @generated from field: agent.v1.RequestContext dynamic_context = 9;
+   */
+  dynamicContext?: RequestContext | undefined;
+};
+
+/**
+ * Describes the message agent.v1.RequestContextPartReferences.
+ * Use `create(RequestContextPartReferencesSchema)` to create a new message.
+ */
+export const RequestContextPartReferencesSchema: GenMessage<RequestContextPartReferences> = /*@__PURE__*/
+  messageDesc(file_agent_v1_action, 19);
 

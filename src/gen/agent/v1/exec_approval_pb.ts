@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/exec_approval.proto.
  */
 export const file_agent_v1_exec_approval: GenFile = /*@__PURE__*/
-  fileDesc("ChxhZ2VudC92MS9leGVjX2FwcHJvdmFsLnByb3RvEghhZ2VudC52MSI3ChFTbWFydE1vZGVBcHByb3ZhbBISCgpyZXF1ZXN0X2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSKXAQocU2hlbGxIb29rQXBwcm92YWxSZXF1aXJlbWVudBI5CgRraW5kGAEgASgOMisuYWdlbnQudjEuU2hlbGxIb29rQXBwcm92YWxSZXF1aXJlbWVudC5LaW5kEhMKBnJlYXNvbhgCIAEoCUgAiAEBIhwKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAQgkKB19yZWFzb24iigIKGlNoZWxsQWxsb3dsaXN0UHJlY2hlY2tBcmdzEg8KB2NvbW1hbmQYASABKAkSGQoRd29ya2luZ19kaXJlY3RvcnkYAiABKAkSOwoOcGFyc2luZ19yZXN1bHQYAyABKAsyIy5hZ2VudC52MS5TaGVsbENvbW1hbmRQYXJzaW5nUmVzdWx0EkEKEWNsYXNzaWZpZXJfcmVzdWx0GAQgASgLMiEuYWdlbnQudjEuQ29tbWFuZENsYXNzaWZpZXJSZXN1bHRIAIgBARIZCgx0b29sX2NhbGxfaWQYBSABKAlIAYgBAUIUChJfY2xhc3NpZmllcl9yZXN1bHRCDwoNX3Rvb2xfY2FsbF9pZCJ2ChhNY3BBbGxvd2xpc3RQcmVjaGVja0FyZ3MSGwoTcHJvdmlkZXJfaWRlbnRpZmllchgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSGQoMdG9vbF9jYWxsX2lkGAMgASgJSACIAQFCDwoNX3Rvb2xfY2FsbF9pZCJYCh1XZWJGZXRjaEFsbG93bGlzdFByZWNoZWNrQXJncxILCgN1cmwYASABKAkSGQoMdG9vbF9jYWxsX2lkGAIgASgJSACIAQFCDwoNX3Rvb2xfY2FsbF9pZCIuChdBbGxvd2xpc3RQcmVjaGVja1Jlc3VsdBITCgthbGxvd2xpc3RlZBgBIAEoCCIZChdTbWFydE1vZGVDbGFzc2lmaWVyQXJncyJHCiZTbWFydE1vZGVDbGFzc2lmaWVyQ29udmVyc2F0aW9uTWVzc2FnZRIMCgRyb2xlGAEgASgJEg8KB2NvbnRlbnQYAiABKAkiJQoTU21hcnRNb2RlUmlza1RhcmdldBIOCgZhY3Rpb24YASABKAkiqQIKGVNtYXJ0TW9kZUNsYXNzaWZpZXJSZXN1bHQSPgoHc3VjY2VzcxgBIAEoCzIrLmFnZW50LnYxLlNtYXJ0TW9kZUNsYXNzaWZpZXJSZXN1bHQuU3VjY2Vzc0gAEjoKBWVycm9yGAIgASgLMikuYWdlbnQudjEuU21hcnRNb2RlQ2xhc3NpZmllclJlc3VsdC5FcnJvckgAGm4KB1N1Y2Nlc3MSNwoIZGVjaXNpb24YASABKA4yJS5hZ2VudC52MS5TbWFydE1vZGVDbGFzc2lmaWVyRGVjaXNpb24SGQoMYmxvY2tfcmVhc29uGAIgASgJSACIAQFCDwoNX2Jsb2NrX3JlYXNvbhoWCgVFcnJvchINCgVlcnJvchgBIAEoCUIICgZyZXN1bHQqTQobU21hcnRNb2RlQ2xhc3NpZmllckRlY2lzaW9uEi4KKlNNQVJUX01PREVfQ0xBU1NJRklFUl9ERUNJU0lPTl9VTlNQRUNJRklFRBAAYgZwcm90bzM", [file_agent_v1_shell_command]);
+  fileDesc("ChxhZ2VudC92MS9leGVjX2FwcHJvdmFsLnByb3RvEghhZ2VudC52MSI3ChFTbWFydE1vZGVBcHByb3ZhbBISCgpyZXF1ZXN0X2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSKuAQocU2hlbGxIb29rQXBwcm92YWxSZXF1aXJlbWVudBI5CgRraW5kGAEgASgOMisuYWdlbnQudjEuU2hlbGxIb29rQXBwcm92YWxSZXF1aXJlbWVudC5LaW5kEhMKBnJlYXNvbhgCIAEoCUgAiAEBIjMKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhUKEUtJTkRfRk9SQ0VfUFJPTVBUEAFCCQoHX3JlYXNvbiKKAgoaU2hlbGxBbGxvd2xpc3RQcmVjaGVja0FyZ3MSDwoHY29tbWFuZBgBIAEoCRIZChF3b3JraW5nX2RpcmVjdG9yeRgCIAEoCRI7Cg5wYXJzaW5nX3Jlc3VsdBgDIAEoCzIjLmFnZW50LnYxLlNoZWxsQ29tbWFuZFBhcnNpbmdSZXN1bHQSQQoRY2xhc3NpZmllcl9yZXN1bHQYBCABKAsyIS5hZ2VudC52MS5Db21tYW5kQ2xhc3NpZmllclJlc3VsdEgAiAEBEhkKDHRvb2xfY2FsbF9pZBgFIAEoCUgBiAEBQhQKEl9jbGFzc2lmaWVyX3Jlc3VsdEIPCg1fdG9vbF9jYWxsX2lkIqoBChhNY3BBbGxvd2xpc3RQcmVjaGVja0FyZ3MSGwoTcHJvdmlkZXJfaWRlbnRpZmllchgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSGQoMdG9vbF9jYWxsX2lkGAMgASgJSACIAQESHQoQYW5ub3RhdGlvbnNfanNvbhgEIAEoCUgBiAEBQg8KDV90b29sX2NhbGxfaWRCEwoRX2Fubm90YXRpb25zX2pzb24iWAodV2ViRmV0Y2hBbGxvd2xpc3RQcmVjaGVja0FyZ3MSCwoDdXJsGAEgASgJEhkKDHRvb2xfY2FsbF9pZBgCIAEoCUgAiAEBQg8KDV90b29sX2NhbGxfaWQiLgoXQWxsb3dsaXN0UHJlY2hlY2tSZXN1bHQSEwoLYWxsb3dsaXN0ZWQYASABKAgi7gEKF1NtYXJ0TW9kZUNsYXNzaWZpZXJBcmdzEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIjChZwYXJlbnRfY29udmVyc2F0aW9uX2lkGAIgASgJSACIAQESLQoGdGFyZ2V0GAMgASgLMh0uYWdlbnQudjEuU21hcnRNb2RlUmlza1RhcmdldBJOChRjb252ZXJzYXRpb25fY29udGV4dBgEIAMoCzIwLmFnZW50LnYxLlNtYXJ0TW9kZUNsYXNzaWZpZXJDb252ZXJzYXRpb25NZXNzYWdlQhkKF19wYXJlbnRfY29udmVyc2F0aW9uX2lkIkcKJlNtYXJ0TW9kZUNsYXNzaWZpZXJDb252ZXJzYXRpb25NZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCSI4ChNTbWFydE1vZGVSaXNrVGFyZ2V0Eg4KBmFjdGlvbhgBIAEoCRIRCglhcmd1bWVudHMYAiABKAwi5AIKGVNtYXJ0TW9kZUNsYXNzaWZpZXJSZXN1bHQSPgoHc3VjY2VzcxgBIAEoCzIrLmFnZW50LnYxLlNtYXJ0TW9kZUNsYXNzaWZpZXJSZXN1bHQuU3VjY2Vzc0gAEjoKBWVycm9yGAIgASgLMikuYWdlbnQudjEuU21hcnRNb2RlQ2xhc3NpZmllclJlc3VsdC5FcnJvckgAGqgBCgdTdWNjZXNzEjcKCGRlY2lzaW9uGAEgASgOMiUuYWdlbnQudjEuU21hcnRNb2RlQ2xhc3NpZmllckRlY2lzaW9uEhkKDGJsb2NrX3JlYXNvbhgCIAEoCUgAiAEBEiAKE3Byb3Bvc2VkX2FsbG93X3J1bGUYAyABKAlIAYgBAUIPCg1fYmxvY2tfcmVhc29uQhYKFF9wcm9wb3NlZF9hbGxvd19ydWxlGhYKBUVycm9yEg0KBWVycm9yGAEgASgJQggKBnJlc3VsdCqhAQobU21hcnRNb2RlQ2xhc3NpZmllckRlY2lzaW9uEi4KKlNNQVJUX01PREVfQ0xBU1NJRklFUl9ERUNJU0lPTl9VTlNQRUNJRklFRBAAEigKJFNNQVJUX01PREVfQ0xBU1NJRklFUl9ERUNJU0lPTl9BTExPVxABEigKJFNNQVJUX01PREVfQ0xBU1NJRklFUl9ERUNJU0lPTl9CTE9DSxACYgZwcm90bzM", [file_agent_v1_shell_command]);
 
 /**
  * @generated from message agent.v1.SmartModeApproval
@@ -70,6 +70,11 @@ export const ShellHookApprovalRequirement_Kind = {
    * @generated from enum value: KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: KIND_FORCE_PROMPT = 1;
+   */
+  FORCE_PROMPT: 1,
 } as const;
 
 /**
@@ -140,6 +145,11 @@ export type McpAllowlistPrecheckArgs = Message<"agent.v1.McpAllowlistPrecheckArg
    * @generated from field: optional string tool_call_id = 3;
    */
   toolCallId?: string | undefined;
+
+  /**
+   * @generated from field: optional string annotations_json = 4;
+   */
+  annotationsJson?: string | undefined;
 };
 
 /**
@@ -189,11 +199,28 @@ export const AllowlistPrecheckResultSchema: GenMessage<AllowlistPrecheckResult> 
   messageDesc(file_agent_v1_exec_approval, 5);
 
 /**
- * Contents not known.
- *
  * @generated from message agent.v1.SmartModeClassifierArgs
  */
 export type SmartModeClassifierArgs = Message<"agent.v1.SmartModeClassifierArgs"> & {
+  /**
+   * @generated from field: string tool_call_id = 1;
+   */
+  toolCallId: string;
+
+  /**
+   * @generated from field: optional string parent_conversation_id = 2;
+   */
+  parentConversationId?: string | undefined;
+
+  /**
+   * @generated from field: agent.v1.SmartModeRiskTarget target = 3;
+   */
+  target?: SmartModeRiskTarget | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.SmartModeClassifierConversationMessage conversation_context = 4;
+   */
+  conversationContext: SmartModeClassifierConversationMessage[];
 };
 
 /**
@@ -233,6 +260,13 @@ export type SmartModeRiskTarget = Message<"agent.v1.SmartModeRiskTarget"> & {
    * @generated from field: string action = 1;
    */
   action: string;
+
+  /**
+   * A message of protobuf itself, as its bytes.
+   *
+   * @generated from field: bytes arguments = 2;
+   */
+  arguments: Uint8Array;
 };
 
 /**
@@ -284,6 +318,11 @@ export type SmartModeClassifierResult_Success = Message<"agent.v1.SmartModeClass
    * @generated from field: optional string block_reason = 2;
    */
   blockReason?: string | undefined;
+
+  /**
+   * @generated from field: optional string proposed_allow_rule = 3;
+   */
+  proposedAllowRule?: string | undefined;
 };
 
 /**
@@ -320,6 +359,16 @@ export const SmartModeClassifierDecision = {
    * @generated from enum value: SMART_MODE_CLASSIFIER_DECISION_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SMART_MODE_CLASSIFIER_DECISION_ALLOW = 1;
+   */
+  ALLOW: 1,
+
+  /**
+   * @generated from enum value: SMART_MODE_CLASSIFIER_DECISION_BLOCK = 2;
+   */
+  BLOCK: 2,
 } as const;
 
 /**

@@ -6,13 +6,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { RequestedModel_Parameter } from "./model_pb.ts";
+import { file_agent_v1_model } from "./model_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agent/v1/exec_hook.proto.
  */
 export const file_agent_v1_exec_hook: GenFile = /*@__PURE__*/
-  fileDesc("ChhhZ2VudC92MS9leGVjX2hvb2sucHJvdG8SCGFnZW50LnYxIkEKFUhvb2tBZGRpdGlvbmFsQ29udGV4dBIXCg9ob29rX2V2ZW50X25hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSI5Cg9FeGVjdXRlSG9va0FyZ3MSJgoHcmVxdWVzdBgBIAEoCzIVLmFnZW50LnYxLkhvb2tSZXF1ZXN0Ij0KEUV4ZWN1dGVIb29rUmVzdWx0EigKCHJlc3BvbnNlGAEgASgLMhYuYWdlbnQudjEuSG9va1Jlc3BvbnNlIvcDCgtIb29rUmVxdWVzdBI0CgtwcmVfY29tcGFjdBgBIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI3Cg5zdWJhZ2VudF9zdGFydBgCIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI2Cg1zdWJhZ2VudF9zdG9wGAMgASgLMh0uYWdlbnQudjEuSG9va1JlcXVlc3QuUGF5bG9hZEgAEjUKDHByZV90b29sX3VzZRgEIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI2Cg1wb3N0X3Rvb2xfdXNlGAUgASgLMh0uYWdlbnQudjEuSG9va1JlcXVlc3QuUGF5bG9hZEgAEj4KFXBvc3RfdG9vbF91c2VfZmFpbHVyZRgGIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI9ChRiZWZvcmVfc3VibWl0X3Byb21wdBgHIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI9ChRhZnRlcl9hZ2VudF9yZXNwb25zZRgIIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABoJCgdQYXlsb2FkQgkKB3JlcXVlc3QigQQKDEhvb2tSZXNwb25zZRI1CgtwcmVfY29tcGFjdBgBIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASOAoOc3ViYWdlbnRfc3RhcnQYAiABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAEjcKDXN1YmFnZW50X3N0b3AYAyABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAEjYKDHByZV90b29sX3VzZRgEIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASNwoNcG9zdF90b29sX3VzZRgFIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASPwoVcG9zdF90b29sX3VzZV9mYWlsdXJlGAYgASgLMh4uYWdlbnQudjEuSG9va1Jlc3BvbnNlLlBheWxvYWRIABI+ChRiZWZvcmVfc3VibWl0X3Byb21wdBgHIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASPgoUYWZ0ZXJfYWdlbnRfcmVzcG9uc2UYCCABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAGgkKB1BheWxvYWRCCgoIcmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChhhZ2VudC92MS9leGVjX2hvb2sucHJvdG8SCGFnZW50LnYxIkEKFUhvb2tBZGRpdGlvbmFsQ29udGV4dBIXCg9ob29rX2V2ZW50X25hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSI5Cg9FeGVjdXRlSG9va0FyZ3MSJgoHcmVxdWVzdBgBIAEoCzIVLmFnZW50LnYxLkhvb2tSZXF1ZXN0Ij0KEUV4ZWN1dGVIb29rUmVzdWx0EigKCHJlc3BvbnNlGAEgASgLMhYuYWdlbnQudjEuSG9va1Jlc3BvbnNlIv4HCgtIb29rUmVxdWVzdBI0CgtwcmVfY29tcGFjdBgBIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI3Cg5zdWJhZ2VudF9zdGFydBgCIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI2Cg1zdWJhZ2VudF9zdG9wGAMgASgLMh0uYWdlbnQudjEuSG9va1JlcXVlc3QuUGF5bG9hZEgAEjUKDHByZV90b29sX3VzZRgEIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI2Cg1wb3N0X3Rvb2xfdXNlGAUgASgLMh0uYWdlbnQudjEuSG9va1JlcXVlc3QuUGF5bG9hZEgAEj4KFXBvc3RfdG9vbF91c2VfZmFpbHVyZRgGIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI9ChRiZWZvcmVfc3VibWl0X3Byb21wdBgHIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABI9ChRhZnRlcl9hZ2VudF9yZXNwb25zZRgIIAEoCzIdLmFnZW50LnYxLkhvb2tSZXF1ZXN0LlBheWxvYWRIABJGChNhZnRlcl9hZ2VudF90aG91Z2h0GAkgASgLMicuYWdlbnQudjEuQWZ0ZXJBZ2VudFRob3VnaHRSZXF1ZXN0UXVlcnlIABIqCgRzdG9wGAsgASgLMhouYWdlbnQudjEuU3RvcFJlcXVlc3RRdWVyeUgAGpsDCgdQYXlsb2FkEg8KB3RyaWdnZXIYASABKAkSHQoVY29udGV4dF91c2FnZV9wZXJjZW50GAIgASgBEhYKDmNvbnRleHRfdG9rZW5zGAMgASgDEhsKE2NvbnRleHRfd2luZG93X3NpemUYBCABKAMSFQoNbWVzc2FnZV9jb3VudBgFIAEoBRIbChNtZXNzYWdlc190b19jb21wYWN0GAYgASgFEhsKE2lzX2ZpcnN0X2NvbXBhY3Rpb24YByABKAgSHAoPY29udmVyc2F0aW9uX2lkGAggASgJSACIAQESGgoNZ2VuZXJhdGlvbl9pZBgJIAEoCUgBiAEBEhIKBW1vZGVsGAogASgJSAKIAQESFQoIbW9kZWxfaWQYCyABKAlIA4gBARI4Cgxtb2RlbF9wYXJhbXMYDCADKAsyIi5hZ2VudC52MS5SZXF1ZXN0ZWRNb2RlbC5QYXJhbWV0ZXJCEgoQX2NvbnZlcnNhdGlvbl9pZEIQCg5fZ2VuZXJhdGlvbl9pZEIICgZfbW9kZWxCCwoJX21vZGVsX2lkQgkKB3JlcXVlc3QipwUKDEhvb2tSZXNwb25zZRI1CgtwcmVfY29tcGFjdBgBIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASOAoOc3ViYWdlbnRfc3RhcnQYAiABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAEjcKDXN1YmFnZW50X3N0b3AYAyABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAEjYKDHByZV90b29sX3VzZRgEIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASNwoNcG9zdF90b29sX3VzZRgFIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASPwoVcG9zdF90b29sX3VzZV9mYWlsdXJlGAYgASgLMh4uYWdlbnQudjEuSG9va1Jlc3BvbnNlLlBheWxvYWRIABI+ChRiZWZvcmVfc3VibWl0X3Byb21wdBgHIAEoCzIeLmFnZW50LnYxLkhvb2tSZXNwb25zZS5QYXlsb2FkSAASPgoUYWZ0ZXJfYWdlbnRfcmVzcG9uc2UYCCABKAsyHi5hZ2VudC52MS5Ib29rUmVzcG9uc2UuUGF5bG9hZEgAEkkKE2FmdGVyX2FnZW50X3Rob3VnaHQYCSABKAsyKi5hZ2VudC52MS5BZnRlckFnZW50VGhvdWdodFJlcXVlc3RSZXNwb25zZUgAEi0KBHN0b3AYCyABKAsyHS5hZ2VudC52MS5TdG9wUmVxdWVzdFJlc3BvbnNlSAAaNQoHUGF5bG9hZBIZCgx1c2VyX21lc3NhZ2UYASABKAlIAIgBAUIPCg1fdXNlcl9tZXNzYWdlQgoKCHJlc3BvbnNlIrMCCh1BZnRlckFnZW50VGhvdWdodFJlcXVlc3RRdWVyeRIMCgR0ZXh0GAEgASgJEhgKC2R1cmF0aW9uX21zGAIgASgDSACIAQESHAoPY29udmVyc2F0aW9uX2lkGAMgASgJSAGIAQESGgoNZ2VuZXJhdGlvbl9pZBgEIAEoCUgCiAEBEhIKBW1vZGVsGAUgASgJSAOIAQESFQoIbW9kZWxfaWQYBiABKAlIBIgBARI4Cgxtb2RlbF9wYXJhbXMYByADKAsyIi5hZ2VudC52MS5SZXF1ZXN0ZWRNb2RlbC5QYXJhbWV0ZXJCDgoMX2R1cmF0aW9uX21zQhIKEF9jb252ZXJzYXRpb25faWRCEAoOX2dlbmVyYXRpb25faWRCCAoGX21vZGVsQgsKCV9tb2RlbF9pZCLaAwoQU3RvcFJlcXVlc3RRdWVyeRIOCgZzdGF0dXMYASABKAkSEgoKbG9vcF9jb3VudBgCIAEoBRIcCg9jb252ZXJzYXRpb25faWQYAyABKAlIAIgBARIaCg1nZW5lcmF0aW9uX2lkGAQgASgJSAGIAQESEgoFbW9kZWwYBSABKAlIAogBARIVCghtb2RlbF9pZBgGIAEoCUgDiAEBEjgKDG1vZGVsX3BhcmFtcxgHIAMoCzIiLmFnZW50LnYxLlJlcXVlc3RlZE1vZGVsLlBhcmFtZXRlchIZCgxpbnB1dF90b2tlbnMYCCABKANIBIgBARIaCg1vdXRwdXRfdG9rZW5zGAkgASgDSAWIAQESHgoRY2FjaGVfcmVhZF90b2tlbnMYCiABKANIBogBARIfChJjYWNoZV93cml0ZV90b2tlbnMYCyABKANIB4gBAUISChBfY29udmVyc2F0aW9uX2lkQhAKDl9nZW5lcmF0aW9uX2lkQggKBl9tb2RlbEILCglfbW9kZWxfaWRCDwoNX2lucHV0X3Rva2Vuc0IQCg5fb3V0cHV0X3Rva2Vuc0IUChJfY2FjaGVfcmVhZF90b2tlbnNCFQoTX2NhY2hlX3dyaXRlX3Rva2VucyIiCiBBZnRlckFnZW50VGhvdWdodFJlcXVlc3RSZXNwb25zZSJJChNTdG9wUmVxdWVzdFJlc3BvbnNlEh0KEGZvbGxvd3VwX21lc3NhZ2UYASABKAlIAIgBAUITChFfZm9sbG93dXBfbWVzc2FnZWIGcHJvdG8z", [file_agent_v1_model]);
 
 /**
  * @generated from message agent.v1.HookAdditionalContext
@@ -125,6 +127,18 @@ export type HookRequest = Message<"agent.v1.HookRequest"> & {
      */
     value: HookRequest_Payload;
     case: "afterAgentResponse";
+  } | {
+    /**
+     * @generated from field: agent.v1.AfterAgentThoughtRequestQuery after_agent_thought = 9;
+     */
+    value: AfterAgentThoughtRequestQuery;
+    case: "afterAgentThought";
+  } | {
+    /**
+     * @generated from field: agent.v1.StopRequestQuery stop = 11;
+     */
+    value: StopRequestQuery;
+    case: "stop";
   } | { case: undefined; value?: undefined };
 };
 
@@ -136,11 +150,68 @@ export const HookRequestSchema: GenMessage<HookRequest> = /*@__PURE__*/
   messageDesc(file_agent_v1_exec_hook, 3);
 
 /**
- * Contents not known.
- *
  * @generated from message agent.v1.HookRequest.Payload
  */
 export type HookRequest_Payload = Message<"agent.v1.HookRequest.Payload"> & {
+  /**
+   * @generated from field: string trigger = 1;
+   */
+  trigger: string;
+
+  /**
+   * @generated from field: double context_usage_percent = 2;
+   */
+  contextUsagePercent: number;
+
+  /**
+   * @generated from field: int64 context_tokens = 3;
+   */
+  contextTokens: bigint;
+
+  /**
+   * @generated from field: int64 context_window_size = 4;
+   */
+  contextWindowSize: bigint;
+
+  /**
+   * @generated from field: int32 message_count = 5;
+   */
+  messageCount: number;
+
+  /**
+   * @generated from field: int32 messages_to_compact = 6;
+   */
+  messagesToCompact: number;
+
+  /**
+   * @generated from field: bool is_first_compaction = 7;
+   */
+  isFirstCompaction: boolean;
+
+  /**
+   * @generated from field: optional string conversation_id = 8;
+   */
+  conversationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string generation_id = 9;
+   */
+  generationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string model = 10;
+   */
+  model?: string | undefined;
+
+  /**
+   * @generated from field: optional string model_id = 11;
+   */
+  modelId?: string | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.RequestedModel.Parameter model_params = 12;
+   */
+  modelParams: RequestedModel_Parameter[];
 };
 
 /**
@@ -207,6 +278,18 @@ export type HookResponse = Message<"agent.v1.HookResponse"> & {
      */
     value: HookResponse_Payload;
     case: "afterAgentResponse";
+  } | {
+    /**
+     * @generated from field: agent.v1.AfterAgentThoughtRequestResponse after_agent_thought = 9;
+     */
+    value: AfterAgentThoughtRequestResponse;
+    case: "afterAgentThought";
+  } | {
+    /**
+     * @generated from field: agent.v1.StopRequestResponse stop = 11;
+     */
+    value: StopRequestResponse;
+    case: "stop";
   } | { case: undefined; value?: undefined };
 };
 
@@ -218,11 +301,13 @@ export const HookResponseSchema: GenMessage<HookResponse> = /*@__PURE__*/
   messageDesc(file_agent_v1_exec_hook, 4);
 
 /**
- * Contents not known.
- *
  * @generated from message agent.v1.HookResponse.Payload
  */
 export type HookResponse_Payload = Message<"agent.v1.HookResponse.Payload"> & {
+  /**
+   * @generated from field: optional string user_message = 1;
+   */
+  userMessage?: string | undefined;
 };
 
 /**
@@ -231,4 +316,148 @@ export type HookResponse_Payload = Message<"agent.v1.HookResponse.Payload"> & {
  */
 export const HookResponse_PayloadSchema: GenMessage<HookResponse_Payload> = /*@__PURE__*/
   messageDesc(file_agent_v1_exec_hook, 4, 0);
+
+/**
+ * @generated from message agent.v1.AfterAgentThoughtRequestQuery
+ */
+export type AfterAgentThoughtRequestQuery = Message<"agent.v1.AfterAgentThoughtRequestQuery"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * @generated from field: optional int64 duration_ms = 2;
+   */
+  durationMs?: bigint | undefined;
+
+  /**
+   * @generated from field: optional string conversation_id = 3;
+   */
+  conversationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string generation_id = 4;
+   */
+  generationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string model = 5;
+   */
+  model?: string | undefined;
+
+  /**
+   * @generated from field: optional string model_id = 6;
+   */
+  modelId?: string | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.RequestedModel.Parameter model_params = 7;
+   */
+  modelParams: RequestedModel_Parameter[];
+};
+
+/**
+ * Describes the message agent.v1.AfterAgentThoughtRequestQuery.
+ * Use `create(AfterAgentThoughtRequestQuerySchema)` to create a new message.
+ */
+export const AfterAgentThoughtRequestQuerySchema: GenMessage<AfterAgentThoughtRequestQuery> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_hook, 5);
+
+/**
+ * @generated from message agent.v1.StopRequestQuery
+ */
+export type StopRequestQuery = Message<"agent.v1.StopRequestQuery"> & {
+  /**
+   * @generated from field: string status = 1;
+   */
+  status: string;
+
+  /**
+   * @generated from field: int32 loop_count = 2;
+   */
+  loopCount: number;
+
+  /**
+   * @generated from field: optional string conversation_id = 3;
+   */
+  conversationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string generation_id = 4;
+   */
+  generationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string model = 5;
+   */
+  model?: string | undefined;
+
+  /**
+   * @generated from field: optional string model_id = 6;
+   */
+  modelId?: string | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.RequestedModel.Parameter model_params = 7;
+   */
+  modelParams: RequestedModel_Parameter[];
+
+  /**
+   * @generated from field: optional int64 input_tokens = 8;
+   */
+  inputTokens?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 output_tokens = 9;
+   */
+  outputTokens?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 cache_read_tokens = 10;
+   */
+  cacheReadTokens?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 cache_write_tokens = 11;
+   */
+  cacheWriteTokens?: bigint | undefined;
+};
+
+/**
+ * Describes the message agent.v1.StopRequestQuery.
+ * Use `create(StopRequestQuerySchema)` to create a new message.
+ */
+export const StopRequestQuerySchema: GenMessage<StopRequestQuery> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_hook, 6);
+
+/**
+ * @generated from message agent.v1.AfterAgentThoughtRequestResponse
+ */
+export type AfterAgentThoughtRequestResponse = Message<"agent.v1.AfterAgentThoughtRequestResponse"> & {
+};
+
+/**
+ * Describes the message agent.v1.AfterAgentThoughtRequestResponse.
+ * Use `create(AfterAgentThoughtRequestResponseSchema)` to create a new message.
+ */
+export const AfterAgentThoughtRequestResponseSchema: GenMessage<AfterAgentThoughtRequestResponse> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_hook, 7);
+
+/**
+ * @generated from message agent.v1.StopRequestResponse
+ */
+export type StopRequestResponse = Message<"agent.v1.StopRequestResponse"> & {
+  /**
+   * @generated from field: optional string followup_message = 1;
+   */
+  followupMessage?: string | undefined;
+};
+
+/**
+ * Describes the message agent.v1.StopRequestResponse.
+ * Use `create(StopRequestResponseSchema)` to create a new message.
+ */
+export const StopRequestResponseSchema: GenMessage<StopRequestResponse> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_hook, 8);
 

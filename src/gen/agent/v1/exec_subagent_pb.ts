@@ -6,13 +6,17 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ApiKeyCredentials, AzureCredentials, BedrockCredentials, RequestedModel_Parameter } from "./model_pb.ts";
+import { file_agent_v1_model } from "./model_pb.ts";
+import type { SelectedContext } from "./selected_context_pb.ts";
+import { file_agent_v1_selected_context } from "./selected_context_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agent/v1/exec_subagent.proto.
  */
 export const file_agent_v1_exec_subagent: GenFile = /*@__PURE__*/
-  fileDesc("ChxhZ2VudC92MS9leGVjX3N1YmFnZW50LnByb3RvEghhZ2VudC52MSKyAgoMU3ViYWdlbnRUeXBlEjkKC3Vuc3BlY2lmaWVkGAEgASgLMiIuYWdlbnQudjEuU3ViYWdlbnRUeXBlLlVuc3BlY2lmaWVkSAASOgoMY29tcHV0ZXJfdXNlGAIgASgLMiIuYWdlbnQudjEuU3ViYWdlbnRUeXBlLkNvbXB1dGVyVXNlSAASLwoGY3VzdG9tGAMgASgLMh0uYWdlbnQudjEuU3ViYWdlbnRUeXBlLkN1c3RvbUgAEjEKB2V4cGxvcmUYBCABKAsyHi5hZ2VudC52MS5TdWJhZ2VudFR5cGUuRXhwbG9yZUgAGg0KC1Vuc3BlY2lmaWVkGg0KC0NvbXB1dGVyVXNlGhYKBkN1c3RvbRIMCgRuYW1lGAEgASgJGgkKB0V4cGxvcmVCBgoEdHlwZSLXAQoMU3ViYWdlbnRBcmdzEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIVCg1zdWJhZ2VudF90eXBlGAIgASgJEhAKCG1vZGVsX2lkGAMgASgJEg4KBnByb21wdBgEIAEoCRIQCghyZWFkb25seRgFIAEoCBIcCg9yZXN1bWVfYWdlbnRfaWQYBiABKAlIAIgBARIeChFydW5faW5fYmFja2dyb3VuZBgHIAEoCEgBiAEBQhIKEF9yZXN1bWVfYWdlbnRfaWRCFAoSX3J1bl9pbl9iYWNrZ3JvdW5kIpIDCg5TdWJhZ2VudFJlc3VsdBIzCgdzdWNjZXNzGAEgASgLMiAuYWdlbnQudjEuU3ViYWdlbnRSZXN1bHQuU3VjY2Vzc0gAEi8KBWVycm9yGAIgASgLMh4uYWdlbnQudjEuU3ViYWdlbnRSZXN1bHQuRXJyb3JIABrTAQoHU3VjY2VzcxIQCghhZ2VudF9pZBgBIAEoCRIaCg1maW5hbF9tZXNzYWdlGAIgASgJSACIAQESFwoPdG9vbF9jYWxsX2NvdW50GAMgASgFEj0KEWJhY2tncm91bmRfcmVhc29uGAQgASgOMiIuYWdlbnQudjEuU3ViYWdlbnRCYWNrZ3JvdW5kUmVhc29uEhwKD3RyYW5zY3JpcHRfcGF0aBgFIAEoCUgBiAEBQhAKDl9maW5hbF9tZXNzYWdlQhIKEF90cmFuc2NyaXB0X3BhdGgaOgoFRXJyb3ISFQoIYWdlbnRfaWQYASABKAlIAIgBARINCgVlcnJvchgCIAEoCUILCglfYWdlbnRfaWRCCAoGcmVzdWx0IjkKEVN1YmFnZW50QXdhaXRBcmdzEhAKCGFnZW50X2lkGAEgASgJEhIKCnRpbWVvdXRfbXMYAiABKA0i2QQKE1N1YmFnZW50QXdhaXRSZXN1bHQSOgoIY29tcGxldGUYASABKAsyJi5hZ2VudC52MS5TdWJhZ2VudEF3YWl0UmVzdWx0LkNvbXBsZXRlSAASQwoNc3RpbGxfcnVubmluZxgCIAEoCzIqLmFnZW50LnYxLlN1YmFnZW50QXdhaXRSZXN1bHQuU3RpbGxSdW5uaW5nSAASOwoJbm90X2ZvdW5kGAMgASgLMiYuYWdlbnQudjEuU3ViYWdlbnRBd2FpdFJlc3VsdC5Ob3RGb3VuZEgAEjQKBWVycm9yGAQgASgLMiMuYWdlbnQudjEuU3ViYWdlbnRBd2FpdFJlc3VsdC5FcnJvckgAGpUBCghDb21wbGV0ZRIQCghhZ2VudF9pZBgBIAEoCRIcCg90cmFuc2NyaXB0X3BhdGgYAiABKAlIAIgBARIXCg90b29sX2NhbGxfY291bnQYAyABKAUSGgoNZmluYWxfbWVzc2FnZRgEIAEoCUgBiAEBQhIKEF90cmFuc2NyaXB0X3BhdGhCEAoOX2ZpbmFsX21lc3NhZ2UaUgoMU3RpbGxSdW5uaW5nEhAKCGFnZW50X2lkGAEgASgJEhwKD3RyYW5zY3JpcHRfcGF0aBgCIAEoCUgAiAEBQhIKEF90cmFuc2NyaXB0X3BhdGgaHAoITm90Rm91bmQSEAoIYWdlbnRfaWQYASABKAkaOgoFRXJyb3ISFQoIYWdlbnRfaWQYASABKAlIAIgBARINCgVlcnJvchgCIAEoCUILCglfYWdlbnRfaWRCCAoGcmVzdWx0IjMKG0ZvcmNlQmFja2dyb3VuZFN1YmFnZW50QXJncxIUCgx0b29sX2NhbGxfaWQYASABKAkigQEKHUZvcmNlQmFja2dyb3VuZFN1YmFnZW50UmVzdWx0Ej4KBnN0YXR1cxgBIAEoDjIuLmFnZW50LnYxLkZvcmNlQmFja2dyb3VuZFN1YmFnZW50UmVzdWx0LlN0YXR1cyIgCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAAq0gEKGFN1YmFnZW50QmFja2dyb3VuZFJlYXNvbhIqCiZTVUJBR0VOVF9CQUNLR1JPVU5EX1JFQVNPTl9VTlNQRUNJRklFRBAAEiwKKFNVQkFHRU5UX0JBQ0tHUk9VTkRfUkVBU09OX0FHRU5UX1JFUVVFU1QQARIrCidTVUJBR0VOVF9CQUNLR1JPVU5EX1JFQVNPTl9VU0VSX1JFUVVFU1QQAhIvCitTVUJBR0VOVF9CQUNLR1JPVU5EX1JFQVNPTl9RVUVVRURfRk9MTE9XX1VQEANiBnByb3RvMw");
+  fileDesc("ChxhZ2VudC92MS9leGVjX3N1YmFnZW50LnByb3RvEghhZ2VudC52MSLiBQoMU3ViYWdlbnRUeXBlEjkKC3Vuc3BlY2lmaWVkGAEgASgLMiIuYWdlbnQudjEuU3ViYWdlbnRUeXBlLlVuc3BlY2lmaWVkSAASOgoMY29tcHV0ZXJfdXNlGAIgASgLMiIuYWdlbnQudjEuU3ViYWdlbnRUeXBlLkNvbXB1dGVyVXNlSAASLwoGY3VzdG9tGAMgASgLMh0uYWdlbnQudjEuU3ViYWdlbnRUeXBlLkN1c3RvbUgAEjEKB2V4cGxvcmUYBCABKAsyHi5hZ2VudC52MS5TdWJhZ2VudFR5cGUuRXhwbG9yZUgAEjkKDG1lZGlhX3JldmlldxgFIAEoCzIhLmFnZW50LnYxLlN1YmFnZW50VHlwZU1lZGlhUmV2aWV3SAASKgoEYmFzaBgGIAEoCzIaLmFnZW50LnYxLlN1YmFnZW50VHlwZUJhc2hIABI3Cgticm93c2VyX3VzZRgHIAEoCzIgLmFnZW50LnYxLlN1YmFnZW50VHlwZUJyb3dzZXJVc2VIABIsCgVzaGVsbBgIIAEoCzIbLmFnZW50LnYxLlN1YmFnZW50VHlwZVNoZWxsSAASPgoPdm1fc2V0dXBfaGVscGVyGAkgASgLMiMuYWdlbnQudjEuU3ViYWdlbnRUeXBlVm1TZXR1cEhlbHBlckgAEiwKBWRlYnVnGAogASgLMhsuYWdlbnQudjEuU3ViYWdlbnRUeXBlRGVidWdIABI5CgxjdXJzb3JfZ3VpZGUYCyABKAsyIS5hZ2VudC52MS5TdWJhZ2VudFR5cGVDdXJzb3JHdWlkZUgAEjcKC3dhdGNoX3ZpZGVvGAwgASgLMiAuYWdlbnQudjEuU3ViYWdlbnRUeXBlV2F0Y2hWaWRlb0gAGg0KC1Vuc3BlY2lmaWVkGg0KC0NvbXB1dGVyVXNlGhYKBkN1c3RvbRIMCgRuYW1lGAEgASgJGgkKB0V4cGxvcmVCBgoEdHlwZSKHCAoMU3ViYWdlbnRBcmdzEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIVCg1zdWJhZ2VudF90eXBlGAIgASgJEhAKCG1vZGVsX2lkGAMgASgJEg4KBnByb21wdBgEIAEoCRIQCghyZWFkb25seRgFIAEoCBIcCg9yZXN1bWVfYWdlbnRfaWQYBiABKAlIAYgBARIeChFydW5faW5fYmFja2dyb3VuZBgHIAEoCEgCiAEBEj8KE2NvbnRpbnVhdGlvbl9jb25maWcYCCABKAsyIi5hZ2VudC52MS5DbGllbnRDb250aW51YXRpb25Db25maWcSIwoWcGFyZW50X2NvbnZlcnNhdGlvbl9pZBgJIAEoCUgDiAEBEjoKE2FwaV9rZXlfY3JlZGVudGlhbHMYCiABKAsyGy5hZ2VudC52MS5BcGlLZXlDcmVkZW50aWFsc0gAEjcKEWF6dXJlX2NyZWRlbnRpYWxzGAsgASgLMhouYWdlbnQudjEuQXp1cmVDcmVkZW50aWFsc0gAEjsKE2JlZHJvY2tfY3JlZGVudGlhbHMYDCABKAsyHC5hZ2VudC52MS5CZWRyb2NrQ3JlZGVudGlhbHNIABIWCglpbnRlcnJ1cHQYDSABKAhIBIgBARIgCgRtb2RlGA4gASgOMhIuYWdlbnQudjEuVGFza01vZGUSGgoNZm9ya19hZ2VudF9pZBgPIAEoCUgFiAEBEigKG3Jvb3RfcGFyZW50X2NvbnZlcnNhdGlvbl9pZBgQIAEoCUgGiAEBEjgKEHNlbGVjdGVkX2NvbnRleHQYESABKAsyGS5hZ2VudC52MS5TZWxlY3RlZENvbnRleHRIB4gBARIuCiFkaXJlY3RfbWV0YV9wYXJlbnRfY2hpbGRfc3ViYWdlbnQYEiABKAhICIgBARITCgtlbnZpcm9ubWVudBgTIAEoBRIeChFjbG91ZF9iYXNlX2JyYW5jaBgUIAEoCUgJiAEBEjwKEG1vZGVsX3BhcmFtZXRlcnMYFSADKAsyIi5hZ2VudC52MS5SZXF1ZXN0ZWRNb2RlbC5QYXJhbWV0ZXJCDQoLY3JlZGVudGlhbHNCEgoQX3Jlc3VtZV9hZ2VudF9pZEIUChJfcnVuX2luX2JhY2tncm91bmRCGQoXX3BhcmVudF9jb252ZXJzYXRpb25faWRCDAoKX2ludGVycnVwdEIQCg5fZm9ya19hZ2VudF9pZEIeChxfcm9vdF9wYXJlbnRfY29udmVyc2F0aW9uX2lkQhMKEV9zZWxlY3RlZF9jb250ZXh0QiQKIl9kaXJlY3RfbWV0YV9wYXJlbnRfY2hpbGRfc3ViYWdlbnRCFAoSX2Nsb3VkX2Jhc2VfYnJhbmNoIpIDCg5TdWJhZ2VudFJlc3VsdBIzCgdzdWNjZXNzGAEgASgLMiAuYWdlbnQudjEuU3ViYWdlbnRSZXN1bHQuU3VjY2Vzc0gAEi8KBWVycm9yGAIgASgLMh4uYWdlbnQudjEuU3ViYWdlbnRSZXN1bHQuRXJyb3JIABrTAQoHU3VjY2VzcxIQCghhZ2VudF9pZBgBIAEoCRIaCg1maW5hbF9tZXNzYWdlGAIgASgJSACIAQESFwoPdG9vbF9jYWxsX2NvdW50GAMgASgFEj0KEWJhY2tncm91bmRfcmVhc29uGAQgASgOMiIuYWdlbnQudjEuU3ViYWdlbnRCYWNrZ3JvdW5kUmVhc29uEhwKD3RyYW5zY3JpcHRfcGF0aBgFIAEoCUgBiAEBQhAKDl9maW5hbF9tZXNzYWdlQhIKEF90cmFuc2NyaXB0X3BhdGgaOgoFRXJyb3ISFQoIYWdlbnRfaWQYASABKAlIAIgBARINCgVlcnJvchgCIAEoCUILCglfYWdlbnRfaWRCCAoGcmVzdWx0IjkKEVN1YmFnZW50QXdhaXRBcmdzEhAKCGFnZW50X2lkGAEgASgJEhIKCnRpbWVvdXRfbXMYAiABKA0i2QQKE1N1YmFnZW50QXdhaXRSZXN1bHQSOgoIY29tcGxldGUYASABKAsyJi5hZ2VudC52MS5TdWJhZ2VudEF3YWl0UmVzdWx0LkNvbXBsZXRlSAASQwoNc3RpbGxfcnVubmluZxgCIAEoCzIqLmFnZW50LnYxLlN1YmFnZW50QXdhaXRSZXN1bHQuU3RpbGxSdW5uaW5nSAASOwoJbm90X2ZvdW5kGAMgASgLMiYuYWdlbnQudjEuU3ViYWdlbnRBd2FpdFJlc3VsdC5Ob3RGb3VuZEgAEjQKBWVycm9yGAQgASgLMiMuYWdlbnQudjEuU3ViYWdlbnRBd2FpdFJlc3VsdC5FcnJvckgAGpUBCghDb21wbGV0ZRIQCghhZ2VudF9pZBgBIAEoCRIcCg90cmFuc2NyaXB0X3BhdGgYAiABKAlIAIgBARIXCg90b29sX2NhbGxfY291bnQYAyABKAUSGgoNZmluYWxfbWVzc2FnZRgEIAEoCUgBiAEBQhIKEF90cmFuc2NyaXB0X3BhdGhCEAoOX2ZpbmFsX21lc3NhZ2UaUgoMU3RpbGxSdW5uaW5nEhAKCGFnZW50X2lkGAEgASgJEhwKD3RyYW5zY3JpcHRfcGF0aBgCIAEoCUgAiAEBQhIKEF90cmFuc2NyaXB0X3BhdGgaHAoITm90Rm91bmQSEAoIYWdlbnRfaWQYASABKAkaOgoFRXJyb3ISFQoIYWdlbnRfaWQYASABKAlIAIgBARINCgVlcnJvchgCIAEoCUILCglfYWdlbnRfaWRCCAoGcmVzdWx0IjMKG0ZvcmNlQmFja2dyb3VuZFN1YmFnZW50QXJncxIUCgx0b29sX2NhbGxfaWQYASABKAkirAEKHUZvcmNlQmFja2dyb3VuZFN1YmFnZW50UmVzdWx0Ej4KBnN0YXR1cxgBIAEoDjIuLmFnZW50LnYxLkZvcmNlQmFja2dyb3VuZFN1YmFnZW50UmVzdWx0LlN0YXR1cyJLCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASEwoPU1RBVFVTX0FDQ0VQVEVEEAESFAoQU1RBVFVTX05PVF9GT1VORBACIhkKF1N1YmFnZW50VHlwZU1lZGlhUmV2aWV3IhIKEFN1YmFnZW50VHlwZUJhc2giGAoWU3ViYWdlbnRUeXBlQnJvd3NlclVzZSITChFTdWJhZ2VudFR5cGVTaGVsbCIbChlTdWJhZ2VudFR5cGVWbVNldHVwSGVscGVyIhMKEVN1YmFnZW50VHlwZURlYnVnIhkKF1N1YmFnZW50VHlwZUN1cnNvckd1aWRlIhgKFlN1YmFnZW50VHlwZVdhdGNoVmlkZW8i9AEKGENsaWVudENvbnRpbnVhdGlvbkNvbmZpZxIWCg5pZGxlX3RocmVzaG9sZBgBIAEoBRIRCgltYXhfbG9vcHMYAiABKAUSFQoNbnVkZ2VfbWVzc2FnZRgDIAEoCRIfChdlc2NhcGVfbWVzc2FnZV90ZW1wbGF0ZRgEIAEoCRIjChtjb2xsZWN0X2JhY2tncm91bmRfY2hpbGRyZW4YBSABKAgSKwojY2hpbGRyZW5fY29tcGxldGVkX21lc3NhZ2VfdGVtcGxhdGUYBiABKAkSIwobY29udGludWF0aW9uX3JvdW5kX2RlbGF5X21zGAcgASgFKtIBChhTdWJhZ2VudEJhY2tncm91bmRSZWFzb24SKgomU1VCQUdFTlRfQkFDS0dST1VORF9SRUFTT05fVU5TUEVDSUZJRUQQABIsCihTVUJBR0VOVF9CQUNLR1JPVU5EX1JFQVNPTl9BR0VOVF9SRVFVRVNUEAESKwonU1VCQUdFTlRfQkFDS0dST1VORF9SRUFTT05fVVNFUl9SRVFVRVNUEAISLworU1VCQUdFTlRfQkFDS0dST1VORF9SRUFTT05fUVVFVUVEX0ZPTExPV19VUBADKk4KCFRhc2tNb2RlEhkKFVRBU0tfTU9ERV9VTlNQRUNJRklFRBAAEhMKD1RBU0tfTU9ERV9BR0VOVBABEhIKDlRBU0tfTU9ERV9QTEFOEAJiBnByb3RvMw", [file_agent_v1_model, file_agent_v1_selected_context]);
 
 /**
  * @generated from message agent.v1.SubagentType
@@ -45,6 +49,54 @@ export type SubagentType = Message<"agent.v1.SubagentType"> & {
      */
     value: SubagentType_Explore;
     case: "explore";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeMediaReview media_review = 5;
+     */
+    value: SubagentTypeMediaReview;
+    case: "mediaReview";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeBash bash = 6;
+     */
+    value: SubagentTypeBash;
+    case: "bash";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeBrowserUse browser_use = 7;
+     */
+    value: SubagentTypeBrowserUse;
+    case: "browserUse";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeShell shell = 8;
+     */
+    value: SubagentTypeShell;
+    case: "shell";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeVmSetupHelper vm_setup_helper = 9;
+     */
+    value: SubagentTypeVmSetupHelper;
+    case: "vmSetupHelper";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeDebug debug = 10;
+     */
+    value: SubagentTypeDebug;
+    case: "debug";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeCursorGuide cursor_guide = 11;
+     */
+    value: SubagentTypeCursorGuide;
+    case: "cursorGuide";
+  } | {
+    /**
+     * @generated from field: agent.v1.SubagentTypeWatchVideo watch_video = 12;
+     */
+    value: SubagentTypeWatchVideo;
+    case: "watchVideo";
   } | { case: undefined; value?: undefined };
 };
 
@@ -149,6 +201,86 @@ export type SubagentArgs = Message<"agent.v1.SubagentArgs"> & {
    * @generated from field: optional bool run_in_background = 7;
    */
   runInBackground?: boolean | undefined;
+
+  /**
+   * @generated from field: agent.v1.ClientContinuationConfig continuation_config = 8;
+   */
+  continuationConfig?: ClientContinuationConfig | undefined;
+
+  /**
+   * @generated from field: optional string parent_conversation_id = 9;
+   */
+  parentConversationId?: string | undefined;
+
+  /**
+   * @generated from oneof agent.v1.SubagentArgs.credentials
+   */
+  credentials: {
+    /**
+     * @generated from field: agent.v1.ApiKeyCredentials api_key_credentials = 10;
+     */
+    value: ApiKeyCredentials;
+    case: "apiKeyCredentials";
+  } | {
+    /**
+     * @generated from field: agent.v1.AzureCredentials azure_credentials = 11;
+     */
+    value: AzureCredentials;
+    case: "azureCredentials";
+  } | {
+    /**
+     * @generated from field: agent.v1.BedrockCredentials bedrock_credentials = 12;
+     */
+    value: BedrockCredentials;
+    case: "bedrockCredentials";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: optional bool interrupt = 13;
+   */
+  interrupt?: boolean | undefined;
+
+  /**
+   * @generated from field: agent.v1.TaskMode mode = 14;
+   */
+  mode: TaskMode;
+
+  /**
+   * @generated from field: optional string fork_agent_id = 15;
+   */
+  forkAgentId?: string | undefined;
+
+  /**
+   * @generated from field: optional string root_parent_conversation_id = 16;
+   */
+  rootParentConversationId?: string | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.SelectedContext selected_context = 17;
+   */
+  selectedContext?: SelectedContext | undefined;
+
+  /**
+   * @generated from field: optional bool direct_meta_parent_child_subagent = 18;
+   */
+  directMetaParentChildSubagent?: boolean | undefined;
+
+  /**
+   * agent.v1.SubagentExecutionEnvironment, as its number.
+   *
+   * @generated from field: int32 environment = 19;
+   */
+  environment: number;
+
+  /**
+   * @generated from field: optional string cloud_base_branch = 20;
+   */
+  cloudBaseBranch?: string | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.RequestedModel.Parameter model_parameters = 21;
+   */
+  modelParameters: RequestedModel_Parameter[];
 };
 
 /**
@@ -446,6 +578,16 @@ export const ForceBackgroundSubagentResult_Status = {
    * @generated from enum value: STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: STATUS_ACCEPTED = 1;
+   */
+  ACCEPTED: 1,
+
+  /**
+   * @generated from enum value: STATUS_NOT_FOUND = 2;
+   */
+  NOT_FOUND: 2,
 } as const;
 
 /**
@@ -460,6 +602,157 @@ export type ForceBackgroundSubagentResult_Status = (typeof ForceBackgroundSubage
  */
 export const ForceBackgroundSubagentResult_StatusSchema: GenEnum<ForceBackgroundSubagentResult_Status> = /*@__PURE__*/
   enumDesc(file_agent_v1_exec_subagent, 6, 0);
+
+/**
+ * @generated from message agent.v1.SubagentTypeMediaReview
+ */
+export type SubagentTypeMediaReview = Message<"agent.v1.SubagentTypeMediaReview"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeMediaReview.
+ * Use `create(SubagentTypeMediaReviewSchema)` to create a new message.
+ */
+export const SubagentTypeMediaReviewSchema: GenMessage<SubagentTypeMediaReview> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 7);
+
+/**
+ * @generated from message agent.v1.SubagentTypeBash
+ */
+export type SubagentTypeBash = Message<"agent.v1.SubagentTypeBash"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeBash.
+ * Use `create(SubagentTypeBashSchema)` to create a new message.
+ */
+export const SubagentTypeBashSchema: GenMessage<SubagentTypeBash> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 8);
+
+/**
+ * @generated from message agent.v1.SubagentTypeBrowserUse
+ */
+export type SubagentTypeBrowserUse = Message<"agent.v1.SubagentTypeBrowserUse"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeBrowserUse.
+ * Use `create(SubagentTypeBrowserUseSchema)` to create a new message.
+ */
+export const SubagentTypeBrowserUseSchema: GenMessage<SubagentTypeBrowserUse> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 9);
+
+/**
+ * @generated from message agent.v1.SubagentTypeShell
+ */
+export type SubagentTypeShell = Message<"agent.v1.SubagentTypeShell"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeShell.
+ * Use `create(SubagentTypeShellSchema)` to create a new message.
+ */
+export const SubagentTypeShellSchema: GenMessage<SubagentTypeShell> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 10);
+
+/**
+ * @generated from message agent.v1.SubagentTypeVmSetupHelper
+ */
+export type SubagentTypeVmSetupHelper = Message<"agent.v1.SubagentTypeVmSetupHelper"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeVmSetupHelper.
+ * Use `create(SubagentTypeVmSetupHelperSchema)` to create a new message.
+ */
+export const SubagentTypeVmSetupHelperSchema: GenMessage<SubagentTypeVmSetupHelper> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 11);
+
+/**
+ * @generated from message agent.v1.SubagentTypeDebug
+ */
+export type SubagentTypeDebug = Message<"agent.v1.SubagentTypeDebug"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeDebug.
+ * Use `create(SubagentTypeDebugSchema)` to create a new message.
+ */
+export const SubagentTypeDebugSchema: GenMessage<SubagentTypeDebug> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 12);
+
+/**
+ * @generated from message agent.v1.SubagentTypeCursorGuide
+ */
+export type SubagentTypeCursorGuide = Message<"agent.v1.SubagentTypeCursorGuide"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeCursorGuide.
+ * Use `create(SubagentTypeCursorGuideSchema)` to create a new message.
+ */
+export const SubagentTypeCursorGuideSchema: GenMessage<SubagentTypeCursorGuide> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 13);
+
+/**
+ * @generated from message agent.v1.SubagentTypeWatchVideo
+ */
+export type SubagentTypeWatchVideo = Message<"agent.v1.SubagentTypeWatchVideo"> & {
+};
+
+/**
+ * Describes the message agent.v1.SubagentTypeWatchVideo.
+ * Use `create(SubagentTypeWatchVideoSchema)` to create a new message.
+ */
+export const SubagentTypeWatchVideoSchema: GenMessage<SubagentTypeWatchVideo> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 14);
+
+/**
+ * @generated from message agent.v1.ClientContinuationConfig
+ */
+export type ClientContinuationConfig = Message<"agent.v1.ClientContinuationConfig"> & {
+  /**
+   * @generated from field: int32 idle_threshold = 1;
+   */
+  idleThreshold: number;
+
+  /**
+   * @generated from field: int32 max_loops = 2;
+   */
+  maxLoops: number;
+
+  /**
+   * @generated from field: string nudge_message = 3;
+   */
+  nudgeMessage: string;
+
+  /**
+   * @generated from field: string escape_message_template = 4;
+   */
+  escapeMessageTemplate: string;
+
+  /**
+   * @generated from field: bool collect_background_children = 5;
+   */
+  collectBackgroundChildren: boolean;
+
+  /**
+   * @generated from field: string children_completed_message_template = 6;
+   */
+  childrenCompletedMessageTemplate: string;
+
+  /**
+   * @generated from field: int32 continuation_round_delay_ms = 7;
+   */
+  continuationRoundDelayMs: number;
+};
+
+/**
+ * Describes the message agent.v1.ClientContinuationConfig.
+ * Use `create(ClientContinuationConfigSchema)` to create a new message.
+ */
+export const ClientContinuationConfigSchema: GenMessage<ClientContinuationConfig> = /*@__PURE__*/
+  messageDesc(file_agent_v1_exec_subagent, 15);
 
 /**
  * @generated from enum agent.v1.SubagentBackgroundReason
@@ -496,4 +789,35 @@ export type SubagentBackgroundReason = (typeof SubagentBackgroundReason)[keyof t
  */
 export const SubagentBackgroundReasonSchema: GenEnum<SubagentBackgroundReason> = /*@__PURE__*/
   enumDesc(file_agent_v1_exec_subagent, 0);
+
+/**
+ * @generated from enum agent.v1.TaskMode
+ */
+export const TaskMode = {
+  /**
+   * @generated from enum value: TASK_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: TASK_MODE_AGENT = 1;
+   */
+  AGENT: 1,
+
+  /**
+   * @generated from enum value: TASK_MODE_PLAN = 2;
+   */
+  PLAN: 2,
+} as const;
+
+/**
+ * @generated from enum agent.v1.TaskMode
+ */
+export type TaskMode = (typeof TaskMode)[keyof typeof TaskMode] | UnknownEnum;
+
+/**
+ * Describes the enum agent.v1.TaskMode.
+ */
+export const TaskModeSchema: GenEnum<TaskMode> = /*@__PURE__*/
+  enumDesc(file_agent_v1_exec_subagent, 1);
 

@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/interaction.proto.
  */
 export const file_agent_v1_interaction: GenFile = /*@__PURE__*/
-  fileDesc("ChphZ2VudC92MS9pbnRlcmFjdGlvbi5wcm90bxIIYWdlbnQudjEirwoKEUludGVyYWN0aW9uVXBkYXRlEi8KCnRleHRfZGVsdGEYASABKAsyGS5hZ2VudC52MS5UZXh0RGVsdGFVcGRhdGVIABI8ChF0b29sX2NhbGxfc3RhcnRlZBgCIAEoCzIfLmFnZW50LnYxLlRvb2xDYWxsU3RhcnRlZFVwZGF0ZUgAEkAKE3Rvb2xfY2FsbF9jb21wbGV0ZWQYAyABKAsyIS5hZ2VudC52MS5Ub29sQ2FsbENvbXBsZXRlZFVwZGF0ZUgAEjcKDnRoaW5raW5nX2RlbHRhGAQgASgLMh0uYWdlbnQudjEuVGhpbmtpbmdEZWx0YVVwZGF0ZUgAEj8KEnRoaW5raW5nX2NvbXBsZXRlZBgFIAEoCzIhLmFnZW50LnYxLlRoaW5raW5nQ29tcGxldGVkVXBkYXRlSAASRAoVdXNlcl9tZXNzYWdlX2FwcGVuZGVkGAYgASgLMiMuYWdlbnQudjEuVXNlck1lc3NhZ2VBcHBlbmRlZFVwZGF0ZUgAEjwKEXBhcnRpYWxfdG9vbF9jYWxsGAcgASgLMh8uYWdlbnQudjEuUGFydGlhbFRvb2xDYWxsVXBkYXRlSAASMQoLdG9rZW5fZGVsdGEYCCABKAsyGi5hZ2VudC52MS5Ub2tlbkRlbHRhVXBkYXRlSAASKgoHc3VtbWFyeRgJIAEoCzIXLmFnZW50LnYxLlN1bW1hcnlVcGRhdGVIABI5Cg9zdW1tYXJ5X3N0YXJ0ZWQYCiABKAsyHi5hZ2VudC52MS5TdW1tYXJ5U3RhcnRlZFVwZGF0ZUgAEj0KEXN1bW1hcnlfY29tcGxldGVkGAsgASgLMiAuYWdlbnQudjEuU3VtbWFyeUNvbXBsZXRlZFVwZGF0ZUgAEj4KEnNoZWxsX291dHB1dF9kZWx0YRgMIAEoCzIgLmFnZW50LnYxLlNoZWxsT3V0cHV0RGVsdGFVcGRhdGVIABIuCgloZWFydGJlYXQYDSABKAsyGS5hZ2VudC52MS5IZWFydGJlYXRVcGRhdGVIABIvCgp0dXJuX2VuZGVkGA4gASgLMhkuYWdlbnQudjEuVHVybkVuZGVkVXBkYXRlSAASOAoPdG9vbF9jYWxsX2RlbHRhGA8gASgLMh0uYWdlbnQudjEuVG9vbENhbGxEZWx0YVVwZGF0ZUgAEjMKDHN0ZXBfc3RhcnRlZBgQIAEoCzIbLmFnZW50LnYxLlN0ZXBTdGFydGVkVXBkYXRlSAASNwoOc3RlcF9jb21wbGV0ZWQYESABKAsyHS5hZ2VudC52MS5TdGVwQ29tcGxldGVkVXBkYXRlSAASPQoRcHJvbXB0X3N1Z2dlc3Rpb24YEiABKAsyIC5hZ2VudC52MS5Qcm9tcHRTdWdnZXN0aW9uVXBkYXRlSAASSAoXY29udGV4dF9pbmplY3Rpb25fc3RhdGUYFyABKAsyJS5hZ2VudC52MS5Db250ZXh0SW5qZWN0aW9uU3RhdGVVcGRhdGVIABIzCgxyb3V0ZWRfbW9kZWwYGCABKAsyGy5hZ2VudC52MS5Sb3V0ZWRNb2RlbFVwZGF0ZUgAEkIKFHRvb2xfcmVxdWVzdHNfbGlzdGVkGBsgASgLMiIuYWdlbnQudjEuVG9vbFJlcXVlc3RzTGlzdGVkVXBkYXRlSAASIgoVbWVzc2FnZV9zdGFydGVkX2F0X21zGBkgASgESAGIAQFCCQoHbWVzc2FnZUIYChZfbWVzc2FnZV9zdGFydGVkX2F0X21zIjkKD1RleHREZWx0YVVwZGF0ZRIMCgR0ZXh0GAEgASgJEhgKEGlzX3NlcnZlcl9ub3RpY2UYAiABKAgiZgoVVG9vbENhbGxTdGFydGVkVXBkYXRlEg8KB2NhbGxfaWQYASABKAkSJQoJdG9vbF9jYWxsGAIgASgLMhIuYWdlbnQudjEuVG9vbENhbGwSFQoNbW9kZWxfY2FsbF9pZBgDIAEoCSJoChdUb29sQ2FsbENvbXBsZXRlZFVwZGF0ZRIPCgdjYWxsX2lkGAEgASgJEiUKCXRvb2xfY2FsbBgCIAEoCzISLmFnZW50LnYxLlRvb2xDYWxsEhUKDW1vZGVsX2NhbGxfaWQYAyABKAkifwoVUGFydGlhbFRvb2xDYWxsVXBkYXRlEg8KB2NhbGxfaWQYASABKAkSJQoJdG9vbF9jYWxsGAIgASgLMhIuYWdlbnQudjEuVG9vbENhbGwSFwoPYXJnc190ZXh0X2RlbHRhGAMgASgJEhUKDW1vZGVsX2NhbGxfaWQYBCABKAkibwoTVG9vbENhbGxEZWx0YVVwZGF0ZRIPCgdjYWxsX2lkGAEgASgJEjAKD3Rvb2xfY2FsbF9kZWx0YRgCIAEoCzIXLmFnZW50LnYxLlRvb2xDYWxsRGVsdGESFQoNbW9kZWxfY2FsbF9pZBgDIAEoCSLRAQoNVG9vbENhbGxEZWx0YRI9ChVzaGVsbF90b29sX2NhbGxfZGVsdGEYASABKAsyHC5hZ2VudC52MS5TaGVsbFRvb2xDYWxsRGVsdGFIABI7ChR0YXNrX3Rvb2xfY2FsbF9kZWx0YRgCIAEoCzIbLmFnZW50LnYxLlRhc2tUb29sQ2FsbERlbHRhSAASOwoUZWRpdF90b29sX2NhbGxfZGVsdGEYAyABKAsyGy5hZ2VudC52MS5FZGl0VG9vbENhbGxEZWx0YUgAQgcKBWRlbHRhIqYBChJTaGVsbFRvb2xDYWxsRGVsdGESNQoGc3Rkb3V0GAEgASgLMiMuYWdlbnQudjEuU2hlbGxUb29sQ2FsbERlbHRhLk91dHB1dEgAEjUKBnN0ZGVychgCIAEoCzIjLmFnZW50LnYxLlNoZWxsVG9vbENhbGxEZWx0YS5PdXRwdXRIABoZCgZPdXRwdXQSDwoHY29udGVudBgBIAEoCUIHCgVkZWx0YSJMChFUYXNrVG9vbENhbGxEZWx0YRI3ChJpbnRlcmFjdGlvbl91cGRhdGUYASABKAsyGy5hZ2VudC52MS5JbnRlcmFjdGlvblVwZGF0ZSIxChFFZGl0VG9vbENhbGxEZWx0YRIcChRzdHJlYW1fY29udGVudF9kZWx0YRgBIAEoCSJsChNUaGlua2luZ0RlbHRhVXBkYXRlEgwKBHRleHQYASABKAkSNAoOdGhpbmtpbmdfc3R5bGUYAiABKA4yFy5hZ2VudC52MS5UaGlua2luZ1N0eWxlSACIAQFCEQoPX3RoaW5raW5nX3N0eWxlIjcKF1RoaW5raW5nQ29tcGxldGVkVXBkYXRlEhwKFHRoaW5raW5nX2R1cmF0aW9uX21zGAEgASgFIkgKGVVzZXJNZXNzYWdlQXBwZW5kZWRVcGRhdGUSKwoMdXNlcl9tZXNzYWdlGAEgASgLMhUuYWdlbnQudjEuVXNlck1lc3NhZ2UiIgoQVG9rZW5EZWx0YVVwZGF0ZRIOCgZ0b2tlbnMYASABKAUiIAoNU3VtbWFyeVVwZGF0ZRIPCgdzdW1tYXJ5GAEgASgJIhYKFFN1bW1hcnlTdGFydGVkVXBkYXRlImQKFlN1bW1hcnlDb21wbGV0ZWRVcGRhdGUSGQoMaG9va19tZXNzYWdlGAEgASgJSACIAQESEwoGZmFpbGVkGAIgASgISAGIAQFCDwoNX2hvb2tfbWVzc2FnZUIJCgdfZmFpbGVkItsBChZTaGVsbE91dHB1dERlbHRhVXBkYXRlEi4KBnN0ZG91dBgBIAEoCzIcLmFnZW50LnYxLlNoZWxsU3RyZWFtLlN0ZG91dEgAEi4KBnN0ZGVychgCIAEoCzIcLmFnZW50LnYxLlNoZWxsU3RyZWFtLlN0ZGVyckgAEioKBGV4aXQYAyABKAsyGi5hZ2VudC52MS5TaGVsbFN0cmVhbS5FeGl0SAASLAoFc3RhcnQYBCABKAsyGy5hZ2VudC52MS5TaGVsbFN0cmVhbS5TdGFydEgAQgcKBWV2ZW50IhEKD0hlYXJ0YmVhdFVwZGF0ZSKNAgoPVHVybkVuZGVkVXBkYXRlEhkKDGlucHV0X3Rva2VucxgBIAEoA0gAiAEBEhoKDW91dHB1dF90b2tlbnMYAiABKANIAYgBARIeChFjYWNoZV9yZWFkX3Rva2VucxgDIAEoA0gCiAEBEh8KEmNhY2hlX3dyaXRlX3Rva2VucxgEIAEoA0gDiAEBEh0KEHJlYXNvbmluZ190b2tlbnMYBSABKANIBIgBAUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQhQKEl9jYWNoZV9yZWFkX3Rva2Vuc0IVChNfY2FjaGVfd3JpdGVfdG9rZW5zQhMKEV9yZWFzb25pbmdfdG9rZW5zIiQKEVN0ZXBTdGFydGVkVXBkYXRlEg8KB3N0ZXBfaWQYASABKAQiQAoTU3RlcENvbXBsZXRlZFVwZGF0ZRIPCgdzdGVwX2lkGAEgASgEEhgKEHN0ZXBfZHVyYXRpb25fbXMYAiABKAMiLAoWUHJvbXB0U3VnZ2VzdGlvblVwZGF0ZRISCgpzdWdnZXN0aW9uGAEgASgJIikKEVJvdXRlZE1vZGVsVXBkYXRlEhQKDGRpc3BsYXlfbmFtZRgBIAEoCSIuChhUb29sUmVxdWVzdHNMaXN0ZWRVcGRhdGUSEgoKY2FsbF9jb3VudBgBIAEoDSJjChtDb250ZXh0SW5qZWN0aW9uU3RhdGVVcGRhdGUSFAoMaW5qZWN0aW9uX2lkGAEgASgJEi4KBXN0YXRlGAIgASgLMh8uYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlIrADChVDb250ZXh0SW5qZWN0aW9uU3RhdGUSOAoGcXVldWVkGAEgASgLMiYuYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlLlF1ZXVlZEgAEj4KCWRlbGl2ZXJlZBgCIAEoCzIpLmFnZW50LnYxLkNvbnRleHRJbmplY3Rpb25TdGF0ZS5EZWxpdmVyZWRIABJRChRxdWV1ZWRfZm9yX25leHRfdHVybhgDIAEoCzIxLmFnZW50LnYxLkNvbnRleHRJbmplY3Rpb25TdGF0ZS5RdWV1ZWRGb3JOZXh0VHVybkgAEj4KCWNhbmNlbGxlZBgEIAEoCzIpLmFnZW50LnYxLkNvbnRleHRJbmplY3Rpb25TdGF0ZS5DYW5jZWxsZWRIABI8CghyZWplY3RlZBgFIAEoCzIoLmFnZW50LnYxLkNvbnRleHRJbmplY3Rpb25TdGF0ZS5SZWplY3RlZEgAGggKBlF1ZXVlZBoLCglEZWxpdmVyZWQaEwoRUXVldWVkRm9yTmV4dFR1cm4aCwoJQ2FuY2VsbGVkGgoKCFJlamVjdGVkQgcKBXN0YXRlKn4KDVRoaW5raW5nU3R5bGUSHgoaVEhJTktJTkdfU1RZTEVfVU5TUEVDSUZJRUQQABIaChZUSElOS0lOR19TVFlMRV9ERUZBVUxUEAESGAoUVEhJTktJTkdfU1RZTEVfQ09ERVgQAhIXChNUSElOS0lOR19TVFlMRV9HUFQ1EANiBnByb3RvMw", [file_agent_v1_exec_shell, file_agent_v1_tool_call, file_agent_v1_user_message]);
+  fileDesc("ChphZ2VudC92MS9pbnRlcmFjdGlvbi5wcm90bxIIYWdlbnQudjEiogwKEUludGVyYWN0aW9uVXBkYXRlEi8KCnRleHRfZGVsdGEYASABKAsyGS5hZ2VudC52MS5UZXh0RGVsdGFVcGRhdGVIABI8ChF0b29sX2NhbGxfc3RhcnRlZBgCIAEoCzIfLmFnZW50LnYxLlRvb2xDYWxsU3RhcnRlZFVwZGF0ZUgAEkAKE3Rvb2xfY2FsbF9jb21wbGV0ZWQYAyABKAsyIS5hZ2VudC52MS5Ub29sQ2FsbENvbXBsZXRlZFVwZGF0ZUgAEjcKDnRoaW5raW5nX2RlbHRhGAQgASgLMh0uYWdlbnQudjEuVGhpbmtpbmdEZWx0YVVwZGF0ZUgAEj8KEnRoaW5raW5nX2NvbXBsZXRlZBgFIAEoCzIhLmFnZW50LnYxLlRoaW5raW5nQ29tcGxldGVkVXBkYXRlSAASRAoVdXNlcl9tZXNzYWdlX2FwcGVuZGVkGAYgASgLMiMuYWdlbnQudjEuVXNlck1lc3NhZ2VBcHBlbmRlZFVwZGF0ZUgAEjwKEXBhcnRpYWxfdG9vbF9jYWxsGAcgASgLMh8uYWdlbnQudjEuUGFydGlhbFRvb2xDYWxsVXBkYXRlSAASMQoLdG9rZW5fZGVsdGEYCCABKAsyGi5hZ2VudC52MS5Ub2tlbkRlbHRhVXBkYXRlSAASKgoHc3VtbWFyeRgJIAEoCzIXLmFnZW50LnYxLlN1bW1hcnlVcGRhdGVIABI5Cg9zdW1tYXJ5X3N0YXJ0ZWQYCiABKAsyHi5hZ2VudC52MS5TdW1tYXJ5U3RhcnRlZFVwZGF0ZUgAEj0KEXN1bW1hcnlfY29tcGxldGVkGAsgASgLMiAuYWdlbnQudjEuU3VtbWFyeUNvbXBsZXRlZFVwZGF0ZUgAEj4KEnNoZWxsX291dHB1dF9kZWx0YRgMIAEoCzIgLmFnZW50LnYxLlNoZWxsT3V0cHV0RGVsdGFVcGRhdGVIABIuCgloZWFydGJlYXQYDSABKAsyGS5hZ2VudC52MS5IZWFydGJlYXRVcGRhdGVIABIvCgp0dXJuX2VuZGVkGA4gASgLMhkuYWdlbnQudjEuVHVybkVuZGVkVXBkYXRlSAASOAoPdG9vbF9jYWxsX2RlbHRhGA8gASgLMh0uYWdlbnQudjEuVG9vbENhbGxEZWx0YVVwZGF0ZUgAEjMKDHN0ZXBfc3RhcnRlZBgQIAEoCzIbLmFnZW50LnYxLlN0ZXBTdGFydGVkVXBkYXRlSAASNwoOc3RlcF9jb21wbGV0ZWQYESABKAsyHS5hZ2VudC52MS5TdGVwQ29tcGxldGVkVXBkYXRlSAASPQoRcHJvbXB0X3N1Z2dlc3Rpb24YEiABKAsyIC5hZ2VudC52MS5Qcm9tcHRTdWdnZXN0aW9uVXBkYXRlSAASQAoTcG9zdF9yZXF1ZXN0X3Byb21wdBgTIAEoCzIhLmFnZW50LnYxLlBvc3RSZXF1ZXN0UHJvbXB0VXBkYXRlSAASPAoUYWN0aXZlX2JyYW5jaF9jaGFuZ2UYFCABKAsyHC5hZ2VudC52MS5BY3RpdmVCcmFuY2hDaGFuZ2VIABIaChBmZWVkYmFja19yZXF1ZXN0GBUgASgMSAASHQoTcmVzcG9uc2VfY29tcGFyaXNvbhgWIAEoDEgAEkgKF2NvbnRleHRfaW5qZWN0aW9uX3N0YXRlGBcgASgLMiUuYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlVXBkYXRlSAASMwoMcm91dGVkX21vZGVsGBggASgLMhsuYWdlbnQudjEuUm91dGVkTW9kZWxVcGRhdGVIABI2Cg5ncm9rX2JvdF9udWRnZRgaIAEoCzIcLmFnZW50LnYxLkdyb2tCb3ROdWRnZVVwZGF0ZUgAEkIKFHRvb2xfcmVxdWVzdHNfbGlzdGVkGBsgASgLMiIuYWdlbnQudjEuVG9vbFJlcXVlc3RzTGlzdGVkVXBkYXRlSAASIgoVbWVzc2FnZV9zdGFydGVkX2F0X21zGBkgASgESAGIAQFCCQoHbWVzc2FnZUIYChZfbWVzc2FnZV9zdGFydGVkX2F0X21zIjkKD1RleHREZWx0YVVwZGF0ZRIMCgR0ZXh0GAEgASgJEhgKEGlzX3NlcnZlcl9ub3RpY2UYAiABKAgiZgoVVG9vbENhbGxTdGFydGVkVXBkYXRlEg8KB2NhbGxfaWQYASABKAkSJQoJdG9vbF9jYWxsGAIgASgLMhIuYWdlbnQudjEuVG9vbENhbGwSFQoNbW9kZWxfY2FsbF9pZBgDIAEoCSJoChdUb29sQ2FsbENvbXBsZXRlZFVwZGF0ZRIPCgdjYWxsX2lkGAEgASgJEiUKCXRvb2xfY2FsbBgCIAEoCzISLmFnZW50LnYxLlRvb2xDYWxsEhUKDW1vZGVsX2NhbGxfaWQYAyABKAkifwoVUGFydGlhbFRvb2xDYWxsVXBkYXRlEg8KB2NhbGxfaWQYASABKAkSJQoJdG9vbF9jYWxsGAIgASgLMhIuYWdlbnQudjEuVG9vbENhbGwSFwoPYXJnc190ZXh0X2RlbHRhGAMgASgJEhUKDW1vZGVsX2NhbGxfaWQYBCABKAkibwoTVG9vbENhbGxEZWx0YVVwZGF0ZRIPCgdjYWxsX2lkGAEgASgJEjAKD3Rvb2xfY2FsbF9kZWx0YRgCIAEoCzIXLmFnZW50LnYxLlRvb2xDYWxsRGVsdGESFQoNbW9kZWxfY2FsbF9pZBgDIAEoCSKbAgoNVG9vbENhbGxEZWx0YRI9ChVzaGVsbF90b29sX2NhbGxfZGVsdGEYASABKAsyHC5hZ2VudC52MS5TaGVsbFRvb2xDYWxsRGVsdGFIABI7ChR0YXNrX3Rvb2xfY2FsbF9kZWx0YRgCIAEoCzIbLmFnZW50LnYxLlRhc2tUb29sQ2FsbERlbHRhSAASOwoUZWRpdF90b29sX2NhbGxfZGVsdGEYAyABKAsyGy5hZ2VudC52MS5FZGl0VG9vbENhbGxEZWx0YUgAEkgKG3JlcGxhY2VfZW52X3Rvb2xfY2FsbF9kZWx0YRgEIAEoCzIhLmFnZW50LnYxLlJlcGxhY2VFbnZUb29sQ2FsbERlbHRhSABCBwoFZGVsdGEipgEKElNoZWxsVG9vbENhbGxEZWx0YRI1CgZzdGRvdXQYASABKAsyIy5hZ2VudC52MS5TaGVsbFRvb2xDYWxsRGVsdGEuT3V0cHV0SAASNQoGc3RkZXJyGAIgASgLMiMuYWdlbnQudjEuU2hlbGxUb29sQ2FsbERlbHRhLk91dHB1dEgAGhkKBk91dHB1dBIPCgdjb250ZW50GAEgASgJQgcKBWRlbHRhIkwKEVRhc2tUb29sQ2FsbERlbHRhEjcKEmludGVyYWN0aW9uX3VwZGF0ZRgBIAEoCzIbLmFnZW50LnYxLkludGVyYWN0aW9uVXBkYXRlIjEKEUVkaXRUb29sQ2FsbERlbHRhEhwKFHN0cmVhbV9jb250ZW50X2RlbHRhGAEgASgJImwKE1RoaW5raW5nRGVsdGFVcGRhdGUSDAoEdGV4dBgBIAEoCRI0Cg50aGlua2luZ19zdHlsZRgCIAEoDjIXLmFnZW50LnYxLlRoaW5raW5nU3R5bGVIAIgBAUIRCg9fdGhpbmtpbmdfc3R5bGUiNwoXVGhpbmtpbmdDb21wbGV0ZWRVcGRhdGUSHAoUdGhpbmtpbmdfZHVyYXRpb25fbXMYASABKAUiSAoZVXNlck1lc3NhZ2VBcHBlbmRlZFVwZGF0ZRIrCgx1c2VyX21lc3NhZ2UYASABKAsyFS5hZ2VudC52MS5Vc2VyTWVzc2FnZSIiChBUb2tlbkRlbHRhVXBkYXRlEg4KBnRva2VucxgBIAEoBSIgCg1TdW1tYXJ5VXBkYXRlEg8KB3N1bW1hcnkYASABKAkiFgoUU3VtbWFyeVN0YXJ0ZWRVcGRhdGUiZAoWU3VtbWFyeUNvbXBsZXRlZFVwZGF0ZRIZCgxob29rX21lc3NhZ2UYASABKAlIAIgBARITCgZmYWlsZWQYAiABKAhIAYgBAUIPCg1faG9va19tZXNzYWdlQgkKB19mYWlsZWQi2wEKFlNoZWxsT3V0cHV0RGVsdGFVcGRhdGUSLgoGc3Rkb3V0GAEgASgLMhwuYWdlbnQudjEuU2hlbGxTdHJlYW0uU3Rkb3V0SAASLgoGc3RkZXJyGAIgASgLMhwuYWdlbnQudjEuU2hlbGxTdHJlYW0uU3RkZXJySAASKgoEZXhpdBgDIAEoCzIaLmFnZW50LnYxLlNoZWxsU3RyZWFtLkV4aXRIABIsCgVzdGFydBgEIAEoCzIbLmFnZW50LnYxLlNoZWxsU3RyZWFtLlN0YXJ0SABCBwoFZXZlbnQiEQoPSGVhcnRiZWF0VXBkYXRlIo0CCg9UdXJuRW5kZWRVcGRhdGUSGQoMaW5wdXRfdG9rZW5zGAEgASgDSACIAQESGgoNb3V0cHV0X3Rva2VucxgCIAEoA0gBiAEBEh4KEWNhY2hlX3JlYWRfdG9rZW5zGAMgASgDSAKIAQESHwoSY2FjaGVfd3JpdGVfdG9rZW5zGAQgASgDSAOIAQESHQoQcmVhc29uaW5nX3Rva2VucxgFIAEoA0gEiAEBQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCFAoSX2NhY2hlX3JlYWRfdG9rZW5zQhUKE19jYWNoZV93cml0ZV90b2tlbnNCEwoRX3JlYXNvbmluZ190b2tlbnMiJAoRU3RlcFN0YXJ0ZWRVcGRhdGUSDwoHc3RlcF9pZBgBIAEoBCJAChNTdGVwQ29tcGxldGVkVXBkYXRlEg8KB3N0ZXBfaWQYASABKAQSGAoQc3RlcF9kdXJhdGlvbl9tcxgCIAEoAyIsChZQcm9tcHRTdWdnZXN0aW9uVXBkYXRlEhIKCnN1Z2dlc3Rpb24YASABKAkiKQoRUm91dGVkTW9kZWxVcGRhdGUSFAoMZGlzcGxheV9uYW1lGAEgASgJIi4KGFRvb2xSZXF1ZXN0c0xpc3RlZFVwZGF0ZRISCgpjYWxsX2NvdW50GAEgASgNImMKG0NvbnRleHRJbmplY3Rpb25TdGF0ZVVwZGF0ZRIUCgxpbmplY3Rpb25faWQYASABKAkSLgoFc3RhdGUYAiABKAsyHy5hZ2VudC52MS5Db250ZXh0SW5qZWN0aW9uU3RhdGUiggQKFUNvbnRleHRJbmplY3Rpb25TdGF0ZRI4CgZxdWV1ZWQYASABKAsyJi5hZ2VudC52MS5Db250ZXh0SW5qZWN0aW9uU3RhdGUuUXVldWVkSAASPgoJZGVsaXZlcmVkGAIgASgLMikuYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlLkRlbGl2ZXJlZEgAElEKFHF1ZXVlZF9mb3JfbmV4dF90dXJuGAMgASgLMjEuYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlLlF1ZXVlZEZvck5leHRUdXJuSAASPgoJY2FuY2VsbGVkGAQgASgLMikuYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlLkNhbmNlbGxlZEgAEjwKCHJlamVjdGVkGAUgASgLMiguYWdlbnQudjEuQ29udGV4dEluamVjdGlvblN0YXRlLlJlamVjdGVkSAAaCAoGUXVldWVkGk0KCURlbGl2ZXJlZBIMCgRzdGVwGAEgASgFEhkKEWRlbGl2ZXJ5X2JhdGNoX2lkGAIgASgJEhcKD2RlbGl2ZXJlZF9hdF9tcxgDIAEoAxoTChFRdWV1ZWRGb3JOZXh0VHVybhoLCglDYW5jZWxsZWQaGgoIUmVqZWN0ZWQSDgoGcmVhc29uGAEgASgJQgcKBXN0YXRlImMKF1Bvc3RSZXF1ZXN0UHJvbXB0VXBkYXRlEg0KBXRpdGxlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSFAoMYnV0dG9uX2xhYmVsGAMgASgJEhIKCmJ1dHRvbl91cmwYBCABKAkiNwoSQWN0aXZlQnJhbmNoQ2hhbmdlEgwKBHBhdGgYASABKAkSEwoLYnJhbmNoX25hbWUYAiABKAkiSwoSR3Jva0JvdE51ZGdlVXBkYXRlEgsKA2pvYhgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgtzaG93X251bWJlchgDIAEoDSI1ChdSZXBsYWNlRW52VG9vbENhbGxEZWx0YRIaChJhc3NvY2lhdGVkX3BvZF9rZXkYASABKAkqfgoNVGhpbmtpbmdTdHlsZRIeChpUSElOS0lOR19TVFlMRV9VTlNQRUNJRklFRBAAEhoKFlRISU5LSU5HX1NUWUxFX0RFRkFVTFQQARIYChRUSElOS0lOR19TVFlMRV9DT0RFWBACEhcKE1RISU5LSU5HX1NUWUxFX0dQVDUQA2IGcHJvdG8z", [file_agent_v1_exec_shell, file_agent_v1_tool_call, file_agent_v1_user_message]);
 
 /**
  * @generated from message agent.v1.InteractionUpdate
@@ -139,6 +139,34 @@ export type InteractionUpdate = Message<"agent.v1.InteractionUpdate"> & {
     case: "promptSuggestion";
   } | {
     /**
+     * @generated from field: agent.v1.PostRequestPromptUpdate post_request_prompt = 19;
+     */
+    value: PostRequestPromptUpdate;
+    case: "postRequestPrompt";
+  } | {
+    /**
+     * @generated from field: agent.v1.ActiveBranchChange active_branch_change = 20;
+     */
+    value: ActiveBranchChange;
+    case: "activeBranchChange";
+  } | {
+    /**
+     * agent.v1.FeedbackRequestUpdate, as its bytes.
+     *
+     * @generated from field: bytes feedback_request = 21;
+     */
+    value: Uint8Array;
+    case: "feedbackRequest";
+  } | {
+    /**
+     * agent.v1.ResponseComparisonUpdate, as its bytes.
+     *
+     * @generated from field: bytes response_comparison = 22;
+     */
+    value: Uint8Array;
+    case: "responseComparison";
+  } | {
+    /**
      * @generated from field: agent.v1.ContextInjectionStateUpdate context_injection_state = 23;
      */
     value: ContextInjectionStateUpdate;
@@ -149,6 +177,12 @@ export type InteractionUpdate = Message<"agent.v1.InteractionUpdate"> & {
      */
     value: RoutedModelUpdate;
     case: "routedModel";
+  } | {
+    /**
+     * @generated from field: agent.v1.GrokBotNudgeUpdate grok_bot_nudge = 26;
+     */
+    value: GrokBotNudgeUpdate;
+    case: "grokBotNudge";
   } | {
     /**
      * @generated from field: agent.v1.ToolRequestsListedUpdate tool_requests_listed = 27;
@@ -336,6 +370,12 @@ export type ToolCallDelta = Message<"agent.v1.ToolCallDelta"> & {
      */
     value: EditToolCallDelta;
     case: "editToolCallDelta";
+  } | {
+    /**
+     * @generated from field: agent.v1.ReplaceEnvToolCallDelta replace_env_tool_call_delta = 4;
+     */
+    value: ReplaceEnvToolCallDelta;
+    case: "replaceEnvToolCallDelta";
   } | { case: undefined; value?: undefined };
 };
 
@@ -832,6 +872,20 @@ export const ContextInjectionState_QueuedSchema: GenMessage<ContextInjectionStat
  * @generated from message agent.v1.ContextInjectionState.Delivered
  */
 export type ContextInjectionState_Delivered = Message<"agent.v1.ContextInjectionState.Delivered"> & {
+  /**
+   * @generated from field: int32 step = 1;
+   */
+  step: number;
+
+  /**
+   * @generated from field: string delivery_batch_id = 2;
+   */
+  deliveryBatchId: string;
+
+  /**
+   * @generated from field: int64 delivered_at_ms = 3;
+   */
+  deliveredAtMs: bigint;
 };
 
 /**
@@ -871,6 +925,10 @@ export const ContextInjectionState_CancelledSchema: GenMessage<ContextInjectionS
  * @generated from message agent.v1.ContextInjectionState.Rejected
  */
 export type ContextInjectionState_Rejected = Message<"agent.v1.ContextInjectionState.Rejected"> & {
+  /**
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
 };
 
 /**
@@ -879,6 +937,104 @@ export type ContextInjectionState_Rejected = Message<"agent.v1.ContextInjectionS
  */
 export const ContextInjectionState_RejectedSchema: GenMessage<ContextInjectionState_Rejected> = /*@__PURE__*/
   messageDesc(file_agent_v1_interaction, 26, 4);
+
+/**
+ * @generated from message agent.v1.PostRequestPromptUpdate
+ */
+export type PostRequestPromptUpdate = Message<"agent.v1.PostRequestPromptUpdate"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string button_label = 3;
+   */
+  buttonLabel: string;
+
+  /**
+   * @generated from field: string button_url = 4;
+   */
+  buttonUrl: string;
+};
+
+/**
+ * Describes the message agent.v1.PostRequestPromptUpdate.
+ * Use `create(PostRequestPromptUpdateSchema)` to create a new message.
+ */
+export const PostRequestPromptUpdateSchema: GenMessage<PostRequestPromptUpdate> = /*@__PURE__*/
+  messageDesc(file_agent_v1_interaction, 27);
+
+/**
+ * @generated from message agent.v1.ActiveBranchChange
+ */
+export type ActiveBranchChange = Message<"agent.v1.ActiveBranchChange"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: string branch_name = 2;
+   */
+  branchName: string;
+};
+
+/**
+ * Describes the message agent.v1.ActiveBranchChange.
+ * Use `create(ActiveBranchChangeSchema)` to create a new message.
+ */
+export const ActiveBranchChangeSchema: GenMessage<ActiveBranchChange> = /*@__PURE__*/
+  messageDesc(file_agent_v1_interaction, 28);
+
+/**
+ * @generated from message agent.v1.GrokBotNudgeUpdate
+ */
+export type GrokBotNudgeUpdate = Message<"agent.v1.GrokBotNudgeUpdate"> & {
+  /**
+   * @generated from field: string job = 1;
+   */
+  job: string;
+
+  /**
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * @generated from field: uint32 show_number = 3;
+   */
+  showNumber: number;
+};
+
+/**
+ * Describes the message agent.v1.GrokBotNudgeUpdate.
+ * Use `create(GrokBotNudgeUpdateSchema)` to create a new message.
+ */
+export const GrokBotNudgeUpdateSchema: GenMessage<GrokBotNudgeUpdate> = /*@__PURE__*/
+  messageDesc(file_agent_v1_interaction, 29);
+
+/**
+ * @generated from message agent.v1.ReplaceEnvToolCallDelta
+ */
+export type ReplaceEnvToolCallDelta = Message<"agent.v1.ReplaceEnvToolCallDelta"> & {
+  /**
+   * @generated from field: string associated_pod_key = 1;
+   */
+  associatedPodKey: string;
+};
+
+/**
+ * Describes the message agent.v1.ReplaceEnvToolCallDelta.
+ * Use `create(ReplaceEnvToolCallDeltaSchema)` to create a new message.
+ */
+export const ReplaceEnvToolCallDeltaSchema: GenMessage<ReplaceEnvToolCallDelta> = /*@__PURE__*/
+  messageDesc(file_agent_v1_interaction, 30);
 
 /**
  * @generated from enum agent.v1.ThinkingStyle

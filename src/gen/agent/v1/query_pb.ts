@@ -4,21 +4,23 @@
 // @generated from file agent/v1/query.proto (package agent.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { SmartModeApproval } from "./exec_approval_pb.ts";
+import { file_agent_v1_exec_approval } from "./exec_approval_pb.ts";
 import type { CreatePlanArgs, CreatePlanResult } from "./plan_pb.ts";
 import { file_agent_v1_plan } from "./plan_pb.ts";
 import type { ConnectScmArgs, GenerateImageArgs, McpAuthArgs, SetupVmEnvironmentArgs, SetupVmEnvironmentResult, SwitchModeArgs, WebFetchArgs, WebSearchArgs } from "./query_args_pb.ts";
 import { file_agent_v1_query_args } from "./query_args_pb.ts";
 import type { AskQuestionArgs, AskQuestionResult } from "./question_pb.ts";
 import { file_agent_v1_question } from "./question_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agent/v1/query.proto.
  */
 export const file_agent_v1_query: GenFile = /*@__PURE__*/
-  fileDesc("ChRhZ2VudC92MS9xdWVyeS5wcm90bxIIYWdlbnQudjEiswcKEEludGVyYWN0aW9uUXVlcnkSCgoCaWQYASABKA0SQwoYd2ViX3NlYXJjaF9yZXF1ZXN0X3F1ZXJ5GAIgASgLMh8uYWdlbnQudjEuV2ViU2VhcmNoUmVxdWVzdFF1ZXJ5SAASTwoeYXNrX3F1ZXN0aW9uX2ludGVyYWN0aW9uX3F1ZXJ5GAMgASgLMiUuYWdlbnQudjEuQXNrUXVlc3Rpb25JbnRlcmFjdGlvblF1ZXJ5SAASRQoZc3dpdGNoX21vZGVfcmVxdWVzdF9xdWVyeRgEIAEoCzIgLmFnZW50LnYxLlN3aXRjaE1vZGVSZXF1ZXN0UXVlcnlIABJDChhleGFfc2VhcmNoX3JlcXVlc3RfcXVlcnkYBSABKAsyHy5hZ2VudC52MS5FeGFTZWFyY2hSZXF1ZXN0UXVlcnlIABJBChdleGFfZmV0Y2hfcmVxdWVzdF9xdWVyeRgGIAEoCzIeLmFnZW50LnYxLkV4YUZldGNoUmVxdWVzdFF1ZXJ5SAASRQoZY3JlYXRlX3BsYW5fcmVxdWVzdF9xdWVyeRgHIAEoCzIgLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXF1ZXN0UXVlcnlIABJFChlzZXR1cF92bV9lbnZpcm9ubWVudF9hcmdzGAggASgLMiAuYWdlbnQudjEuU2V0dXBWbUVudmlyb25tZW50QXJnc0gAEkEKF3dlYl9mZXRjaF9yZXF1ZXN0X3F1ZXJ5GAkgASgLMh4uYWdlbnQudjEuV2ViRmV0Y2hSZXF1ZXN0UXVlcnlIABJJChtwcl9tYW5hZ2VtZW50X3JlcXVlc3RfcXVlcnkYCiABKAsyIi5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UXVlcnlIABI/ChZtY3BfYXV0aF9yZXF1ZXN0X3F1ZXJ5GAsgASgLMh0uYWdlbnQudjEuTWNwQXV0aFJlcXVlc3RRdWVyeUgAEksKHGdlbmVyYXRlX2ltYWdlX3JlcXVlc3RfcXVlcnkYDCABKAsyIy5hZ2VudC52MS5HZW5lcmF0ZUltYWdlUmVxdWVzdFF1ZXJ5SAASNAoQcmVwbGFjZV9lbnZfYXJncxgNIAEoCzIYLmFnZW50LnYxLlJlcGxhY2VFbnZBcmdzSAASRQoZY29ubmVjdF9zY21fcmVxdWVzdF9xdWVyeRgOIAEoCzIgLmFnZW50LnYxLkNvbm5lY3RTY21SZXF1ZXN0UXVlcnlIAEIHCgVxdWVyeSLUBwoTSW50ZXJhY3Rpb25SZXNwb25zZRIKCgJpZBgBIAEoDRJBCht3ZWJfc2VhcmNoX3JlcXVlc3RfcmVzcG9uc2UYAiABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASVQohYXNrX3F1ZXN0aW9uX2ludGVyYWN0aW9uX3Jlc3BvbnNlGAMgASgLMiguYWdlbnQudjEuQXNrUXVlc3Rpb25JbnRlcmFjdGlvblJlc3BvbnNlSAASQgocc3dpdGNoX21vZGVfcmVxdWVzdF9yZXNwb25zZRgEIAEoCzIaLmFnZW50LnYxLkFwcHJvdmFsUmVzcG9uc2VIABJBChtleGFfc2VhcmNoX3JlcXVlc3RfcmVzcG9uc2UYBSABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASQAoaZXhhX2ZldGNoX3JlcXVlc3RfcmVzcG9uc2UYBiABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASSwocY3JlYXRlX3BsYW5fcmVxdWVzdF9yZXNwb25zZRgHIAEoCzIjLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXF1ZXN0UmVzcG9uc2VIABJJChtzZXR1cF92bV9lbnZpcm9ubWVudF9yZXN1bHQYCCABKAsyIi5hZ2VudC52MS5TZXR1cFZtRW52aXJvbm1lbnRSZXN1bHRIABJAChp3ZWJfZmV0Y2hfcmVxdWVzdF9yZXNwb25zZRgJIAEoCzIaLmFnZW50LnYxLkFwcHJvdmFsUmVzcG9uc2VIABJPCh5wcl9tYW5hZ2VtZW50X3JlcXVlc3RfcmVzcG9uc2UYCiABKAsyJS5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UmVzcG9uc2VIABI/ChltY3BfYXV0aF9yZXF1ZXN0X3Jlc3BvbnNlGAsgASgLMhouYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZUgAElEKH2dlbmVyYXRlX2ltYWdlX3JlcXVlc3RfcmVzcG9uc2UYDCABKAsyJi5hZ2VudC52MS5HZW5lcmF0ZUltYWdlUmVxdWVzdFJlc3BvbnNlSAASOAoScmVwbGFjZV9lbnZfcmVzdWx0GA0gASgLMhouYWdlbnQudjEuUmVwbGFjZUVudlJlc3VsdEgAEksKHGNvbm5lY3Rfc2NtX3JlcXVlc3RfcmVzcG9uc2UYDiABKAsyIy5hZ2VudC52MS5Db25uZWN0U2NtUmVxdWVzdFJlc3BvbnNlSABCCAoGcmVzdWx0IrYBChBBcHByb3ZhbFJlc3BvbnNlEjcKCGFwcHJvdmVkGAEgASgLMiMuYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZS5BcHByb3ZlZEgAEjcKCHJlamVjdGVkGAIgASgLMiMuYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZS5SZWplY3RlZEgAGgoKCEFwcHJvdmVkGhoKCFJlamVjdGVkEg4KBnJlYXNvbhgBIAEoCUIICgZyZXN1bHQiPgoVV2ViU2VhcmNoUmVxdWVzdFF1ZXJ5EiUKBGFyZ3MYASABKAsyFy5hZ2VudC52MS5XZWJTZWFyY2hBcmdzIlwKG0Fza1F1ZXN0aW9uSW50ZXJhY3Rpb25RdWVyeRInCgRhcmdzGAEgASgLMhkuYWdlbnQudjEuQXNrUXVlc3Rpb25BcmdzEhQKDHRvb2xfY2FsbF9pZBgCIAEoCSJNCh5Bc2tRdWVzdGlvbkludGVyYWN0aW9uUmVzcG9uc2USKwoGcmVzdWx0GAEgASgLMhsuYWdlbnQudjEuQXNrUXVlc3Rpb25SZXN1bHQiQAoWU3dpdGNoTW9kZVJlcXVlc3RRdWVyeRImCgRhcmdzGAEgASgLMhguYWdlbnQudjEuU3dpdGNoTW9kZUFyZ3MiFwoVRXhhU2VhcmNoUmVxdWVzdFF1ZXJ5IhYKFEV4YUZldGNoUmVxdWVzdFF1ZXJ5IlYKFkNyZWF0ZVBsYW5SZXF1ZXN0UXVlcnkSJgoEYXJncxgBIAEoCzIYLmFnZW50LnYxLkNyZWF0ZVBsYW5BcmdzEhQKDHRvb2xfY2FsbF9pZBgCIAEoCSJHChlDcmVhdGVQbGFuUmVxdWVzdFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXN1bHQiUwoUV2ViRmV0Y2hSZXF1ZXN0UXVlcnkSJAoEYXJncxgBIAEoCzIWLmFnZW50LnYxLldlYkZldGNoQXJncxIVCg1za2lwX2FwcHJvdmFsGAIgASgIIhoKGFByTWFuYWdlbWVudFJlcXVlc3RRdWVyeSLeAgobUHJNYW5hZ2VtZW50UmVxdWVzdFJlc3BvbnNlEkAKB3N1Y2Nlc3MYASABKAsyLS5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UmVzcG9uc2UuU3VjY2Vzc0gAEjwKBWVycm9yGAIgASgLMisuYWdlbnQudjEuUHJNYW5hZ2VtZW50UmVxdWVzdFJlc3BvbnNlLkVycm9ySAASQgoIcmVqZWN0ZWQYAyABKAsyLi5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UmVzcG9uc2UuUmVqZWN0ZWRIABo9CgdTdWNjZXNzEg4KBnByX3VybBgBIAEoCRIRCglwcl9udW1iZXIYAiABKAUSDwoHbWVzc2FnZRgDIAEoCRoWCgVFcnJvchINCgVlcnJvchgBIAEoCRoaCghSZWplY3RlZBIOCgZyZWFzb24YASABKAlCCAoGcmVzdWx0IjoKE01jcEF1dGhSZXF1ZXN0UXVlcnkSIwoEYXJncxgBIAEoCzIVLmFnZW50LnYxLk1jcEF1dGhBcmdzIlwKGUdlbmVyYXRlSW1hZ2VSZXF1ZXN0UXVlcnkSKQoEYXJncxgBIAEoCzIbLmFnZW50LnYxLkdlbmVyYXRlSW1hZ2VBcmdzEhQKDHRvb2xfY2FsbF9pZBgCIAEoCSLvAQocR2VuZXJhdGVJbWFnZVJlcXVlc3RSZXNwb25zZRJDCghhcHByb3ZlZBgBIAEoCzIvLmFnZW50LnYxLkdlbmVyYXRlSW1hZ2VSZXF1ZXN0UmVzcG9uc2UuQXBwcm92ZWRIABJDCghyZWplY3RlZBgCIAEoCzIvLmFnZW50LnYxLkdlbmVyYXRlSW1hZ2VSZXF1ZXN0UmVzcG9uc2UuUmVqZWN0ZWRIABofCghBcHByb3ZlZBITCgtkZXNjcmlwdGlvbhgBIAEoCRoaCghSZWplY3RlZBIOCgZyZWFzb24YASABKAlCCAoGcmVzdWx0IhAKDlJlcGxhY2VFbnZBcmdzIt8BChBSZXBsYWNlRW52UmVzdWx0EjUKB3N1Y2Nlc3MYASABKAsyIi5hZ2VudC52MS5SZXBsYWNlRW52UmVzdWx0LlN1Y2Nlc3NIABI1CgdmYWlsdXJlGAIgASgLMiIuYWdlbnQudjEuUmVwbGFjZUVudlJlc3VsdC5GYWlsdXJlSAAaHQoHU3VjY2VzcxISCgpzZXR1cF9sb2dzGAEgASgJGjQKB0ZhaWx1cmUSFQoNZXJyb3JfbWVzc2FnZRgBIAEoCRISCgpzZXR1cF9sb2dzGAIgASgJQggKBnJlc3VsdCJAChZDb25uZWN0U2NtUmVxdWVzdFF1ZXJ5EiYKBGFyZ3MYASABKAsyGC5hZ2VudC52MS5Db25uZWN0U2NtQXJncyKoAgoZQ29ubmVjdFNjbVJlcXVlc3RSZXNwb25zZRJACghhcHByb3ZlZBgBIAEoCzIsLmFnZW50LnYxLkNvbm5lY3RTY21SZXF1ZXN0UmVzcG9uc2UuQXBwcm92ZWRIABJACghyZWplY3RlZBgCIAEoCzIsLmFnZW50LnYxLkNvbm5lY3RTY21SZXF1ZXN0UmVzcG9uc2UuUmVqZWN0ZWRIABI8CgZmYWlsZWQYAyABKAsyKi5hZ2VudC52MS5Db25uZWN0U2NtUmVxdWVzdFJlc3BvbnNlLkZhaWxlZEgAGgoKCEFwcHJvdmVkGhoKCFJlamVjdGVkEg4KBnJlYXNvbhgBIAEoCRoXCgZGYWlsZWQSDQoFZXJyb3IYASABKAlCCAoGcmVzdWx0YgZwcm90bzM", [file_agent_v1_plan, file_agent_v1_query_args, file_agent_v1_question]);
+  fileDesc("ChRhZ2VudC92MS9xdWVyeS5wcm90bxIIYWdlbnQudjEiswcKEEludGVyYWN0aW9uUXVlcnkSCgoCaWQYASABKA0SQwoYd2ViX3NlYXJjaF9yZXF1ZXN0X3F1ZXJ5GAIgASgLMh8uYWdlbnQudjEuV2ViU2VhcmNoUmVxdWVzdFF1ZXJ5SAASTwoeYXNrX3F1ZXN0aW9uX2ludGVyYWN0aW9uX3F1ZXJ5GAMgASgLMiUuYWdlbnQudjEuQXNrUXVlc3Rpb25JbnRlcmFjdGlvblF1ZXJ5SAASRQoZc3dpdGNoX21vZGVfcmVxdWVzdF9xdWVyeRgEIAEoCzIgLmFnZW50LnYxLlN3aXRjaE1vZGVSZXF1ZXN0UXVlcnlIABJDChhleGFfc2VhcmNoX3JlcXVlc3RfcXVlcnkYBSABKAsyHy5hZ2VudC52MS5FeGFTZWFyY2hSZXF1ZXN0UXVlcnlIABJBChdleGFfZmV0Y2hfcmVxdWVzdF9xdWVyeRgGIAEoCzIeLmFnZW50LnYxLkV4YUZldGNoUmVxdWVzdFF1ZXJ5SAASRQoZY3JlYXRlX3BsYW5fcmVxdWVzdF9xdWVyeRgHIAEoCzIgLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXF1ZXN0UXVlcnlIABJFChlzZXR1cF92bV9lbnZpcm9ubWVudF9hcmdzGAggASgLMiAuYWdlbnQudjEuU2V0dXBWbUVudmlyb25tZW50QXJnc0gAEkEKF3dlYl9mZXRjaF9yZXF1ZXN0X3F1ZXJ5GAkgASgLMh4uYWdlbnQudjEuV2ViRmV0Y2hSZXF1ZXN0UXVlcnlIABJJChtwcl9tYW5hZ2VtZW50X3JlcXVlc3RfcXVlcnkYCiABKAsyIi5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UXVlcnlIABI/ChZtY3BfYXV0aF9yZXF1ZXN0X3F1ZXJ5GAsgASgLMh0uYWdlbnQudjEuTWNwQXV0aFJlcXVlc3RRdWVyeUgAEksKHGdlbmVyYXRlX2ltYWdlX3JlcXVlc3RfcXVlcnkYDCABKAsyIy5hZ2VudC52MS5HZW5lcmF0ZUltYWdlUmVxdWVzdFF1ZXJ5SAASNAoQcmVwbGFjZV9lbnZfYXJncxgNIAEoCzIYLmFnZW50LnYxLlJlcGxhY2VFbnZBcmdzSAASRQoZY29ubmVjdF9zY21fcmVxdWVzdF9xdWVyeRgOIAEoCzIgLmFnZW50LnYxLkNvbm5lY3RTY21SZXF1ZXN0UXVlcnlIAEIHCgVxdWVyeSLUBwoTSW50ZXJhY3Rpb25SZXNwb25zZRIKCgJpZBgBIAEoDRJBCht3ZWJfc2VhcmNoX3JlcXVlc3RfcmVzcG9uc2UYAiABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASVQohYXNrX3F1ZXN0aW9uX2ludGVyYWN0aW9uX3Jlc3BvbnNlGAMgASgLMiguYWdlbnQudjEuQXNrUXVlc3Rpb25JbnRlcmFjdGlvblJlc3BvbnNlSAASQgocc3dpdGNoX21vZGVfcmVxdWVzdF9yZXNwb25zZRgEIAEoCzIaLmFnZW50LnYxLkFwcHJvdmFsUmVzcG9uc2VIABJBChtleGFfc2VhcmNoX3JlcXVlc3RfcmVzcG9uc2UYBSABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASQAoaZXhhX2ZldGNoX3JlcXVlc3RfcmVzcG9uc2UYBiABKAsyGi5hZ2VudC52MS5BcHByb3ZhbFJlc3BvbnNlSAASSwocY3JlYXRlX3BsYW5fcmVxdWVzdF9yZXNwb25zZRgHIAEoCzIjLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXF1ZXN0UmVzcG9uc2VIABJJChtzZXR1cF92bV9lbnZpcm9ubWVudF9yZXN1bHQYCCABKAsyIi5hZ2VudC52MS5TZXR1cFZtRW52aXJvbm1lbnRSZXN1bHRIABJAChp3ZWJfZmV0Y2hfcmVxdWVzdF9yZXNwb25zZRgJIAEoCzIaLmFnZW50LnYxLkFwcHJvdmFsUmVzcG9uc2VIABJPCh5wcl9tYW5hZ2VtZW50X3JlcXVlc3RfcmVzcG9uc2UYCiABKAsyJS5hZ2VudC52MS5Qck1hbmFnZW1lbnRSZXF1ZXN0UmVzcG9uc2VIABI/ChltY3BfYXV0aF9yZXF1ZXN0X3Jlc3BvbnNlGAsgASgLMhouYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZUgAElEKH2dlbmVyYXRlX2ltYWdlX3JlcXVlc3RfcmVzcG9uc2UYDCABKAsyJi5hZ2VudC52MS5HZW5lcmF0ZUltYWdlUmVxdWVzdFJlc3BvbnNlSAASOAoScmVwbGFjZV9lbnZfcmVzdWx0GA0gASgLMhouYWdlbnQudjEuUmVwbGFjZUVudlJlc3VsdEgAEksKHGNvbm5lY3Rfc2NtX3JlcXVlc3RfcmVzcG9uc2UYDiABKAsyIy5hZ2VudC52MS5Db25uZWN0U2NtUmVxdWVzdFJlc3BvbnNlSABCCAoGcmVzdWx0IrYBChBBcHByb3ZhbFJlc3BvbnNlEjcKCGFwcHJvdmVkGAEgASgLMiMuYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZS5BcHByb3ZlZEgAEjcKCHJlamVjdGVkGAIgASgLMiMuYWdlbnQudjEuQXBwcm92YWxSZXNwb25zZS5SZWplY3RlZEgAGgoKCEFwcHJvdmVkGhoKCFJlamVjdGVkEg4KBnJlYXNvbhgBIAEoCUIICgZyZXN1bHQiPgoVV2ViU2VhcmNoUmVxdWVzdFF1ZXJ5EiUKBGFyZ3MYASABKAsyFy5hZ2VudC52MS5XZWJTZWFyY2hBcmdzIlwKG0Fza1F1ZXN0aW9uSW50ZXJhY3Rpb25RdWVyeRInCgRhcmdzGAEgASgLMhkuYWdlbnQudjEuQXNrUXVlc3Rpb25BcmdzEhQKDHRvb2xfY2FsbF9pZBgCIAEoCSJNCh5Bc2tRdWVzdGlvbkludGVyYWN0aW9uUmVzcG9uc2USKwoGcmVzdWx0GAEgASgLMhsuYWdlbnQudjEuQXNrUXVlc3Rpb25SZXN1bHQiQAoWU3dpdGNoTW9kZVJlcXVlc3RRdWVyeRImCgRhcmdzGAEgASgLMhguYWdlbnQudjEuU3dpdGNoTW9kZUFyZ3MiFwoVRXhhU2VhcmNoUmVxdWVzdFF1ZXJ5IhYKFEV4YUZldGNoUmVxdWVzdFF1ZXJ5IlYKFkNyZWF0ZVBsYW5SZXF1ZXN0UXVlcnkSJgoEYXJncxgBIAEoCzIYLmFnZW50LnYxLkNyZWF0ZVBsYW5BcmdzEhQKDHRvb2xfY2FsbF9pZBgCIAEoCSJHChlDcmVhdGVQbGFuUmVxdWVzdFJlc3BvbnNlEioKBnJlc3VsdBgBIAEoCzIaLmFnZW50LnYxLkNyZWF0ZVBsYW5SZXN1bHQijQEKFFdlYkZldGNoUmVxdWVzdFF1ZXJ5EiQKBGFyZ3MYASABKAsyFi5hZ2VudC52MS5XZWJGZXRjaEFyZ3MSFQoNc2tpcF9hcHByb3ZhbBgCIAEoCBI4ChNzbWFydF9tb2RlX2FwcHJvdmFsGAMgASgLMhsuYWdlbnQudjEuU21hcnRNb2RlQXBwcm92YWwiKAoYUHJNYW5hZ2VtZW50UmVxdWVzdFF1ZXJ5EgwKBGFyZ3MYASABKAwi3QMKG1ByTWFuYWdlbWVudFJlcXVlc3RSZXNwb25zZRJACgdzdWNjZXNzGAEgASgLMi0uYWdlbnQudjEuUHJNYW5hZ2VtZW50UmVxdWVzdFJlc3BvbnNlLlN1Y2Nlc3NIABI8CgVlcnJvchgCIAEoCzIrLmFnZW50LnYxLlByTWFuYWdlbWVudFJlcXVlc3RSZXNwb25zZS5FcnJvckgAEkIKCHJlamVjdGVkGAMgASgLMi4uYWdlbnQudjEuUHJNYW5hZ2VtZW50UmVxdWVzdFJlc3BvbnNlLlJlamVjdGVkSAASNgoKcmVnaXN0ZXJlZBgEIAEoCzIgLmFnZW50LnYxLlByTWFuYWdlbWVudFJlZ2lzdGVyZWRIABJFChJuZWVkc19jb25maXJtYXRpb24YBSABKAsyJy5hZ2VudC52MS5Qck1hbmFnZW1lbnROZWVkc0NvbmZpcm1hdGlvbkgAGj0KB1N1Y2Nlc3MSDgoGcHJfdXJsGAEgASgJEhEKCXByX251bWJlchgCIAEoBRIPCgdtZXNzYWdlGAMgASgJGhYKBUVycm9yEg0KBWVycm9yGAEgASgJGhoKCFJlamVjdGVkEg4KBnJlYXNvbhgBIAEoCUIICgZyZXN1bHQiOgoTTWNwQXV0aFJlcXVlc3RRdWVyeRIjCgRhcmdzGAEgASgLMhUuYWdlbnQudjEuTWNwQXV0aEFyZ3MiXAoZR2VuZXJhdGVJbWFnZVJlcXVlc3RRdWVyeRIpCgRhcmdzGAEgASgLMhsuYWdlbnQudjEuR2VuZXJhdGVJbWFnZUFyZ3MSFAoMdG9vbF9jYWxsX2lkGAIgASgJIu8BChxHZW5lcmF0ZUltYWdlUmVxdWVzdFJlc3BvbnNlEkMKCGFwcHJvdmVkGAEgASgLMi8uYWdlbnQudjEuR2VuZXJhdGVJbWFnZVJlcXVlc3RSZXNwb25zZS5BcHByb3ZlZEgAEkMKCHJlamVjdGVkGAIgASgLMi8uYWdlbnQudjEuR2VuZXJhdGVJbWFnZVJlcXVlc3RSZXNwb25zZS5SZWplY3RlZEgAGh8KCEFwcHJvdmVkEhMKC2Rlc2NyaXB0aW9uGAEgASgJGhoKCFJlamVjdGVkEg4KBnJlYXNvbhgBIAEoCUIICgZyZXN1bHQipwEKDlJlcGxhY2VFbnZBcmdzEioKBmNvbmZpZxgBIAEoCzIaLmFnZW50LnYxLlJlcGxhY2VFbnZDb25maWcSJgoEbW9kZRgCIAEoDjIYLmFnZW50LnYxLlJlcGxhY2VFbnZNb2RlEkEKFmNoZWNrb3V0X3JlZl9vdmVycmlkZXMYAyADKAsyIS5hZ2VudC52MS5SZXBvQ2hlY2tvdXRSZWZPdmVycmlkZSLfAQoQUmVwbGFjZUVudlJlc3VsdBI1CgdzdWNjZXNzGAEgASgLMiIuYWdlbnQudjEuUmVwbGFjZUVudlJlc3VsdC5TdWNjZXNzSAASNQoHZmFpbHVyZRgCIAEoCzIiLmFnZW50LnYxLlJlcGxhY2VFbnZSZXN1bHQuRmFpbHVyZUgAGh0KB1N1Y2Nlc3MSEgoKc2V0dXBfbG9ncxgBIAEoCRo0CgdGYWlsdXJlEhUKDWVycm9yX21lc3NhZ2UYASABKAkSEgoKc2V0dXBfbG9ncxgCIAEoCUIICgZyZXN1bHQiQAoWQ29ubmVjdFNjbVJlcXVlc3RRdWVyeRImCgRhcmdzGAEgASgLMhguYWdlbnQudjEuQ29ubmVjdFNjbUFyZ3MiqAIKGUNvbm5lY3RTY21SZXF1ZXN0UmVzcG9uc2USQAoIYXBwcm92ZWQYASABKAsyLC5hZ2VudC52MS5Db25uZWN0U2NtUmVxdWVzdFJlc3BvbnNlLkFwcHJvdmVkSAASQAoIcmVqZWN0ZWQYAiABKAsyLC5hZ2VudC52MS5Db25uZWN0U2NtUmVxdWVzdFJlc3BvbnNlLlJlamVjdGVkSAASPAoGZmFpbGVkGAMgASgLMiouYWdlbnQudjEuQ29ubmVjdFNjbVJlcXVlc3RSZXNwb25zZS5GYWlsZWRIABoKCghBcHByb3ZlZBoaCghSZWplY3RlZBIOCgZyZWFzb24YASABKAkaFwoGRmFpbGVkEg0KBWVycm9yGAEgASgJQggKBnJlc3VsdCJHChBSZXBsYWNlRW52Q29uZmlnEhYKDmluc3RhbGxfc2NyaXB0GAEgASgJEhsKE2RvY2tlcmZpbGVfY29udGVudHMYAiABKAkiOAoXUmVwb0NoZWNrb3V0UmVmT3ZlcnJpZGUSEAoIcmVwb191cmwYASABKAkSCwoDcmVmGAIgASgJIqMBChZQck1hbmFnZW1lbnRSZWdpc3RlcmVkEg8KB21lc3NhZ2UYASABKAkSDQoFdGl0bGUYAiABKAkSDAoEYm9keRgDIAEoCRIYCgtiYXNlX2JyYW5jaBgEIAEoCUgAiAEBEhIKBWRyYWZ0GAUgASgISAGIAQESEwoLYnJhbmNoX25hbWUYBiABKAlCDgoMX2Jhc2VfYnJhbmNoQggKBl9kcmFmdCKbAQodUHJNYW5hZ2VtZW50TmVlZHNDb25maXJtYXRpb24SDwoHbWVzc2FnZRgBIAEoCRIZChFkaXNjb3ZlcmVkX3ByX3VybBgCIAEoCRIcChRkaXNjb3ZlcmVkX3ByX251bWJlchgDIAEoBRIbChNkaXNjb3ZlcmVkX3ByX3RpdGxlGAQgASgJEhMKC2JyYW5jaF9uYW1lGAUgASgJKo8BCg5SZXBsYWNlRW52TW9kZRIgChxSRVBMQUNFX0VOVl9NT0RFX1VOU1BFQ0lGSUVEEAASGwoXUkVQTEFDRV9FTlZfTU9ERV9DVVNUT00QARIgChxSRVBMQUNFX0VOVl9NT0RFX0NMRUFOX1NMQVRFEAISHAoYUkVQTEFDRV9FTlZfTU9ERV9ERUZBVUxUEANiBnByb3RvMw", [file_agent_v1_exec_approval, file_agent_v1_plan, file_agent_v1_query_args, file_agent_v1_question]);
 
 /**
  * @generated from message agent.v1.InteractionQuery
@@ -444,6 +446,11 @@ export type WebFetchRequestQuery = Message<"agent.v1.WebFetchRequestQuery"> & {
    * @generated from field: bool skip_approval = 2;
    */
   skipApproval: boolean;
+
+  /**
+   * @generated from field: agent.v1.SmartModeApproval smart_mode_approval = 3;
+   */
+  smartModeApproval?: SmartModeApproval | undefined;
 };
 
 /**
@@ -454,11 +461,15 @@ export const WebFetchRequestQuerySchema: GenMessage<WebFetchRequestQuery> = /*@_
   messageDesc(file_agent_v1_query, 11);
 
 /**
- * Contents not known.
- *
  * @generated from message agent.v1.PrManagementRequestQuery
  */
 export type PrManagementRequestQuery = Message<"agent.v1.PrManagementRequestQuery"> & {
+  /**
+   * agent.v1.PrManagementArgs, as its bytes.
+   *
+   * @generated from field: bytes args = 1;
+   */
+  args: Uint8Array;
 };
 
 /**
@@ -493,6 +504,18 @@ export type PrManagementRequestResponse = Message<"agent.v1.PrManagementRequestR
      */
     value: PrManagementRequestResponse_Rejected;
     case: "rejected";
+  } | {
+    /**
+     * @generated from field: agent.v1.PrManagementRegistered registered = 4;
+     */
+    value: PrManagementRegistered;
+    case: "registered";
+  } | {
+    /**
+     * @generated from field: agent.v1.PrManagementNeedsConfirmation needs_confirmation = 5;
+     */
+    value: PrManagementNeedsConfirmation;
+    case: "needsConfirmation";
   } | { case: undefined; value?: undefined };
 };
 
@@ -667,11 +690,23 @@ export const GenerateImageRequestResponse_RejectedSchema: GenMessage<GenerateIma
   messageDesc(file_agent_v1_query, 16, 1);
 
 /**
- * Contents not known.
- *
  * @generated from message agent.v1.ReplaceEnvArgs
  */
 export type ReplaceEnvArgs = Message<"agent.v1.ReplaceEnvArgs"> & {
+  /**
+   * @generated from field: agent.v1.ReplaceEnvConfig config = 1;
+   */
+  config?: ReplaceEnvConfig | undefined;
+
+  /**
+   * @generated from field: agent.v1.ReplaceEnvMode mode = 2;
+   */
+  mode: ReplaceEnvMode;
+
+  /**
+   * @generated from field: repeated agent.v1.RepoCheckoutRefOverride checkout_ref_overrides = 3;
+   */
+  checkoutRefOverrides: RepoCheckoutRefOverride[];
 };
 
 /**
@@ -847,4 +882,163 @@ export type ConnectScmRequestResponse_Failed = Message<"agent.v1.ConnectScmReque
  */
 export const ConnectScmRequestResponse_FailedSchema: GenMessage<ConnectScmRequestResponse_Failed> = /*@__PURE__*/
   messageDesc(file_agent_v1_query, 20, 2);
+
+/**
+ * @generated from message agent.v1.ReplaceEnvConfig
+ */
+export type ReplaceEnvConfig = Message<"agent.v1.ReplaceEnvConfig"> & {
+  /**
+   * @generated from field: string install_script = 1;
+   */
+  installScript: string;
+
+  /**
+   * @generated from field: string dockerfile_contents = 2;
+   */
+  dockerfileContents: string;
+};
+
+/**
+ * Describes the message agent.v1.ReplaceEnvConfig.
+ * Use `create(ReplaceEnvConfigSchema)` to create a new message.
+ */
+export const ReplaceEnvConfigSchema: GenMessage<ReplaceEnvConfig> = /*@__PURE__*/
+  messageDesc(file_agent_v1_query, 21);
+
+/**
+ * @generated from message agent.v1.RepoCheckoutRefOverride
+ */
+export type RepoCheckoutRefOverride = Message<"agent.v1.RepoCheckoutRefOverride"> & {
+  /**
+   * @generated from field: string repo_url = 1;
+   */
+  repoUrl: string;
+
+  /**
+   * @generated from field: string ref = 2;
+   */
+  ref: string;
+};
+
+/**
+ * Describes the message agent.v1.RepoCheckoutRefOverride.
+ * Use `create(RepoCheckoutRefOverrideSchema)` to create a new message.
+ */
+export const RepoCheckoutRefOverrideSchema: GenMessage<RepoCheckoutRefOverride> = /*@__PURE__*/
+  messageDesc(file_agent_v1_query, 22);
+
+/**
+ * @generated from message agent.v1.PrManagementRegistered
+ */
+export type PrManagementRegistered = Message<"agent.v1.PrManagementRegistered"> & {
+  /**
+   * @generated from field: string message = 1;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string body = 3;
+   */
+  body: string;
+
+  /**
+   * @generated from field: optional string base_branch = 4;
+   */
+  baseBranch?: string | undefined;
+
+  /**
+   * @generated from field: optional bool draft = 5;
+   */
+  draft?: boolean | undefined;
+
+  /**
+   * @generated from field: string branch_name = 6;
+   */
+  branchName: string;
+};
+
+/**
+ * Describes the message agent.v1.PrManagementRegistered.
+ * Use `create(PrManagementRegisteredSchema)` to create a new message.
+ */
+export const PrManagementRegisteredSchema: GenMessage<PrManagementRegistered> = /*@__PURE__*/
+  messageDesc(file_agent_v1_query, 23);
+
+/**
+ * @generated from message agent.v1.PrManagementNeedsConfirmation
+ */
+export type PrManagementNeedsConfirmation = Message<"agent.v1.PrManagementNeedsConfirmation"> & {
+  /**
+   * @generated from field: string message = 1;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string discovered_pr_url = 2;
+   */
+  discoveredPrUrl: string;
+
+  /**
+   * @generated from field: int32 discovered_pr_number = 3;
+   */
+  discoveredPrNumber: number;
+
+  /**
+   * @generated from field: string discovered_pr_title = 4;
+   */
+  discoveredPrTitle: string;
+
+  /**
+   * @generated from field: string branch_name = 5;
+   */
+  branchName: string;
+};
+
+/**
+ * Describes the message agent.v1.PrManagementNeedsConfirmation.
+ * Use `create(PrManagementNeedsConfirmationSchema)` to create a new message.
+ */
+export const PrManagementNeedsConfirmationSchema: GenMessage<PrManagementNeedsConfirmation> = /*@__PURE__*/
+  messageDesc(file_agent_v1_query, 24);
+
+/**
+ * @generated from enum agent.v1.ReplaceEnvMode
+ */
+export const ReplaceEnvMode = {
+  /**
+   * @generated from enum value: REPLACE_ENV_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: REPLACE_ENV_MODE_CUSTOM = 1;
+   */
+  CUSTOM: 1,
+
+  /**
+   * @generated from enum value: REPLACE_ENV_MODE_CLEAN_SLATE = 2;
+   */
+  CLEAN_SLATE: 2,
+
+  /**
+   * @generated from enum value: REPLACE_ENV_MODE_DEFAULT = 3;
+   */
+  DEFAULT: 3,
+} as const;
+
+/**
+ * @generated from enum agent.v1.ReplaceEnvMode
+ */
+export type ReplaceEnvMode = (typeof ReplaceEnvMode)[keyof typeof ReplaceEnvMode] | UnknownEnum;
+
+/**
+ * Describes the enum agent.v1.ReplaceEnvMode.
+ */
+export const ReplaceEnvModeSchema: GenEnum<ReplaceEnvMode> = /*@__PURE__*/
+  enumDesc(file_agent_v1_query, 0);
 

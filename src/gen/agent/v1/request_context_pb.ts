@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/request_context.proto.
  */
 export const file_agent_v1_request_context: GenFile = /*@__PURE__*/
-  fileDesc("Ch5hZ2VudC92MS9yZXF1ZXN0X2NvbnRleHQucHJvdG8SCGFnZW50LnYxIvACChJSZXF1ZXN0Q29udGV4dEFyZ3MSHQoQbm90ZXNfc2Vzc2lvbl9pZBgCIAEoCUgAiAEBEhkKDHdvcmtzcGFjZV9pZBgDIAEoCUgBiAEBEiYKGXJlYWRfb25seV9waW5uZWRfdHJlZV9zaGEYBCABKAlIAogBARIoChtyZWFkX29ubHlfcGx1Z2luX2NhY2hlX3Jvb3QYBSABKAlIA4gBARIXCgp1c2VfY2FjaGVkGAcgASgISASIAQESJQoYd2FpdF9mb3Jfd29ya3NwYWNlX2NhY2hlGAggASgISAWIAQFCEwoRX25vdGVzX3Nlc3Npb25faWRCDwoNX3dvcmtzcGFjZV9pZEIcChpfcmVhZF9vbmx5X3Bpbm5lZF90cmVlX3NoYUIeChxfcmVhZF9vbmx5X3BsdWdpbl9jYWNoZV9yb290Qg0KC191c2VfY2FjaGVkQhsKGV93YWl0X2Zvcl93b3Jrc3BhY2VfY2FjaGUigQMKFFJlcXVlc3RDb250ZXh0UmVzdWx0EjkKB3N1Y2Nlc3MYASABKAsyJi5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dFJlc3VsdC5TdWNjZXNzSAASNQoFZXJyb3IYAiABKAsyJC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dFJlc3VsdC5FcnJvckgAEjsKCHJlamVjdGVkGAMgASgLMicuYWdlbnQudjEuUmVxdWVzdENvbnRleHRSZXN1bHQuUmVqZWN0ZWRIABp8CgdTdWNjZXNzEjEKD3JlcXVlc3RfY29udGV4dBgBIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0EiMKFnNlcnZlZF9mcm9tX2Rpc2tfY2FjaGUYAiABKAhIAIgBAUIZChdfc2VydmVkX2Zyb21fZGlza19jYWNoZRoWCgVFcnJvchINCgVlcnJvchgBIAEoCRoaCghSZWplY3RlZBIOCgZyZWFzb24YASABKAlCCAoGcmVzdWx0IswSCg5SZXF1ZXN0Q29udGV4dBIjCgVydWxlcxgCIAMoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUSKAoDZW52GAQgASgLMhsuYWdlbnQudjEuUmVxdWVzdENvbnRleHRFbnYSOQoPcmVwb3NpdG9yeV9pbmZvGAYgAygLMiAuYWdlbnQudjEuUmVwb3NpdG9yeUluZGV4aW5nSW5mbxIqCgV0b29scxgHIAMoCzIbLmFnZW50LnYxLk1jcFRvb2xEZWZpbml0aW9uEicKGmNvbnZlcnNhdGlvbl9ub3Rlc19saXN0aW5nGAggASgJSACIAQESIQoUc2hhcmVkX25vdGVzX2xpc3RpbmcYCSABKAlIAYgBARIoCglnaXRfcmVwb3MYCyADKAsyFS5hZ2VudC52MS5HaXRSZXBvSW5mbxI2Cg9wcm9qZWN0X2xheW91dHMYDSADKAsyHS5hZ2VudC52MS5Mc0RpcmVjdG9yeVRyZWVOb2RlEjMKEG1jcF9pbnN0cnVjdGlvbnMYDiADKAsyGS5hZ2VudC52MS5NY3BJbnN0cnVjdGlvbnMSOQoRZGVidWdfbW9kZV9jb25maWcYDyABKAsyGS5hZ2VudC52MS5EZWJ1Z01vZGVDb25maWdIAogBARIXCgpjbG91ZF9ydWxlGBAgASgJSAOIAQESHwoSd2ViX3NlYXJjaF9lbmFibGVkGBEgASgISASIAQESMgoNc2tpbGxfb3B0aW9ucxgSIAEoCzIWLmFnZW50LnYxLlNraWxsT3B0aW9uc0gFiAEBEi4KIXJlcG9zaXRvcnlfaW5mb19zaG91bGRfcXVlcnlfcHJvZBgTIAEoCEgGiAEBEkEKDWZpbGVfY29udGVudHMYFCADKAsyKi5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dC5GaWxlQ29udGVudHNFbnRyeRIgChN1c2VyX2ludGVudF9zdW1tYXJ5GBUgASgJSAeIAQESMgoQY3VzdG9tX3N1YmFnZW50cxgWIAMoCzIYLmFnZW50LnYxLkN1c3RvbVN1YmFnZW50EkQKF21jcF9maWxlX3N5c3RlbV9vcHRpb25zGBcgASgLMh4uYWdlbnQudjEuTWNwRmlsZVN5c3RlbU9wdGlvbnNICIgBARIeChF3ZWJfZmV0Y2hfZW5hYmxlZBgYIAEoCEgJiAEBEiUKGGhvb2tzX2FkZGl0aW9uYWxfY29udGV4dBgZIAEoCUgKiAEBEicKGmNvbW1pdF9hdHRyaWJ1dGlvbl9tZXNzYWdlGBogASgJSAuIAQESIwoWcHJfYXR0cmlidXRpb25fbWVzc2FnZRgbIAEoCUgMiAEBEioKDGFnZW50X3NraWxscxgdIAMoCzIULmFnZW50LnYxLkFnZW50U2tpbGwSHgoRc3VwcG9ydHNfbWNwX2F1dGgYICABKAhIDYgBARIjChZnaXRfcmVwb19pbmZvX2NvbXBsZXRlGCEgASgISA6IAQESQAoVbWNwX21ldGFfdG9vbF9vcHRpb25zGCIgASgLMhwuYWdlbnQudjEuTWNwTWV0YVRvb2xPcHRpb25zSA+IAQESHwoScmVhZF9saW50c19lbmFibGVkGCMgASgISBCIAQESHgoRbWNwX2luZm9fY29tcGxldGUYJCABKAhIEYgBARIsCg5ub25fZmlsZV9ydWxlcxglIAMoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUSIAoTcnVsZXNfaW5mb19jb21wbGV0ZRgnIAEoCEgSiAEBEh4KEWVudl9pbmZvX2NvbXBsZXRlGCggASgISBOIAQESJQoYcmVwb3NpdG9yeV9pbmZvX2NvbXBsZXRlGCkgASgISBSIAQESKwoeY3VzdG9tX3N1YmFnZW50c19pbmZvX2NvbXBsZXRlGCogASgISBWIAQESJwoaYWdlbnRfc2tpbGxzX2luZm9fY29tcGxldGUYKyABKAhIFogBARIqCh1tY3BfZmlsZV9zeXN0ZW1faW5mb19jb21wbGV0ZRgsIAEoCEgXiAEBEiUKGGdpdF9zdGF0dXNfaW5mb19jb21wbGV0ZRgtIAEoCEgYiAEBEj8KFnN5c3RlbV9wcm9tcHRfb3ZlcnJpZGUYNSABKAsyGi5hZ2VudC52MS5TeXN0ZW1Qcm9tcHRTcGVjSBmIAQEaMwoRRmlsZUNvbnRlbnRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIdChtfY29udmVyc2F0aW9uX25vdGVzX2xpc3RpbmdCFwoVX3NoYXJlZF9ub3Rlc19saXN0aW5nQhQKEl9kZWJ1Z19tb2RlX2NvbmZpZ0INCgtfY2xvdWRfcnVsZUIVChNfd2ViX3NlYXJjaF9lbmFibGVkQhAKDl9za2lsbF9vcHRpb25zQiQKIl9yZXBvc2l0b3J5X2luZm9fc2hvdWxkX3F1ZXJ5X3Byb2RCFgoUX3VzZXJfaW50ZW50X3N1bW1hcnlCGgoYX21jcF9maWxlX3N5c3RlbV9vcHRpb25zQhQKEl93ZWJfZmV0Y2hfZW5hYmxlZEIbChlfaG9va3NfYWRkaXRpb25hbF9jb250ZXh0Qh0KG19jb21taXRfYXR0cmlidXRpb25fbWVzc2FnZUIZChdfcHJfYXR0cmlidXRpb25fbWVzc2FnZUIUChJfc3VwcG9ydHNfbWNwX2F1dGhCGQoXX2dpdF9yZXBvX2luZm9fY29tcGxldGVCGAoWX21jcF9tZXRhX3Rvb2xfb3B0aW9uc0IVChNfcmVhZF9saW50c19lbmFibGVkQhQKEl9tY3BfaW5mb19jb21wbGV0ZUIWChRfcnVsZXNfaW5mb19jb21wbGV0ZUIUChJfZW52X2luZm9fY29tcGxldGVCGwoZX3JlcG9zaXRvcnlfaW5mb19jb21wbGV0ZUIhCh9fY3VzdG9tX3N1YmFnZW50c19pbmZvX2NvbXBsZXRlQh0KG19hZ2VudF9za2lsbHNfaW5mb19jb21wbGV0ZUIgCh5fbWNwX2ZpbGVfc3lzdGVtX2luZm9fY29tcGxldGVCGwoZX2dpdF9zdGF0dXNfaW5mb19jb21wbGV0ZUIZChdfc3lzdGVtX3Byb21wdF9vdmVycmlkZSI/ChBTeXN0ZW1Qcm9tcHRTcGVjEhEKB3JlcGxhY2UYASABKAlIABIQCgZhcHBlbmQYAiABKAlIAEIGCgRzcGVjIs0EChFSZXF1ZXN0Q29udGV4dEVudhISCgpvc192ZXJzaW9uGAEgASgJEhcKD3dvcmtzcGFjZV9wYXRocxgCIAMoCRINCgVzaGVsbBgDIAEoCRIXCg9zYW5kYm94X2VuYWJsZWQYBSABKAgSGAoQdGVybWluYWxzX2ZvbGRlchgHIAEoCRIhChlhZ2VudF9zaGFyZWRfbm90ZXNfZm9sZGVyGAggASgJEicKH2FnZW50X2NvbnZlcnNhdGlvbl9ub3Rlc19mb2xkZXIYCSABKAkSEQoJdGltZV96b25lGAogASgJEhYKDnByb2plY3RfZm9sZGVyGAsgASgJEiAKGGFnZW50X3RyYW5zY3JpcHRzX2ZvbGRlchgMIAEoCRIdChBhcnRpZmFjdHNfZm9sZGVyGA0gASgJSACIAQESHgoRc2FuZGJveF9zdXBwb3J0ZWQYDiABKAhIAYgBARIjChZjb21wdXRlcl91c2Vfc3VwcG9ydGVkGBMgASgISAKIAQESJAoXaXNfd29ya2luZ19kaXJfaG9tZV9kaXIYFCABKAhIA4gBARImChlwcm9jZXNzX3dvcmtpbmdfZGlyZWN0b3J5GBUgASgJSASIAQFCEwoRX2FydGlmYWN0c19mb2xkZXJCFAoSX3NhbmRib3hfc3VwcG9ydGVkQhkKF19jb21wdXRlcl91c2Vfc3VwcG9ydGVkQhoKGF9pc193b3JraW5nX2Rpcl9ob21lX2RpckIcChpfcHJvY2Vzc193b3JraW5nX2RpcmVjdG9yeSKrAgoWUmVwb3NpdG9yeUluZGV4aW5nSW5mbxIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgBIAEoCRITCgtyZW1vdGVfdXJscxgCIAMoCRIUCgxyZW1vdGVfbmFtZXMYAyADKAkSEQoJcmVwb19uYW1lGAQgASgJEhIKCnJlcG9fb3duZXIYBSABKAkSEgoKaXNfdHJhY2tlZBgGIAEoCBIQCghpc19sb2NhbBgHIAEoCBImChlvcnRob2dvbmFsX3RyYW5zZm9ybV9zZWVkGAggASgBSACIAQESFQoNd29ya3NwYWNlX3VyaRgJIAEoCRIbChNwYXRoX2VuY3J5cHRpb25fa2V5GAogASgJQhwKGl9vcnRob2dvbmFsX3RyYW5zZm9ybV9zZWVkImgKC0dpdFJlcG9JbmZvEgwKBHBhdGgYASABKAkSDgoGc3RhdHVzGAIgASgJEhMKC2JyYW5jaF9uYW1lGAMgASgJEhcKCnJlbW90ZV91cmwYBCABKAlIAIgBAUINCgtfcmVtb3RlX3VybCJQCg9EZWJ1Z01vZGVDb25maWcSEAoIbG9nX3BhdGgYASABKAkSFwoPc2VydmVyX2VuZHBvaW50GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiRAoMU2tpbGxPcHRpb25zEjQKEXNraWxsX2Rlc2NyaXB0b3JzGAEgAygLMhkuYWdlbnQudjEuU2tpbGxEZXNjcmlwdG9yIssBCg9Ta2lsbERlc2NyaXB0b3ISDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgtmb2xkZXJfcGF0aBgDIAEoCRIPCgdlbmFibGVkGAQgASgIEhgKC3BhcnNlX2Vycm9yGAUgASgJSACIAQESGAoQcmVhZG1lX2ZpbGVfcGF0aBgGIAEoCRIrCgxwYWNrYWdlX3R5cGUYByABKA4yFS5hZ2VudC52MS5QYWNrYWdlVHlwZUIOCgxfcGFyc2VfZXJyb3IiRQoKQWdlbnRTa2lsbBIRCglmdWxsX3BhdGgYASABKAkSDwoHY29udGVudBgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCSK1AQoOQ3VzdG9tU3ViYWdlbnQSEQoJZnVsbF9wYXRoGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSDQoFdG9vbHMYBCADKAkSDQoFbW9kZWwYBSABKAkSDgoGcHJvbXB0GAYgASgJEj8KD3Blcm1pc3Npb25fbW9kZRgHIAEoDjImLmFnZW50LnYxLkN1c3RvbVN1YmFnZW50UGVybWlzc2lvbk1vZGUqrQEKC1BhY2thZ2VUeXBlEhwKGFBBQ0tBR0VfVFlQRV9VTlNQRUNJRklFRBAAEh8KG1BBQ0tBR0VfVFlQRV9DVVJTT1JfUFJPSkVDVBABEiAKHFBBQ0tBR0VfVFlQRV9DVVJTT1JfUEVSU09OQUwQAhIdChlQQUNLQUdFX1RZUEVfQ0xBVURFX1NLSUxMEAMSHgoaUEFDS0FHRV9UWVBFX0NMQVVERV9QTFVHSU4QBCraAQocQ3VzdG9tU3ViYWdlbnRQZXJtaXNzaW9uTW9kZRIvCitDVVNUT01fU1VCQUdFTlRfUEVSTUlTU0lPTl9NT0RFX1VOU1BFQ0lGSUVEEAASKwonQ1VTVE9NX1NVQkFHRU5UX1BFUk1JU1NJT05fTU9ERV9ERUZBVUxUEAESLAooQ1VTVE9NX1NVQkFHRU5UX1BFUk1JU1NJT05fTU9ERV9SRUFET05MWRACEi4KKkNVU1RPTV9TVUJBR0VOVF9QRVJNSVNTSU9OX01PREVfQUdFTlRfT05MWRADYgZwcm90bzM", [file_agent_v1_directory_tree, file_agent_v1_mcp, file_agent_v1_rule]);
+  fileDesc("Ch5hZ2VudC92MS9yZXF1ZXN0X2NvbnRleHQucHJvdG8SCGFnZW50LnYxIvACChJSZXF1ZXN0Q29udGV4dEFyZ3MSHQoQbm90ZXNfc2Vzc2lvbl9pZBgCIAEoCUgAiAEBEhkKDHdvcmtzcGFjZV9pZBgDIAEoCUgBiAEBEiYKGXJlYWRfb25seV9waW5uZWRfdHJlZV9zaGEYBCABKAlIAogBARIoChtyZWFkX29ubHlfcGx1Z2luX2NhY2hlX3Jvb3QYBSABKAlIA4gBARIXCgp1c2VfY2FjaGVkGAcgASgISASIAQESJQoYd2FpdF9mb3Jfd29ya3NwYWNlX2NhY2hlGAggASgISAWIAQFCEwoRX25vdGVzX3Nlc3Npb25faWRCDwoNX3dvcmtzcGFjZV9pZEIcChpfcmVhZF9vbmx5X3Bpbm5lZF90cmVlX3NoYUIeChxfcmVhZF9vbmx5X3BsdWdpbl9jYWNoZV9yb290Qg0KC191c2VfY2FjaGVkQhsKGV93YWl0X2Zvcl93b3Jrc3BhY2VfY2FjaGUigQMKFFJlcXVlc3RDb250ZXh0UmVzdWx0EjkKB3N1Y2Nlc3MYASABKAsyJi5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dFJlc3VsdC5TdWNjZXNzSAASNQoFZXJyb3IYAiABKAsyJC5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dFJlc3VsdC5FcnJvckgAEjsKCHJlamVjdGVkGAMgASgLMicuYWdlbnQudjEuUmVxdWVzdENvbnRleHRSZXN1bHQuUmVqZWN0ZWRIABp8CgdTdWNjZXNzEjEKD3JlcXVlc3RfY29udGV4dBgBIAEoCzIYLmFnZW50LnYxLlJlcXVlc3RDb250ZXh0EiMKFnNlcnZlZF9mcm9tX2Rpc2tfY2FjaGUYAiABKAhIAIgBAUIZChdfc2VydmVkX2Zyb21fZGlza19jYWNoZRoWCgVFcnJvchINCgVlcnJvchgBIAEoCRoaCghSZWplY3RlZBIOCgZyZWFzb24YASABKAlCCAoGcmVzdWx0ItUYCg5SZXF1ZXN0Q29udGV4dBIjCgVydWxlcxgCIAMoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUSKAoDZW52GAQgASgLMhsuYWdlbnQudjEuUmVxdWVzdENvbnRleHRFbnYSOQoPcmVwb3NpdG9yeV9pbmZvGAYgAygLMiAuYWdlbnQudjEuUmVwb3NpdG9yeUluZGV4aW5nSW5mbxIqCgV0b29scxgHIAMoCzIbLmFnZW50LnYxLk1jcFRvb2xEZWZpbml0aW9uEicKGmNvbnZlcnNhdGlvbl9ub3Rlc19saXN0aW5nGAggASgJSACIAQESIQoUc2hhcmVkX25vdGVzX2xpc3RpbmcYCSABKAlIAYgBARIoCglnaXRfcmVwb3MYCyADKAsyFS5hZ2VudC52MS5HaXRSZXBvSW5mbxI2Cg9wcm9qZWN0X2xheW91dHMYDSADKAsyHS5hZ2VudC52MS5Mc0RpcmVjdG9yeVRyZWVOb2RlEjMKEG1jcF9pbnN0cnVjdGlvbnMYDiADKAsyGS5hZ2VudC52MS5NY3BJbnN0cnVjdGlvbnMSOQoRZGVidWdfbW9kZV9jb25maWcYDyABKAsyGS5hZ2VudC52MS5EZWJ1Z01vZGVDb25maWdIAogBARIXCgpjbG91ZF9ydWxlGBAgASgJSAOIAQESHwoSd2ViX3NlYXJjaF9lbmFibGVkGBEgASgISASIAQESMgoNc2tpbGxfb3B0aW9ucxgSIAEoCzIWLmFnZW50LnYxLlNraWxsT3B0aW9uc0gFiAEBEi4KIXJlcG9zaXRvcnlfaW5mb19zaG91bGRfcXVlcnlfcHJvZBgTIAEoCEgGiAEBEkEKDWZpbGVfY29udGVudHMYFCADKAsyKi5hZ2VudC52MS5SZXF1ZXN0Q29udGV4dC5GaWxlQ29udGVudHNFbnRyeRIgChN1c2VyX2ludGVudF9zdW1tYXJ5GBUgASgJSAeIAQESMgoQY3VzdG9tX3N1YmFnZW50cxgWIAMoCzIYLmFnZW50LnYxLkN1c3RvbVN1YmFnZW50EkQKF21jcF9maWxlX3N5c3RlbV9vcHRpb25zGBcgASgLMh4uYWdlbnQudjEuTWNwRmlsZVN5c3RlbU9wdGlvbnNICIgBARIeChF3ZWJfZmV0Y2hfZW5hYmxlZBgYIAEoCEgJiAEBEiUKGGhvb2tzX2FkZGl0aW9uYWxfY29udGV4dBgZIAEoCUgKiAEBEicKGmNvbW1pdF9hdHRyaWJ1dGlvbl9tZXNzYWdlGBogASgJSAuIAQESIwoWcHJfYXR0cmlidXRpb25fbWVzc2FnZRgbIAEoCUgMiAEBEjQKDGhvb2tzX2NvbmZpZxgcIAEoCzIZLmFnZW50LnYxLkhvb2tzQ29uZmlnSW5mb0gNiAEBEioKDGFnZW50X3NraWxscxgdIAMoCzIULmFnZW50LnYxLkFnZW50U2tpbGwSIQoZcHJlY29tcHV0ZWRfaHVtYW5fY2hhbmdlcxgeIAMoDBIiChVyZWNlbnRseV9hZGRlZF9wbHVnaW4YHyABKAxIDogBARIeChFzdXBwb3J0c19tY3BfYXV0aBggIAEoCEgPiAEBEiMKFmdpdF9yZXBvX2luZm9fY29tcGxldGUYISABKAhIEIgBARJAChVtY3BfbWV0YV90b29sX29wdGlvbnMYIiABKAsyHC5hZ2VudC52MS5NY3BNZXRhVG9vbE9wdGlvbnNIEYgBARIfChJyZWFkX2xpbnRzX2VuYWJsZWQYIyABKAhIEogBARIeChFtY3BfaW5mb19jb21wbGV0ZRgkIAEoCEgTiAEBEiwKDm5vbl9maWxlX3J1bGVzGCUgAygLMhQuYWdlbnQudjEuQ3Vyc29yUnVsZRIlChhtYXRjaGVkX2luc3RhbGxlZF9wbHVnaW4YJiABKAxIFIgBARIgChNydWxlc19pbmZvX2NvbXBsZXRlGCcgASgISBWIAQESHgoRZW52X2luZm9fY29tcGxldGUYKCABKAhIFogBARIlChhyZXBvc2l0b3J5X2luZm9fY29tcGxldGUYKSABKAhIF4gBARIrCh5jdXN0b21fc3ViYWdlbnRzX2luZm9fY29tcGxldGUYKiABKAhIGIgBARInChphZ2VudF9za2lsbHNfaW5mb19jb21wbGV0ZRgrIAEoCEgZiAEBEioKHW1jcF9maWxlX3N5c3RlbV9pbmZvX2NvbXBsZXRlGCwgASgISBqIAQESJQoYZ2l0X3N0YXR1c19pbmZvX2NvbXBsZXRlGC0gASgISBuIAQESUAoZdXNlcl9wZXJtaXNzaW9uc19hdXRvX3J1bhguIAEoCzIoLmFnZW50LnYxLlBlcm1pc3Npb25zQXV0b1J1bkluc3RydWN0aW9uc0gciAEBElMKHHByb2plY3RfcGVybWlzc2lvbnNfYXV0b19ydW4YLyABKAsyKC5hZ2VudC52MS5QZXJtaXNzaW9uc0F1dG9SdW5JbnN0cnVjdGlvbnNIHYgBARJRChphZG1pbl9wZXJtaXNzaW9uc19hdXRvX3J1bhgwIAEoCzIoLmFnZW50LnYxLlBlcm1pc3Npb25zQXV0b1J1bkluc3RydWN0aW9uc0geiAEBEhsKE2Rpc2FibGVkX3RlYW1fcnVsZXMYMSADKAkSKQocc2VhcmNoX2NvbnZlcnNhdGlvbnNfZW5hYmxlZBgyIAEoCEgfiAEBEiEKFHNlbmRfbWVzc2FnZV9lbmFibGVkGDMgASgISCCIAQESHgoWYWRtaW5fY29tbWFuZF9kZW55bGlzdBg0IAMoCRI/ChZzeXN0ZW1fcHJvbXB0X292ZXJyaWRlGDUgASgLMhouYWdlbnQudjEuU3lzdGVtUHJvbXB0U3BlY0ghiAEBGjMKEUZpbGVDb250ZW50c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCHQobX2NvbnZlcnNhdGlvbl9ub3Rlc19saXN0aW5nQhcKFV9zaGFyZWRfbm90ZXNfbGlzdGluZ0IUChJfZGVidWdfbW9kZV9jb25maWdCDQoLX2Nsb3VkX3J1bGVCFQoTX3dlYl9zZWFyY2hfZW5hYmxlZEIQCg5fc2tpbGxfb3B0aW9uc0IkCiJfcmVwb3NpdG9yeV9pbmZvX3Nob3VsZF9xdWVyeV9wcm9kQhYKFF91c2VyX2ludGVudF9zdW1tYXJ5QhoKGF9tY3BfZmlsZV9zeXN0ZW1fb3B0aW9uc0IUChJfd2ViX2ZldGNoX2VuYWJsZWRCGwoZX2hvb2tzX2FkZGl0aW9uYWxfY29udGV4dEIdChtfY29tbWl0X2F0dHJpYnV0aW9uX21lc3NhZ2VCGQoXX3ByX2F0dHJpYnV0aW9uX21lc3NhZ2VCDwoNX2hvb2tzX2NvbmZpZ0IYChZfcmVjZW50bHlfYWRkZWRfcGx1Z2luQhQKEl9zdXBwb3J0c19tY3BfYXV0aEIZChdfZ2l0X3JlcG9faW5mb19jb21wbGV0ZUIYChZfbWNwX21ldGFfdG9vbF9vcHRpb25zQhUKE19yZWFkX2xpbnRzX2VuYWJsZWRCFAoSX21jcF9pbmZvX2NvbXBsZXRlQhsKGV9tYXRjaGVkX2luc3RhbGxlZF9wbHVnaW5CFgoUX3J1bGVzX2luZm9fY29tcGxldGVCFAoSX2Vudl9pbmZvX2NvbXBsZXRlQhsKGV9yZXBvc2l0b3J5X2luZm9fY29tcGxldGVCIQofX2N1c3RvbV9zdWJhZ2VudHNfaW5mb19jb21wbGV0ZUIdChtfYWdlbnRfc2tpbGxzX2luZm9fY29tcGxldGVCIAoeX21jcF9maWxlX3N5c3RlbV9pbmZvX2NvbXBsZXRlQhsKGV9naXRfc3RhdHVzX2luZm9fY29tcGxldGVCHAoaX3VzZXJfcGVybWlzc2lvbnNfYXV0b19ydW5CHwodX3Byb2plY3RfcGVybWlzc2lvbnNfYXV0b19ydW5CHQobX2FkbWluX3Blcm1pc3Npb25zX2F1dG9fcnVuQh8KHV9zZWFyY2hfY29udmVyc2F0aW9uc19lbmFibGVkQhcKFV9zZW5kX21lc3NhZ2VfZW5hYmxlZEIZChdfc3lzdGVtX3Byb21wdF9vdmVycmlkZSI/ChBTeXN0ZW1Qcm9tcHRTcGVjEhEKB3JlcGxhY2UYASABKAlIABIQCgZhcHBlbmQYAiABKAlIAEIGCgRzcGVjIq4KChFSZXF1ZXN0Q29udGV4dEVudhISCgpvc192ZXJzaW9uGAEgASgJEhcKD3dvcmtzcGFjZV9wYXRocxgCIAMoCRINCgVzaGVsbBgDIAEoCRIXCg9zYW5kYm94X2VuYWJsZWQYBSABKAgSGAoQdGVybWluYWxzX2ZvbGRlchgHIAEoCRIhChlhZ2VudF9zaGFyZWRfbm90ZXNfZm9sZGVyGAggASgJEicKH2FnZW50X2NvbnZlcnNhdGlvbl9ub3Rlc19mb2xkZXIYCSABKAkSEQoJdGltZV96b25lGAogASgJEhYKDnByb2plY3RfZm9sZGVyGAsgASgJEiAKGGFnZW50X3RyYW5zY3JpcHRzX2ZvbGRlchgMIAEoCRIdChBhcnRpZmFjdHNfZm9sZGVyGA0gASgJSACIAQESHgoRc2FuZGJveF9zdXBwb3J0ZWQYDiABKAhIAYgBARIpChxzYW5kYm94X25ldHdvcmtfaGFzX2RlZmF1bHRzGBAgASgISAKIAQESKgoic2FuZGJveF9uZXR3b3JrX2V4cGxpY2l0X2FsbG93bGlzdBgRIAMoCRIlChhzZWNyZXRfcmVkYWN0aW9uX2VuYWJsZWQYEiABKAhIA4gBARIjChZjb21wdXRlcl91c2Vfc3VwcG9ydGVkGBMgASgISASIAQESJAoXaXNfd29ya2luZ19kaXJfaG9tZV9kaXIYFCABKAhIBYgBARImChlwcm9jZXNzX3dvcmtpbmdfZGlyZWN0b3J5GBUgASgJSAaIAQESNAonc21hcnRfbW9kZV9jbGFzc2lmaWVyX2F1dG9fbW9kZV9lbmFibGVkGBYgASgISAeIAQESPQowZGV2X2ZvcmNlX25leHRfc21hcnRfbW9kZV9jbGFzc2lmaWVyX2Jsb2NrX3Rva2VuGBcgASgJSAiIAQESNwoqZGV2X2RlbGF5X25leHRfc21hcnRfbW9kZV9jbGFzc2lmaWVyX3Rva2VuGBggASgJSAmIAQESOQoUbW91bnRlZF9hZ2VudF9zdG9yZXMYGSADKAsyGy5hZ2VudC52MS5Nb3VudGVkQWdlbnRTdG9yZRJNChx1c2VyX2FnZW50X3N0b3JlX3dlYl9jb250ZXh0GBogASgLMiIuYWdlbnQudjEuVXNlckFnZW50U3RvcmVXZWJDb250ZXh0SAqIAQESIQoUZGV2X21vY2tfcHJvbXB0X3RpbWUYGyABKAxIC4gBAUITChFfYXJ0aWZhY3RzX2ZvbGRlckIUChJfc2FuZGJveF9zdXBwb3J0ZWRCHwodX3NhbmRib3hfbmV0d29ya19oYXNfZGVmYXVsdHNCGwoZX3NlY3JldF9yZWRhY3Rpb25fZW5hYmxlZEIZChdfY29tcHV0ZXJfdXNlX3N1cHBvcnRlZEIaChhfaXNfd29ya2luZ19kaXJfaG9tZV9kaXJCHAoaX3Byb2Nlc3Nfd29ya2luZ19kaXJlY3RvcnlCKgooX3NtYXJ0X21vZGVfY2xhc3NpZmllcl9hdXRvX21vZGVfZW5hYmxlZEIzCjFfZGV2X2ZvcmNlX25leHRfc21hcnRfbW9kZV9jbGFzc2lmaWVyX2Jsb2NrX3Rva2VuQi0KK19kZXZfZGVsYXlfbmV4dF9zbWFydF9tb2RlX2NsYXNzaWZpZXJfdG9rZW5CHwodX3VzZXJfYWdlbnRfc3RvcmVfd2ViX2NvbnRleHRCFwoVX2Rldl9tb2NrX3Byb21wdF90aW1lIqsCChZSZXBvc2l0b3J5SW5kZXhpbmdJbmZvEh8KF3JlbGF0aXZlX3dvcmtzcGFjZV9wYXRoGAEgASgJEhMKC3JlbW90ZV91cmxzGAIgAygJEhQKDHJlbW90ZV9uYW1lcxgDIAMoCRIRCglyZXBvX25hbWUYBCABKAkSEgoKcmVwb19vd25lchgFIAEoCRISCgppc190cmFja2VkGAYgASgIEhAKCGlzX2xvY2FsGAcgASgIEiYKGW9ydGhvZ29uYWxfdHJhbnNmb3JtX3NlZWQYCCABKAFIAIgBARIVCg13b3Jrc3BhY2VfdXJpGAkgASgJEhsKE3BhdGhfZW5jcnlwdGlvbl9rZXkYCiABKAlCHAoaX29ydGhvZ29uYWxfdHJhbnNmb3JtX3NlZWQi5gEKC0dpdFJlcG9JbmZvEgwKBHBhdGgYASABKAkSDgoGc3RhdHVzGAIgASgJEhMKC2JyYW5jaF9uYW1lGAMgASgJEhcKCnJlbW90ZV91cmwYBCABKAlIAIgBARIoChtwcmV2aW91c19icmFuY2hfaXNfYW5jZXN0b3IYBSABKAhIAYgBARIdChBpc19vcmlnaW5fYmFja2VkGAYgASgISAKIAQFCDQoLX3JlbW90ZV91cmxCHgocX3ByZXZpb3VzX2JyYW5jaF9pc19hbmNlc3RvckITChFfaXNfb3JpZ2luX2JhY2tlZCJQCg9EZWJ1Z01vZGVDb25maWcSEAoIbG9nX3BhdGgYASABKAkSFwoPc2VydmVyX2VuZHBvaW50GAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiRAoMU2tpbGxPcHRpb25zEjQKEXNraWxsX2Rlc2NyaXB0b3JzGAEgAygLMhkuYWdlbnQudjEuU2tpbGxEZXNjcmlwdG9yIssBCg9Ta2lsbERlc2NyaXB0b3ISDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgtmb2xkZXJfcGF0aBgDIAEoCRIPCgdlbmFibGVkGAQgASgIEhgKC3BhcnNlX2Vycm9yGAUgASgJSACIAQESGAoQcmVhZG1lX2ZpbGVfcGF0aBgGIAEoCRIrCgxwYWNrYWdlX3R5cGUYByABKA4yFS5hZ2VudC52MS5QYWNrYWdlVHlwZUIOCgxfcGFyc2VfZXJyb3IivgMKCkFnZW50U2tpbGwSEQoJZnVsbF9wYXRoGAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSGAoLcGFyc2VfZXJyb3IYBCABKAlIAIgBARIUCgxlbnZpcm9ubWVudHMYBSADKAkSHQoVZGlzYWJsZWRfZW52aXJvbm1lbnRzGAYgAygJEh4KEWdpdF9yZW1vdGVfb3JpZ2luGAcgASgJSAGIAQESIAoYZGlzYWJsZV9tb2RlbF9pbnZvY2F0aW9uGAggASgIEhMKBnBsdWdpbhgJIAEoCUgCiAEBEhgKC21hcmtldHBsYWNlGAogASgJSAOIAQESFgoJcGx1Z2luX2lkGAsgASgJSASIAQESGwoObWFya2V0cGxhY2VfaWQYDCABKAlIBYgBARINCgVnbG9icxgNIAMoCRIRCglzY29wZWRfdG8YDiADKAlCDgoMX3BhcnNlX2Vycm9yQhQKEl9naXRfcmVtb3RlX29yaWdpbkIJCgdfcGx1Z2luQg4KDF9tYXJrZXRwbGFjZUIMCgpfcGx1Z2luX2lkQhEKD19tYXJrZXRwbGFjZV9pZCKpAwoOQ3VzdG9tU3ViYWdlbnQSEQoJZnVsbF9wYXRoGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSDQoFdG9vbHMYBCADKAkSDQoFbW9kZWwYBSABKAkSDgoGcHJvbXB0GAYgASgJEj8KD3Blcm1pc3Npb25fbW9kZRgHIAEoDjImLmFnZW50LnYxLkN1c3RvbVN1YmFnZW50UGVybWlzc2lvbk1vZGUSFQoNaXNfYmFja2dyb3VuZBgIIAEoCBITCgZwbHVnaW4YCSABKAlIAIgBARIYCgttYXJrZXRwbGFjZRgKIAEoCUgBiAEBEhYKCXBsdWdpbl9pZBgLIAEoCUgCiAEBEhsKDm1hcmtldHBsYWNlX2lkGAwgASgJSAOIAQESGwoTZm9yY2VfZGVmYXVsdF9tb2RlbBgNIAEoCBITCgZzb3VyY2UYDiABKAlIBIgBAUIJCgdfcGx1Z2luQg4KDF9tYXJrZXRwbGFjZUIMCgpfcGx1Z2luX2lkQhEKD19tYXJrZXRwbGFjZV9pZEIJCgdfc291cmNlIisKD0hvb2tzQ29uZmlnSW5mbxIYChBjb25maWd1cmVkX3N0ZXBzGAEgAygJIlgKHlBlcm1pc3Npb25zQXV0b1J1bkluc3RydWN0aW9ucxIaChJhbGxvd19pbnN0cnVjdGlvbnMYASADKAkSGgoSYmxvY2tfaW5zdHJ1Y3Rpb25zGAIgAygJIrsBChFNb3VudGVkQWdlbnRTdG9yZRIMCgRwYXRoGAEgASgJEi0KBGtpbmQYAiABKA4yHy5hZ2VudC52MS5Nb3VudGVkQWdlbnRTdG9yZUtpbmQSEgoFYWxpYXMYAyABKAlIAIgBARIRCglyZWFkX29ubHkYBCABKAgSIAoTaW5oZXJpdGVkX2Zyb21fcGF0aBgFIAEoCUgBiAEBQggKBl9hbGlhc0IWChRfaW5oZXJpdGVkX2Zyb21fcGF0aCJFChhVc2VyQWdlbnRTdG9yZVdlYkNvbnRleHQSEAoIc3RvcmVfaWQYASABKAkSFwoPcG9ydGFsX2Jhc2VfdXJsGAIgASgJKq0BCgtQYWNrYWdlVHlwZRIcChhQQUNLQUdFX1RZUEVfVU5TUEVDSUZJRUQQABIfChtQQUNLQUdFX1RZUEVfQ1VSU09SX1BST0pFQ1QQARIgChxQQUNLQUdFX1RZUEVfQ1VSU09SX1BFUlNPTkFMEAISHQoZUEFDS0FHRV9UWVBFX0NMQVVERV9TS0lMTBADEh4KGlBBQ0tBR0VfVFlQRV9DTEFVREVfUExVR0lOEAQq2gEKHEN1c3RvbVN1YmFnZW50UGVybWlzc2lvbk1vZGUSLworQ1VTVE9NX1NVQkFHRU5UX1BFUk1JU1NJT05fTU9ERV9VTlNQRUNJRklFRBAAEisKJ0NVU1RPTV9TVUJBR0VOVF9QRVJNSVNTSU9OX01PREVfREVGQVVMVBABEiwKKENVU1RPTV9TVUJBR0VOVF9QRVJNSVNTSU9OX01PREVfUkVBRE9OTFkQAhIuCipDVVNUT01fU1VCQUdFTlRfUEVSTUlTU0lPTl9NT0RFX0FHRU5UX09OTFkQAyrTAQoVTW91bnRlZEFnZW50U3RvcmVLaW5kEigKJE1PVU5URURfQUdFTlRfU1RPUkVfS0lORF9VTlNQRUNJRklFRBAAEiEKHU1PVU5URURfQUdFTlRfU1RPUkVfS0lORF9TRUxGEAESIQodTU9VTlRFRF9BR0VOVF9TVE9SRV9LSU5EX1BFRVIQAhIiCh5NT1VOVEVEX0FHRU5UX1NUT1JFX0tJTkRfU0hBUkUQAxImCiJNT1VOVEVEX0FHRU5UX1NUT1JFX0tJTkRfUFJJTkNJUEFMEARiBnByb3RvMw", [file_agent_v1_directory_tree, file_agent_v1_mcp, file_agent_v1_rule]);
 
 /**
  * @generated from message agent.v1.RequestContextArgs
@@ -274,9 +274,28 @@ export type RequestContext = Message<"agent.v1.RequestContext"> & {
   prAttributionMessage?: string | undefined;
 
   /**
+   * @generated from field: optional agent.v1.HooksConfigInfo hooks_config = 28;
+   */
+  hooksConfig?: HooksConfigInfo | undefined;
+
+  /**
    * @generated from field: repeated agent.v1.AgentSkill agent_skills = 29;
    */
   agentSkills: AgentSkill[];
+
+  /**
+   * agent.v1.PrecomputedHumanChange, as its bytes.
+   *
+   * @generated from field: repeated bytes precomputed_human_changes = 30;
+   */
+  precomputedHumanChanges: Uint8Array[];
+
+  /**
+   * agent.v1.RecentlyAddedPlugin, as its bytes.
+   *
+   * @generated from field: optional bytes recently_added_plugin = 31;
+   */
+  recentlyAddedPlugin?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional bool supports_mcp_auth = 32;
@@ -307,6 +326,13 @@ export type RequestContext = Message<"agent.v1.RequestContext"> & {
    * @generated from field: repeated agent.v1.CursorRule non_file_rules = 37;
    */
   nonFileRules: CursorRule[];
+
+  /**
+   * agent.v1.MatchedInstalledPlugin, as its bytes.
+   *
+   * @generated from field: optional bytes matched_installed_plugin = 38;
+   */
+  matchedInstalledPlugin?: Uint8Array | undefined;
 
   /**
    * @generated from field: optional bool rules_info_complete = 39;
@@ -342,6 +368,41 @@ export type RequestContext = Message<"agent.v1.RequestContext"> & {
    * @generated from field: optional bool git_status_info_complete = 45;
    */
   gitStatusInfoComplete?: boolean | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.PermissionsAutoRunInstructions user_permissions_auto_run = 46;
+   */
+  userPermissionsAutoRun?: PermissionsAutoRunInstructions | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.PermissionsAutoRunInstructions project_permissions_auto_run = 47;
+   */
+  projectPermissionsAutoRun?: PermissionsAutoRunInstructions | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.PermissionsAutoRunInstructions admin_permissions_auto_run = 48;
+   */
+  adminPermissionsAutoRun?: PermissionsAutoRunInstructions | undefined;
+
+  /**
+   * @generated from field: repeated string disabled_team_rules = 49;
+   */
+  disabledTeamRules: string[];
+
+  /**
+   * @generated from field: optional bool search_conversations_enabled = 50;
+   */
+  searchConversationsEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool send_message_enabled = 51;
+   */
+  sendMessageEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string admin_command_denylist = 52;
+   */
+  adminCommandDenylist: string[];
 
   /**
    * @generated from field: optional agent.v1.SystemPromptSpec system_prompt_override = 53;
@@ -452,6 +513,21 @@ export type RequestContextEnv = Message<"agent.v1.RequestContextEnv"> & {
   sandboxSupported?: boolean | undefined;
 
   /**
+   * @generated from field: optional bool sandbox_network_has_defaults = 16;
+   */
+  sandboxNetworkHasDefaults?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string sandbox_network_explicit_allowlist = 17;
+   */
+  sandboxNetworkExplicitAllowlist: string[];
+
+  /**
+   * @generated from field: optional bool secret_redaction_enabled = 18;
+   */
+  secretRedactionEnabled?: boolean | undefined;
+
+  /**
    * @generated from field: optional bool computer_use_supported = 19;
    */
   computerUseSupported?: boolean | undefined;
@@ -465,6 +541,38 @@ export type RequestContextEnv = Message<"agent.v1.RequestContextEnv"> & {
    * @generated from field: optional string process_working_directory = 21;
    */
   processWorkingDirectory?: string | undefined;
+
+  /**
+   * @generated from field: optional bool smart_mode_classifier_auto_mode_enabled = 22;
+   */
+  smartModeClassifierAutoModeEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string dev_force_next_smart_mode_classifier_block_token = 23;
+   */
+  devForceNextSmartModeClassifierBlockToken?: string | undefined;
+
+  /**
+   * @generated from field: optional string dev_delay_next_smart_mode_classifier_token = 24;
+   */
+  devDelayNextSmartModeClassifierToken?: string | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.MountedAgentStore mounted_agent_stores = 25;
+   */
+  mountedAgentStores: MountedAgentStore[];
+
+  /**
+   * @generated from field: optional agent.v1.UserAgentStoreWebContext user_agent_store_web_context = 26;
+   */
+  userAgentStoreWebContext?: UserAgentStoreWebContext | undefined;
+
+  /**
+   * A message of protobuf itself, as its bytes.
+   *
+   * @generated from field: optional bytes dev_mock_prompt_time = 27;
+   */
+  devMockPromptTime?: Uint8Array | undefined;
 };
 
 /**
@@ -559,6 +667,16 @@ export type GitRepoInfo = Message<"agent.v1.GitRepoInfo"> & {
    * @generated from field: optional string remote_url = 4;
    */
   remoteUrl?: string | undefined;
+
+  /**
+   * @generated from field: optional bool previous_branch_is_ancestor = 5;
+   */
+  previousBranchIsAncestor?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool is_origin_backed = 6;
+   */
+  isOriginBacked?: boolean | undefined;
 };
 
 /**
@@ -677,6 +795,61 @@ export type AgentSkill = Message<"agent.v1.AgentSkill"> & {
    * @generated from field: string description = 3;
    */
   description: string;
+
+  /**
+   * @generated from field: optional string parse_error = 4;
+   */
+  parseError?: string | undefined;
+
+  /**
+   * @generated from field: repeated string environments = 5;
+   */
+  environments: string[];
+
+  /**
+   * @generated from field: repeated string disabled_environments = 6;
+   */
+  disabledEnvironments: string[];
+
+  /**
+   * @generated from field: optional string git_remote_origin = 7;
+   */
+  gitRemoteOrigin?: string | undefined;
+
+  /**
+   * @generated from field: bool disable_model_invocation = 8;
+   */
+  disableModelInvocation: boolean;
+
+  /**
+   * @generated from field: optional string plugin = 9;
+   */
+  plugin?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace = 10;
+   */
+  marketplace?: string | undefined;
+
+  /**
+   * @generated from field: optional string plugin_id = 11;
+   */
+  pluginId?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace_id = 12;
+   */
+  marketplaceId?: string | undefined;
+
+  /**
+   * @generated from field: repeated string globs = 13;
+   */
+  globs: string[];
+
+  /**
+   * @generated from field: repeated string scoped_to = 14;
+   */
+  scopedTo: string[];
 };
 
 /**
@@ -724,6 +897,41 @@ export type CustomSubagent = Message<"agent.v1.CustomSubagent"> & {
    * @generated from field: agent.v1.CustomSubagentPermissionMode permission_mode = 7;
    */
   permissionMode: CustomSubagentPermissionMode;
+
+  /**
+   * @generated from field: bool is_background = 8;
+   */
+  isBackground: boolean;
+
+  /**
+   * @generated from field: optional string plugin = 9;
+   */
+  plugin?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace = 10;
+   */
+  marketplace?: string | undefined;
+
+  /**
+   * @generated from field: optional string plugin_id = 11;
+   */
+  pluginId?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace_id = 12;
+   */
+  marketplaceId?: string | undefined;
+
+  /**
+   * @generated from field: bool force_default_model = 13;
+   */
+  forceDefaultModel: boolean;
+
+  /**
+   * @generated from field: optional string source = 14;
+   */
+  source?: string | undefined;
 };
 
 /**
@@ -732,6 +940,104 @@ export type CustomSubagent = Message<"agent.v1.CustomSubagent"> & {
  */
 export const CustomSubagentSchema: GenMessage<CustomSubagent> = /*@__PURE__*/
   messageDesc(file_agent_v1_request_context, 11);
+
+/**
+ * @generated from message agent.v1.HooksConfigInfo
+ */
+export type HooksConfigInfo = Message<"agent.v1.HooksConfigInfo"> & {
+  /**
+   * @generated from field: repeated string configured_steps = 1;
+   */
+  configuredSteps: string[];
+};
+
+/**
+ * Describes the message agent.v1.HooksConfigInfo.
+ * Use `create(HooksConfigInfoSchema)` to create a new message.
+ */
+export const HooksConfigInfoSchema: GenMessage<HooksConfigInfo> = /*@__PURE__*/
+  messageDesc(file_agent_v1_request_context, 12);
+
+/**
+ * @generated from message agent.v1.PermissionsAutoRunInstructions
+ */
+export type PermissionsAutoRunInstructions = Message<"agent.v1.PermissionsAutoRunInstructions"> & {
+  /**
+   * @generated from field: repeated string allow_instructions = 1;
+   */
+  allowInstructions: string[];
+
+  /**
+   * @generated from field: repeated string block_instructions = 2;
+   */
+  blockInstructions: string[];
+};
+
+/**
+ * Describes the message agent.v1.PermissionsAutoRunInstructions.
+ * Use `create(PermissionsAutoRunInstructionsSchema)` to create a new message.
+ */
+export const PermissionsAutoRunInstructionsSchema: GenMessage<PermissionsAutoRunInstructions> = /*@__PURE__*/
+  messageDesc(file_agent_v1_request_context, 13);
+
+/**
+ * @generated from message agent.v1.MountedAgentStore
+ */
+export type MountedAgentStore = Message<"agent.v1.MountedAgentStore"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * @generated from field: agent.v1.MountedAgentStoreKind kind = 2;
+   */
+  kind: MountedAgentStoreKind;
+
+  /**
+   * @generated from field: optional string alias = 3;
+   */
+  alias?: string | undefined;
+
+  /**
+   * @generated from field: bool read_only = 4;
+   */
+  readOnly: boolean;
+
+  /**
+   * @generated from field: optional string inherited_from_path = 5;
+   */
+  inheritedFromPath?: string | undefined;
+};
+
+/**
+ * Describes the message agent.v1.MountedAgentStore.
+ * Use `create(MountedAgentStoreSchema)` to create a new message.
+ */
+export const MountedAgentStoreSchema: GenMessage<MountedAgentStore> = /*@__PURE__*/
+  messageDesc(file_agent_v1_request_context, 14);
+
+/**
+ * @generated from message agent.v1.UserAgentStoreWebContext
+ */
+export type UserAgentStoreWebContext = Message<"agent.v1.UserAgentStoreWebContext"> & {
+  /**
+   * @generated from field: string store_id = 1;
+   */
+  storeId: string;
+
+  /**
+   * @generated from field: string portal_base_url = 2;
+   */
+  portalBaseUrl: string;
+};
+
+/**
+ * Describes the message agent.v1.UserAgentStoreWebContext.
+ * Use `create(UserAgentStoreWebContextSchema)` to create a new message.
+ */
+export const UserAgentStoreWebContextSchema: GenMessage<UserAgentStoreWebContext> = /*@__PURE__*/
+  messageDesc(file_agent_v1_request_context, 15);
 
 /**
  * @generated from enum agent.v1.PackageType
@@ -809,4 +1115,45 @@ export type CustomSubagentPermissionMode = (typeof CustomSubagentPermissionMode)
  */
 export const CustomSubagentPermissionModeSchema: GenEnum<CustomSubagentPermissionMode> = /*@__PURE__*/
   enumDesc(file_agent_v1_request_context, 1);
+
+/**
+ * @generated from enum agent.v1.MountedAgentStoreKind
+ */
+export const MountedAgentStoreKind = {
+  /**
+   * @generated from enum value: MOUNTED_AGENT_STORE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: MOUNTED_AGENT_STORE_KIND_SELF = 1;
+   */
+  SELF: 1,
+
+  /**
+   * @generated from enum value: MOUNTED_AGENT_STORE_KIND_PEER = 2;
+   */
+  PEER: 2,
+
+  /**
+   * @generated from enum value: MOUNTED_AGENT_STORE_KIND_SHARE = 3;
+   */
+  SHARE: 3,
+
+  /**
+   * @generated from enum value: MOUNTED_AGENT_STORE_KIND_PRINCIPAL = 4;
+   */
+  PRINCIPAL: 4,
+} as const;
+
+/**
+ * @generated from enum agent.v1.MountedAgentStoreKind
+ */
+export type MountedAgentStoreKind = (typeof MountedAgentStoreKind)[keyof typeof MountedAgentStoreKind] | UnknownEnum;
+
+/**
+ * Describes the enum agent.v1.MountedAgentStoreKind.
+ */
+export const MountedAgentStoreKindSchema: GenEnum<MountedAgentStoreKind> = /*@__PURE__*/
+  enumDesc(file_agent_v1_request_context, 2);
 

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/rule.proto.
  */
 export const file_agent_v1_rule: GenFile = /*@__PURE__*/
-  fileDesc("ChNhZ2VudC92MS9ydWxlLnByb3RvEghhZ2VudC52MSLkAQoKQ3Vyc29yUnVsZRIRCglmdWxsX3BhdGgYASABKAkSDwoHY29udGVudBgCIAEoCRImCgR0eXBlGAMgASgLMhguYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUSKgoGc291cmNlGAQgASgOMhouYWdlbnQudjEuQ3Vyc29yUnVsZVNvdXJjZRIeChFnaXRfcmVtb3RlX29yaWdpbhgFIAEoCUgAiAEBEhgKC3BhcnNlX2Vycm9yGAYgASgJSAGIAQFCFAoSX2dpdF9yZW1vdGVfb3JpZ2luQg4KDF9wYXJzZV9lcnJvciLyAgoOQ3Vyc29yUnVsZVR5cGUSMQoGZ2xvYmFsGAEgASgLMh8uYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUuR2xvYmFsSAASPAoMZmlsZV9nbG9iYmVkGAIgASgLMiQuYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUuRmlsZUdsb2JiZWRIABI+Cg1hZ2VudF9mZXRjaGVkGAMgASgLMiUuYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUuQWdlbnRGZXRjaGVkSAASRgoRbWFudWFsbHlfYXR0YWNoZWQYBCABKAsyKS5hZ2VudC52MS5DdXJzb3JSdWxlVHlwZS5NYW51YWxseUF0dGFjaGVkSAAaCAoGR2xvYmFsGhwKC0ZpbGVHbG9iYmVkEg0KBWdsb2JzGAEgAygJGiMKDEFnZW50RmV0Y2hlZBITCgtkZXNjcmlwdGlvbhgBIAEoCRoSChBNYW51YWxseUF0dGFjaGVkQgYKBHR5cGUqcAoQQ3Vyc29yUnVsZVNvdXJjZRIiCh5DVVJTT1JfUlVMRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIbChdDVVJTT1JfUlVMRV9TT1VSQ0VfVEVBTRABEhsKF0NVUlNPUl9SVUxFX1NPVVJDRV9VU0VSEAJiBnByb3RvMw");
+  fileDesc("ChNhZ2VudC92MS9ydWxlLnByb3RvEghhZ2VudC52MSKLBAoKQ3Vyc29yUnVsZRIRCglmdWxsX3BhdGgYASABKAkSDwoHY29udGVudBgCIAEoCRImCgR0eXBlGAMgASgLMhguYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUSKgoGc291cmNlGAQgASgOMhouYWdlbnQudjEuQ3Vyc29yUnVsZVNvdXJjZRIeChFnaXRfcmVtb3RlX29yaWdpbhgFIAEoCUgAiAEBEhgKC3BhcnNlX2Vycm9yGAYgASgJSAGIAQESFAoMZW52aXJvbm1lbnRzGAcgAygJEh0KFWRpc2FibGVkX2Vudmlyb25tZW50cxgIIAMoCRITCgZwbHVnaW4YCSABKAlIAogBARIYCgttYXJrZXRwbGFjZRgKIAEoCUgDiAEBEhYKCXBsdWdpbl9pZBgLIAEoCUgEiAEBEhsKDm1hcmtldHBsYWNlX2lkGAwgASgJSAWIAQESEQoJc2NvcGVkX3RvGA0gAygJEhMKC2Zyb250bWF0dGVyGA4gASgJEhgKC2lzX3JlcXVpcmVkGA8gASgISAaIAQFCFAoSX2dpdF9yZW1vdGVfb3JpZ2luQg4KDF9wYXJzZV9lcnJvckIJCgdfcGx1Z2luQg4KDF9tYXJrZXRwbGFjZUIMCgpfcGx1Z2luX2lkQhEKD19tYXJrZXRwbGFjZV9pZEIOCgxfaXNfcmVxdWlyZWQi8gIKDkN1cnNvclJ1bGVUeXBlEjEKBmdsb2JhbBgBIAEoCzIfLmFnZW50LnYxLkN1cnNvclJ1bGVUeXBlLkdsb2JhbEgAEjwKDGZpbGVfZ2xvYmJlZBgCIAEoCzIkLmFnZW50LnYxLkN1cnNvclJ1bGVUeXBlLkZpbGVHbG9iYmVkSAASPgoNYWdlbnRfZmV0Y2hlZBgDIAEoCzIlLmFnZW50LnYxLkN1cnNvclJ1bGVUeXBlLkFnZW50RmV0Y2hlZEgAEkYKEW1hbnVhbGx5X2F0dGFjaGVkGAQgASgLMikuYWdlbnQudjEuQ3Vyc29yUnVsZVR5cGUuTWFudWFsbHlBdHRhY2hlZEgAGggKBkdsb2JhbBocCgtGaWxlR2xvYmJlZBINCgVnbG9icxgBIAMoCRojCgxBZ2VudEZldGNoZWQSEwoLZGVzY3JpcHRpb24YASABKAkaEgoQTWFudWFsbHlBdHRhY2hlZEIGCgR0eXBlKnAKEEN1cnNvclJ1bGVTb3VyY2USIgoeQ1VSU09SX1JVTEVfU09VUkNFX1VOU1BFQ0lGSUVEEAASGwoXQ1VSU09SX1JVTEVfU09VUkNFX1RFQU0QARIbChdDVVJTT1JfUlVMRV9TT1VSQ0VfVVNFUhACYgZwcm90bzM");
 
 /**
  * @generated from message agent.v1.CursorRule
@@ -47,6 +47,51 @@ export type CursorRule = Message<"agent.v1.CursorRule"> & {
    * @generated from field: optional string parse_error = 6;
    */
   parseError?: string | undefined;
+
+  /**
+   * @generated from field: repeated string environments = 7;
+   */
+  environments: string[];
+
+  /**
+   * @generated from field: repeated string disabled_environments = 8;
+   */
+  disabledEnvironments: string[];
+
+  /**
+   * @generated from field: optional string plugin = 9;
+   */
+  plugin?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace = 10;
+   */
+  marketplace?: string | undefined;
+
+  /**
+   * @generated from field: optional string plugin_id = 11;
+   */
+  pluginId?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace_id = 12;
+   */
+  marketplaceId?: string | undefined;
+
+  /**
+   * @generated from field: repeated string scoped_to = 13;
+   */
+  scopedTo: string[];
+
+  /**
+   * @generated from field: string frontmatter = 14;
+   */
+  frontmatter: string;
+
+  /**
+   * @generated from field: optional bool is_required = 15;
+   */
+  isRequired?: boolean | undefined;
 };
 
 /**

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/sandbox.proto.
  */
 export const file_agent_v1_sandbox: GenFile = /*@__PURE__*/
-  fileDesc("ChZhZ2VudC92MS9zYW5kYm94LnByb3RvEghhZ2VudC52MSK1AgoNU2FuZGJveFBvbGljeRIpCgR0eXBlGAEgASgOMhsuYWdlbnQudjEuU2FuZGJveFBvbGljeVR5cGUSGwoObmV0d29ya19hY2Nlc3MYAiABKAhIAIgBARIiChphZGRpdGlvbmFsX3JlYWR3cml0ZV9wYXRocxgDIAMoCRIhChlhZGRpdGlvbmFsX3JlYWRvbmx5X3BhdGhzGAQgAygJEh0KEGRlYnVnX291dHB1dF9kaXIYBSABKAlIAYgBARIYChBibG9ja19naXRfd3JpdGVzGAYgASgIEh4KEWRpc2FibGVfdG1wX3dyaXRlGAcgASgISAKIAQFCEQoPX25ldHdvcmtfYWNjZXNzQhMKEV9kZWJ1Z19vdXRwdXRfZGlyQhQKEl9kaXNhYmxlX3RtcF93cml0ZSJLCg5PdXRwdXRMb2NhdGlvbhIRCglmaWxlX3BhdGgYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAxISCgpsaW5lX2NvdW50GAMgASgDKrgBChFTYW5kYm94UG9saWN5VHlwZRIjCh9TQU5EQk9YX1BPTElDWV9UWVBFX1VOU1BFQ0lGSUVEEAASJQohU0FOREJPWF9QT0xJQ1lfVFlQRV9JTlNFQ1VSRV9OT05FEAESKwonU0FOREJPWF9QT0xJQ1lfVFlQRV9XT1JLU1BBQ0VfUkVBRFdSSVRFEAISKgomU0FOREJPWF9QT0xJQ1lfVFlQRV9XT1JLU1BBQ0VfUkVBRE9OTFkQA2IGcHJvdG8z");
+  fileDesc("ChZhZ2VudC92MS9zYW5kYm94LnByb3RvEghhZ2VudC52MSLqBgoNU2FuZGJveFBvbGljeRIpCgR0eXBlGAEgASgOMhsuYWdlbnQudjEuU2FuZGJveFBvbGljeVR5cGUSGwoObmV0d29ya19hY2Nlc3MYAiABKAhIAIgBARIiChphZGRpdGlvbmFsX3JlYWR3cml0ZV9wYXRocxgDIAMoCRIhChlhZGRpdGlvbmFsX3JlYWRvbmx5X3BhdGhzGAQgAygJEh0KEGRlYnVnX291dHB1dF9kaXIYBSABKAlIAYgBARIYChBibG9ja19naXRfd3JpdGVzGAYgASgIEh4KEWRpc2FibGVfdG1wX3dyaXRlGAcgASgISAKIAQESIAoTYWxsb3dsaXN0X2VzY2FsYXRlZBgIIAEoCEgDiAEBEiYKGWVuYWJsZV9zaGFyZWRfYnVpbGRfY2FjaGUYCSABKAhIBIgBARIbCg5uZXR3b3JrX3BvbGljeRgKIAEoDEgFiAEBEiIKFW5ldHdvcmtfcG9saWN5X3N0cmljdBgLIAEoCEgGiAEBEhsKDmNhcHR1cmVfZGVuaWVzGAwgASgISAeIAQESIgoVc2tpcF9zdGF0c2lnX2RlZmF1bHRzGA0gASgISAiIAQESPwoNcmVhZF9ib3VuZGFyeRgOIAEoDjIoLmFnZW50LnYxLlNhbmRib3hQb2xpY3kuUmVhZEJvdW5kYXJ5TW9kZRIdChVhZGRpdGlvbmFsX3JlYWRfcGF0aHMYDyADKAkidwoQUmVhZEJvdW5kYXJ5TW9kZRIiCh5SRUFEX0JPVU5EQVJZX01PREVfVU5TUEVDSUZJRUQQABIdChlSRUFEX0JPVU5EQVJZX01PREVfU1lTVEVNEAESIAocUkVBRF9CT1VOREFSWV9NT0RFX1dPUktTUEFDRRACQhEKD19uZXR3b3JrX2FjY2Vzc0ITChFfZGVidWdfb3V0cHV0X2RpckIUChJfZGlzYWJsZV90bXBfd3JpdGVCFgoUX2FsbG93bGlzdF9lc2NhbGF0ZWRCHAoaX2VuYWJsZV9zaGFyZWRfYnVpbGRfY2FjaGVCEQoPX25ldHdvcmtfcG9saWN5QhgKFl9uZXR3b3JrX3BvbGljeV9zdHJpY3RCEQoPX2NhcHR1cmVfZGVuaWVzQhgKFl9za2lwX3N0YXRzaWdfZGVmYXVsdHMiSwoOT3V0cHV0TG9jYXRpb24SEQoJZmlsZV9wYXRoGAEgASgJEhIKCnNpemVfYnl0ZXMYAiABKAMSEgoKbGluZV9jb3VudBgDIAEoAyq4AQoRU2FuZGJveFBvbGljeVR5cGUSIwofU0FOREJPWF9QT0xJQ1lfVFlQRV9VTlNQRUNJRklFRBAAEiUKIVNBTkRCT1hfUE9MSUNZX1RZUEVfSU5TRUNVUkVfTk9ORRABEisKJ1NBTkRCT1hfUE9MSUNZX1RZUEVfV09SS1NQQUNFX1JFQURXUklURRACEioKJlNBTkRCT1hfUE9MSUNZX1RZUEVfV09SS1NQQUNFX1JFQURPTkxZEANiBnByb3RvMw");
 
 /**
  * @generated from message agent.v1.SandboxPolicy
@@ -54,6 +54,48 @@ export type SandboxPolicy = Message<"agent.v1.SandboxPolicy"> & {
    * @generated from field: optional bool disable_tmp_write = 7;
    */
   disableTmpWrite?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool allowlist_escalated = 8;
+   */
+  allowlistEscalated?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool enable_shared_build_cache = 9;
+   */
+  enableSharedBuildCache?: boolean | undefined;
+
+  /**
+   * agent.v1.NetworkPolicy, as its bytes.
+   *
+   * @generated from field: optional bytes network_policy = 10;
+   */
+  networkPolicy?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool network_policy_strict = 11;
+   */
+  networkPolicyStrict?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool capture_denies = 12;
+   */
+  captureDenies?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool skip_statsig_defaults = 13;
+   */
+  skipStatsigDefaults?: boolean | undefined;
+
+  /**
+   * @generated from field: agent.v1.SandboxPolicy.ReadBoundaryMode read_boundary = 14;
+   */
+  readBoundary: SandboxPolicy_ReadBoundaryMode;
+
+  /**
+   * @generated from field: repeated string additional_read_paths = 15;
+   */
+  additionalReadPaths: string[];
 };
 
 /**
@@ -62,6 +104,37 @@ export type SandboxPolicy = Message<"agent.v1.SandboxPolicy"> & {
  */
 export const SandboxPolicySchema: GenMessage<SandboxPolicy> = /*@__PURE__*/
   messageDesc(file_agent_v1_sandbox, 0);
+
+/**
+ * @generated from enum agent.v1.SandboxPolicy.ReadBoundaryMode
+ */
+export const SandboxPolicy_ReadBoundaryMode = {
+  /**
+   * @generated from enum value: READ_BOUNDARY_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: READ_BOUNDARY_MODE_SYSTEM = 1;
+   */
+  SYSTEM: 1,
+
+  /**
+   * @generated from enum value: READ_BOUNDARY_MODE_WORKSPACE = 2;
+   */
+  WORKSPACE: 2,
+} as const;
+
+/**
+ * @generated from enum agent.v1.SandboxPolicy.ReadBoundaryMode
+ */
+export type SandboxPolicy_ReadBoundaryMode = (typeof SandboxPolicy_ReadBoundaryMode)[keyof typeof SandboxPolicy_ReadBoundaryMode] | UnknownEnum;
+
+/**
+ * Describes the enum agent.v1.SandboxPolicy.ReadBoundaryMode.
+ */
+export const SandboxPolicy_ReadBoundaryModeSchema: GenEnum<SandboxPolicy_ReadBoundaryMode> = /*@__PURE__*/
+  enumDesc(file_agent_v1_sandbox, 0, 0);
 
 /**
  * @generated from message agent.v1.OutputLocation

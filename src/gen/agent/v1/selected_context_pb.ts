@@ -4,21 +4,23 @@
 // @generated from file agent/v1/selected_context.proto (package agent.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { LsDirectoryTreeNode } from "./directory_tree_pb.ts";
 import { file_agent_v1_directory_tree } from "./directory_tree_pb.ts";
 import type { Range } from "./position_pb.ts";
 import { file_agent_v1_position } from "./position_pb.ts";
+import type { AgentSkill } from "./request_context_pb.ts";
+import { file_agent_v1_request_context } from "./request_context_pb.ts";
 import type { CursorRule } from "./rule_pb.ts";
 import { file_agent_v1_rule } from "./rule_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agent/v1/selected_context.proto.
  */
 export const file_agent_v1_selected_context: GenFile = /*@__PURE__*/
-  fileDesc("Ch9hZ2VudC92MS9zZWxlY3RlZF9jb250ZXh0LnByb3RvEghhZ2VudC52MSKCCgoPU2VsZWN0ZWRDb250ZXh0EjAKD3NlbGVjdGVkX2ltYWdlcxgBIAMoCzIXLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2USPAoSaW52b2NhdGlvbl9jb250ZXh0GAIgASgLMhsuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHRIAIgBARIVCg1leHRyYV9jb250ZXh0GAMgAygJEiUKBWZpbGVzGAQgAygLMhYuYWdlbnQudjEuU2VsZWN0ZWRGaWxlEjgKD2NvZGVfc2VsZWN0aW9ucxgFIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ29kZVNlbGVjdGlvbhItCgl0ZXJtaW5hbHMYBiADKAsyGi5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsEkAKE3Rlcm1pbmFsX3NlbGVjdGlvbnMYByADKAsyIy5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsU2VsZWN0aW9uEikKB2ZvbGRlcnMYCCADKAsyGC5hZ2VudC52MS5TZWxlY3RlZEZvbGRlchI2Cg5leHRlcm5hbF9saW5rcxgJIAMoCzIeLmFnZW50LnYxLlNlbGVjdGVkRXh0ZXJuYWxMaW5rEjIKDGN1cnNvcl9ydWxlcxgKIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yUnVsZRJUChxnaXRfZGlmZl9mcm9tX2JyYW5jaF90b19tYWluGAsgASgLMikuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmRnJvbUJyYW5jaFRvTWFpbkgBiAEBEjgKD2N1cnNvcl9jb21tYW5kcxgMIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yQ29tbWFuZBI3Cg5kb2N1bWVudGF0aW9ucxgNIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkRG9jdW1lbnRhdGlvbhIwCgt1aV9lbGVtZW50cxgOIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkVUlFbGVtZW50EjIKDGNvbnNvbGVfbG9ncxgPIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ29uc29sZUxvZxI6ChVleHRyYV9jb250ZXh0X2VudHJpZXMYECADKAsyGy5hZ2VudC52MS5FeHRyYUNvbnRleHRFbnRyeRIwCgtnaXRfY29tbWl0cxgRIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkR2l0Q29tbWl0EjAKCGdpdF9kaWZmGBIgASgLMhkuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmSAKIAQESLgoKcGFzdF9jaGF0cxgTIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkUGFzdENoYXQSRAoWZ2l0X3ByX2RpZmZfc2VsZWN0aW9ucxgUIAMoCzIkLmFnZW50LnYxLlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEj0KFnNlbGVjdGVkX3B1bGxfcmVxdWVzdHMYFSADKAsyHS5hZ2VudC52MS5TZWxlY3RlZFB1bGxSZXF1ZXN0EjYKEnNlbGVjdGVkX3N1YmFnZW50cxgWIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkU3ViYWdlbnRCFQoTX2ludm9jYXRpb25fY29udGV4dEIfCh1fZ2l0X2RpZmZfZnJvbV9icmFuY2hfdG9fbWFpbkILCglfZ2l0X2RpZmYiuAMKDVNlbGVjdGVkSW1hZ2USEQoHYmxvYl9pZBgBIAEoDEgAEg4KBGRhdGEYCCABKAxIABJDChFibG9iX2lkX3dpdGhfZGF0YRgJIAEoCzImLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2UuQmxvYklkV2l0aERhdGFIABJEChFwcm9tcHRfdXBsb2FkX3JlZhgKIAEoCzInLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2UuUHJvbXB0VXBsb2FkUmVmSAASDAoEdXVpZBgCIAEoCRIMCgRwYXRoGAMgASgJEjQKCWRpbWVuc2lvbhgEIAEoCzIhLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2UuRGltZW5zaW9uEhEKCW1pbWVfdHlwZRgHIAEoCRovCg5CbG9iSWRXaXRoRGF0YRIPCgdibG9iX2lkGAEgASgMEgwKBGRhdGEYAiABKAwaJAoPUHJvbXB0VXBsb2FkUmVmEhEKCXVwbG9hZF9pZBgBIAEoCRoqCglEaW1lbnNpb24SDQoFd2lkdGgYASABKAUSDgoGaGVpZ2h0GAIgASgFQhEKD2RhdGFfb3JfYmxvYl9pZCJJChFFeHRyYUNvbnRleHRFbnRyeRIOCgRkYXRhGAEgASgJSAASEQoHYmxvYl9pZBgCIAEoDEgAQhEKD2RhdGFfb3JfYmxvYl9pZCJbCgxTZWxlY3RlZEZpbGUSDwoHY29udGVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhoKDXJlbGF0aXZlX3BhdGgYAyABKAlIAIgBAUIQCg5fcmVsYXRpdmVfcGF0aCKEAQoVU2VsZWN0ZWRDb2RlU2VsZWN0aW9uEg8KB2NvbnRlbnQYASABKAkSDAoEcGF0aBgCIAEoCRIaCg1yZWxhdGl2ZV9wYXRoGAMgASgJSACIAQESHgoFcmFuZ2UYBCABKAsyDy5hZ2VudC52MS5SYW5nZUIQCg5fcmVsYXRpdmVfcGF0aCJdChBTZWxlY3RlZFRlcm1pbmFsEg8KB2NvbnRlbnQYASABKAkSEgoFdGl0bGUYAiABKAlIAIgBARIRCgRwYXRoGAMgASgJSAGIAQFCCAoGX3RpdGxlQgcKBV9wYXRoIoYBChlTZWxlY3RlZFRlcm1pbmFsU2VsZWN0aW9uEg8KB2NvbnRlbnQYASABKAkSEgoFdGl0bGUYAiABKAlIAIgBARIRCgRwYXRoGAMgASgJSAGIAQESHgoFcmFuZ2UYBCABKAsyDy5hZ2VudC52MS5SYW5nZUIICgZfdGl0bGVCBwoFX3BhdGgigwEKDlNlbGVjdGVkRm9sZGVyEgwKBHBhdGgYASABKAkSGgoNcmVsYXRpdmVfcGF0aBgCIAEoCUgAiAEBEjUKDmRpcmVjdG9yeV90cmVlGAMgASgLMh0uYWdlbnQudjEuTHNEaXJlY3RvcnlUcmVlTm9kZUIQCg5fcmVsYXRpdmVfcGF0aCKfAQoUU2VsZWN0ZWRFeHRlcm5hbExpbmsSCwoDdXJsGAEgASgJEgwKBHV1aWQYAiABKAkSGAoLcGRmX2NvbnRlbnQYAyABKAlIAIgBARITCgZpc19wZGYYBCABKAhIAYgBARIVCghmaWxlbmFtZRgFIAEoCUgCiAEBQg4KDF9wZGZfY29udGVudEIJCgdfaXNfcGRmQgsKCV9maWxlbmFtZSI4ChJTZWxlY3RlZEN1cnNvclJ1bGUSIgoEcnVsZRgBIAEoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUiIgoPU2VsZWN0ZWRHaXREaWZmEg8KB2NvbnRlbnQYASABKAkiMgofU2VsZWN0ZWRHaXREaWZmRnJvbUJyYW5jaFRvTWFpbhIPCgdjb250ZW50GAEgASgJIjYKFVNlbGVjdGVkQ3Vyc29yQ29tbWFuZBIMCgRuYW1lGAEgASgJEg8KB2NvbnRlbnQYAiABKAkiNQoVU2VsZWN0ZWREb2N1bWVudGF0aW9uEg4KBmRvY19pZBgBIAEoCRIMCgRuYW1lGAIgASgJIroBChFTZWxlY3RlZFVJRWxlbWVudBIPCgdlbGVtZW50GAEgASgJEg0KBXhwYXRoGAIgASgJEhQKDHRleHRfY29udGVudBgDIAEoCRINCgVleHRyYRgEIAEoCRIWCgljb21wb25lbnQYBSABKAlIAIgBARIhChRjb21wb25lbnRfcHJvcHNfanNvbhgGIAEoCUgBiAEBQgwKCl9jb21wb25lbnRCFwoVX2NvbXBvbmVudF9wcm9wc19qc29uIuQBChJTZWxlY3RlZENvbnNvbGVMb2cSDwoHbWVzc2FnZRgBIAEoCRIRCgl0aW1lc3RhbXAYAiABKAESDQoFbGV2ZWwYAyABKAkSEwoLY2xpZW50X25hbWUYBCABKAkSEgoKc2Vzc2lvbl9pZBgFIAEoCRIuCgtzdGFja190cmFjZRgGIAEoCzIULmFnZW50LnYxLlN0YWNrVHJhY2VIAIgBARIdChBvYmplY3RfZGF0YV9qc29uGAcgASgJSAGIAQFCDgoMX3N0YWNrX3RyYWNlQhMKEV9vYmplY3RfZGF0YV9qc29uImgKClN0YWNrVHJhY2USKAoLY2FsbF9mcmFtZXMYASADKAsyEy5hZ2VudC52MS5DYWxsRnJhbWUSHAoPcmF3X3N0YWNrX3RyYWNlGAIgASgJSACIAQFCEgoQX3Jhd19zdGFja190cmFjZSKrAQoJQ2FsbEZyYW1lEhoKDWZ1bmN0aW9uX25hbWUYASABKAlIAIgBARIQCgN1cmwYAiABKAlIAYgBARIYCgtsaW5lX251bWJlchgDIAEoBUgCiAEBEhoKDWNvbHVtbl9udW1iZXIYBCABKAVIA4gBAUIQCg5fZnVuY3Rpb25fbmFtZUIGCgRfdXJsQg4KDF9saW5lX251bWJlckIQCg5fY29sdW1uX251bWJlciJpChFTZWxlY3RlZEdpdENvbW1pdBILCgNzaGEYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEgwKBGRpZmYYBCABKAlCDgoMX2Rlc2NyaXB0aW9uIjIKEFNlbGVjdGVkUGFzdENoYXQSEAoIYWdlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCSKzAQoaU2VsZWN0ZWRHaXRQUkRpZmZTZWxlY3Rpb24SDgoGcHJfdXJsGAEgASgJEhEKCWZpbGVfcGF0aBgCIAEoCRISCgpzdGFydF9saW5lGAMgASgFEhAKCGVuZF9saW5lGAQgASgFEhkKDGRpZmZfY29udGVudBgFIAEoCUgAiAEBEhQKB2Jsb2JfaWQYBiABKAxIAYgBAUIPCg1fZGlmZl9jb250ZW50QgoKCF9ibG9iX2lkIt0BChNTZWxlY3RlZFB1bGxSZXF1ZXN0Eg4KBm51bWJlchgBIAEoBRILCgN1cmwYAiABKAkSEgoFdGl0bGUYAyABKAlIAIgBARITCgtmb2xkZXJfcGF0aBgEIAEoCRIZCgxzdW1tYXJ5X2pzb24YBSABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgGIAEoCUgCiAEBEhQKB2Jsb2JfaWQYByABKAxIA4gBAUIICgZfdGl0bGVCDwoNX3N1bW1hcnlfanNvbkIOCgxfZGVzY3JpcHRpb25CCgoIX2Jsb2JfaWQiIAoQU2VsZWN0ZWRTdWJhZ2VudBIMCgRuYW1lGAEgASgJIu0HChFJbnZvY2F0aW9uQ29udGV4dBI/CgxzbGFja190aHJlYWQYASABKAsyJy5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5TbGFja1RocmVhZEgAEjkKCWdpdGh1Yl9wchgCIAEoCzIkLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LkdpdGh1YlBSSAASOQoJaWRlX3N0YXRlGAMgASgLMiQuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuSWRlU3RhdGVIABIRCgdibG9iX2lkGAogASgMSAAaYwoLU2xhY2tUaHJlYWQSDgoGdGhyZWFkGAEgASgJEhQKDGNoYW5uZWxfbmFtZRgCIAEoCRIXCg9jaGFubmVsX3B1cnBvc2UYAyABKAkSFQoNY2hhbm5lbF90b3BpYxgEIAEoCRpVCghHaXRodWJQUhINCgV0aXRsZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIQCghjb21tZW50cxgDIAEoCRITCgtjaV9mYWlsdXJlcxgEIAEoCRrJBAoISWRlU3RhdGUSQAoNdmlzaWJsZV9maWxlcxgBIAMoCzIpLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLkZpbGUSSAoVcmVjZW50bHlfdmlld2VkX2ZpbGVzGAIgAygLMikuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuSWRlU3RhdGUuRmlsZRJUChRjdXJyZW50bHlfdmlld2VkX3BycxgDIAMoCzI2LmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLlZpZXdlZFB1bGxSZXF1ZXN0GtkBCgRGaWxlEgwKBHBhdGgYASABKAkSFQoNcmVsYXRpdmVfcGF0aBgCIAEoCRJRCg9jdXJzb3JfcG9zaXRpb24YAyABKAsyOC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5JZGVTdGF0ZS5GaWxlLkN1cnNvclBvc2l0aW9uEhMKC3RvdGFsX2xpbmVzGAQgASgFEhYKDmFjdGl2ZV9jb21tYW5kGAUgASgJGiwKDkN1cnNvclBvc2l0aW9uEgwKBGxpbmUYASABKAUSDAoEdGV4dBgCIAEoCRp/ChFWaWV3ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEg0KBXRpdGxlGAMgASgJEhMKC2ZvbGRlcl9wYXRoGAQgASgJEhQKDHN1bW1hcnlfanNvbhgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCUIGCgRkYXRhYgZwcm90bzM", [file_agent_v1_directory_tree, file_agent_v1_position, file_agent_v1_rule]);
+  fileDesc("Ch9hZ2VudC92MS9zZWxlY3RlZF9jb250ZXh0LnByb3RvEghhZ2VudC52MSKkDAoPU2VsZWN0ZWRDb250ZXh0EjAKD3NlbGVjdGVkX2ltYWdlcxgBIAMoCzIXLmFnZW50LnYxLlNlbGVjdGVkSW1hZ2USPAoSaW52b2NhdGlvbl9jb250ZXh0GAIgASgLMhsuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHRIAIgBARIVCg1leHRyYV9jb250ZXh0GAMgAygJEiUKBWZpbGVzGAQgAygLMhYuYWdlbnQudjEuU2VsZWN0ZWRGaWxlEjgKD2NvZGVfc2VsZWN0aW9ucxgFIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ29kZVNlbGVjdGlvbhItCgl0ZXJtaW5hbHMYBiADKAsyGi5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsEkAKE3Rlcm1pbmFsX3NlbGVjdGlvbnMYByADKAsyIy5hZ2VudC52MS5TZWxlY3RlZFRlcm1pbmFsU2VsZWN0aW9uEikKB2ZvbGRlcnMYCCADKAsyGC5hZ2VudC52MS5TZWxlY3RlZEZvbGRlchI2Cg5leHRlcm5hbF9saW5rcxgJIAMoCzIeLmFnZW50LnYxLlNlbGVjdGVkRXh0ZXJuYWxMaW5rEjIKDGN1cnNvcl9ydWxlcxgKIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yUnVsZRJUChxnaXRfZGlmZl9mcm9tX2JyYW5jaF90b19tYWluGAsgASgLMikuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmRnJvbUJyYW5jaFRvTWFpbkgBiAEBEjgKD2N1cnNvcl9jb21tYW5kcxgMIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkQ3Vyc29yQ29tbWFuZBI3Cg5kb2N1bWVudGF0aW9ucxgNIAMoCzIfLmFnZW50LnYxLlNlbGVjdGVkRG9jdW1lbnRhdGlvbhIwCgt1aV9lbGVtZW50cxgOIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkVUlFbGVtZW50EjIKDGNvbnNvbGVfbG9ncxgPIAMoCzIcLmFnZW50LnYxLlNlbGVjdGVkQ29uc29sZUxvZxI6ChVleHRyYV9jb250ZXh0X2VudHJpZXMYECADKAsyGy5hZ2VudC52MS5FeHRyYUNvbnRleHRFbnRyeRIwCgtnaXRfY29tbWl0cxgRIAMoCzIbLmFnZW50LnYxLlNlbGVjdGVkR2l0Q29tbWl0EjAKCGdpdF9kaWZmGBIgASgLMhkuYWdlbnQudjEuU2VsZWN0ZWRHaXREaWZmSAKIAQESLgoKcGFzdF9jaGF0cxgTIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkUGFzdENoYXQSRAoWZ2l0X3ByX2RpZmZfc2VsZWN0aW9ucxgUIAMoCzIkLmFnZW50LnYxLlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEj0KFnNlbGVjdGVkX3B1bGxfcmVxdWVzdHMYFSADKAsyHS5hZ2VudC52MS5TZWxlY3RlZFB1bGxSZXF1ZXN0EjYKEnNlbGVjdGVkX3N1YmFnZW50cxgWIAMoCzIaLmFnZW50LnYxLlNlbGVjdGVkU3ViYWdlbnQSFwoPc2VsZWN0ZWRfdmlkZW9zGBcgAygMEjQKEXNlbGVjdGVkX2Jyb3dzZXJzGBggAygLMhkuYWdlbnQudjEuU2VsZWN0ZWRCcm93c2VyEhoKEnNlbGVjdGVkX2RvY3VtZW50cxgZIAMoDBItCg9zZWxlY3RlZF9za2lsbHMYGiADKAsyFC5hZ2VudC52MS5BZ2VudFNraWxsEiIKFXJlY2VudF9hZ2VudHNfY29udGV4dBgbIAEoDEgDiAEBEigKG3NlbGVjdGVkX2FnZW50aWNfZ2l0X2FjdGlvbhgiIAEoDEgEiAEBQhUKE19pbnZvY2F0aW9uX2NvbnRleHRCHwodX2dpdF9kaWZmX2Zyb21fYnJhbmNoX3RvX21haW5CCwoJX2dpdF9kaWZmQhgKFl9yZWNlbnRfYWdlbnRzX2NvbnRleHRCHgocX3NlbGVjdGVkX2FnZW50aWNfZ2l0X2FjdGlvbiK4AwoNU2VsZWN0ZWRJbWFnZRIRCgdibG9iX2lkGAEgASgMSAASDgoEZGF0YRgIIAEoDEgAEkMKEWJsb2JfaWRfd2l0aF9kYXRhGAkgASgLMiYuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5CbG9iSWRXaXRoRGF0YUgAEkQKEXByb21wdF91cGxvYWRfcmVmGAogASgLMicuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5Qcm9tcHRVcGxvYWRSZWZIABIMCgR1dWlkGAIgASgJEgwKBHBhdGgYAyABKAkSNAoJZGltZW5zaW9uGAQgASgLMiEuYWdlbnQudjEuU2VsZWN0ZWRJbWFnZS5EaW1lbnNpb24SEQoJbWltZV90eXBlGAcgASgJGi8KDkJsb2JJZFdpdGhEYXRhEg8KB2Jsb2JfaWQYASABKAwSDAoEZGF0YRgCIAEoDBokCg9Qcm9tcHRVcGxvYWRSZWYSEQoJdXBsb2FkX2lkGAEgASgJGioKCURpbWVuc2lvbhINCgV3aWR0aBgBIAEoBRIOCgZoZWlnaHQYAiABKAVCEQoPZGF0YV9vcl9ibG9iX2lkIkkKEUV4dHJhQ29udGV4dEVudHJ5Eg4KBGRhdGEYASABKAlIABIRCgdibG9iX2lkGAIgASgMSABCEQoPZGF0YV9vcl9ibG9iX2lkIlsKDFNlbGVjdGVkRmlsZRIPCgdjb250ZW50GAEgASgJEgwKBHBhdGgYAiABKAkSGgoNcmVsYXRpdmVfcGF0aBgDIAEoCUgAiAEBQhAKDl9yZWxhdGl2ZV9wYXRoIoQBChVTZWxlY3RlZENvZGVTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRIMCgRwYXRoGAIgASgJEhoKDXJlbGF0aXZlX3BhdGgYAyABKAlIAIgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQhAKDl9yZWxhdGl2ZV9wYXRoIl0KEFNlbGVjdGVkVGVybWluYWwSDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBAUIICgZfdGl0bGVCBwoFX3BhdGgihgEKGVNlbGVjdGVkVGVybWluYWxTZWxlY3Rpb24SDwoHY29udGVudBgBIAEoCRISCgV0aXRsZRgCIAEoCUgAiAEBEhEKBHBhdGgYAyABKAlIAYgBARIeCgVyYW5nZRgEIAEoCzIPLmFnZW50LnYxLlJhbmdlQggKBl90aXRsZUIHCgVfcGF0aCKDAQoOU2VsZWN0ZWRGb2xkZXISDAoEcGF0aBgBIAEoCRIaCg1yZWxhdGl2ZV9wYXRoGAIgASgJSACIAQESNQoOZGlyZWN0b3J5X3RyZWUYAyABKAsyHS5hZ2VudC52MS5Mc0RpcmVjdG9yeVRyZWVOb2RlQhAKDl9yZWxhdGl2ZV9wYXRoIsEBChRTZWxlY3RlZEV4dGVybmFsTGluaxILCgN1cmwYASABKAkSDAoEdXVpZBgCIAEoCRIYCgtwZGZfY29udGVudBgDIAEoCUgAiAEBEhMKBmlzX3BkZhgEIAEoCEgBiAEBEhUKCGZpbGVuYW1lGAUgASgJSAKIAQESFAoHYmxvYl9pZBgGIAEoDEgDiAEBQg4KDF9wZGZfY29udGVudEIJCgdfaXNfcGRmQgsKCV9maWxlbmFtZUIKCghfYmxvYl9pZCI4ChJTZWxlY3RlZEN1cnNvclJ1bGUSIgoEcnVsZRgBIAEoCzIULmFnZW50LnYxLkN1cnNvclJ1bGUiSgoPU2VsZWN0ZWRHaXREaWZmEg8KB2NvbnRlbnQYASABKAkSJgoeZnVsbF9jb250ZW50X2xlbmd0aF9jaGFyX2NvdW50GAIgASgFIloKH1NlbGVjdGVkR2l0RGlmZkZyb21CcmFuY2hUb01haW4SDwoHY29udGVudBgBIAEoCRImCh5mdWxsX2NvbnRlbnRfbGVuZ3RoX2NoYXJfY291bnQYAiABKAUi5QEKFVNlbGVjdGVkQ3Vyc29yQ29tbWFuZBIMCgRuYW1lGAEgASgJEg8KB2NvbnRlbnQYAiABKAkSRQoRcGx1Z2luX2NhcGFiaWxpdHkYAyABKAsyJS5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlSZWZIAIgBARIWCglmdWxsX3BhdGgYBCABKAlIAYgBARIZCgxkaXNwbGF5X25hbWUYBSABKAlIAogBAUIUChJfcGx1Z2luX2NhcGFiaWxpdHlCDAoKX2Z1bGxfcGF0aEIPCg1fZGlzcGxheV9uYW1lIjUKFVNlbGVjdGVkRG9jdW1lbnRhdGlvbhIOCgZkb2NfaWQYASABKAkSDAoEbmFtZRgCIAEoCSK6AQoRU2VsZWN0ZWRVSUVsZW1lbnQSDwoHZWxlbWVudBgBIAEoCRINCgV4cGF0aBgCIAEoCRIUCgx0ZXh0X2NvbnRlbnQYAyABKAkSDQoFZXh0cmEYBCABKAkSFgoJY29tcG9uZW50GAUgASgJSACIAQESIQoUY29tcG9uZW50X3Byb3BzX2pzb24YBiABKAlIAYgBAUIMCgpfY29tcG9uZW50QhcKFV9jb21wb25lbnRfcHJvcHNfanNvbiLkAQoSU2VsZWN0ZWRDb25zb2xlTG9nEg8KB21lc3NhZ2UYASABKAkSEQoJdGltZXN0YW1wGAIgASgBEg0KBWxldmVsGAMgASgJEhMKC2NsaWVudF9uYW1lGAQgASgJEhIKCnNlc3Npb25faWQYBSABKAkSLgoLc3RhY2tfdHJhY2UYBiABKAsyFC5hZ2VudC52MS5TdGFja1RyYWNlSACIAQESHQoQb2JqZWN0X2RhdGFfanNvbhgHIAEoCUgBiAEBQg4KDF9zdGFja190cmFjZUITChFfb2JqZWN0X2RhdGFfanNvbiJoCgpTdGFja1RyYWNlEigKC2NhbGxfZnJhbWVzGAEgAygLMhMuYWdlbnQudjEuQ2FsbEZyYW1lEhwKD3Jhd19zdGFja190cmFjZRgCIAEoCUgAiAEBQhIKEF9yYXdfc3RhY2tfdHJhY2UiqwEKCUNhbGxGcmFtZRIaCg1mdW5jdGlvbl9uYW1lGAEgASgJSACIAQESEAoDdXJsGAIgASgJSAGIAQESGAoLbGluZV9udW1iZXIYAyABKAVIAogBARIaCg1jb2x1bW5fbnVtYmVyGAQgASgFSAOIAQFCEAoOX2Z1bmN0aW9uX25hbWVCBgoEX3VybEIOCgxfbGluZV9udW1iZXJCEAoOX2NvbHVtbl9udW1iZXIiaQoRU2VsZWN0ZWRHaXRDb21taXQSCwoDc2hhGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgRkaWZmGAQgASgJQg4KDF9kZXNjcmlwdGlvbiIyChBTZWxlY3RlZFBhc3RDaGF0EhAKCGFnZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiswEKGlNlbGVjdGVkR2l0UFJEaWZmU2VsZWN0aW9uEg4KBnByX3VybBgBIAEoCRIRCglmaWxlX3BhdGgYAiABKAkSEgoKc3RhcnRfbGluZRgDIAEoBRIQCghlbmRfbGluZRgEIAEoBRIZCgxkaWZmX2NvbnRlbnQYBSABKAlIAIgBARIUCgdibG9iX2lkGAYgASgMSAGIAQFCDwoNX2RpZmZfY29udGVudEIKCghfYmxvYl9pZCLdAQoTU2VsZWN0ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEhIKBXRpdGxlGAMgASgJSACIAQESEwoLZm9sZGVyX3BhdGgYBCABKAkSGQoMc3VtbWFyeV9qc29uGAUgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YBiABKAlIAogBARIUCgdibG9iX2lkGAcgASgMSAOIAQFCCAoGX3RpdGxlQg8KDV9zdW1tYXJ5X2pzb25CDgoMX2Rlc2NyaXB0aW9uQgoKCF9ibG9iX2lkIiAKEFNlbGVjdGVkU3ViYWdlbnQSDAoEbmFtZRgBIAEoCSLjCwoRSW52b2NhdGlvbkNvbnRleHQSPwoMc2xhY2tfdGhyZWFkGAEgASgLMicuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuU2xhY2tUaHJlYWRIABI5CglnaXRodWJfcHIYAiABKAsyJC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5HaXRodWJQUkgAEjkKCWlkZV9zdGF0ZRgDIAEoCzIkLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlSAASUgoWbWljcm9zb2Z0X3RlYW1zX3RocmVhZBgEIAEoCzIwLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0Lk1pY3Jvc29mdFRlYW1zVGhyZWFkSAASEQoHYmxvYl9pZBgKIAEoDEgAGpsCCgtTbGFja1RocmVhZBIOCgZ0aHJlYWQYASABKAkSFAoMY2hhbm5lbF9uYW1lGAIgASgJEhcKD2NoYW5uZWxfcHVycG9zZRgDIAEoCRIVCg1jaGFubmVsX3RvcGljGAQgASgJEhgKC3NlbmRlcl9uYW1lGAUgASgJSACIAQESFgoJc2VuZGVyX2lkGAYgASgJSAGIAQESGAoLc2VuZGVyX3R5cGUYByABKAlIAogBARIiChVpc19kaXJlY3RseV9hZGRyZXNzZWQYCCABKAhIA4gBAUIOCgxfc2VuZGVyX25hbWVCDAoKX3NlbmRlcl9pZEIOCgxfc2VuZGVyX3R5cGVCGAoWX2lzX2RpcmVjdGx5X2FkZHJlc3NlZBpVCghHaXRodWJQUhINCgV0aXRsZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIQCghjb21tZW50cxgDIAEoCRITCgtjaV9mYWlsdXJlcxgEIAEoCRrJBAoISWRlU3RhdGUSQAoNdmlzaWJsZV9maWxlcxgBIAMoCzIpLmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLkZpbGUSSAoVcmVjZW50bHlfdmlld2VkX2ZpbGVzGAIgAygLMikuYWdlbnQudjEuSW52b2NhdGlvbkNvbnRleHQuSWRlU3RhdGUuRmlsZRJUChRjdXJyZW50bHlfdmlld2VkX3BycxgDIAMoCzI2LmFnZW50LnYxLkludm9jYXRpb25Db250ZXh0LklkZVN0YXRlLlZpZXdlZFB1bGxSZXF1ZXN0GtkBCgRGaWxlEgwKBHBhdGgYASABKAkSFQoNcmVsYXRpdmVfcGF0aBgCIAEoCRJRCg9jdXJzb3JfcG9zaXRpb24YAyABKAsyOC5hZ2VudC52MS5JbnZvY2F0aW9uQ29udGV4dC5JZGVTdGF0ZS5GaWxlLkN1cnNvclBvc2l0aW9uEhMKC3RvdGFsX2xpbmVzGAQgASgFEhYKDmFjdGl2ZV9jb21tYW5kGAUgASgJGiwKDkN1cnNvclBvc2l0aW9uEgwKBGxpbmUYASABKAUSDAoEdGV4dBgCIAEoCRp/ChFWaWV3ZWRQdWxsUmVxdWVzdBIOCgZudW1iZXIYASABKAUSCwoDdXJsGAIgASgJEg0KBXRpdGxlGAMgASgJEhMKC2ZvbGRlcl9wYXRoGAQgASgJEhQKDHN1bW1hcnlfanNvbhgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRrmAQoUTWljcm9zb2Z0VGVhbXNUaHJlYWQSDgoGdGhyZWFkGAEgASgJEhkKDGNoYW5uZWxfbmFtZRgCIAEoCUgAiAEBEhYKCXRlYW1fbmFtZRgDIAEoCUgBiAEBEiAKE2NoYW5uZWxfZGVzY3JpcHRpb24YBCABKAlIAogBARIdChB0ZWFtX2Rlc2NyaXB0aW9uGAUgASgJSAOIAQFCDwoNX2NoYW5uZWxfbmFtZUIMCgpfdGVhbV9uYW1lQhYKFF9jaGFubmVsX2Rlc2NyaXB0aW9uQhMKEV90ZWFtX2Rlc2NyaXB0aW9uQgYKBGRhdGEiWgoPU2VsZWN0ZWRCcm93c2VyEhIKCmJyb3dzZXJfaWQYASABKAkSCwoDdXJsGAIgASgJEhcKCnBhZ2VfdGl0bGUYAyABKAlIAIgBAUINCgtfcGFnZV90aXRsZSLYAQobU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5UmVmEhEKCXBsdWdpbl9pZBgBIAEoCRI/Cg9jYXBhYmlsaXR5X3R5cGUYAiABKA4yJi5hZ2VudC52MS5TZWxlY3RlZFBsdWdpbkNhcGFiaWxpdHlUeXBlEhMKC3NvdXJjZV9wYXRoGAMgASgJEhYKDnNuYXBzaG90X3Rva2VuGAQgASgJEiAKE3Jlc29sdmVkX2NvbW1pdF9zaGEYBSABKAlIAIgBAUIWChRfcmVzb2x2ZWRfY29tbWl0X3NoYSrVAQocU2VsZWN0ZWRQbHVnaW5DYXBhYmlsaXR5VHlwZRIvCitTRUxFQ1RFRF9QTFVHSU5fQ0FQQUJJTElUWV9UWVBFX1VOU1BFQ0lGSUVEEAASKwonU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9DT01NQU5EEAESKQolU0VMRUNURURfUExVR0lOX0NBUEFCSUxJVFlfVFlQRV9TS0lMTBACEiwKKFNFTEVDVEVEX1BMVUdJTl9DQVBBQklMSVRZX1RZUEVfU1VCQUdFTlQQA2IGcHJvdG8z", [file_agent_v1_directory_tree, file_agent_v1_position, file_agent_v1_request_context, file_agent_v1_rule]);
 
 /**
  * @generated from message agent.v1.SelectedContext
@@ -133,6 +135,44 @@ export type SelectedContext = Message<"agent.v1.SelectedContext"> & {
    * @generated from field: repeated agent.v1.SelectedSubagent selected_subagents = 22;
    */
   selectedSubagents: SelectedSubagent[];
+
+  /**
+   * agent.v1.SelectedVideo, as its bytes.
+   *
+   * @generated from field: repeated bytes selected_videos = 23;
+   */
+  selectedVideos: Uint8Array[];
+
+  /**
+   * @generated from field: repeated agent.v1.SelectedBrowser selected_browsers = 24;
+   */
+  selectedBrowsers: SelectedBrowser[];
+
+  /**
+   * agent.v1.SelectedDocument, as its bytes.
+   *
+   * @generated from field: repeated bytes selected_documents = 25;
+   */
+  selectedDocuments: Uint8Array[];
+
+  /**
+   * @generated from field: repeated agent.v1.AgentSkill selected_skills = 26;
+   */
+  selectedSkills: AgentSkill[];
+
+  /**
+   * agent.v1.RecentAgentsContext, as its bytes.
+   *
+   * @generated from field: optional bytes recent_agents_context = 27;
+   */
+  recentAgentsContext?: Uint8Array | undefined;
+
+  /**
+   * agent.v1.SelectedAgenticGitAction, as its bytes.
+   *
+   * @generated from field: optional bytes selected_agentic_git_action = 34;
+   */
+  selectedAgenticGitAction?: Uint8Array | undefined;
 };
 
 /**
@@ -466,6 +506,11 @@ export type SelectedExternalLink = Message<"agent.v1.SelectedExternalLink"> & {
    * @generated from field: optional string filename = 5;
    */
   filename?: string | undefined;
+
+  /**
+   * @generated from field: optional bytes blob_id = 6;
+   */
+  blobId?: Uint8Array | undefined;
 };
 
 /**
@@ -500,6 +545,11 @@ export type SelectedGitDiff = Message<"agent.v1.SelectedGitDiff"> & {
    * @generated from field: string content = 1;
    */
   content: string;
+
+  /**
+   * @generated from field: int32 full_content_length_char_count = 2;
+   */
+  fullContentLengthCharCount: number;
 };
 
 /**
@@ -517,6 +567,11 @@ export type SelectedGitDiffFromBranchToMain = Message<"agent.v1.SelectedGitDiffF
    * @generated from field: string content = 1;
    */
   content: string;
+
+  /**
+   * @generated from field: int32 full_content_length_char_count = 2;
+   */
+  fullContentLengthCharCount: number;
 };
 
 /**
@@ -539,6 +594,21 @@ export type SelectedCursorCommand = Message<"agent.v1.SelectedCursorCommand"> & 
    * @generated from field: string content = 2;
    */
   content: string;
+
+  /**
+   * @generated from field: optional agent.v1.SelectedPluginCapabilityRef plugin_capability = 3;
+   */
+  pluginCapability?: SelectedPluginCapabilityRef | undefined;
+
+  /**
+   * @generated from field: optional string full_path = 4;
+   */
+  fullPath?: string | undefined;
+
+  /**
+   * @generated from field: optional string display_name = 5;
+   */
+  displayName?: string | undefined;
 };
 
 /**
@@ -902,6 +972,12 @@ export type InvocationContext = Message<"agent.v1.InvocationContext"> & {
     case: "ideState";
   } | {
     /**
+     * @generated from field: agent.v1.InvocationContext.MicrosoftTeamsThread microsoft_teams_thread = 4;
+     */
+    value: InvocationContext_MicrosoftTeamsThread;
+    case: "microsoftTeamsThread";
+  } | {
+    /**
      * @generated from field: bytes blob_id = 10;
      */
     value: Uint8Array;
@@ -939,6 +1015,26 @@ export type InvocationContext_SlackThread = Message<"agent.v1.InvocationContext.
    * @generated from field: string channel_topic = 4;
    */
   channelTopic: string;
+
+  /**
+   * @generated from field: optional string sender_name = 5;
+   */
+  senderName?: string | undefined;
+
+  /**
+   * @generated from field: optional string sender_id = 6;
+   */
+  senderId?: string | undefined;
+
+  /**
+   * @generated from field: optional string sender_type = 7;
+   */
+  senderType?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_directly_addressed = 8;
+   */
+  isDirectlyAddressed?: boolean | undefined;
 };
 
 /**
@@ -1107,4 +1203,141 @@ export type InvocationContext_IdeState_ViewedPullRequest = Message<"agent.v1.Inv
  */
 export const InvocationContext_IdeState_ViewedPullRequestSchema: GenMessage<InvocationContext_IdeState_ViewedPullRequest> = /*@__PURE__*/
   messageDesc(file_agent_v1_selected_context, 23, 2, 1);
+
+/**
+ * @generated from message agent.v1.InvocationContext.MicrosoftTeamsThread
+ */
+export type InvocationContext_MicrosoftTeamsThread = Message<"agent.v1.InvocationContext.MicrosoftTeamsThread"> & {
+  /**
+   * @generated from field: string thread = 1;
+   */
+  thread: string;
+
+  /**
+   * @generated from field: optional string channel_name = 2;
+   */
+  channelName?: string | undefined;
+
+  /**
+   * @generated from field: optional string team_name = 3;
+   */
+  teamName?: string | undefined;
+
+  /**
+   * @generated from field: optional string channel_description = 4;
+   */
+  channelDescription?: string | undefined;
+
+  /**
+   * @generated from field: optional string team_description = 5;
+   */
+  teamDescription?: string | undefined;
+};
+
+/**
+ * Describes the message agent.v1.InvocationContext.MicrosoftTeamsThread.
+ * Use `create(InvocationContext_MicrosoftTeamsThreadSchema)` to create a new message.
+ */
+export const InvocationContext_MicrosoftTeamsThreadSchema: GenMessage<InvocationContext_MicrosoftTeamsThread> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 23, 3);
+
+/**
+ * @generated from message agent.v1.SelectedBrowser
+ */
+export type SelectedBrowser = Message<"agent.v1.SelectedBrowser"> & {
+  /**
+   * @generated from field: string browser_id = 1;
+   */
+  browserId: string;
+
+  /**
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * @generated from field: optional string page_title = 3;
+   */
+  pageTitle?: string | undefined;
+};
+
+/**
+ * Describes the message agent.v1.SelectedBrowser.
+ * Use `create(SelectedBrowserSchema)` to create a new message.
+ */
+export const SelectedBrowserSchema: GenMessage<SelectedBrowser> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 24);
+
+/**
+ * @generated from message agent.v1.SelectedPluginCapabilityRef
+ */
+export type SelectedPluginCapabilityRef = Message<"agent.v1.SelectedPluginCapabilityRef"> & {
+  /**
+   * @generated from field: string plugin_id = 1;
+   */
+  pluginId: string;
+
+  /**
+   * @generated from field: agent.v1.SelectedPluginCapabilityType capability_type = 2;
+   */
+  capabilityType: SelectedPluginCapabilityType;
+
+  /**
+   * @generated from field: string source_path = 3;
+   */
+  sourcePath: string;
+
+  /**
+   * @generated from field: string snapshot_token = 4;
+   */
+  snapshotToken: string;
+
+  /**
+   * @generated from field: optional string resolved_commit_sha = 5;
+   */
+  resolvedCommitSha?: string | undefined;
+};
+
+/**
+ * Describes the message agent.v1.SelectedPluginCapabilityRef.
+ * Use `create(SelectedPluginCapabilityRefSchema)` to create a new message.
+ */
+export const SelectedPluginCapabilityRefSchema: GenMessage<SelectedPluginCapabilityRef> = /*@__PURE__*/
+  messageDesc(file_agent_v1_selected_context, 25);
+
+/**
+ * @generated from enum agent.v1.SelectedPluginCapabilityType
+ */
+export const SelectedPluginCapabilityType = {
+  /**
+   * @generated from enum value: SELECTED_PLUGIN_CAPABILITY_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SELECTED_PLUGIN_CAPABILITY_TYPE_COMMAND = 1;
+   */
+  COMMAND: 1,
+
+  /**
+   * @generated from enum value: SELECTED_PLUGIN_CAPABILITY_TYPE_SKILL = 2;
+   */
+  SKILL: 2,
+
+  /**
+   * @generated from enum value: SELECTED_PLUGIN_CAPABILITY_TYPE_SUBAGENT = 3;
+   */
+  SUBAGENT: 3,
+} as const;
+
+/**
+ * @generated from enum agent.v1.SelectedPluginCapabilityType
+ */
+export type SelectedPluginCapabilityType = (typeof SelectedPluginCapabilityType)[keyof typeof SelectedPluginCapabilityType] | UnknownEnum;
+
+/**
+ * Describes the enum agent.v1.SelectedPluginCapabilityType.
+ */
+export const SelectedPluginCapabilityTypeSchema: GenEnum<SelectedPluginCapabilityType> = /*@__PURE__*/
+  enumDesc(file_agent_v1_selected_context, 0);
 

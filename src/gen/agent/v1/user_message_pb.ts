@@ -8,6 +8,8 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { AgentMode } from "./agent_mode_pb.ts";
 import { file_agent_v1_agent_mode } from "./agent_mode_pb.ts";
+import type { HookAdditionalContext } from "./exec_hook_pb.ts";
+import { file_agent_v1_exec_hook } from "./exec_hook_pb.ts";
 import type { SelectedContext } from "./selected_context_pb.ts";
 import { file_agent_v1_selected_context } from "./selected_context_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agent/v1/user_message.proto.
  */
 export const file_agent_v1_user_message: GenFile = /*@__PURE__*/
-  fileDesc("ChthZ2VudC92MS91c2VyX21lc3NhZ2UucHJvdG8SCGFnZW50LnYxIoUGCgtVc2VyTWVzc2FnZRIMCgR0ZXh0GAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSOAoQc2VsZWN0ZWRfY29udGV4dBgDIAEoCzIZLmFnZW50LnYxLlNlbGVjdGVkQ29udGV4dEgAiAEBEiEKBG1vZGUYBCABKA4yEy5hZ2VudC52MS5BZ2VudE1vZGUSHQoQaXNfc2ltdWxhdGVkX21zZxgFIAEoCEgBiAEBEh8KEmJlc3Rfb2Zfbl9ncm91cF9pZBgGIAEoCUgCiAEBEigKG3RyeV91c2VfYmVzdF9vZl9uX3Byb21vdGlvbhgHIAEoCEgDiAEBEhYKCXJpY2hfdGV4dBgIIAEoCUgEiAEBEksKFHNpbXVsYXRlZF9tc2dfcmVhc29uGAkgASgOMiguYWdlbnQudjEuVXNlck1lc3NhZ2UuU2ltdWxhdGVkTXNnUmVhc29uSAWIAQESIgoaY29udmVyc2F0aW9uX3N0YXRlX2Jsb2JfaWQYCiABKAwSIAoTcHJvbXB0X3JlZmVyZW5jZV9pZBgQIAEoCUgGiAEBEhYKCXRocmVhZF9pZBgRIAEoCUgHiAEBEhkKDHRleHRfYmxvYl9pZBgSIAEoDEgIiAEBEh4KEXJpY2hfdGV4dF9ibG9iX2lkGBMgASgMSAmIAQEiOgoSU2ltdWxhdGVkTXNnUmVhc29uEiQKIFNJTVVMQVRFRF9NU0dfUkVBU09OX1VOU1BFQ0lGSUVEEABCEwoRX3NlbGVjdGVkX2NvbnRleHRCEwoRX2lzX3NpbXVsYXRlZF9tc2dCFQoTX2Jlc3Rfb2Zfbl9ncm91cF9pZEIeChxfdHJ5X3VzZV9iZXN0X29mX25fcHJvbW90aW9uQgwKCl9yaWNoX3RleHRCFwoVX3NpbXVsYXRlZF9tc2dfcmVhc29uQhYKFF9wcm9tcHRfcmVmZXJlbmNlX2lkQgwKCl90aHJlYWRfaWRCDwoNX3RleHRfYmxvYl9pZEIUChJfcmljaF90ZXh0X2Jsb2JfaWRiBnByb3RvMw", [file_agent_v1_agent_mode, file_agent_v1_selected_context]);
+  fileDesc("ChthZ2VudC92MS91c2VyX21lc3NhZ2UucHJvdG8SCGFnZW50LnYxItsWCgtVc2VyTWVzc2FnZRIMCgR0ZXh0GAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSOAoQc2VsZWN0ZWRfY29udGV4dBgDIAEoCzIZLmFnZW50LnYxLlNlbGVjdGVkQ29udGV4dEgAiAEBEiEKBG1vZGUYBCABKA4yEy5hZ2VudC52MS5BZ2VudE1vZGUSHQoQaXNfc2ltdWxhdGVkX21zZxgFIAEoCEgBiAEBEh8KEmJlc3Rfb2Zfbl9ncm91cF9pZBgGIAEoCUgCiAEBEigKG3RyeV91c2VfYmVzdF9vZl9uX3Byb21vdGlvbhgHIAEoCEgDiAEBEhYKCXJpY2hfdGV4dBgIIAEoCUgEiAEBEksKFHNpbXVsYXRlZF9tc2dfcmVhc29uGAkgASgOMiguYWdlbnQudjEuVXNlck1lc3NhZ2UuU2ltdWxhdGVkTXNnUmVhc29uSAWIAQESIgoaY29udmVyc2F0aW9uX3N0YXRlX2Jsb2JfaWQYCiABKAwSJQoYc3ViYWdlbnRfc3lzdGVtX3JlbWluZGVyGAsgASgJSAaIAQESIQoUdHJpZ2dlcmluZ191c2VyX2luZm8YDSABKAxIB4gBARI5ChFleGVjdXRlX3BsYW5faW5mbxgOIAEoCzIZLmFnZW50LnYxLkV4ZWN1dGVQbGFuSW5mb0gIiAEBEicKGnNpbXVsYXRlZF9tZXNzYWdlX21ldGFkYXRhGA8gASgMSAmIAQESIAoTcHJvbXB0X3JlZmVyZW5jZV9pZBgQIAEoCUgKiAEBEhYKCXRocmVhZF9pZBgRIAEoCUgLiAEBEhkKDHRleHRfYmxvYl9pZBgSIAEoDEgMiAEBEh4KEXJpY2hfdGV4dF9ibG9iX2lkGBMgASgMSA2IAQESQQoYaG9va19hZGRpdGlvbmFsX2NvbnRleHRzGBUgAygLMh8uYWdlbnQudjEuSG9va0FkZGl0aW9uYWxDb250ZXh0Eh8KEmN1c3RvbV9tb2RlX2ludGVudBgWIAEoDEgOiAEBEhwKD3Byb2plY3RfZGV0YWlscxgXIAEoDEgPiAEBEhcKCnR1cm5fc3RlZXIYGCABKAhIEIgBARIaCg1zdGFydGVkX2F0X21zGBkgASgESBGIAQESHAoPY29tcGxldGVkX2F0X21zGBogASgESBKIAQESHQoQc2VudF9ieV9hZ2VudF9pZBgbIAEoCUgTiAEBIo0MChJTaW11bGF0ZWRNc2dSZWFzb24SJAogU0lNVUxBVEVEX01TR19SRUFTT05fVU5TUEVDSUZJRUQQABInCiNTSU1VTEFURURfTVNHX1JFQVNPTl9QTEFOX0VYRUNVVElPThABEigKJFNJTVVMQVRFRF9NU0dfUkVBU09OX0NPTU1JVF9SRU1JTkRFUhACEjMKL1NJTVVMQVRFRF9NU0dfUkVBU09OX0JBQ0tHUk9VTkRfVEFTS19DT01QTEVUSU9OEAMSKAokU0lNVUxBVEVEX01TR19SRUFTT05fRElGRl9UQUJfQ09NTUlUEAQSMQotU0lNVUxBVEVEX01TR19SRUFTT05fRElGRl9UQUJfQ09NTUlUX0FORF9QVVNIEAUSJgoiU0lNVUxBVEVEX01TR19SRUFTT05fRElGRl9UQUJfUFVTSBAGEisKJ1NJTVVMQVRFRF9NU0dfUkVBU09OX0RJRkZfVEFCX0NSRUFURV9QUhAHEjUKMVNJTVVMQVRFRF9NU0dfUkVBU09OX0RJRkZfVEFCX0ZJWF9NRVJHRV9DT05GTElDVFMQCBIuCipTSU1VTEFURURfTVNHX1JFQVNPTl9VU0VSX1NFTlRfVE9fU1VCQUdFTlQQCRIyCi5TSU1VTEFURURfTVNHX1JFQVNPTl9VU0VSX0lOVEVSUlVQVEVEX1NVQkFHRU5UEAoSMAosU0lNVUxBVEVEX01TR19SRUFTT05fVVNFUl9RVUVVRURfVE9fU1VCQUdFTlQQCxIsCihTSU1VTEFURURfTVNHX1JFQVNPTl9CQUJZU0lUX1BSX0lOX0NMT1VEEAwSNQoxU0lNVUxBVEVEX01TR19SRUFTT05fQ0lfUEFORUxfSU5WRVNUSUdBVEVfRkFJTFVSRRANEiIKHlNJTVVMQVRFRF9NU0dfUkVBU09OX01VTFRJVEFTSxAOEioKJlNJTVVMQVRFRF9NU0dfUkVBU09OX0JVSUxEX0lOX1BBUkFMTEVMEA8SLAooU0lNVUxBVEVEX01TR19SRUFTT05fTVVMVElUQVNLX1NQTElUX1BSUxAQEiYKIlNJTVVMQVRFRF9NU0dfUkVBU09OX0FQUExZX0xPQ0FMTFkQERIoCiRTSU1VTEFURURfTVNHX1JFQVNPTl9DSEVDS09VVF9CUkFOQ0gQEhIvCitTSU1VTEFURURfTVNHX1JFQVNPTl9ESUZGX1RBQl9VUERBVEVfQlJBTkNIEBMSKgomU0lNVUxBVEVEX01TR19SRUFTT05fUFJfVEFCX0JVR0JPVF9GSVgQFBIqCiZTSU1VTEFURURfTVNHX1JFQVNPTl9SVU5fQlVHQk9UX1JFVklFVxAWEiwKKFNJTVVMQVRFRF9NU0dfUkVBU09OX1JVTl9TRUNVUklUWV9SRVZJRVcQFxIqCiZTSU1VTEFURURfTVNHX1JFQVNPTl9GU0RfQVBQTFlfRklORElORxAYEikKJVNJTVVMQVRFRF9NU0dfUkVBU09OX0ZTRF9VTkRPX0ZJTkRJTkcQGRIiCh5TSU1VTEFURURfTVNHX1JFQVNPTl9GU0RfU1RBUlQQGhIpCiVTSU1VTEFURURfTVNHX1JFQVNPTl9GU0RfUFJfSU5URVJSVVBUEBsSJQohU0lNVUxBVEVEX01TR19SRUFTT05fU1VCU0NSSVBUSU9OEBwSLworU0lNVUxBVEVEX01TR19SRUFTT05fRElGRl9UQUJfQ1JFQVRFX0JSQU5DSBAdEi0KKVNJTVVMQVRFRF9NU0dfUkVBU09OX0FHRU5UX1NUT1JFX0NPTkZMSUNUEB4SKgomU0lNVUxBVEVEX01TR19SRUFTT05fR09BTF9DT05USU5VQVRJT04QHxIoCiRTSU1VTEFURURfTVNHX1JFQVNPTl9QUk9KRUNUX0tJQ0tPRkYQIBIvCitTSU1VTEFURURfTVNHX1JFQVNPTl9NQVJLRE9XTl9QUk9NUFRfQlVUVE9OECESKgomU0lNVUxBVEVEX01TR19SRUFTT05fVVNFUl9RVUlDS19BQ1RJT04QIkITChFfc2VsZWN0ZWRfY29udGV4dEITChFfaXNfc2ltdWxhdGVkX21zZ0IVChNfYmVzdF9vZl9uX2dyb3VwX2lkQh4KHF90cnlfdXNlX2Jlc3Rfb2Zfbl9wcm9tb3Rpb25CDAoKX3JpY2hfdGV4dEIXChVfc2ltdWxhdGVkX21zZ19yZWFzb25CGwoZX3N1YmFnZW50X3N5c3RlbV9yZW1pbmRlckIXChVfdHJpZ2dlcmluZ191c2VyX2luZm9CFAoSX2V4ZWN1dGVfcGxhbl9pbmZvQh0KG19zaW11bGF0ZWRfbWVzc2FnZV9tZXRhZGF0YUIWChRfcHJvbXB0X3JlZmVyZW5jZV9pZEIMCgpfdGhyZWFkX2lkQg8KDV90ZXh0X2Jsb2JfaWRCFAoSX3JpY2hfdGV4dF9ibG9iX2lkQhUKE19jdXN0b21fbW9kZV9pbnRlbnRCEgoQX3Byb2plY3RfZGV0YWlsc0INCgtfdHVybl9zdGVlckIQCg5fc3RhcnRlZF9hdF9tc0ISChBfY29tcGxldGVkX2F0X21zQhMKEV9zZW50X2J5X2FnZW50X2lkIjYKD0V4ZWN1dGVQbGFuSW5mbxIPCgdwbGFuX2lkGAEgASgJEhIKCnBsYW5fdGl0bGUYAiABKAliBnByb3RvMw", [file_agent_v1_agent_mode, file_agent_v1_exec_hook, file_agent_v1_selected_context]);
 
 /**
  * @generated from message agent.v1.UserMessage
@@ -75,6 +77,30 @@ export type UserMessage = Message<"agent.v1.UserMessage"> & {
   conversationStateBlobId: Uint8Array;
 
   /**
+   * @generated from field: optional string subagent_system_reminder = 11;
+   */
+  subagentSystemReminder?: string | undefined;
+
+  /**
+   * agent.v1.TriggeringUserInfo, as its bytes.
+   *
+   * @generated from field: optional bytes triggering_user_info = 13;
+   */
+  triggeringUserInfo?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional agent.v1.ExecutePlanInfo execute_plan_info = 14;
+   */
+  executePlanInfo?: ExecutePlanInfo | undefined;
+
+  /**
+   * agent.v1.UserMessage.SimulatedMessageMetadata, as its bytes.
+   *
+   * @generated from field: optional bytes simulated_message_metadata = 15;
+   */
+  simulatedMessageMetadata?: Uint8Array | undefined;
+
+  /**
    * @generated from field: optional string prompt_reference_id = 16;
    */
   promptReferenceId?: string | undefined;
@@ -95,6 +121,45 @@ export type UserMessage = Message<"agent.v1.UserMessage"> & {
    * @generated from field: optional bytes rich_text_blob_id = 19;
    */
   richTextBlobId?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: repeated agent.v1.HookAdditionalContext hook_additional_contexts = 21;
+   */
+  hookAdditionalContexts: HookAdditionalContext[];
+
+  /**
+   * agent.v1.CustomModeIntent, as its bytes.
+   *
+   * @generated from field: optional bytes custom_mode_intent = 22;
+   */
+  customModeIntent?: Uint8Array | undefined;
+
+  /**
+   * agent.v1.ProjectDetails, as its bytes.
+   *
+   * @generated from field: optional bytes project_details = 23;
+   */
+  projectDetails?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool turn_steer = 24;
+   */
+  turnSteer?: boolean | undefined;
+
+  /**
+   * @generated from field: optional uint64 started_at_ms = 25;
+   */
+  startedAtMs?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 completed_at_ms = 26;
+   */
+  completedAtMs?: bigint | undefined;
+
+  /**
+   * @generated from field: optional string sent_by_agent_id = 27;
+   */
+  sentByAgentId?: string | undefined;
 };
 
 /**
@@ -105,8 +170,6 @@ export const UserMessageSchema: GenMessage<UserMessage> = /*@__PURE__*/
   messageDesc(file_agent_v1_user_message, 0);
 
 /**
- * The other values are not known.
- *
  * @generated from enum agent.v1.UserMessage.SimulatedMsgReason
  */
 export const UserMessage_SimulatedMsgReason = {
@@ -114,11 +177,174 @@ export const UserMessage_SimulatedMsgReason = {
    * @generated from enum value: SIMULATED_MSG_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_PLAN_EXECUTION = 1;
+   */
+  PLAN_EXECUTION: 1,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_COMMIT_REMINDER = 2;
+   */
+  COMMIT_REMINDER: 2,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_BACKGROUND_TASK_COMPLETION = 3;
+   */
+  BACKGROUND_TASK_COMPLETION: 3,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_COMMIT = 4;
+   */
+  DIFF_TAB_COMMIT: 4,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_COMMIT_AND_PUSH = 5;
+   */
+  DIFF_TAB_COMMIT_AND_PUSH: 5,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_PUSH = 6;
+   */
+  DIFF_TAB_PUSH: 6,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_CREATE_PR = 7;
+   */
+  DIFF_TAB_CREATE_PR: 7,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_FIX_MERGE_CONFLICTS = 8;
+   */
+  DIFF_TAB_FIX_MERGE_CONFLICTS: 8,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_USER_SENT_TO_SUBAGENT = 9;
+   */
+  USER_SENT_TO_SUBAGENT: 9,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_USER_INTERRUPTED_SUBAGENT = 10;
+   */
+  USER_INTERRUPTED_SUBAGENT: 10,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_USER_QUEUED_TO_SUBAGENT = 11;
+   */
+  USER_QUEUED_TO_SUBAGENT: 11,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_BABYSIT_PR_IN_CLOUD = 12;
+   */
+  BABYSIT_PR_IN_CLOUD: 12,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_CI_PANEL_INVESTIGATE_FAILURE = 13;
+   */
+  CI_PANEL_INVESTIGATE_FAILURE: 13,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_MULTITASK = 14;
+   */
+  MULTITASK: 14,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_BUILD_IN_PARALLEL = 15;
+   */
+  BUILD_IN_PARALLEL: 15,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_MULTITASK_SPLIT_PRS = 16;
+   */
+  MULTITASK_SPLIT_PRS: 16,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_APPLY_LOCALLY = 17;
+   */
+  APPLY_LOCALLY: 17,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_CHECKOUT_BRANCH = 18;
+   */
+  CHECKOUT_BRANCH: 18,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_UPDATE_BRANCH = 19;
+   */
+  DIFF_TAB_UPDATE_BRANCH: 19,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_PR_TAB_BUGBOT_FIX = 20;
+   */
+  PR_TAB_BUGBOT_FIX: 20,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_RUN_BUGBOT_REVIEW = 22;
+   */
+  RUN_BUGBOT_REVIEW: 22,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_RUN_SECURITY_REVIEW = 23;
+   */
+  RUN_SECURITY_REVIEW: 23,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_FSD_APPLY_FINDING = 24;
+   */
+  FSD_APPLY_FINDING: 24,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_FSD_UNDO_FINDING = 25;
+   */
+  FSD_UNDO_FINDING: 25,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_FSD_START = 26;
+   */
+  FSD_START: 26,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_FSD_PR_INTERRUPT = 27;
+   */
+  FSD_PR_INTERRUPT: 27,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_SUBSCRIPTION = 28;
+   */
+  SUBSCRIPTION: 28,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_DIFF_TAB_CREATE_BRANCH = 29;
+   */
+  DIFF_TAB_CREATE_BRANCH: 29,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_AGENT_STORE_CONFLICT = 30;
+   */
+  AGENT_STORE_CONFLICT: 30,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_GOAL_CONTINUATION = 31;
+   */
+  GOAL_CONTINUATION: 31,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_PROJECT_KICKOFF = 32;
+   */
+  PROJECT_KICKOFF: 32,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_MARKDOWN_PROMPT_BUTTON = 33;
+   */
+  MARKDOWN_PROMPT_BUTTON: 33,
+
+  /**
+   * @generated from enum value: SIMULATED_MSG_REASON_USER_QUICK_ACTION = 34;
+   */
+  USER_QUICK_ACTION: 34,
 } as const;
 
 /**
- * The other values are not known.
- *
  * @generated from enum agent.v1.UserMessage.SimulatedMsgReason
  */
 export type UserMessage_SimulatedMsgReason = (typeof UserMessage_SimulatedMsgReason)[keyof typeof UserMessage_SimulatedMsgReason] | UnknownEnum;
@@ -128,4 +354,26 @@ export type UserMessage_SimulatedMsgReason = (typeof UserMessage_SimulatedMsgRea
  */
 export const UserMessage_SimulatedMsgReasonSchema: GenEnum<UserMessage_SimulatedMsgReason> = /*@__PURE__*/
   enumDesc(file_agent_v1_user_message, 0, 0);
+
+/**
+ * @generated from message agent.v1.ExecutePlanInfo
+ */
+export type ExecutePlanInfo = Message<"agent.v1.ExecutePlanInfo"> & {
+  /**
+   * @generated from field: string plan_id = 1;
+   */
+  planId: string;
+
+  /**
+   * @generated from field: string plan_title = 2;
+   */
+  planTitle: string;
+};
+
+/**
+ * Describes the message agent.v1.ExecutePlanInfo.
+ * Use `create(ExecutePlanInfoSchema)` to create a new message.
+ */
+export const ExecutePlanInfoSchema: GenMessage<ExecutePlanInfo> = /*@__PURE__*/
+  messageDesc(file_agent_v1_user_message, 1);
 

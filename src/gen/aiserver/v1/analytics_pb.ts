@@ -4,20 +4,59 @@
 // @generated from file aiserver/v1/analytics.proto (package aiserver.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file aiserver/v1/analytics.proto.
  */
 export const file_aiserver_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChthaXNlcnZlci92MS9hbmFseXRpY3MucHJvdG8SC2Fpc2VydmVyLnYxIhkKF0Jvb3RzdHJhcFN0YXRzaWdSZXF1ZXN0IioKGEJvb3RzdHJhcFN0YXRzaWdSZXNwb25zZRIOCgZjb25maWcYASABKAkiFAoSVHJhY2tFdmVudHNSZXF1ZXN0IhUKE1RyYWNrRXZlbnRzUmVzcG9uc2UyxQEKEEFuYWx5dGljc1NlcnZpY2USXwoQQm9vdHN0cmFwU3RhdHNpZxIkLmFpc2VydmVyLnYxLkJvb3RzdHJhcFN0YXRzaWdSZXF1ZXN0GiUuYWlzZXJ2ZXIudjEuQm9vdHN0cmFwU3RhdHNpZ1Jlc3BvbnNlElAKC1RyYWNrRXZlbnRzEh8uYWlzZXJ2ZXIudjEuVHJhY2tFdmVudHNSZXF1ZXN0GiAuYWlzZXJ2ZXIudjEuVHJhY2tFdmVudHNSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChthaXNlcnZlci92MS9hbmFseXRpY3MucHJvdG8SC2Fpc2VydmVyLnYxIpQDChdCb290c3RyYXBTdGF0c2lnUmVxdWVzdBIeChFpZ25vcmVfZGV2X3N0YXR1cxgBIAEoCEgAiAEBEjQKEG9wZXJhdGluZ19zeXN0ZW0YAiABKA4yFS5haXNlcnZlci52MS5DbGllbnRPU0gBiAEBEhkKDGRldmljZV9tb2RlbBgDIAEoCUgCiAEBEhcKCm9zX3ZlcnNpb24YBCABKAlIA4gBARIYCgtmb3JtX2ZhY3RvchgFIAEoCUgEiAEBEhYKCXN0YWJsZV9pZBgGIAEoCUgFiAEBEhsKDmNsaWVudF9jaGFubmVsGAcgASgJSAaIAQESFgoJYnVuZGxlX2lkGAggASgJSAeIAQFCFAoSX2lnbm9yZV9kZXZfc3RhdHVzQhMKEV9vcGVyYXRpbmdfc3lzdGVtQg8KDV9kZXZpY2VfbW9kZWxCDQoLX29zX3ZlcnNpb25CDgoMX2Zvcm1fZmFjdG9yQgwKCl9zdGFibGVfaWRCEQoPX2NsaWVudF9jaGFubmVsQgwKCl9idW5kbGVfaWQiQwoYQm9vdHN0cmFwU3RhdHNpZ1Jlc3BvbnNlEg4KBmNvbmZpZxgBIAEoCRIXCg9nZW5lcmF0ZWRfYXRfbXMYAiABKAQiJAoSVHJhY2tFdmVudHNSZXF1ZXN0Eg4KBmV2ZW50cxgBIAMoDCIVChNUcmFja0V2ZW50c1Jlc3BvbnNlKpABCghDbGllbnRPUxIZChVDTElFTlRfT1NfVU5TUEVDSUZJRUQQABIVChFDTElFTlRfT1NfV0lORE9XUxABEhMKD0NMSUVOVF9PU19NQUNPUxACEhMKD0NMSUVOVF9PU19MSU5VWBADEhEKDUNMSUVOVF9PU19JT1MQBBIVChFDTElFTlRfT1NfQU5EUk9JRBAFMsUBChBBbmFseXRpY3NTZXJ2aWNlEl8KEEJvb3RzdHJhcFN0YXRzaWcSJC5haXNlcnZlci52MS5Cb290c3RyYXBTdGF0c2lnUmVxdWVzdBolLmFpc2VydmVyLnYxLkJvb3RzdHJhcFN0YXRzaWdSZXNwb25zZRJQCgtUcmFja0V2ZW50cxIfLmFpc2VydmVyLnYxLlRyYWNrRXZlbnRzUmVxdWVzdBogLmFpc2VydmVyLnYxLlRyYWNrRXZlbnRzUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message aiserver.v1.BootstrapStatsigRequest
  */
 export type BootstrapStatsigRequest = Message<"aiserver.v1.BootstrapStatsigRequest"> & {
+  /**
+   * @generated from field: optional bool ignore_dev_status = 1;
+   */
+  ignoreDevStatus?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ClientOS operating_system = 2;
+   */
+  operatingSystem?: ClientOS | undefined;
+
+  /**
+   * @generated from field: optional string device_model = 3;
+   */
+  deviceModel?: string | undefined;
+
+  /**
+   * @generated from field: optional string os_version = 4;
+   */
+  osVersion?: string | undefined;
+
+  /**
+   * @generated from field: optional string form_factor = 5;
+   */
+  formFactor?: string | undefined;
+
+  /**
+   * @generated from field: optional string stable_id = 6;
+   */
+  stableId?: string | undefined;
+
+  /**
+   * @generated from field: optional string client_channel = 7;
+   */
+  clientChannel?: string | undefined;
+
+  /**
+   * @generated from field: optional string bundle_id = 8;
+   */
+  bundleId?: string | undefined;
 };
 
 /**
@@ -35,6 +74,11 @@ export type BootstrapStatsigResponse = Message<"aiserver.v1.BootstrapStatsigResp
    * @generated from field: string config = 1;
    */
   config: string;
+
+  /**
+   * @generated from field: uint64 generated_at_ms = 2;
+   */
+  generatedAtMs: bigint;
 };
 
 /**
@@ -48,6 +92,12 @@ export const BootstrapStatsigResponseSchema: GenMessage<BootstrapStatsigResponse
  * @generated from message aiserver.v1.TrackEventsRequest
  */
 export type TrackEventsRequest = Message<"aiserver.v1.TrackEventsRequest"> & {
+  /**
+   * aiserver.v1.AnalyticsEvent, as its bytes.
+   *
+   * @generated from field: repeated bytes events = 1;
+   */
+  events: Uint8Array[];
 };
 
 /**
@@ -69,6 +119,52 @@ export type TrackEventsResponse = Message<"aiserver.v1.TrackEventsResponse"> & {
  */
 export const TrackEventsResponseSchema: GenMessage<TrackEventsResponse> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_analytics, 3);
+
+/**
+ * @generated from enum aiserver.v1.ClientOS
+ */
+export const ClientOS = {
+  /**
+   * @generated from enum value: CLIENT_OS_UNSPECIFIED = 0;
+   */
+  CLIENT_OS_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CLIENT_OS_WINDOWS = 1;
+   */
+  CLIENT_OS_WINDOWS: 1,
+
+  /**
+   * @generated from enum value: CLIENT_OS_MACOS = 2;
+   */
+  CLIENT_OS_MACOS: 2,
+
+  /**
+   * @generated from enum value: CLIENT_OS_LINUX = 3;
+   */
+  CLIENT_OS_LINUX: 3,
+
+  /**
+   * @generated from enum value: CLIENT_OS_IOS = 4;
+   */
+  CLIENT_OS_IOS: 4,
+
+  /**
+   * @generated from enum value: CLIENT_OS_ANDROID = 5;
+   */
+  CLIENT_OS_ANDROID: 5,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ClientOS
+ */
+export type ClientOS = (typeof ClientOS)[keyof typeof ClientOS] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ClientOS.
+ */
+export const ClientOSSchema: GenEnum<ClientOS> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_analytics, 0);
 
 /**
  * @generated from service aiserver.v1.AnalyticsService

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/client_side_tool.proto.
  */
 export const file_aiserver_v1_client_side_tool: GenFile = /*@__PURE__*/
-  fileDesc("CiJhaXNlcnZlci92MS9jbGllbnRfc2lkZV90b29sLnByb3RvEgthaXNlcnZlci52MSL3DgoUQ2xpZW50U2lkZVRvb2xWMkNhbGwSKwoEdG9vbBgBIAEoDjIdLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjISFAoMdG9vbF9jYWxsX2lkGAMgASgJEhcKCnRpbWVvdXRfbXMYBiABKAFIAYgBARIMCgRuYW1lGAkgASgJEhAKCHJhd19hcmdzGAogASgJEhQKDGlzX3N0cmVhbWluZxgOIAEoCBIXCg9pc19sYXN0X21lc3NhZ2UYDyABKAgSFwoKdG9vbF9pbmRleBgwIAEoDUgCiAEBEhoKDW1vZGVsX2NhbGxfaWQYMSABKAlIA4gBARIQCghpbnRlcm5hbBgzIAEoCBJKChByZWFkX2ZpbGVfcGFyYW1zGAggASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASSQoPbGlzdF9kaXJfcGFyYW1zGAwgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASSgoQZWRpdF9maWxlX3BhcmFtcxgNIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkwKEmZpbGVfc2VhcmNoX3BhcmFtcxgQIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAElUKG3NlbWFudGljX3NlYXJjaF9mdWxsX3BhcmFtcxgRIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkwKEmRlbGV0ZV9maWxlX3BhcmFtcxgTIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAElgKHnJ1bl90ZXJtaW5hbF9jb21tYW5kX3YyX3BhcmFtcxgXIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEksKEXdlYl9zZWFyY2hfcGFyYW1zGBogASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASQQoKbWNwX3BhcmFtcxgbIAEoCzIrLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk1jcFBhcmFtc0gAEksKEXJlYWRfbGludHNfcGFyYW1zGCYgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASSgoQdG9kb19yZWFkX3BhcmFtcxgsIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEksKEXRvZG9fd3JpdGVfcGFyYW1zGC0gASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASTQoTZWRpdF9maWxlX3YyX3BhcmFtcxgyIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkwKEmxpc3RfZGlyX3YyX3BhcmFtcxg0IAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEk0KE3JlYWRfZmlsZV92Ml9wYXJhbXMYNSABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABJTChlyaXBncmVwX3Jhd19zZWFyY2hfcGFyYW1zGDYgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASUQoXZ2xvYl9maWxlX3NlYXJjaF9wYXJhbXMYNyABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABJTChRjYWxsX21jcF90b29sX3BhcmFtcxg+IAEoCzIzLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLkNhbGxNY3BUb29sUGFyYW1zSAAaDgoMT3BhcXVlUGFyYW1zGjAKCU1jcFBhcmFtcxIjCgV0b29scxgBIAMoCzIULmFpc2VydmVyLnYxLk1jcFRvb2waYgoRQ2FsbE1jcFRvb2xQYXJhbXMSDgoGc2VydmVyGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRIqCgl0b29sX2FyZ3MYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBnBhcmFtc0INCgtfdGltZW91dF9tc0INCgtfdG9vbF9pbmRleEIQCg5fbW9kZWxfY2FsbF9pZCJVCgdNY3BUb29sEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSEgoKcGFyYW1ldGVycxgDIAEoCRITCgtzZXJ2ZXJfbmFtZRgEIAEoCSKTDgoWQ2xpZW50U2lkZVRvb2xWMlJlc3VsdBIrCgR0b29sGAEgASgOMh0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMhI9CgVlcnJvchgIIAEoCzIpLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuRXJyb3JIAYgBARIUCgx0b29sX2NhbGxfaWQYIyABKAkSGgoNbW9kZWxfY2FsbF9pZBgwIAEoCUgCiAEBEhcKCnRvb2xfaW5kZXgYMSABKA1IA4gBARJMChByZWFkX2ZpbGVfcmVzdWx0GAYgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJLCg9saXN0X2Rpcl9yZXN1bHQYCSABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEkwKEGVkaXRfZmlsZV9yZXN1bHQYCiABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEk4KEmZpbGVfc2VhcmNoX3Jlc3VsdBgLIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASVwobc2VtYW50aWNfc2VhcmNoX2Z1bGxfcmVzdWx0GBIgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJOChJkZWxldGVfZmlsZV9yZXN1bHQYFCABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEloKHnJ1bl90ZXJtaW5hbF9jb21tYW5kX3YyX3Jlc3VsdBgYIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASTQoRd2ViX3NlYXJjaF9yZXN1bHQYGyABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEkMKCm1jcF9yZXN1bHQYHCABKAsyLS5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk1jcFJlc3VsdEgAEk0KEXJlYWRfbGludHNfcmVzdWx0GCggASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJPChNlZGl0X2ZpbGVfdjJfcmVzdWx0GDMgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJOChJsaXN0X2Rpcl92Ml9yZXN1bHQYNCABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEk8KE3JlYWRfZmlsZV92Ml9yZXN1bHQYNSABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAElUKGXJpcGdyZXBfcmF3X3NlYXJjaF9yZXN1bHQYNiABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAElMKF2dsb2JfZmlsZV9zZWFyY2hfcmVzdWx0GDcgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJVChRjYWxsX21jcF90b29sX3Jlc3VsdBg+IAEoCzI1LmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuQ2FsbE1jcFRvb2xSZXN1bHRIABpSCgVFcnJvchIkChxjbGllbnRfdmlzaWJsZV9lcnJvcl9tZXNzYWdlGAEgASgJEiMKG21vZGVsX3Zpc2libGVfZXJyb3JfbWVzc2FnZRgCIAEoCRoOCgxPcGFxdWVSZXN1bHQaMgoJTWNwUmVzdWx0EhUKDXNlbGVjdGVkX3Rvb2wYASABKAkSDgoGcmVzdWx0GAIgASgJGl8KEUNhbGxNY3BUb29sUmVzdWx0Eg4KBnNlcnZlchgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSJwoGcmVzdWx0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIICgZyZXN1bHRCCAoGX2Vycm9yQhAKDl9tb2RlbF9jYWxsX2lkQg0KC190b29sX2luZGV4KuUNChBDbGllbnRTaWRlVG9vbFYyEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfVU5TUEVDSUZJRUQQABIsCihDTElFTlRfU0lERV9UT09MX1YyX1JFQURfU0VNU0VBUkNIX0ZJTEVTEAESJgoiQ0xJRU5UX1NJREVfVE9PTF9WMl9SSVBHUkVQX1NFQVJDSBADEiEKHUNMSUVOVF9TSURFX1RPT0xfVjJfUkVBRF9GSUxFEAUSIAocQ0xJRU5UX1NJREVfVE9PTF9WMl9MSVNUX0RJUhAGEiEKHUNMSUVOVF9TSURFX1RPT0xfVjJfRURJVF9GSUxFEAcSIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9GSUxFX1NFQVJDSBAIEiwKKENMSUVOVF9TSURFX1RPT0xfVjJfU0VNQU5USUNfU0VBUkNIX0ZVTEwQCRIjCh9DTElFTlRfU0lERV9UT09MX1YyX0RFTEVURV9GSUxFEAsSHwobQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUFQUExZEAwSLworQ0xJRU5UX1NJREVfVE9PTF9WMl9SVU5fVEVSTUlOQUxfQ09NTUFORF9WMhAPEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfRkVUQ0hfUlVMRVMQEBIiCh5DTElFTlRfU0lERV9UT09MX1YyX1dFQl9TRUFSQ0gQEhIbChdDTElFTlRfU0lERV9UT09MX1YyX01DUBATEiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfU0VBUkNIX1NZTUJPTFMQFxI0CjBDTElFTlRfU0lERV9UT09MX1YyX0JBQ0tHUk9VTkRfQ09NUE9TRVJfRk9MTE9XVVAQGBImCiJDTElFTlRfU0lERV9UT09MX1YyX0tOT1dMRURHRV9CQVNFEBkSKgomQ0xJRU5UX1NJREVfVE9PTF9WMl9GRVRDSF9QVUxMX1JFUVVFU1QQGhIjCh9DTElFTlRfU0lERV9UT09MX1YyX0RFRVBfU0VBUkNIEBsSJgoiQ0xJRU5UX1NJREVfVE9PTF9WMl9DUkVBVEVfRElBR1JBTRAcEiEKHUNMSUVOVF9TSURFX1RPT0xfVjJfRklYX0xJTlRTEB0SIgoeQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUFEX0xJTlRTEB4SKAokQ0xJRU5UX1NJREVfVE9PTF9WMl9HT19UT19ERUZJTklUSU9OEB8SHAoYQ0xJRU5UX1NJREVfVE9PTF9WMl9UQVNLECASIgoeQ0xJRU5UX1NJREVfVE9PTF9WMl9BV0FJVF9UQVNLECESIQodQ0xJRU5UX1NJREVfVE9PTF9WMl9UT0RPX1JFQUQQIhIiCh5DTElFTlRfU0lERV9UT09MX1YyX1RPRE9fV1JJVEUQIxIkCiBDTElFTlRfU0lERV9UT09MX1YyX0VESVRfRklMRV9WMhAmEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfTElTVF9ESVJfVjIQJxIkCiBDTElFTlRfU0lERV9UT09MX1YyX1JFQURfRklMRV9WMhAoEioKJkNMSUVOVF9TSURFX1RPT0xfVjJfUklQR1JFUF9SQVdfU0VBUkNIECkSKAokQ0xJRU5UX1NJREVfVE9PTF9WMl9HTE9CX0ZJTEVfU0VBUkNIECoSIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9DUkVBVEVfUExBThArEioKJkNMSUVOVF9TSURFX1RPT0xfVjJfTElTVF9NQ1BfUkVTT1VSQ0VTECwSKQolQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUFEX01DUF9SRVNPVVJDRRAtEiQKIENMSUVOVF9TSURFX1RPT0xfVjJfUkVBRF9QUk9KRUNUEC4SJgoiQ0xJRU5UX1NJREVfVE9PTF9WMl9VUERBVEVfUFJPSkVDVBAvEh8KG0NMSUVOVF9TSURFX1RPT0xfVjJfVEFTS19WMhAwEiUKIUNMSUVOVF9TSURFX1RPT0xfVjJfQ0FMTF9NQ1BfVE9PTBAxEigKJENMSUVOVF9TSURFX1RPT0xfVjJfQVBQTFlfQUdFTlRfRElGRhAyEiQKIENMSUVOVF9TSURFX1RPT0xfVjJfQVNLX1FVRVNUSU9OEDMSIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9TV0lUQ0hfTU9ERRA0EiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfR0VORVJBVEVfSU1BR0UQNRIkCiBDTElFTlRfU0lERV9UT09MX1YyX0NPTVBVVEVSX1VTRRA2EikKJUNMSUVOVF9TSURFX1RPT0xfVjJfV1JJVEVfU0hFTExfU1RESU4QN2IGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("CiJhaXNlcnZlci92MS9jbGllbnRfc2lkZV90b29sLnByb3RvEgthaXNlcnZlci52MSLbHwoUQ2xpZW50U2lkZVRvb2xWMkNhbGwSKwoEdG9vbBgBIAEoDjIdLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjISFAoMdG9vbF9jYWxsX2lkGAMgASgJEhcKCnRpbWVvdXRfbXMYBiABKAFIAYgBARIMCgRuYW1lGAkgASgJEhAKCHJhd19hcmdzGAogASgJEhQKDGlzX3N0cmVhbWluZxgOIAEoCBIXCg9pc19sYXN0X21lc3NhZ2UYDyABKAgSFwoKdG9vbF9pbmRleBgwIAEoDUgCiAEBEhoKDW1vZGVsX2NhbGxfaWQYMSABKAlIA4gBARIQCghpbnRlcm5hbBgzIAEoCBIlChtyZWFkX3NlbXNlYXJjaF9maWxlc19wYXJhbXMYAiABKAxIABIfChVyaXBncmVwX3NlYXJjaF9wYXJhbXMYBSABKAxIABJKChByZWFkX2ZpbGVfcGFyYW1zGAggASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASSQoPbGlzdF9kaXJfcGFyYW1zGAwgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASSgoQZWRpdF9maWxlX3BhcmFtcxgNIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkwKEmZpbGVfc2VhcmNoX3BhcmFtcxgQIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAElUKG3NlbWFudGljX3NlYXJjaF9mdWxsX3BhcmFtcxgRIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkwKEmRlbGV0ZV9maWxlX3BhcmFtcxgTIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEjQKDnJlYXBwbHlfcGFyYW1zGBQgASgLMhouYWlzZXJ2ZXIudjEuUmVhcHBseVBhcmFtc0gAElgKHnJ1bl90ZXJtaW5hbF9jb21tYW5kX3YyX3BhcmFtcxgXIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEjsKEmZldGNoX3J1bGVzX3BhcmFtcxgYIAEoCzIdLmFpc2VydmVyLnYxLkZldGNoUnVsZXNQYXJhbXNIABJLChF3ZWJfc2VhcmNoX3BhcmFtcxgaIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEkEKCm1jcF9wYXJhbXMYGyABKAsyKy5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5NY3BQYXJhbXNIABJBChVzZWFyY2hfc3ltYm9sc19wYXJhbXMYHyABKAsyIC5haXNlcnZlci52MS5TZWFyY2hTeW1ib2xzUGFyYW1zSAASXAojYmFja2dyb3VuZF9jb21wb3Nlcl9mb2xsb3d1cF9wYXJhbXMYICABKAsyLS5haXNlcnZlci52MS5CYWNrZ3JvdW5kQ29tcG9zZXJGb2xsb3d1cFBhcmFtc0gAEkEKFWtub3dsZWRnZV9iYXNlX3BhcmFtcxghIAEoCzIgLmFpc2VydmVyLnYxLktub3dsZWRnZUJhc2VQYXJhbXNIABJIChlmZXRjaF9wdWxsX3JlcXVlc3RfcGFyYW1zGCIgASgLMiMuYWlzZXJ2ZXIudjEuRmV0Y2hQdWxsUmVxdWVzdFBhcmFtc0gAEjsKEmRlZXBfc2VhcmNoX3BhcmFtcxgjIAEoCzIdLmFpc2VydmVyLnYxLkRlZXBTZWFyY2hQYXJhbXNIABJBChVjcmVhdGVfZGlhZ3JhbV9wYXJhbXMYJCABKAsyIC5haXNlcnZlci52MS5DcmVhdGVEaWFncmFtUGFyYW1zSAASNwoQZml4X2xpbnRzX3BhcmFtcxglIAEoCzIbLmFpc2VydmVyLnYxLkZpeExpbnRzUGFyYW1zSAASSwoRcmVhZF9saW50c19wYXJhbXMYJiABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABI0Cg5nb3RvZGVmX3BhcmFtcxgpIAEoCzIaLmFpc2VydmVyLnYxLkdvdG9kZWZQYXJhbXNIABIuCgt0YXNrX3BhcmFtcxgqIAEoCzIXLmFpc2VydmVyLnYxLlRhc2tQYXJhbXNIABI5ChFhd2FpdF90YXNrX3BhcmFtcxgrIAEoCzIcLmFpc2VydmVyLnYxLkF3YWl0VGFza1BhcmFtc0gAEkoKEHRvZG9fcmVhZF9wYXJhbXMYLCABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABJLChF0b2RvX3dyaXRlX3BhcmFtcxgtIAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAEk0KE2VkaXRfZmlsZV92Ml9wYXJhbXMYMiABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABJMChJsaXN0X2Rpcl92Ml9wYXJhbXMYNCABKAsyLi5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyQ2FsbC5PcGFxdWVQYXJhbXNIABJNChNyZWFkX2ZpbGVfdjJfcGFyYW1zGDUgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASUwoZcmlwZ3JlcF9yYXdfc2VhcmNoX3BhcmFtcxg2IAEoCzIuLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJDYWxsLk9wYXF1ZVBhcmFtc0gAElEKF2dsb2JfZmlsZV9zZWFyY2hfcGFyYW1zGDcgASgLMi4uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuT3BhcXVlUGFyYW1zSAASHAoSY3JlYXRlX3BsYW5fcGFyYW1zGDggASgMSAASSAoZbGlzdF9tY3BfcmVzb3VyY2VzX3BhcmFtcxg5IAEoCzIjLmFpc2VydmVyLnYxLkxpc3RNY3BSZXNvdXJjZXNQYXJhbXNIABJGChhyZWFkX21jcF9yZXNvdXJjZV9wYXJhbXMYOiABKAsyIi5haXNlcnZlci52MS5SZWFkTWNwUmVzb3VyY2VQYXJhbXNIABI9ChNyZWFkX3Byb2plY3RfcGFyYW1zGDsgASgLMh4uYWlzZXJ2ZXIudjEuUmVhZFByb2plY3RQYXJhbXNIABIfChV1cGRhdGVfcHJvamVjdF9wYXJhbXMYPCABKAxIABIYCg50YXNrX3YyX3BhcmFtcxg9IAEoDEgAElMKFGNhbGxfbWNwX3Rvb2xfcGFyYW1zGD4gASgLMjMuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuQ2FsbE1jcFRvb2xQYXJhbXNIABJEChdhcHBseV9hZ2VudF9kaWZmX3BhcmFtcxg/IAEoCzIhLmFpc2VydmVyLnYxLkFwcGx5QWdlbnREaWZmUGFyYW1zSAASHQoTYXNrX3F1ZXN0aW9uX3BhcmFtcxhAIAEoDEgAEjsKEnN3aXRjaF9tb2RlX3BhcmFtcxhBIAEoCzIdLmFpc2VydmVyLnYxLlN3aXRjaE1vZGVQYXJhbXNIABIdChNjb21wdXRlcl91c2VfcGFyYW1zGEIgASgMSAASIgoYd3JpdGVfc2hlbGxfc3RkaW5fcGFyYW1zGEMgASgMSAASHgoUcmVjb3JkX3NjcmVlbl9wYXJhbXMYRCABKAxIABI3ChB3ZWJfZmV0Y2hfcGFyYW1zGEUgASgLMhsuYWlzZXJ2ZXIudjEuV2ViRmV0Y2hQYXJhbXNIABImChxyZXBvcnRfYnVnZml4X3Jlc3VsdHNfcGFyYW1zGEYgASgMSAASNQoPbWNwX2F1dGhfcGFyYW1zGEcgASgLMhouYWlzZXJ2ZXIudjEuTWNwQXV0aFBhcmFtc0gAEj4KFGdldF9tY3BfdG9vbHNfcGFyYW1zGEggASgLMh4uYWlzZXJ2ZXIudjEuR2V0TWNwVG9vbHNQYXJhbXNIABIcChJjb25uZWN0X3NjbV9wYXJhbXMYSSABKAxIABr4AgoMT3BhcXVlUGFyYW1zEh8KF3JlbGF0aXZlX3dvcmtzcGFjZV9wYXRoGAEgASgJEhgKEHJlYWRfZW50aXJlX2ZpbGUYAiABKAgSIwoWc3RhcnRfbGluZV9vbmVfaW5kZXhlZBgDIAEoBUgAiAEBEisKHmVuZF9saW5lX29uZV9pbmRleGVkX2luY2x1c2l2ZRgEIAEoBUgBiAEBEisKI2ZpbGVfaXNfYWxsb3dlZF90b19iZV9yZWFkX2VudGlyZWx5GAUgASgIEhYKCW1heF9saW5lcxgGIAEoBUgCiAEBEhYKCW1heF9jaGFycxgHIAEoBUgDiAEBEhYKCW1pbl9saW5lcxgIIAEoBUgEiAEBQhkKF19zdGFydF9saW5lX29uZV9pbmRleGVkQiEKH19lbmRfbGluZV9vbmVfaW5kZXhlZF9pbmNsdXNpdmVCDAoKX21heF9saW5lc0IMCgpfbWF4X2NoYXJzQgwKCl9taW5fbGluZXMawAEKCU1jcFBhcmFtcxIjCgV0b29scxgBIAMoCzIULmFpc2VydmVyLnYxLk1jcFRvb2wSKAobZmlsZV9vdXRwdXRfdGhyZXNob2xkX2J5dGVzGAIgASgDSACIAQEaRAoRVHJhbnNjcmlwdERpc3BsYXkSDwoHbG9hZGluZxgBIAEoCRIPCgdzdWNjZXNzGAIgASgJEg0KBWVycm9yGAMgASgJQh4KHF9maWxlX291dHB1dF90aHJlc2hvbGRfYnl0ZXMaYgoRQ2FsbE1jcFRvb2xQYXJhbXMSDgoGc2VydmVyGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRIqCgl0b29sX2FyZ3MYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBnBhcmFtc0INCgtfdGltZW91dF9tc0INCgtfdG9vbF9pbmRleEIQCg5fbW9kZWxfY2FsbF9pZCLMAQoHTWNwVG9vbBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhIKCnBhcmFtZXRlcnMYAyABKAkSEwoLc2VydmVyX25hbWUYBCABKAkSXgoSdHJhbnNjcmlwdF9kaXNwbGF5GAUgASgLMj0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGwuTWNwUGFyYW1zLlRyYW5zY3JpcHREaXNwbGF5SACIAQFCFQoTX3RyYW5zY3JpcHRfZGlzcGxheSLAIwoWQ2xpZW50U2lkZVRvb2xWMlJlc3VsdBIrCgR0b29sGAEgASgOMh0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMhI9CgVlcnJvchgIIAEoCzIpLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuRXJyb3JIAYgBARIUCgx0b29sX2NhbGxfaWQYIyABKAkSGgoNbW9kZWxfY2FsbF9pZBgwIAEoCUgCiAEBEhcKCnRvb2xfaW5kZXgYMSABKA1IA4gBARIYCgthdHRhY2htZW50cxgyIAEoDEgEiAEBEiUKG3JlYWRfc2Vtc2VhcmNoX2ZpbGVzX3Jlc3VsdBgCIAEoDEgAEh8KFXJpcGdyZXBfc2VhcmNoX3Jlc3VsdBgEIAEoDEgAEkwKEHJlYWRfZmlsZV9yZXN1bHQYBiABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEksKD2xpc3RfZGlyX3Jlc3VsdBgJIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASTAoQZWRpdF9maWxlX3Jlc3VsdBgKIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASTgoSZmlsZV9zZWFyY2hfcmVzdWx0GAsgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJXChtzZW1hbnRpY19zZWFyY2hfZnVsbF9yZXN1bHQYEiABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEk4KEmRlbGV0ZV9maWxlX3Jlc3VsdBgUIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASGAoOcmVhcHBseV9yZXN1bHQYFSABKAxIABJaCh5ydW5fdGVybWluYWxfY29tbWFuZF92Ml9yZXN1bHQYGCABKAsyMC5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Lk9wYXF1ZVJlc3VsdEgAEhwKEmZldGNoX3J1bGVzX3Jlc3VsdBgZIAEoDEgAEk0KEXdlYl9zZWFyY2hfcmVzdWx0GBsgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJDCgptY3BfcmVzdWx0GBwgASgLMi0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5NY3BSZXN1bHRIABIfChVzZWFyY2hfc3ltYm9sc19yZXN1bHQYICABKAxIABJcCiNiYWNrZ3JvdW5kX2NvbXBvc2VyX2ZvbGxvd3VwX3Jlc3VsdBghIAEoCzItLmFpc2VydmVyLnYxLkJhY2tncm91bmRDb21wb3NlckZvbGxvd3VwUmVzdWx0SAASQQoVa25vd2xlZGdlX2Jhc2VfcmVzdWx0GCIgASgLMiAuYWlzZXJ2ZXIudjEuS25vd2xlZGdlQmFzZVJlc3VsdEgAEiMKGWZldGNoX3B1bGxfcmVxdWVzdF9yZXN1bHQYJCABKAxIABI7ChJkZWVwX3NlYXJjaF9yZXN1bHQYJSABKAsyHS5haXNlcnZlci52MS5EZWVwU2VhcmNoUmVzdWx0SAASQQoVY3JlYXRlX2RpYWdyYW1fcmVzdWx0GCYgASgLMiAuYWlzZXJ2ZXIudjEuQ3JlYXRlRGlhZ3JhbVJlc3VsdEgAEhoKEGZpeF9saW50c19yZXN1bHQYJyABKAxIABJNChFyZWFkX2xpbnRzX3Jlc3VsdBgoIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASGAoOZ290b2RlZl9yZXN1bHQYKSABKAxIABIVCgt0YXNrX3Jlc3VsdBgqIAEoDEgAEhsKEWF3YWl0X3Rhc2tfcmVzdWx0GCsgASgMSAASGgoQdG9kb19yZWFkX3Jlc3VsdBgsIAEoDEgAEhsKEXRvZG9fd3JpdGVfcmVzdWx0GC0gASgMSAASTwoTZWRpdF9maWxlX3YyX3Jlc3VsdBgzIAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASTgoSbGlzdF9kaXJfdjJfcmVzdWx0GDQgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJPChNyZWFkX2ZpbGVfdjJfcmVzdWx0GDUgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJVChlyaXBncmVwX3Jhd19zZWFyY2hfcmVzdWx0GDYgASgLMjAuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5PcGFxdWVSZXN1bHRIABJTChdnbG9iX2ZpbGVfc2VhcmNoX3Jlc3VsdBg3IAEoCzIwLmFpc2VydmVyLnYxLkNsaWVudFNpZGVUb29sVjJSZXN1bHQuT3BhcXVlUmVzdWx0SAASHAoSY3JlYXRlX3BsYW5fcmVzdWx0GDggASgMSAASIwoZbGlzdF9tY3BfcmVzb3VyY2VzX3Jlc3VsdBg5IAEoDEgAEkYKGHJlYWRfbWNwX3Jlc291cmNlX3Jlc3VsdBg6IAEoCzIiLmFpc2VydmVyLnYxLlJlYWRNY3BSZXNvdXJjZVJlc3VsdEgAEj0KE3JlYWRfcHJvamVjdF9yZXN1bHQYOyABKAsyHi5haXNlcnZlci52MS5SZWFkUHJvamVjdFJlc3VsdEgAEkEKFXVwZGF0ZV9wcm9qZWN0X3Jlc3VsdBg8IAEoCzIgLmFpc2VydmVyLnYxLlVwZGF0ZVByb2plY3RSZXN1bHRIABIzCg50YXNrX3YyX3Jlc3VsdBg9IAEoCzIZLmFpc2VydmVyLnYxLlRhc2tWMlJlc3VsdEgAElUKFGNhbGxfbWNwX3Rvb2xfcmVzdWx0GD4gASgLMjUuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5DYWxsTWNwVG9vbFJlc3VsdEgAEiEKF2FwcGx5X2FnZW50X2RpZmZfcmVzdWx0GD8gASgMSAASHQoTYXNrX3F1ZXN0aW9uX3Jlc3VsdBhAIAEoDEgAEjsKEnN3aXRjaF9tb2RlX3Jlc3VsdBhBIAEoCzIdLmFpc2VydmVyLnYxLlN3aXRjaE1vZGVSZXN1bHRIABIdChNjb21wdXRlcl91c2VfcmVzdWx0GEIgASgMSAASHwoVZ2VuZXJhdGVfaW1hZ2VfcmVzdWx0GEMgASgMSAASIgoYd3JpdGVfc2hlbGxfc3RkaW5fcmVzdWx0GEQgASgMSAASHgoUcmVjb3JkX3NjcmVlbl9yZXN1bHQYRSABKAxIABI3ChB3ZWJfZmV0Y2hfcmVzdWx0GEYgASgLMhsuYWlzZXJ2ZXIudjEuV2ViRmV0Y2hSZXN1bHRIABImChxyZXBvcnRfYnVnZml4X3Jlc3VsdHNfcmVzdWx0GEcgASgMSAASHwoVYWlfYXR0cmlidXRpb25fcmVzdWx0GEggASgMSAASNQoPbWNwX2F1dGhfcmVzdWx0GEkgASgLMhouYWlzZXJ2ZXIudjEuTWNwQXV0aFJlc3VsdEgAEj4KFGdldF9tY3BfdG9vbHNfcmVzdWx0GEogASgLMh4uYWlzZXJ2ZXIudjEuR2V0TWNwVG9vbHNSZXN1bHRIABI7ChJjb25uZWN0X3NjbV9yZXN1bHQYSyABKAsyHS5haXNlcnZlci52MS5Db25uZWN0U2NtUmVzdWx0SAAalQUKBUVycm9yEiQKHGNsaWVudF92aXNpYmxlX2Vycm9yX21lc3NhZ2UYASABKAkSIwobbW9kZWxfdmlzaWJsZV9lcnJvcl9tZXNzYWdlGAIgASgJEoABCnNhY3R1YWxfZXJyb3JfbWVzc2FnZV9vbmx5X3NlbmRfZnJvbV9jbGllbnRfdG9fc2VydmVyX25ldmVyX3RoZV9vdGhlcl93YXlfYXJvdW5kX2JlY2F1c2VfdGhhdF9tYXlfYmVfYV9zZWN1cml0eV9yaXNrGAMgASgJSAGIAQESWgoXZWRpdF9maWxlX2Vycm9yX2RldGFpbHMYBSABKAsyNy5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0LkVycm9yLkVkaXRGaWxlRXJyb3JIABJkChxzZWFyY2hfcmVwbGFjZV9lcnJvcl9kZXRhaWxzGAYgASgLMjwuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5FcnJvci5TZWFyY2hSZXBsYWNlRXJyb3JIABo2Cg1FZGl0RmlsZUVycm9yEiUKHW51bV9saW5lc19pbl9maWxlX2JlZm9yZV9lZGl0GAEgASgFGjsKElNlYXJjaFJlcGxhY2VFcnJvchIlCh1udW1fbGluZXNfaW5fZmlsZV9iZWZvcmVfZWRpdBgBIAEoBUIPCg1lcnJvcl9kZXRhaWxzQnYKdF9hY3R1YWxfZXJyb3JfbWVzc2FnZV9vbmx5X3NlbmRfZnJvbV9jbGllbnRfdG9fc2VydmVyX25ldmVyX3RoZV9vdGhlcl93YXlfYXJvdW5kX2JlY2F1c2VfdGhhdF9tYXlfYmVfYV9zZWN1cml0eV9yaXNrGscECgxPcGFxdWVSZXN1bHQSEAoIY29udGVudHMYASABKAkSIwobZGlkX2Rvd25ncmFkZV90b19saW5lX3JhbmdlGAIgASgIEh4KFmRpZF9zaG9ydGVuX2xpbmVfcmFuZ2UYAyABKAgSIgoaZGlkX3NldF9kZWZhdWx0X2xpbmVfcmFuZ2UYBCABKAgSHwoSZnVsbF9maWxlX2NvbnRlbnRzGAUgASgJSACIAQESFAoHb3V0bGluZRgGIAEoCUgBiAEBEiMKFnN0YXJ0X2xpbmVfb25lX2luZGV4ZWQYByABKAVIAogBARIrCh5lbmRfbGluZV9vbmVfaW5kZXhlZF9pbmNsdXNpdmUYCCABKAVIA4gBARIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgJIAEoCRIeChZkaWRfc2hvcnRlbl9jaGFyX3JhbmdlGAogASgIEhsKDnJlYWRfZnVsbF9maWxlGAsgASgISASIAQESGAoLdG90YWxfbGluZXMYDCABKAVIBYgBARIdChVtYXRjaGluZ19jdXJzb3JfcnVsZXMYDSADKAwSGAoQZmlsZV9naXRfY29udGV4dBgOIAEoDEIVChNfZnVsbF9maWxlX2NvbnRlbnRzQgoKCF9vdXRsaW5lQhkKF19zdGFydF9saW5lX29uZV9pbmRleGVkQiEKH19lbmRfbGluZV9vbmVfaW5kZXhlZF9pbmNsdXNpdmVCEQoPX3JlYWRfZnVsbF9maWxlQg4KDF90b3RhbF9saW5lcxoyCglNY3BSZXN1bHQSFQoNc2VsZWN0ZWRfdG9vbBgBIAEoCRIOCgZyZXN1bHQYAiABKAkaXwoRQ2FsbE1jcFRvb2xSZXN1bHQSDgoGc2VydmVyGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRInCgZyZXN1bHQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBnJlc3VsdEIICgZfZXJyb3JCEAoOX21vZGVsX2NhbGxfaWRCDQoLX3Rvb2xfaW5kZXhCDgoMX2F0dGFjaG1lbnRzIjAKDVJlYXBwbHlQYXJhbXMSHwoXcmVsYXRpdmVfd29ya3NwYWNlX3BhdGgYASABKAkiJgoQRmV0Y2hSdWxlc1BhcmFtcxISCgpydWxlX25hbWVzGAEgAygJIiQKE1NlYXJjaFN5bWJvbHNQYXJhbXMSDQoFcXVlcnkYASABKAkiZgoNR290b2RlZlBhcmFtcxIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgBIAEoCRIOCgZzeW1ib2wYAiABKAkSEgoKc3RhcnRfbGluZRgDIAEoBRIQCghlbmRfbGluZRgEIAEoBSJMCiBCYWNrZ3JvdW5kQ29tcG9zZXJGb2xsb3d1cFBhcmFtcxIZChFwcm9wb3NlZF9mb2xsb3d1cBgBIAEoCRINCgViY19pZBgCIAEoCSKeAQoTS25vd2xlZGdlQmFzZVBhcmFtcxIaChJrbm93bGVkZ2VfdG9fc3RvcmUYASABKAkSDQoFdGl0bGUYAiABKAkSIgoVZXhpc3Rpbmdfa25vd2xlZGdlX2lkGAMgASgJSACIAQESEwoGYWN0aW9uGAQgASgJSAGIAQFCGAoWX2V4aXN0aW5nX2tub3dsZWRnZV9pZEIJCgdfYWN0aW9uIn4KFkZldGNoUHVsbFJlcXVlc3RQYXJhbXMSIgoacHVsbF9udW1iZXJfb3JfY29tbWl0X2hhc2gYASABKAkSEQoEcmVwbxgCIAEoCUgAiAEBEhYKCWlzX2dpdGh1YhgDIAEoCEgBiAEBQgcKBV9yZXBvQgwKCl9pc19naXRodWIiIQoQRGVlcFNlYXJjaFBhcmFtcxINCgVxdWVyeRgBIAEoCSImChNDcmVhdGVEaWFncmFtUGFyYW1zEg8KB2NvbnRlbnQYASABKAkiEAoORml4TGludHNQYXJhbXMisQIKClRhc2tQYXJhbXMSGAoQdGFza19kZXNjcmlwdGlvbhgBIAEoCRISCgVhc3luYxgCIAEoCEgAiAEBEiEKGWFsbG93ZWRfd3JpdGVfZGlyZWN0b3JpZXMYAyADKAkSEgoKdGFza190aXRsZRgEIAEoCRIbCg5tb2RlbF9vdmVycmlkZRgFIAEoCUgBiAEBEh4KEW1heF9tb2RlX292ZXJyaWRlGAYgASgISAKIAQESKwoeZGVmYXVsdF9leHBhbmRlZF93aGlsZV9ydW5uaW5nGAcgASgISAOIAQFCCAoGX2FzeW5jQhEKD19tb2RlbF9vdmVycmlkZUIUChJfbWF4X21vZGVfb3ZlcnJpZGVCIQofX2RlZmF1bHRfZXhwYW5kZWRfd2hpbGVfcnVubmluZyIeCg9Bd2FpdFRhc2tQYXJhbXMSCwoDaWRzGAEgAygJIjgKFkxpc3RNY3BSZXNvdXJjZXNQYXJhbXMSEwoGc2VydmVyGAEgASgJSACIAQFCCQoHX3NlcnZlciJiChVSZWFkTWNwUmVzb3VyY2VQYXJhbXMSDgoGc2VydmVyGAEgASgJEgsKA3VyaRgCIAEoCRIaCg1kb3dubG9hZF9wYXRoGAMgASgJSACIAQFCEAoOX2Rvd25sb2FkX3BhdGgiEwoRUmVhZFByb2plY3RQYXJhbXMiKAoUQXBwbHlBZ2VudERpZmZQYXJhbXMSEAoIYWdlbnRfaWQYASABKAkiZgoQU3dpdGNoTW9kZVBhcmFtcxIUCgxmcm9tX21vZGVfaWQYASABKAkSEgoKdG9fbW9kZV9pZBgCIAEoCRIYCgtleHBsYW5hdGlvbhgDIAEoCUgAiAEBQg4KDF9leHBsYW5hdGlvbiIdCg5XZWJGZXRjaFBhcmFtcxILCgN1cmwYASABKAkiKgoNTWNwQXV0aFBhcmFtcxIZChFzZXJ2ZXJfaWRlbnRpZmllchgBIAEoCSJ7ChFHZXRNY3BUb29sc1BhcmFtcxITCgZzZXJ2ZXIYASABKAlIAIgBARIWCgl0b29sX25hbWUYAiABKAlIAYgBARIUCgdwYXR0ZXJuGAMgASgJSAKIAQFCCQoHX3NlcnZlckIMCgpfdG9vbF9uYW1lQgoKCF9wYXR0ZXJuIk4KIEJhY2tncm91bmRDb21wb3NlckZvbGxvd3VwUmVzdWx0EhkKEXByb3Bvc2VkX2ZvbGxvd3VwGAEgASgJEg8KB2lzX3NlbnQYAiABKAgiUAoTS25vd2xlZGdlQmFzZVJlc3VsdBIPCgdzdWNjZXNzGAEgASgIEhwKFGNvbmZpcm1hdGlvbl9tZXNzYWdlGAIgASgJEgoKAmlkGAMgASgJIjMKEERlZXBTZWFyY2hSZXN1bHQSDwoHc3VjY2VzcxgBIAEoCBIOCgZyZXN1bHQYAiABKAkiMwoTQ3JlYXRlRGlhZ3JhbVJlc3VsdBISCgVlcnJvchgBIAEoCUgAiAEBQggKBl9lcnJvciK5AgoVUmVhZE1jcFJlc291cmNlUmVzdWx0EgsKA3VyaRgBIAEoCRIRCgRuYW1lGAIgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAogBARIWCgltaW1lX3R5cGUYBCABKAlIA4gBARIOCgR0ZXh0GAUgASgJSAASDgoEYmxvYhgGIAEoDEgAEkgKC2Fubm90YXRpb25zGAcgAygLMjMuYWlzZXJ2ZXIudjEuUmVhZE1jcFJlc291cmNlUmVzdWx0LkFubm90YXRpb25zRW50cnkaMgoQQW5ub3RhdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgkKB2NvbnRlbnRCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQgwKCl9taW1lX3R5cGUiIQoRUmVhZFByb2plY3RSZXN1bHQSDAoEcGxhbhgBIAEoCSI8ChNVcGRhdGVQcm9qZWN0UmVzdWx0Eg8KB3N1Y2Nlc3MYASABKAgSFAoMdXBkYXRlZF9wbGFuGAIgASgJIn8KDFRhc2tWMlJlc3VsdBIVCghhZ2VudF9pZBgBIAEoCUgAiAEBEhUKDWlzX2JhY2tncm91bmQYAiABKAgSHgoRY2xvdWRfYWdlbnRfYmNfaWQYAyABKAlIAYgBAUILCglfYWdlbnRfaWRCFAoSX2Nsb3VkX2FnZW50X2JjX2lkImoKEFN3aXRjaE1vZGVSZXN1bHQSFAoMZnJvbV9tb2RlX2lkGAEgASgJEhIKCnRvX21vZGVfaWQYAiABKAkSFQoNYXV0b19hcHByb3ZlZBgDIAEoCBIVCg11c2VyX2FwcHJvdmVkGAQgASgIIl8KDldlYkZldGNoUmVzdWx0EgsKA3VybBgBIAEoCRIVCghtYXJrZG93bhgCIAEoCUgAiAEBEhIKBWVycm9yGAMgASgJSAGIAQFCCwoJX21hcmtkb3duQggKBl9lcnJvciIxCg1NY3BBdXRoUmVzdWx0Eg8KB3N1Y2Nlc3MYASABKAgSDwoHbWVzc2FnZRgCIAEoCSJYChFHZXRNY3BUb29sc1Jlc3VsdBIPCgdjb250ZW50GAEgASgJEh0KEG91dHB1dF9maWxlX3BhdGgYAiABKAlIAIgBAUITChFfb3V0cHV0X2ZpbGVfcGF0aCI0ChBDb25uZWN0U2NtUmVzdWx0Eg8KB3N1Y2Nlc3MYASABKAgSDwoHbWVzc2FnZRgCIAEoCSraEAoQQ2xpZW50U2lkZVRvb2xWMhIjCh9DTElFTlRfU0lERV9UT09MX1YyX1VOU1BFQ0lGSUVEEAASLAooQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUFEX1NFTVNFQVJDSF9GSUxFUxABEiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfUklQR1JFUF9TRUFSQ0gQAxIhCh1DTElFTlRfU0lERV9UT09MX1YyX1JFQURfRklMRRAFEiAKHENMSUVOVF9TSURFX1RPT0xfVjJfTElTVF9ESVIQBhIhCh1DTElFTlRfU0lERV9UT09MX1YyX0VESVRfRklMRRAHEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfRklMRV9TRUFSQ0gQCBIsCihDTElFTlRfU0lERV9UT09MX1YyX1NFTUFOVElDX1NFQVJDSF9GVUxMEAkSIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9ERUxFVEVfRklMRRALEh8KG0NMSUVOVF9TSURFX1RPT0xfVjJfUkVBUFBMWRAMEi8KK0NMSUVOVF9TSURFX1RPT0xfVjJfUlVOX1RFUk1JTkFMX0NPTU1BTkRfVjIQDxIjCh9DTElFTlRfU0lERV9UT09MX1YyX0ZFVENIX1JVTEVTEBASIgoeQ0xJRU5UX1NJREVfVE9PTF9WMl9XRUJfU0VBUkNIEBISGwoXQ0xJRU5UX1NJREVfVE9PTF9WMl9NQ1AQExImCiJDTElFTlRfU0lERV9UT09MX1YyX1NFQVJDSF9TWU1CT0xTEBcSNAowQ0xJRU5UX1NJREVfVE9PTF9WMl9CQUNLR1JPVU5EX0NPTVBPU0VSX0ZPTExPV1VQEBgSJgoiQ0xJRU5UX1NJREVfVE9PTF9WMl9LTk9XTEVER0VfQkFTRRAZEioKJkNMSUVOVF9TSURFX1RPT0xfVjJfRkVUQ0hfUFVMTF9SRVFVRVNUEBoSIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9ERUVQX1NFQVJDSBAbEiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfQ1JFQVRFX0RJQUdSQU0QHBIhCh1DTElFTlRfU0lERV9UT09MX1YyX0ZJWF9MSU5UUxAdEiIKHkNMSUVOVF9TSURFX1RPT0xfVjJfUkVBRF9MSU5UUxAeEigKJENMSUVOVF9TSURFX1RPT0xfVjJfR09fVE9fREVGSU5JVElPThAfEhwKGENMSUVOVF9TSURFX1RPT0xfVjJfVEFTSxAgEiIKHkNMSUVOVF9TSURFX1RPT0xfVjJfQVdBSVRfVEFTSxAhEiEKHUNMSUVOVF9TSURFX1RPT0xfVjJfVE9ET19SRUFEECISIgoeQ0xJRU5UX1NJREVfVE9PTF9WMl9UT0RPX1dSSVRFECMSJAogQ0xJRU5UX1NJREVfVE9PTF9WMl9FRElUX0ZJTEVfVjIQJhIjCh9DTElFTlRfU0lERV9UT09MX1YyX0xJU1RfRElSX1YyECcSJAogQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUFEX0ZJTEVfVjIQKBIqCiZDTElFTlRfU0lERV9UT09MX1YyX1JJUEdSRVBfUkFXX1NFQVJDSBApEigKJENMSUVOVF9TSURFX1RPT0xfVjJfR0xPQl9GSUxFX1NFQVJDSBAqEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfQ1JFQVRFX1BMQU4QKxIqCiZDTElFTlRfU0lERV9UT09MX1YyX0xJU1RfTUNQX1JFU09VUkNFUxAsEikKJUNMSUVOVF9TSURFX1RPT0xfVjJfUkVBRF9NQ1BfUkVTT1VSQ0UQLRIkCiBDTElFTlRfU0lERV9UT09MX1YyX1JFQURfUFJPSkVDVBAuEiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfVVBEQVRFX1BST0pFQ1QQLxIfChtDTElFTlRfU0lERV9UT09MX1YyX1RBU0tfVjIQMBIlCiFDTElFTlRfU0lERV9UT09MX1YyX0NBTExfTUNQX1RPT0wQMRIoCiRDTElFTlRfU0lERV9UT09MX1YyX0FQUExZX0FHRU5UX0RJRkYQMhIkCiBDTElFTlRfU0lERV9UT09MX1YyX0FTS19RVUVTVElPThAzEiMKH0NMSUVOVF9TSURFX1RPT0xfVjJfU1dJVENIX01PREUQNBImCiJDTElFTlRfU0lERV9UT09MX1YyX0dFTkVSQVRFX0lNQUdFEDUSJAogQ0xJRU5UX1NJREVfVE9PTF9WMl9DT01QVVRFUl9VU0UQNhIpCiVDTElFTlRfU0lERV9UT09MX1YyX1dSSVRFX1NIRUxMX1NURElOEDcSJQohQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUNPUkRfU0NSRUVOEDgSIQodQ0xJRU5UX1NJREVfVE9PTF9WMl9XRUJfRkVUQ0gQORItCilDTElFTlRfU0lERV9UT09MX1YyX1JFUE9SVF9CVUdGSVhfUkVTVUxUUxA6EiYKIkNMSUVOVF9TSURFX1RPT0xfVjJfQUlfQVRUUklCVVRJT04QOxIgChxDTElFTlRfU0lERV9UT09MX1YyX01DUF9BVVRIEDwSHwobQ0xJRU5UX1NJREVfVE9PTF9WMl9SRUZMRUNUED0SHQoZQ0xJRU5UX1NJREVfVE9PTF9WMl9BV0FJVBA+EiUKIUNMSUVOVF9TSURFX1RPT0xfVjJfR0VUX01DUF9UT09MUxA/EiQKIENMSUVOVF9TSURFX1RPT0xfVjJfU0VORF9UT19VU0VSEEESIwofQ0xJRU5UX1NJREVfVE9PTF9WMl9DT05ORUNUX1NDTRBCYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * @generated from message aiserver.v1.ClientSideToolV2Call
@@ -76,6 +76,22 @@ export type ClientSideToolV2Call = Message<"aiserver.v1.ClientSideToolV2Call"> &
    */
   params: {
     /**
+     * aiserver.v1.ReadSemsearchFilesParams, as its bytes.
+     *
+     * @generated from field: bytes read_semsearch_files_params = 2;
+     */
+    value: Uint8Array;
+    case: "readSemsearchFilesParams";
+  } | {
+    /**
+     * aiserver.v1.RipgrepSearchParams, as its bytes.
+     *
+     * @generated from field: bytes ripgrep_search_params = 5;
+     */
+    value: Uint8Array;
+    case: "ripgrepSearchParams";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.OpaqueParams read_file_params = 8;
      */
     value: ClientSideToolV2Call_OpaqueParams;
@@ -112,10 +128,22 @@ export type ClientSideToolV2Call = Message<"aiserver.v1.ClientSideToolV2Call"> &
     case: "deleteFileParams";
   } | {
     /**
+     * @generated from field: aiserver.v1.ReapplyParams reapply_params = 20;
+     */
+    value: ReapplyParams;
+    case: "reapplyParams";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.OpaqueParams run_terminal_command_v2_params = 23;
      */
     value: ClientSideToolV2Call_OpaqueParams;
     case: "runTerminalCommandV2Params";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.FetchRulesParams fetch_rules_params = 24;
+     */
+    value: FetchRulesParams;
+    case: "fetchRulesParams";
   } | {
     /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.OpaqueParams web_search_params = 26;
@@ -130,10 +158,70 @@ export type ClientSideToolV2Call = Message<"aiserver.v1.ClientSideToolV2Call"> &
     case: "mcpParams";
   } | {
     /**
+     * @generated from field: aiserver.v1.SearchSymbolsParams search_symbols_params = 31;
+     */
+    value: SearchSymbolsParams;
+    case: "searchSymbolsParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.BackgroundComposerFollowupParams background_composer_followup_params = 32;
+     */
+    value: BackgroundComposerFollowupParams;
+    case: "backgroundComposerFollowupParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.KnowledgeBaseParams knowledge_base_params = 33;
+     */
+    value: KnowledgeBaseParams;
+    case: "knowledgeBaseParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.FetchPullRequestParams fetch_pull_request_params = 34;
+     */
+    value: FetchPullRequestParams;
+    case: "fetchPullRequestParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.DeepSearchParams deep_search_params = 35;
+     */
+    value: DeepSearchParams;
+    case: "deepSearchParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.CreateDiagramParams create_diagram_params = 36;
+     */
+    value: CreateDiagramParams;
+    case: "createDiagramParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.FixLintsParams fix_lints_params = 37;
+     */
+    value: FixLintsParams;
+    case: "fixLintsParams";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.OpaqueParams read_lints_params = 38;
      */
     value: ClientSideToolV2Call_OpaqueParams;
     case: "readLintsParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.GotodefParams gotodef_params = 41;
+     */
+    value: GotodefParams;
+    case: "gotodefParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.TaskParams task_params = 42;
+     */
+    value: TaskParams;
+    case: "taskParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.AwaitTaskParams await_task_params = 43;
+     */
+    value: AwaitTaskParams;
+    case: "awaitTaskParams";
   } | {
     /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.OpaqueParams todo_read_params = 44;
@@ -178,10 +266,130 @@ export type ClientSideToolV2Call = Message<"aiserver.v1.ClientSideToolV2Call"> &
     case: "globFileSearchParams";
   } | {
     /**
+     * aiserver.v1.CreatePlanParams, as its bytes.
+     *
+     * @generated from field: bytes create_plan_params = 56;
+     */
+    value: Uint8Array;
+    case: "createPlanParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ListMcpResourcesParams list_mcp_resources_params = 57;
+     */
+    value: ListMcpResourcesParams;
+    case: "listMcpResourcesParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ReadMcpResourceParams read_mcp_resource_params = 58;
+     */
+    value: ReadMcpResourceParams;
+    case: "readMcpResourceParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ReadProjectParams read_project_params = 59;
+     */
+    value: ReadProjectParams;
+    case: "readProjectParams";
+  } | {
+    /**
+     * aiserver.v1.UpdateProjectParams, as its bytes.
+     *
+     * @generated from field: bytes update_project_params = 60;
+     */
+    value: Uint8Array;
+    case: "updateProjectParams";
+  } | {
+    /**
+     * aiserver.v1.TaskV2Params, as its bytes.
+     *
+     * @generated from field: bytes task_v2_params = 61;
+     */
+    value: Uint8Array;
+    case: "taskV2Params";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Call.CallMcpToolParams call_mcp_tool_params = 62;
      */
     value: ClientSideToolV2Call_CallMcpToolParams;
     case: "callMcpToolParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ApplyAgentDiffParams apply_agent_diff_params = 63;
+     */
+    value: ApplyAgentDiffParams;
+    case: "applyAgentDiffParams";
+  } | {
+    /**
+     * aiserver.v1.AskQuestionParams, as its bytes.
+     *
+     * @generated from field: bytes ask_question_params = 64;
+     */
+    value: Uint8Array;
+    case: "askQuestionParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.SwitchModeParams switch_mode_params = 65;
+     */
+    value: SwitchModeParams;
+    case: "switchModeParams";
+  } | {
+    /**
+     * aiserver.v1.ComputerUseParams, as its bytes.
+     *
+     * @generated from field: bytes computer_use_params = 66;
+     */
+    value: Uint8Array;
+    case: "computerUseParams";
+  } | {
+    /**
+     * agent.v1.WriteShellStdinArgs, as its bytes.
+     *
+     * @generated from field: bytes write_shell_stdin_params = 67;
+     */
+    value: Uint8Array;
+    case: "writeShellStdinParams";
+  } | {
+    /**
+     * agent.v1.RecordScreenArgs, as its bytes.
+     *
+     * @generated from field: bytes record_screen_params = 68;
+     */
+    value: Uint8Array;
+    case: "recordScreenParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.WebFetchParams web_fetch_params = 69;
+     */
+    value: WebFetchParams;
+    case: "webFetchParams";
+  } | {
+    /**
+     * aiserver.v1.ReportBugfixResultsParams, as its bytes.
+     *
+     * @generated from field: bytes report_bugfix_results_params = 70;
+     */
+    value: Uint8Array;
+    case: "reportBugfixResultsParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.McpAuthParams mcp_auth_params = 71;
+     */
+    value: McpAuthParams;
+    case: "mcpAuthParams";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.GetMcpToolsParams get_mcp_tools_params = 72;
+     */
+    value: GetMcpToolsParams;
+    case: "getMcpToolsParams";
+  } | {
+    /**
+     * aiserver.v1.ConnectScmParams, as its bytes.
+     *
+     * @generated from field: bytes connect_scm_params = 73;
+     */
+    value: Uint8Array;
+    case: "connectScmParams";
   } | { case: undefined; value?: undefined };
 };
 
@@ -198,6 +406,45 @@ export const ClientSideToolV2CallSchema: GenMessage<ClientSideToolV2Call> = /*@_
  * @generated from message aiserver.v1.ClientSideToolV2Call.OpaqueParams
  */
 export type ClientSideToolV2Call_OpaqueParams = Message<"aiserver.v1.ClientSideToolV2Call.OpaqueParams"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: bool read_entire_file = 2;
+   */
+  readEntireFile: boolean;
+
+  /**
+   * @generated from field: optional int32 start_line_one_indexed = 3;
+   */
+  startLineOneIndexed?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 end_line_one_indexed_inclusive = 4;
+   */
+  endLineOneIndexedInclusive?: number | undefined;
+
+  /**
+   * @generated from field: bool file_is_allowed_to_be_read_entirely = 5;
+   */
+  fileIsAllowedToBeReadEntirely: boolean;
+
+  /**
+   * @generated from field: optional int32 max_lines = 6;
+   */
+  maxLines?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 max_chars = 7;
+   */
+  maxChars?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 min_lines = 8;
+   */
+  minLines?: number | undefined;
 };
 
 /**
@@ -215,6 +462,11 @@ export type ClientSideToolV2Call_McpParams = Message<"aiserver.v1.ClientSideTool
    * @generated from field: repeated aiserver.v1.McpTool tools = 1;
    */
   tools: McpTool[];
+
+  /**
+   * @generated from field: optional int64 file_output_threshold_bytes = 2;
+   */
+  fileOutputThresholdBytes?: bigint | undefined;
 };
 
 /**
@@ -223,6 +475,33 @@ export type ClientSideToolV2Call_McpParams = Message<"aiserver.v1.ClientSideTool
  */
 export const ClientSideToolV2Call_McpParamsSchema: GenMessage<ClientSideToolV2Call_McpParams> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_client_side_tool, 0, 1);
+
+/**
+ * @generated from message aiserver.v1.ClientSideToolV2Call.McpParams.TranscriptDisplay
+ */
+export type ClientSideToolV2Call_McpParams_TranscriptDisplay = Message<"aiserver.v1.ClientSideToolV2Call.McpParams.TranscriptDisplay"> & {
+  /**
+   * @generated from field: string loading = 1;
+   */
+  loading: string;
+
+  /**
+   * @generated from field: string success = 2;
+   */
+  success: string;
+
+  /**
+   * @generated from field: string error = 3;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ClientSideToolV2Call.McpParams.TranscriptDisplay.
+ * Use `create(ClientSideToolV2Call_McpParams_TranscriptDisplaySchema)` to create a new message.
+ */
+export const ClientSideToolV2Call_McpParams_TranscriptDisplaySchema: GenMessage<ClientSideToolV2Call_McpParams_TranscriptDisplay> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 0, 1, 0);
 
 /**
  * @generated from message aiserver.v1.ClientSideToolV2Call.CallMcpToolParams
@@ -276,6 +555,11 @@ export type McpTool = Message<"aiserver.v1.McpTool"> & {
    * @generated from field: string server_name = 4;
    */
   serverName: string;
+
+  /**
+   * @generated from field: optional aiserver.v1.ClientSideToolV2Call.McpParams.TranscriptDisplay transcript_display = 5;
+   */
+  transcriptDisplay?: ClientSideToolV2Call_McpParams_TranscriptDisplay | undefined;
 };
 
 /**
@@ -315,9 +599,32 @@ export type ClientSideToolV2Result = Message<"aiserver.v1.ClientSideToolV2Result
   toolIndex?: number | undefined;
 
   /**
+   * aiserver.v1.ToolResultAttachments, as its bytes.
+   *
+   * @generated from field: optional bytes attachments = 50;
+   */
+  attachments?: Uint8Array | undefined;
+
+  /**
    * @generated from oneof aiserver.v1.ClientSideToolV2Result.result
    */
   result: {
+    /**
+     * aiserver.v1.ReadSemsearchFilesResult, as its bytes.
+     *
+     * @generated from field: bytes read_semsearch_files_result = 2;
+     */
+    value: Uint8Array;
+    case: "readSemsearchFilesResult";
+  } | {
+    /**
+     * aiserver.v1.RipgrepSearchResult, as its bytes.
+     *
+     * @generated from field: bytes ripgrep_search_result = 4;
+     */
+    value: Uint8Array;
+    case: "ripgrepSearchResult";
+  } | {
     /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.OpaqueResult read_file_result = 6;
      */
@@ -355,10 +662,26 @@ export type ClientSideToolV2Result = Message<"aiserver.v1.ClientSideToolV2Result
     case: "deleteFileResult";
   } | {
     /**
+     * aiserver.v1.ReapplyResult, as its bytes.
+     *
+     * @generated from field: bytes reapply_result = 21;
+     */
+    value: Uint8Array;
+    case: "reapplyResult";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.OpaqueResult run_terminal_command_v2_result = 24;
      */
     value: ClientSideToolV2Result_OpaqueResult;
     case: "runTerminalCommandV2Result";
+  } | {
+    /**
+     * aiserver.v1.FetchRulesResult, as its bytes.
+     *
+     * @generated from field: bytes fetch_rules_result = 25;
+     */
+    value: Uint8Array;
+    case: "fetchRulesResult";
   } | {
     /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.OpaqueResult web_search_result = 27;
@@ -373,10 +696,98 @@ export type ClientSideToolV2Result = Message<"aiserver.v1.ClientSideToolV2Result
     case: "mcpResult";
   } | {
     /**
+     * aiserver.v1.SearchSymbolsResult, as its bytes.
+     *
+     * @generated from field: bytes search_symbols_result = 32;
+     */
+    value: Uint8Array;
+    case: "searchSymbolsResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.BackgroundComposerFollowupResult background_composer_followup_result = 33;
+     */
+    value: BackgroundComposerFollowupResult;
+    case: "backgroundComposerFollowupResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.KnowledgeBaseResult knowledge_base_result = 34;
+     */
+    value: KnowledgeBaseResult;
+    case: "knowledgeBaseResult";
+  } | {
+    /**
+     * aiserver.v1.FetchPullRequestResult, as its bytes.
+     *
+     * @generated from field: bytes fetch_pull_request_result = 36;
+     */
+    value: Uint8Array;
+    case: "fetchPullRequestResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.DeepSearchResult deep_search_result = 37;
+     */
+    value: DeepSearchResult;
+    case: "deepSearchResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.CreateDiagramResult create_diagram_result = 38;
+     */
+    value: CreateDiagramResult;
+    case: "createDiagramResult";
+  } | {
+    /**
+     * aiserver.v1.FixLintsResult, as its bytes.
+     *
+     * @generated from field: bytes fix_lints_result = 39;
+     */
+    value: Uint8Array;
+    case: "fixLintsResult";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.OpaqueResult read_lints_result = 40;
      */
     value: ClientSideToolV2Result_OpaqueResult;
     case: "readLintsResult";
+  } | {
+    /**
+     * aiserver.v1.GotodefResult, as its bytes.
+     *
+     * @generated from field: bytes gotodef_result = 41;
+     */
+    value: Uint8Array;
+    case: "gotodefResult";
+  } | {
+    /**
+     * aiserver.v1.TaskResult, as its bytes.
+     *
+     * @generated from field: bytes task_result = 42;
+     */
+    value: Uint8Array;
+    case: "taskResult";
+  } | {
+    /**
+     * aiserver.v1.AwaitTaskResult, as its bytes.
+     *
+     * @generated from field: bytes await_task_result = 43;
+     */
+    value: Uint8Array;
+    case: "awaitTaskResult";
+  } | {
+    /**
+     * aiserver.v1.TodoReadResult, as its bytes.
+     *
+     * @generated from field: bytes todo_read_result = 44;
+     */
+    value: Uint8Array;
+    case: "todoReadResult";
+  } | {
+    /**
+     * aiserver.v1.TodoWriteResult, as its bytes.
+     *
+     * @generated from field: bytes todo_write_result = 45;
+     */
+    value: Uint8Array;
+    case: "todoWriteResult";
   } | {
     /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.OpaqueResult edit_file_v2_result = 51;
@@ -409,10 +820,144 @@ export type ClientSideToolV2Result = Message<"aiserver.v1.ClientSideToolV2Result
     case: "globFileSearchResult";
   } | {
     /**
+     * aiserver.v1.CreatePlanResult, as its bytes.
+     *
+     * @generated from field: bytes create_plan_result = 56;
+     */
+    value: Uint8Array;
+    case: "createPlanResult";
+  } | {
+    /**
+     * aiserver.v1.ListMcpResourcesResult, as its bytes.
+     *
+     * @generated from field: bytes list_mcp_resources_result = 57;
+     */
+    value: Uint8Array;
+    case: "listMcpResourcesResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ReadMcpResourceResult read_mcp_resource_result = 58;
+     */
+    value: ReadMcpResourceResult;
+    case: "readMcpResourceResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ReadProjectResult read_project_result = 59;
+     */
+    value: ReadProjectResult;
+    case: "readProjectResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.UpdateProjectResult update_project_result = 60;
+     */
+    value: UpdateProjectResult;
+    case: "updateProjectResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.TaskV2Result task_v2_result = 61;
+     */
+    value: TaskV2Result;
+    case: "taskV2Result";
+  } | {
+    /**
      * @generated from field: aiserver.v1.ClientSideToolV2Result.CallMcpToolResult call_mcp_tool_result = 62;
      */
     value: ClientSideToolV2Result_CallMcpToolResult;
     case: "callMcpToolResult";
+  } | {
+    /**
+     * agent.v1.ApplyAgentDiffResult, as its bytes.
+     *
+     * @generated from field: bytes apply_agent_diff_result = 63;
+     */
+    value: Uint8Array;
+    case: "applyAgentDiffResult";
+  } | {
+    /**
+     * aiserver.v1.AskQuestionResult, as its bytes.
+     *
+     * @generated from field: bytes ask_question_result = 64;
+     */
+    value: Uint8Array;
+    case: "askQuestionResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.SwitchModeResult switch_mode_result = 65;
+     */
+    value: SwitchModeResult;
+    case: "switchModeResult";
+  } | {
+    /**
+     * aiserver.v1.ComputerUseResult, as its bytes.
+     *
+     * @generated from field: bytes computer_use_result = 66;
+     */
+    value: Uint8Array;
+    case: "computerUseResult";
+  } | {
+    /**
+     * agent.v1.GenerateImageResult, as its bytes.
+     *
+     * @generated from field: bytes generate_image_result = 67;
+     */
+    value: Uint8Array;
+    case: "generateImageResult";
+  } | {
+    /**
+     * agent.v1.WriteShellStdinResult, as its bytes.
+     *
+     * @generated from field: bytes write_shell_stdin_result = 68;
+     */
+    value: Uint8Array;
+    case: "writeShellStdinResult";
+  } | {
+    /**
+     * agent.v1.RecordScreenResult, as its bytes.
+     *
+     * @generated from field: bytes record_screen_result = 69;
+     */
+    value: Uint8Array;
+    case: "recordScreenResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.WebFetchResult web_fetch_result = 70;
+     */
+    value: WebFetchResult;
+    case: "webFetchResult";
+  } | {
+    /**
+     * aiserver.v1.ReportBugfixResultsResult, as its bytes.
+     *
+     * @generated from field: bytes report_bugfix_results_result = 71;
+     */
+    value: Uint8Array;
+    case: "reportBugfixResultsResult";
+  } | {
+    /**
+     * agent.v1.AiAttributionResult, as its bytes.
+     *
+     * @generated from field: bytes ai_attribution_result = 72;
+     */
+    value: Uint8Array;
+    case: "aiAttributionResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.McpAuthResult mcp_auth_result = 73;
+     */
+    value: McpAuthResult;
+    case: "mcpAuthResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.GetMcpToolsResult get_mcp_tools_result = 74;
+     */
+    value: GetMcpToolsResult;
+    case: "getMcpToolsResult";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ConnectScmResult connect_scm_result = 75;
+     */
+    value: ConnectScmResult;
+    case: "connectScmResult";
   } | { case: undefined; value?: undefined };
 };
 
@@ -436,6 +981,28 @@ export type ClientSideToolV2Result_Error = Message<"aiserver.v1.ClientSideToolV2
    * @generated from field: string model_visible_error_message = 2;
    */
   modelVisibleErrorMessage: string;
+
+  /**
+   * @generated from field: optional string actual_error_message_only_send_from_client_to_server_never_the_other_way_around_because_that_may_be_a_security_risk = 3;
+   */
+  actualErrorMessageOnlySendFromClientToServerNeverTheOtherWayAroundBecauseThatMayBeASecurityRisk?: string | undefined;
+
+  /**
+   * @generated from oneof aiserver.v1.ClientSideToolV2Result.Error.error_details
+   */
+  errorDetails: {
+    /**
+     * @generated from field: aiserver.v1.ClientSideToolV2Result.Error.EditFileError edit_file_error_details = 5;
+     */
+    value: ClientSideToolV2Result_Error_EditFileError;
+    case: "editFileErrorDetails";
+  } | {
+    /**
+     * @generated from field: aiserver.v1.ClientSideToolV2Result.Error.SearchReplaceError search_replace_error_details = 6;
+     */
+    value: ClientSideToolV2Result_Error_SearchReplaceError;
+    case: "searchReplaceErrorDetails";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -446,11 +1013,116 @@ export const ClientSideToolV2Result_ErrorSchema: GenMessage<ClientSideToolV2Resu
   messageDesc(file_aiserver_v1_client_side_tool, 2, 0);
 
 /**
- * Contents not known.
- *
+ * @generated from message aiserver.v1.ClientSideToolV2Result.Error.EditFileError
+ */
+export type ClientSideToolV2Result_Error_EditFileError = Message<"aiserver.v1.ClientSideToolV2Result.Error.EditFileError"> & {
+  /**
+   * @generated from field: int32 num_lines_in_file_before_edit = 1;
+   */
+  numLinesInFileBeforeEdit: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ClientSideToolV2Result.Error.EditFileError.
+ * Use `create(ClientSideToolV2Result_Error_EditFileErrorSchema)` to create a new message.
+ */
+export const ClientSideToolV2Result_Error_EditFileErrorSchema: GenMessage<ClientSideToolV2Result_Error_EditFileError> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 2, 0, 0);
+
+/**
+ * @generated from message aiserver.v1.ClientSideToolV2Result.Error.SearchReplaceError
+ */
+export type ClientSideToolV2Result_Error_SearchReplaceError = Message<"aiserver.v1.ClientSideToolV2Result.Error.SearchReplaceError"> & {
+  /**
+   * @generated from field: int32 num_lines_in_file_before_edit = 1;
+   */
+  numLinesInFileBeforeEdit: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ClientSideToolV2Result.Error.SearchReplaceError.
+ * Use `create(ClientSideToolV2Result_Error_SearchReplaceErrorSchema)` to create a new message.
+ */
+export const ClientSideToolV2Result_Error_SearchReplaceErrorSchema: GenMessage<ClientSideToolV2Result_Error_SearchReplaceError> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 2, 0, 1);
+
+/**
  * @generated from message aiserver.v1.ClientSideToolV2Result.OpaqueResult
  */
 export type ClientSideToolV2Result_OpaqueResult = Message<"aiserver.v1.ClientSideToolV2Result.OpaqueResult"> & {
+  /**
+   * @generated from field: string contents = 1;
+   */
+  contents: string;
+
+  /**
+   * @generated from field: bool did_downgrade_to_line_range = 2;
+   */
+  didDowngradeToLineRange: boolean;
+
+  /**
+   * @generated from field: bool did_shorten_line_range = 3;
+   */
+  didShortenLineRange: boolean;
+
+  /**
+   * @generated from field: bool did_set_default_line_range = 4;
+   */
+  didSetDefaultLineRange: boolean;
+
+  /**
+   * @generated from field: optional string full_file_contents = 5;
+   */
+  fullFileContents?: string | undefined;
+
+  /**
+   * @generated from field: optional string outline = 6;
+   */
+  outline?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 start_line_one_indexed = 7;
+   */
+  startLineOneIndexed?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 end_line_one_indexed_inclusive = 8;
+   */
+  endLineOneIndexedInclusive?: number | undefined;
+
+  /**
+   * @generated from field: string relative_workspace_path = 9;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: bool did_shorten_char_range = 10;
+   */
+  didShortenCharRange: boolean;
+
+  /**
+   * @generated from field: optional bool read_full_file = 11;
+   */
+  readFullFile?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 total_lines = 12;
+   */
+  totalLines?: number | undefined;
+
+  /**
+   * aiserver.v1.CursorRule, as its bytes.
+   *
+   * @generated from field: repeated bytes matching_cursor_rules = 13;
+   */
+  matchingCursorRules: Uint8Array[];
+
+  /**
+   * aiserver.v1.FileGit, as its bytes.
+   *
+   * @generated from field: bytes file_git_context = 14;
+   */
+  fileGitContext: Uint8Array;
 };
 
 /**
@@ -508,6 +1180,776 @@ export type ClientSideToolV2Result_CallMcpToolResult = Message<"aiserver.v1.Clie
  */
 export const ClientSideToolV2Result_CallMcpToolResultSchema: GenMessage<ClientSideToolV2Result_CallMcpToolResult> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_client_side_tool, 2, 3);
+
+/**
+ * @generated from message aiserver.v1.ReapplyParams
+ */
+export type ReapplyParams = Message<"aiserver.v1.ReapplyParams"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ReapplyParams.
+ * Use `create(ReapplyParamsSchema)` to create a new message.
+ */
+export const ReapplyParamsSchema: GenMessage<ReapplyParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 3);
+
+/**
+ * @generated from message aiserver.v1.FetchRulesParams
+ */
+export type FetchRulesParams = Message<"aiserver.v1.FetchRulesParams"> & {
+  /**
+   * @generated from field: repeated string rule_names = 1;
+   */
+  ruleNames: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.FetchRulesParams.
+ * Use `create(FetchRulesParamsSchema)` to create a new message.
+ */
+export const FetchRulesParamsSchema: GenMessage<FetchRulesParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 4);
+
+/**
+ * @generated from message aiserver.v1.SearchSymbolsParams
+ */
+export type SearchSymbolsParams = Message<"aiserver.v1.SearchSymbolsParams"> & {
+  /**
+   * @generated from field: string query = 1;
+   */
+  query: string;
+};
+
+/**
+ * Describes the message aiserver.v1.SearchSymbolsParams.
+ * Use `create(SearchSymbolsParamsSchema)` to create a new message.
+ */
+export const SearchSymbolsParamsSchema: GenMessage<SearchSymbolsParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 5);
+
+/**
+ * @generated from message aiserver.v1.GotodefParams
+ */
+export type GotodefParams = Message<"aiserver.v1.GotodefParams"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: string symbol = 2;
+   */
+  symbol: string;
+
+  /**
+   * @generated from field: int32 start_line = 3;
+   */
+  startLine: number;
+
+  /**
+   * @generated from field: int32 end_line = 4;
+   */
+  endLine: number;
+};
+
+/**
+ * Describes the message aiserver.v1.GotodefParams.
+ * Use `create(GotodefParamsSchema)` to create a new message.
+ */
+export const GotodefParamsSchema: GenMessage<GotodefParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 6);
+
+/**
+ * @generated from message aiserver.v1.BackgroundComposerFollowupParams
+ */
+export type BackgroundComposerFollowupParams = Message<"aiserver.v1.BackgroundComposerFollowupParams"> & {
+  /**
+   * @generated from field: string proposed_followup = 1;
+   */
+  proposedFollowup: string;
+
+  /**
+   * @generated from field: string bc_id = 2;
+   */
+  bcId: string;
+};
+
+/**
+ * Describes the message aiserver.v1.BackgroundComposerFollowupParams.
+ * Use `create(BackgroundComposerFollowupParamsSchema)` to create a new message.
+ */
+export const BackgroundComposerFollowupParamsSchema: GenMessage<BackgroundComposerFollowupParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 7);
+
+/**
+ * @generated from message aiserver.v1.KnowledgeBaseParams
+ */
+export type KnowledgeBaseParams = Message<"aiserver.v1.KnowledgeBaseParams"> & {
+  /**
+   * @generated from field: string knowledge_to_store = 1;
+   */
+  knowledgeToStore: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: optional string existing_knowledge_id = 3;
+   */
+  existingKnowledgeId?: string | undefined;
+
+  /**
+   * @generated from field: optional string action = 4;
+   */
+  action?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.KnowledgeBaseParams.
+ * Use `create(KnowledgeBaseParamsSchema)` to create a new message.
+ */
+export const KnowledgeBaseParamsSchema: GenMessage<KnowledgeBaseParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 8);
+
+/**
+ * @generated from message aiserver.v1.FetchPullRequestParams
+ */
+export type FetchPullRequestParams = Message<"aiserver.v1.FetchPullRequestParams"> & {
+  /**
+   * @generated from field: string pull_number_or_commit_hash = 1;
+   */
+  pullNumberOrCommitHash: string;
+
+  /**
+   * @generated from field: optional string repo = 2;
+   */
+  repo?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_github = 3;
+   */
+  isGithub?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.FetchPullRequestParams.
+ * Use `create(FetchPullRequestParamsSchema)` to create a new message.
+ */
+export const FetchPullRequestParamsSchema: GenMessage<FetchPullRequestParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 9);
+
+/**
+ * @generated from message aiserver.v1.DeepSearchParams
+ */
+export type DeepSearchParams = Message<"aiserver.v1.DeepSearchParams"> & {
+  /**
+   * @generated from field: string query = 1;
+   */
+  query: string;
+};
+
+/**
+ * Describes the message aiserver.v1.DeepSearchParams.
+ * Use `create(DeepSearchParamsSchema)` to create a new message.
+ */
+export const DeepSearchParamsSchema: GenMessage<DeepSearchParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 10);
+
+/**
+ * @generated from message aiserver.v1.CreateDiagramParams
+ */
+export type CreateDiagramParams = Message<"aiserver.v1.CreateDiagramParams"> & {
+  /**
+   * @generated from field: string content = 1;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message aiserver.v1.CreateDiagramParams.
+ * Use `create(CreateDiagramParamsSchema)` to create a new message.
+ */
+export const CreateDiagramParamsSchema: GenMessage<CreateDiagramParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 11);
+
+/**
+ * @generated from message aiserver.v1.FixLintsParams
+ */
+export type FixLintsParams = Message<"aiserver.v1.FixLintsParams"> & {
+};
+
+/**
+ * Describes the message aiserver.v1.FixLintsParams.
+ * Use `create(FixLintsParamsSchema)` to create a new message.
+ */
+export const FixLintsParamsSchema: GenMessage<FixLintsParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 12);
+
+/**
+ * @generated from message aiserver.v1.TaskParams
+ */
+export type TaskParams = Message<"aiserver.v1.TaskParams"> & {
+  /**
+   * @generated from field: string task_description = 1;
+   */
+  taskDescription: string;
+
+  /**
+   * @generated from field: optional bool async = 2;
+   */
+  async?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string allowed_write_directories = 3;
+   */
+  allowedWriteDirectories: string[];
+
+  /**
+   * @generated from field: string task_title = 4;
+   */
+  taskTitle: string;
+
+  /**
+   * @generated from field: optional string model_override = 5;
+   */
+  modelOverride?: string | undefined;
+
+  /**
+   * @generated from field: optional bool max_mode_override = 6;
+   */
+  maxModeOverride?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool default_expanded_while_running = 7;
+   */
+  defaultExpandedWhileRunning?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.TaskParams.
+ * Use `create(TaskParamsSchema)` to create a new message.
+ */
+export const TaskParamsSchema: GenMessage<TaskParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 13);
+
+/**
+ * @generated from message aiserver.v1.AwaitTaskParams
+ */
+export type AwaitTaskParams = Message<"aiserver.v1.AwaitTaskParams"> & {
+  /**
+   * @generated from field: repeated string ids = 1;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.AwaitTaskParams.
+ * Use `create(AwaitTaskParamsSchema)` to create a new message.
+ */
+export const AwaitTaskParamsSchema: GenMessage<AwaitTaskParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 14);
+
+/**
+ * @generated from message aiserver.v1.ListMcpResourcesParams
+ */
+export type ListMcpResourcesParams = Message<"aiserver.v1.ListMcpResourcesParams"> & {
+  /**
+   * @generated from field: optional string server = 1;
+   */
+  server?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ListMcpResourcesParams.
+ * Use `create(ListMcpResourcesParamsSchema)` to create a new message.
+ */
+export const ListMcpResourcesParamsSchema: GenMessage<ListMcpResourcesParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 15);
+
+/**
+ * @generated from message aiserver.v1.ReadMcpResourceParams
+ */
+export type ReadMcpResourceParams = Message<"aiserver.v1.ReadMcpResourceParams"> & {
+  /**
+   * @generated from field: string server = 1;
+   */
+  server: string;
+
+  /**
+   * @generated from field: string uri = 2;
+   */
+  uri: string;
+
+  /**
+   * @generated from field: optional string download_path = 3;
+   */
+  downloadPath?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ReadMcpResourceParams.
+ * Use `create(ReadMcpResourceParamsSchema)` to create a new message.
+ */
+export const ReadMcpResourceParamsSchema: GenMessage<ReadMcpResourceParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 16);
+
+/**
+ * @generated from message aiserver.v1.ReadProjectParams
+ */
+export type ReadProjectParams = Message<"aiserver.v1.ReadProjectParams"> & {
+};
+
+/**
+ * Describes the message aiserver.v1.ReadProjectParams.
+ * Use `create(ReadProjectParamsSchema)` to create a new message.
+ */
+export const ReadProjectParamsSchema: GenMessage<ReadProjectParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 17);
+
+/**
+ * @generated from message aiserver.v1.ApplyAgentDiffParams
+ */
+export type ApplyAgentDiffParams = Message<"aiserver.v1.ApplyAgentDiffParams"> & {
+  /**
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ApplyAgentDiffParams.
+ * Use `create(ApplyAgentDiffParamsSchema)` to create a new message.
+ */
+export const ApplyAgentDiffParamsSchema: GenMessage<ApplyAgentDiffParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 18);
+
+/**
+ * @generated from message aiserver.v1.SwitchModeParams
+ */
+export type SwitchModeParams = Message<"aiserver.v1.SwitchModeParams"> & {
+  /**
+   * @generated from field: string from_mode_id = 1;
+   */
+  fromModeId: string;
+
+  /**
+   * @generated from field: string to_mode_id = 2;
+   */
+  toModeId: string;
+
+  /**
+   * @generated from field: optional string explanation = 3;
+   */
+  explanation?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SwitchModeParams.
+ * Use `create(SwitchModeParamsSchema)` to create a new message.
+ */
+export const SwitchModeParamsSchema: GenMessage<SwitchModeParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 19);
+
+/**
+ * @generated from message aiserver.v1.WebFetchParams
+ */
+export type WebFetchParams = Message<"aiserver.v1.WebFetchParams"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message aiserver.v1.WebFetchParams.
+ * Use `create(WebFetchParamsSchema)` to create a new message.
+ */
+export const WebFetchParamsSchema: GenMessage<WebFetchParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 20);
+
+/**
+ * @generated from message aiserver.v1.McpAuthParams
+ */
+export type McpAuthParams = Message<"aiserver.v1.McpAuthParams"> & {
+  /**
+   * @generated from field: string server_identifier = 1;
+   */
+  serverIdentifier: string;
+};
+
+/**
+ * Describes the message aiserver.v1.McpAuthParams.
+ * Use `create(McpAuthParamsSchema)` to create a new message.
+ */
+export const McpAuthParamsSchema: GenMessage<McpAuthParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 21);
+
+/**
+ * @generated from message aiserver.v1.GetMcpToolsParams
+ */
+export type GetMcpToolsParams = Message<"aiserver.v1.GetMcpToolsParams"> & {
+  /**
+   * @generated from field: optional string server = 1;
+   */
+  server?: string | undefined;
+
+  /**
+   * @generated from field: optional string tool_name = 2;
+   */
+  toolName?: string | undefined;
+
+  /**
+   * @generated from field: optional string pattern = 3;
+   */
+  pattern?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.GetMcpToolsParams.
+ * Use `create(GetMcpToolsParamsSchema)` to create a new message.
+ */
+export const GetMcpToolsParamsSchema: GenMessage<GetMcpToolsParams> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 22);
+
+/**
+ * @generated from message aiserver.v1.BackgroundComposerFollowupResult
+ */
+export type BackgroundComposerFollowupResult = Message<"aiserver.v1.BackgroundComposerFollowupResult"> & {
+  /**
+   * @generated from field: string proposed_followup = 1;
+   */
+  proposedFollowup: string;
+
+  /**
+   * @generated from field: bool is_sent = 2;
+   */
+  isSent: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.BackgroundComposerFollowupResult.
+ * Use `create(BackgroundComposerFollowupResultSchema)` to create a new message.
+ */
+export const BackgroundComposerFollowupResultSchema: GenMessage<BackgroundComposerFollowupResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 23);
+
+/**
+ * @generated from message aiserver.v1.KnowledgeBaseResult
+ */
+export type KnowledgeBaseResult = Message<"aiserver.v1.KnowledgeBaseResult"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string confirmation_message = 2;
+   */
+  confirmationMessage: string;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message aiserver.v1.KnowledgeBaseResult.
+ * Use `create(KnowledgeBaseResultSchema)` to create a new message.
+ */
+export const KnowledgeBaseResultSchema: GenMessage<KnowledgeBaseResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 24);
+
+/**
+ * @generated from message aiserver.v1.DeepSearchResult
+ */
+export type DeepSearchResult = Message<"aiserver.v1.DeepSearchResult"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string result = 2;
+   */
+  result: string;
+};
+
+/**
+ * Describes the message aiserver.v1.DeepSearchResult.
+ * Use `create(DeepSearchResultSchema)` to create a new message.
+ */
+export const DeepSearchResultSchema: GenMessage<DeepSearchResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 25);
+
+/**
+ * @generated from message aiserver.v1.CreateDiagramResult
+ */
+export type CreateDiagramResult = Message<"aiserver.v1.CreateDiagramResult"> & {
+  /**
+   * @generated from field: optional string error = 1;
+   */
+  error?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.CreateDiagramResult.
+ * Use `create(CreateDiagramResultSchema)` to create a new message.
+ */
+export const CreateDiagramResultSchema: GenMessage<CreateDiagramResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 26);
+
+/**
+ * @generated from message aiserver.v1.ReadMcpResourceResult
+ */
+export type ReadMcpResourceResult = Message<"aiserver.v1.ReadMcpResourceResult"> & {
+  /**
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string description = 3;
+   */
+  description?: string | undefined;
+
+  /**
+   * @generated from field: optional string mime_type = 4;
+   */
+  mimeType?: string | undefined;
+
+  /**
+   * @generated from oneof aiserver.v1.ReadMcpResourceResult.content
+   */
+  content: {
+    /**
+     * @generated from field: string text = 5;
+     */
+    value: string;
+    case: "text";
+  } | {
+    /**
+     * @generated from field: bytes blob = 6;
+     */
+    value: Uint8Array;
+    case: "blob";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: map<string, string> annotations = 7;
+   */
+  annotations: { [key: string]: string };
+};
+
+/**
+ * Describes the message aiserver.v1.ReadMcpResourceResult.
+ * Use `create(ReadMcpResourceResultSchema)` to create a new message.
+ */
+export const ReadMcpResourceResultSchema: GenMessage<ReadMcpResourceResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 27);
+
+/**
+ * @generated from message aiserver.v1.ReadProjectResult
+ */
+export type ReadProjectResult = Message<"aiserver.v1.ReadProjectResult"> & {
+  /**
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ReadProjectResult.
+ * Use `create(ReadProjectResultSchema)` to create a new message.
+ */
+export const ReadProjectResultSchema: GenMessage<ReadProjectResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 28);
+
+/**
+ * @generated from message aiserver.v1.UpdateProjectResult
+ */
+export type UpdateProjectResult = Message<"aiserver.v1.UpdateProjectResult"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string updated_plan = 2;
+   */
+  updatedPlan: string;
+};
+
+/**
+ * Describes the message aiserver.v1.UpdateProjectResult.
+ * Use `create(UpdateProjectResultSchema)` to create a new message.
+ */
+export const UpdateProjectResultSchema: GenMessage<UpdateProjectResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 29);
+
+/**
+ * @generated from message aiserver.v1.TaskV2Result
+ */
+export type TaskV2Result = Message<"aiserver.v1.TaskV2Result"> & {
+  /**
+   * @generated from field: optional string agent_id = 1;
+   */
+  agentId?: string | undefined;
+
+  /**
+   * @generated from field: bool is_background = 2;
+   */
+  isBackground: boolean;
+
+  /**
+   * @generated from field: optional string cloud_agent_bc_id = 3;
+   */
+  cloudAgentBcId?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.TaskV2Result.
+ * Use `create(TaskV2ResultSchema)` to create a new message.
+ */
+export const TaskV2ResultSchema: GenMessage<TaskV2Result> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 30);
+
+/**
+ * @generated from message aiserver.v1.SwitchModeResult
+ */
+export type SwitchModeResult = Message<"aiserver.v1.SwitchModeResult"> & {
+  /**
+   * @generated from field: string from_mode_id = 1;
+   */
+  fromModeId: string;
+
+  /**
+   * @generated from field: string to_mode_id = 2;
+   */
+  toModeId: string;
+
+  /**
+   * @generated from field: bool auto_approved = 3;
+   */
+  autoApproved: boolean;
+
+  /**
+   * @generated from field: bool user_approved = 4;
+   */
+  userApproved: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.SwitchModeResult.
+ * Use `create(SwitchModeResultSchema)` to create a new message.
+ */
+export const SwitchModeResultSchema: GenMessage<SwitchModeResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 31);
+
+/**
+ * @generated from message aiserver.v1.WebFetchResult
+ */
+export type WebFetchResult = Message<"aiserver.v1.WebFetchResult"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: optional string markdown = 2;
+   */
+  markdown?: string | undefined;
+
+  /**
+   * @generated from field: optional string error = 3;
+   */
+  error?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.WebFetchResult.
+ * Use `create(WebFetchResultSchema)` to create a new message.
+ */
+export const WebFetchResultSchema: GenMessage<WebFetchResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 32);
+
+/**
+ * @generated from message aiserver.v1.McpAuthResult
+ */
+export type McpAuthResult = Message<"aiserver.v1.McpAuthResult"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message aiserver.v1.McpAuthResult.
+ * Use `create(McpAuthResultSchema)` to create a new message.
+ */
+export const McpAuthResultSchema: GenMessage<McpAuthResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 33);
+
+/**
+ * @generated from message aiserver.v1.GetMcpToolsResult
+ */
+export type GetMcpToolsResult = Message<"aiserver.v1.GetMcpToolsResult"> & {
+  /**
+   * @generated from field: string content = 1;
+   */
+  content: string;
+
+  /**
+   * @generated from field: optional string output_file_path = 2;
+   */
+  outputFilePath?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.GetMcpToolsResult.
+ * Use `create(GetMcpToolsResultSchema)` to create a new message.
+ */
+export const GetMcpToolsResultSchema: GenMessage<GetMcpToolsResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 34);
+
+/**
+ * @generated from message aiserver.v1.ConnectScmResult
+ */
+export type ConnectScmResult = Message<"aiserver.v1.ConnectScmResult"> & {
+  /**
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ConnectScmResult.
+ * Use `create(ConnectScmResultSchema)` to create a new message.
+ */
+export const ConnectScmResultSchema: GenMessage<ConnectScmResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_client_side_tool, 35);
 
 /**
  * @generated from enum aiserver.v1.ClientSideToolV2
@@ -737,6 +2179,56 @@ export const ClientSideToolV2 = {
    * @generated from enum value: CLIENT_SIDE_TOOL_V2_WRITE_SHELL_STDIN = 55;
    */
   WRITE_SHELL_STDIN: 55,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_RECORD_SCREEN = 56;
+   */
+  RECORD_SCREEN: 56,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_WEB_FETCH = 57;
+   */
+  WEB_FETCH: 57,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_REPORT_BUGFIX_RESULTS = 58;
+   */
+  REPORT_BUGFIX_RESULTS: 58,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_AI_ATTRIBUTION = 59;
+   */
+  AI_ATTRIBUTION: 59,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_MCP_AUTH = 60;
+   */
+  MCP_AUTH: 60,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_REFLECT = 61;
+   */
+  REFLECT: 61,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_AWAIT = 62;
+   */
+  AWAIT: 62,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_GET_MCP_TOOLS = 63;
+   */
+  GET_MCP_TOOLS: 63,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_SEND_TO_USER = 65;
+   */
+  SEND_TO_USER: 65,
+
+  /**
+   * @generated from enum value: CLIENT_SIDE_TOOL_V2_CONNECT_SCM = 66;
+   */
+  CONNECT_SCM: 66,
 } as const;
 
 /**

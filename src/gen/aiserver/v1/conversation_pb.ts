@@ -6,15 +6,17 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ClientSideToolV2, ClientSideToolV2Result } from "./client_side_tool_pb.ts";
+import type { ClientSideToolV2, ClientSideToolV2Call, ClientSideToolV2Result, ClientSideToolV2Result_Error } from "./client_side_tool_pb.ts";
 import { file_aiserver_v1_client_side_tool } from "./client_side_tool_pb.ts";
+import type { GitDiff, GitDiff_FileDiff } from "./git_pb.ts";
+import { file_aiserver_v1_git } from "./git_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file aiserver/v1/conversation.proto.
  */
 export const file_aiserver_v1_conversation: GenFile = /*@__PURE__*/
-  fileDesc("Ch5haXNlcnZlci92MS9jb252ZXJzYXRpb24ucHJvdG8SC2Fpc2VydmVyLnYxIp8GChNDb252ZXJzYXRpb25NZXNzYWdlEgwKBHRleHQYASABKAkSJgoEdHlwZRgCIAEoDjIYLmFpc2VydmVyLnYxLk1lc3NhZ2VUeXBlEjYKBmltYWdlcxgKIAMoCzImLmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvbk1lc3NhZ2UuSW1hZ2USEQoJYnViYmxlX2lkGA0gASgJEkEKDHRvb2xfcmVzdWx0cxgSIAMoCzIrLmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvbk1lc3NhZ2UuVG9vbFJlc3VsdBISCgppc19hZ2VudGljGB0gASgIEh0KEHNlcnZlcl9idWJibGVfaWQYICABKAlIAIgBARIsCgh0aGlua2luZxgtIAEoCzIVLmFpc2VydmVyLnYxLlRoaW5raW5nSAGIAQESMwoMdW5pZmllZF9tb2RlGC8gASgOMhguYWlzZXJ2ZXIudjEuVW5pZmllZE1vZGVIAogBARI2Cg9zdXBwb3J0ZWRfdG9vbHMYMyADKA4yHS5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyGlQKBUltYWdlEgwKBGRhdGEYASABKAwSPQoJZGltZW5zaW9uGAIgASgLMiouYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5EaW1lbnNpb24aKgoJRGltZW5zaW9uEg0KBXdpZHRoGAEgASgFEg4KBmhlaWdodBgCIAEoBRrAAQoKVG9vbFJlc3VsdBIUCgx0b29sX2NhbGxfaWQYASABKAkSEQoJdG9vbF9uYW1lGAIgASgJEhIKCnRvb2xfaW5kZXgYAyABKA0SDAoEYXJncxgEIAEoCRIQCghyYXdfYXJncxgFIAEoCRIUCgdjb250ZW50GAcgASgJSACIAQESMwoGcmVzdWx0GAggASgLMiMuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdEIKCghfY29udGVudEITChFfc2VydmVyX2J1YmJsZV9pZEILCglfdGhpbmtpbmdCDwoNX3VuaWZpZWRfbW9kZSJmCghUaGlua2luZxIMCgR0ZXh0GAEgASgJEhEKCXNpZ25hdHVyZRgCIAEoCRIZChFyZWRhY3RlZF90aGlua2luZxgDIAEoCRIeChZpc19sYXN0X3RoaW5raW5nX2NodW5rGAQgASgIIk4KD0V4cGxpY2l0Q29udGV4dBIPCgdjb250ZXh0GAEgASgJEhkKDHJlcG9fY29udGV4dBgCIAEoCUgAiAEBQg8KDV9yZXBvX2NvbnRleHQiyAMKDE1vZGVsRGV0YWlscxIXCgptb2RlbF9uYW1lGAEgASgJSACIAQESFAoHYXBpX2tleRgCIAEoCUgBiAEBEh4KEWVuYWJsZV9naG9zdF9tb2RlGAMgASgISAKIAQESPgoLYXp1cmVfc3RhdGUYBCABKAsyJC5haXNlcnZlci52MS5Nb2RlbERldGFpbHMuQXp1cmVTdGF0ZUgDiAEBEh0KEGVuYWJsZV9zbG93X3Bvb2wYBSABKAhIBIgBARIgChNvcGVuYWlfYXBpX2Jhc2VfdXJsGAYgASgJSAWIAQESFQoIbWF4X21vZGUYCCABKAhIBogBARpWCgpBenVyZVN0YXRlEg8KB2FwaV9rZXkYASABKAkSEAoIYmFzZV91cmwYAiABKAkSEgoKZGVwbG95bWVudBgDIAEoCRIRCgl1c2VfYXp1cmUYBCABKAhCDQoLX21vZGVsX25hbWVCCgoIX2FwaV9rZXlCFAoSX2VuYWJsZV9naG9zdF9tb2RlQg4KDF9henVyZV9zdGF0ZUITChFfZW5hYmxlX3Nsb3dfcG9vbEIWChRfb3BlbmFpX2FwaV9iYXNlX3VybEILCglfbWF4X21vZGUqWAoLTWVzc2FnZVR5cGUSHAoYTUVTU0FHRV9UWVBFX1VOU1BFQ0lGSUVEEAASFgoSTUVTU0FHRV9UWVBFX0hVTUFOEAESEwoPTUVTU0FHRV9UWVBFX0FJEAIquQEKC1VuaWZpZWRNb2RlEhwKGFVOSUZJRURfTU9ERV9VTlNQRUNJRklFRBAAEhUKEVVOSUZJRURfTU9ERV9DSEFUEAESFgoSVU5JRklFRF9NT0RFX0FHRU5UEAISFQoRVU5JRklFRF9NT0RFX0VESVQQAxIXChNVTklGSUVEX01PREVfQ1VTVE9NEAQSFQoRVU5JRklFRF9NT0RFX1BMQU4QBRIWChJVTklGSUVEX01PREVfREVCVUcQBmIGcHJvdG8z", [file_aiserver_v1_client_side_tool]);
+  fileDesc("Ch5haXNlcnZlci92MS9jb252ZXJzYXRpb24ucHJvdG8SC2Fpc2VydmVyLnYxIq8zChNDb252ZXJzYXRpb25NZXNzYWdlEgwKBHRleHQYASABKAkSJgoEdHlwZRgCIAEoDjIYLmFpc2VydmVyLnYxLk1lc3NhZ2VUeXBlEhwKFGF0dGFjaGVkX2NvZGVfY2h1bmtzGAMgAygMEh8KF2NvZGViYXNlX2NvbnRleHRfY2h1bmtzGAQgAygMEiQKB2NvbW1pdHMYBSADKAsyEy5haXNlcnZlci52MS5Db21taXQSLwoNcHVsbF9yZXF1ZXN0cxgGIAMoCzIYLmFpc2VydmVyLnYxLlB1bGxSZXF1ZXN0EicKCWdpdF9kaWZmcxgHIAMoCzIULmFpc2VydmVyLnYxLkdpdERpZmYSIQoZYXNzaXN0YW50X3N1Z2dlc3RlZF9kaWZmcxgIIAMoDBI7ChNpbnRlcnByZXRlcl9yZXN1bHRzGAkgAygLMh4uYWlzZXJ2ZXIudjEuSW50ZXJwcmV0ZXJSZXN1bHQSNgoGaW1hZ2VzGAogAygLMiYuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5JbWFnZRIYChBhdHRhY2hlZF9mb2xkZXJzGAsgAygJElYKF2FwcHJveGltYXRlX2xpbnRfZXJyb3JzGAwgAygLMjUuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5BcHByb3hpbWF0ZUxpbnRFcnJvchIRCglidWJibGVfaWQYDSABKAkSHAoUYXR0YWNoZWRfZm9sZGVyc19uZXcYDiADKAwSDQoFbGludHMYDyADKAwSLwondXNlcl9yZXNwb25zZXNfdG9fc3VnZ2VzdGVkX2NvZGVfYmxvY2tzGBAgAygMEhYKDnJlbGV2YW50X2ZpbGVzGBEgAygJEkEKDHRvb2xfcmVzdWx0cxgSIAMoCzIrLmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvbk1lc3NhZ2UuVG9vbFJlc3VsdBIQCghub3RlcGFkcxgTIAMoDBIkChdpc19jYXBhYmlsaXR5X2l0ZXJhdGlvbhgUIAEoCEgAiAEBEhQKDGNhcGFiaWxpdGllcxgVIAMoDBIbChNlZGl0X3RyYWlsX2NvbnRleHRzGBYgAygMEj4KFXN1Z2dlc3RlZF9jb2RlX2Jsb2NrcxgXIAMoCzIfLmFpc2VydmVyLnYxLlN1Z2dlc3RlZENvZGVCbG9jaxIjChtkaWZmc19mb3JfY29tcHJlc3NpbmdfZmlsZXMYGCADKAwSIAoYbXVsdGlfZmlsZV9saW50ZXJfZXJyb3JzGBkgAygMEhYKDmRpZmZfaGlzdG9yaWVzGBogAygMEh0KFXJlY2VudGx5X3ZpZXdlZF9maWxlcxgbIAMoDBJRChhyZWNlbnRfbG9jYXRpb25zX2hpc3RvcnkYHCADKAsyLy5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlLlJlY2VudExvY2F0aW9uEhIKCmlzX2FnZW50aWMYHSABKAgSRAoWZmlsZV9kaWZmX3RyYWplY3RvcmllcxgeIAMoCzIkLmFpc2VydmVyLnYxLkNvbXBvc2VyRmlsZURpZmZIaXN0b3J5EkMKFGNvbnZlcnNhdGlvbl9zdW1tYXJ5GB8gASgLMiAuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uU3VtbWFyeUgBiAEBEh0KEHNlcnZlcl9idWJibGVfaWQYICABKAlIAogBARIrCiNleGlzdGVkX3N1YnNlcXVlbnRfdGVybWluYWxfY29tbWFuZBghIAEoCBIpCiFleGlzdGVkX3ByZXZpb3VzX3Rlcm1pbmFsX2NvbW1hbmQYIiABKAgSMwoPZG9jc19yZWZlcmVuY2VzGCMgAygLMhouYWlzZXJ2ZXIudjEuRG9jc1JlZmVyZW5jZRIxCg53ZWJfcmVmZXJlbmNlcxgkIAMoCzIZLmFpc2VydmVyLnYxLldlYlJlZmVyZW5jZRIYCgtnaXRfY29udGV4dBglIAEoDEgDiAEBEikKIWF0dGFjaGVkX2ZvbGRlcnNfbGlzdF9kaXJfcmVzdWx0cxgmIAMoDBJKChtjYWNoZWRfY29udmVyc2F0aW9uX3N1bW1hcnkYJyABKAsyIC5haXNlcnZlci52MS5Db252ZXJzYXRpb25TdW1tYXJ5SASIAQESFQoNaHVtYW5fY2hhbmdlcxgoIAMoDBIeChZhdHRhY2hlZF9odW1hbl9jaGFuZ2VzGCkgASgIEk4KFHN1bW1hcml6ZWRfY29tcG9zZXJzGCogAygLMjAuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5Db21wb3NlckNvbnRleHQSLQoMY3Vyc29yX3J1bGVzGCsgAygLMhcuYWlzZXJ2ZXIudjEuQ3Vyc29yUnVsZRIxCg5jb250ZXh0X3BpZWNlcxgsIAMoCzIZLmFpc2VydmVyLnYxLkNvbnRleHRQaWVjZRIsCgh0aGlua2luZxgtIAEoCzIVLmFpc2VydmVyLnYxLlRoaW5raW5nSAWIAQESMgoTYWxsX3RoaW5raW5nX2Jsb2NrcxguIAMoCzIVLmFpc2VydmVyLnYxLlRoaW5raW5nEjMKDHVuaWZpZWRfbW9kZRgvIAEoDjIYLmFpc2VydmVyLnYxLlVuaWZpZWRNb2RlSAaIAQESHgoWZGlmZnNfc2luY2VfbGFzdF9hcHBseRgwIAMoDBJDCg1kZWxldGVkX2ZpbGVzGDEgAygLMiwuYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5EZWxldGVkRmlsZRIXCgp1c2FnZV91dWlkGDIgASgJSAeIAQESNgoPc3VwcG9ydGVkX3Rvb2xzGDMgAygOMh0uYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMhJNChpjdXJyZW50X2ZpbGVfbG9jYXRpb25fZGF0YRg0IAEoCzIkLmFpc2VydmVyLnYxLkN1cnJlbnRGaWxlTG9jYXRpb25EYXRhSAiIAQESMgolZWRpdF90b29sX3N1cHBvcnRzX3NlYXJjaF9hbmRfcmVwbGFjZRg1IAEoCEgJiAEBEh4KEWxhc3RfdGVybWluYWxfY3dkGDYgASgJSAqIAQESOwoudXNlcl9leHBsaWNpdGx5X2Fza2VkX3RvX2dlbmVyYXRlX2N1cnNvcl9ydWxlcxg3IAEoCEgLiAEBEhQKDGNvbnNvbGVfbG9ncxg4IAMoDBIWCglyaWNoX3RleHQYOSABKAlIDIgBARJHCg9rbm93bGVkZ2VfaXRlbXMYOiADKAsyLi5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlLktub3dsZWRnZUl0ZW0SOgoRdWlfZWxlbWVudF9waWNrZWQYOyADKAsyHy5haXNlcnZlci52MS5SQ1BVSUVsZW1lbnRQaWNrZWQSOwoudXNlcl9leHBsaWNpdGx5X2Fza2VkX3RvX2FkZF90b19rbm93bGVkZ2VfYmFzZRg8IAEoCEgNiAEBElkKGGRvY3VtZW50YXRpb25fc2VsZWN0aW9ucxg9IAMoCzI3LmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvbk1lc3NhZ2UuRG9jdW1lbnRhdGlvblNlbGVjdGlvbhI5Cg5leHRlcm5hbF9saW5rcxg+IAMoCzIhLmFpc2VydmVyLnYxLkNvbXBvc2VyRXh0ZXJuYWxMaW5rEhQKB3VzZV93ZWIYPyABKAhIDogBARIXCg9wcm9qZWN0X2xheW91dHMYQCADKAwSIQoUdGhpbmtpbmdfZHVyYXRpb25fbXMYQSABKAVID4gBARIcCg9zdWJhZ2VudF9yZXR1cm4YQiABKAxIEIgBARImChlpc19zaW1wbGVfbG9vcGluZ19tZXNzYWdlGEMgASgISBGIAQESGwoTY2FwYWJpbGl0eV9jb250ZXh0cxhEIAMoDBIjChZjaGVja3BvaW50X2NvbW1pdF9oYXNoGEUgASgJSBKIAQESGwoOZ2l0X3N0YXR1c19yYXcYRiABKAlIE4gBARIkCgV0b2RvcxhHIAMoCzIVLmFpc2VydmVyLnYxLlRvZG9JdGVtEiUKGGlzX3Jldmlld19lZGl0c19mb2xsb3d1cBhIIAEoCEgUiAEBEh4KEWlkZV9lZGl0b3JzX3N0YXRlGEkgASgMSBWIAQESEgoKcmVxdWVzdF9pZBhKIAEoCRI9ChVhaV93ZWJfc2VhcmNoX3Jlc3VsdHMYSyADKAsyHi5haXNlcnZlci52MS5BaVdlYlNlYXJjaFJlc3VsdBJEChVjb250ZXh0X3dpbmRvd19zdGF0dXMYTCABKAsyIC5haXNlcnZlci52MS5Db250ZXh0V2luZG93U3RhdHVzSBaIAQESHgoRaXNfcGxhbl9leGVjdXRpb24YTSABKAhIF4gBARISCgpjcmVhdGVkX2F0GE4gASgJEioKCm1vZGVsX2luZm8YTyABKAsyFi5haXNlcnZlci52MS5Nb2RlbEluZm8SIgoVaXNfcXVpY2tfc2VhcmNoX3F1ZXJ5GFAgASgISBiIAQESRQoLcGxhbl91cGRhdGUYUSABKAsyKy5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlLlBsYW5VcGRhdGVIGYgBARIdChBpc19zaW11bGF0ZWRfbXNnGFIgASgISBqIAQESFwoPbWNwX2Rlc2NyaXB0b3JzGFMgAygMEiIKFXdvcmtzcGFjZV9wcm9qZWN0X2RpchhUIAEoCUgbiAEBEksKDnRoaW5raW5nX3N0eWxlGFUgASgOMi4uYWlzZXJ2ZXIudjEuQ29udmVyc2F0aW9uTWVzc2FnZS5UaGlua2luZ1N0eWxlSByIAQESHgoRZGVidWdfbW9kZV9jb25maWcYViABKAxIHYgBARIWCg53b3Jrc3BhY2VfdXJpcxhXIAMoCRIdChBzdGVwX2R1cmF0aW9uX21zGFggASgFSB6IAQESGQoMdGV4dF9ibG9iX2lkGFkgASgMSB+IAQESHgoRcmljaF90ZXh0X2Jsb2JfaWQYWiABKAxIIIgBARIXCg9jdXJzb3JfY29tbWFuZHMYWyADKAwSJgoeY3Vyc29yX2NvbW1hbmRzX2V4cGxpY2l0bHlfc2V0GFwgASgIEhIKCnBhc3RfY2hhdHMYXSADKAwSIQoZcGFzdF9jaGF0c19leHBsaWNpdGx5X3NldBheIAEoCBIhChRzaW11bGF0ZWRfbXNnX3JlYXNvbhhfIAEoBUghiAEBEiEKFHRyaWdnZXJpbmdfdXNlcl9pbmZvGGAgASgMSCKIAQESJwoac2ltdWxhdGVkX21lc3NhZ2VfbWV0YWRhdGEYYSABKAxII4gBARIXCgphZ2VudF9tb2RlGGIgASgFSCSIAQESFwoKdHVybl9zdGVlchhjIAEoCEgliAEBEh0KEHNlbnRfYnlfYWdlbnRfaWQYZCABKAlIJogBARqoAQoFSW1hZ2USDAoEZGF0YRgBIAEoDBI9CglkaW1lbnNpb24YAiABKAsyKi5haXNlcnZlci52MS5Db252ZXJzYXRpb25NZXNzYWdlLkRpbWVuc2lvbhIMCgR1dWlkGAMgASgJEiYKGXRhc2tfc3BlY2lmaWNfZGVzY3JpcHRpb24YBCABKAlIAIgBAUIcChpfdGFza19zcGVjaWZpY19kZXNjcmlwdGlvbhoqCglEaW1lbnNpb24SDQoFd2lkdGgYASABKAUSDgoGaGVpZ2h0GAIgASgFGrYECgpUb29sUmVzdWx0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSEgoKdG9vbF9pbmRleBgDIAEoDRIMCgRhcmdzGAQgASgJEhAKCHJhd19hcmdzGAUgASgJEhwKFGF0dGFjaGVkX2NvZGVfY2h1bmtzGAYgAygMEhQKB2NvbnRlbnQYByABKAlIAIgBARIzCgZyZXN1bHQYCCABKAsyIy5haXNlcnZlci52MS5DbGllbnRTaWRlVG9vbFYyUmVzdWx0Ej0KBWVycm9yGAkgASgLMikuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMlJlc3VsdC5FcnJvckgBiAEBEjYKBmltYWdlcxgKIAMoCzImLmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvbk1lc3NhZ2UuSW1hZ2USOQoJdG9vbF9jYWxsGAsgASgLMiEuYWlzZXJ2ZXIudjEuQ2xpZW50U2lkZVRvb2xWMkNhbGxIAogBARIaCg1tb2RlbF9jYWxsX2lkGAwgASgJSAOIAQESGgoNc3RhcnRlZF9hdF9tcxgNIAEoBEgEiAEBEhwKD2NvbXBsZXRlZF9hdF9tcxgOIAEoBEgFiAEBQgoKCF9jb250ZW50QggKBl9lcnJvckIMCgpfdG9vbF9jYWxsQhAKDl9tb2RlbF9jYWxsX2lkQhAKDl9zdGFydGVkX2F0X21zQhIKEF9jb21wbGV0ZWRfYXRfbXMahgEKFEFwcHJveGltYXRlTGludEVycm9yEg8KB21lc3NhZ2UYASABKAkSDQoFdmFsdWUYAiABKAkSEgoKc3RhcnRfbGluZRgDIAEoBRIQCghlbmRfbGluZRgEIAEoBRIUCgxzdGFydF9jb2x1bW4YBSABKAUSEgoKZW5kX2NvbHVtbhgGIAEoBRpGCg5SZWNlbnRMb2NhdGlvbhIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgBIAEoCRITCgtsaW5lX251bWJlchgCIAEoBRpfCg9Db21wb3NlckNvbnRleHQSDAoEbmFtZRgBIAEoCRI+ChRjb252ZXJzYXRpb25fc3VtbWFyeRgCIAEoCzIgLmFpc2VydmVyLnYxLkNvbnZlcnNhdGlvblN1bW1hcnkaLgoLRGVsZXRlZEZpbGUSHwoXcmVsYXRpdmVfd29ya3NwYWNlX3BhdGgYASABKAkaXQoNS25vd2xlZGdlSXRlbRINCgV0aXRsZRgBIAEoCRIRCglrbm93bGVkZ2UYAiABKAkSFAoMa25vd2xlZGdlX2lkGAMgASgJEhQKDGlzX2dlbmVyYXRlZBgEIAEoCBo2ChZEb2N1bWVudGF0aW9uU2VsZWN0aW9uEg4KBmRvY19pZBgBIAEoCRIMCgRuYW1lGAIgASgJGj4KClBsYW5VcGRhdGUSFAoMY3VycmVudF9wbGFuGAEgASgJEhoKEmlzX2ZpcnN0X3RpbWVfc2VlbhgCIAEoCCJ+Cg1UaGlua2luZ1N0eWxlEh4KGlRISU5LSU5HX1NUWUxFX1VOU1BFQ0lGSUVEEAASGgoWVEhJTktJTkdfU1RZTEVfREVGQVVMVBABEhgKFFRISU5LSU5HX1NUWUxFX0NPREVYEAISFwoTVEhJTktJTkdfU1RZTEVfR1BUNRADQhoKGF9pc19jYXBhYmlsaXR5X2l0ZXJhdGlvbkIXChVfY29udmVyc2F0aW9uX3N1bW1hcnlCEwoRX3NlcnZlcl9idWJibGVfaWRCDgoMX2dpdF9jb250ZXh0Qh4KHF9jYWNoZWRfY29udmVyc2F0aW9uX3N1bW1hcnlCCwoJX3RoaW5raW5nQg8KDV91bmlmaWVkX21vZGVCDQoLX3VzYWdlX3V1aWRCHQobX2N1cnJlbnRfZmlsZV9sb2NhdGlvbl9kYXRhQigKJl9lZGl0X3Rvb2xfc3VwcG9ydHNfc2VhcmNoX2FuZF9yZXBsYWNlQhQKEl9sYXN0X3Rlcm1pbmFsX2N3ZEIxCi9fdXNlcl9leHBsaWNpdGx5X2Fza2VkX3RvX2dlbmVyYXRlX2N1cnNvcl9ydWxlc0IMCgpfcmljaF90ZXh0QjEKL191c2VyX2V4cGxpY2l0bHlfYXNrZWRfdG9fYWRkX3RvX2tub3dsZWRnZV9iYXNlQgoKCF91c2Vfd2ViQhcKFV90aGlua2luZ19kdXJhdGlvbl9tc0ISChBfc3ViYWdlbnRfcmV0dXJuQhwKGl9pc19zaW1wbGVfbG9vcGluZ19tZXNzYWdlQhkKF19jaGVja3BvaW50X2NvbW1pdF9oYXNoQhEKD19naXRfc3RhdHVzX3Jhd0IbChlfaXNfcmV2aWV3X2VkaXRzX2ZvbGxvd3VwQhQKEl9pZGVfZWRpdG9yc19zdGF0ZUIYChZfY29udGV4dF93aW5kb3dfc3RhdHVzQhQKEl9pc19wbGFuX2V4ZWN1dGlvbkIYChZfaXNfcXVpY2tfc2VhcmNoX3F1ZXJ5Qg4KDF9wbGFuX3VwZGF0ZUITChFfaXNfc2ltdWxhdGVkX21zZ0IYChZfd29ya3NwYWNlX3Byb2plY3RfZGlyQhEKD190aGlua2luZ19zdHlsZUIUChJfZGVidWdfbW9kZV9jb25maWdCEwoRX3N0ZXBfZHVyYXRpb25fbXNCDwoNX3RleHRfYmxvYl9pZEIUChJfcmljaF90ZXh0X2Jsb2JfaWRCFwoVX3NpbXVsYXRlZF9tc2dfcmVhc29uQhcKFV90cmlnZ2VyaW5nX3VzZXJfaW5mb0IdChtfc2ltdWxhdGVkX21lc3NhZ2VfbWV0YWRhdGFCDQoLX2FnZW50X21vZGVCDQoLX3R1cm5fc3RlZXJCEwoRX3NlbnRfYnlfYWdlbnRfaWQiZgoIVGhpbmtpbmcSDAoEdGV4dBgBIAEoCRIRCglzaWduYXR1cmUYAiABKAkSGQoRcmVkYWN0ZWRfdGhpbmtpbmcYAyABKAkSHgoWaXNfbGFzdF90aGlua2luZ19jaHVuaxgEIAEoCCLsAQoPRXhwbGljaXRDb250ZXh0Eg8KB2NvbnRleHQYASABKAkSGQoMcmVwb19jb250ZXh0GAIgASgJSACIAQESJgoFcnVsZXMYAyADKAsyFy5haXNlcnZlci52MS5DdXJzb3JSdWxlEiIKFW1vZGVfc3BlY2lmaWNfY29udGV4dBgEIAEoCUgBiAEBEjYKEG1jcF9pbnN0cnVjdGlvbnMYBSADKAsyHC5haXNlcnZlci52MS5NQ1BJbnN0cnVjdGlvbnNCDwoNX3JlcG9fY29udGV4dEIYChZfbW9kZV9zcGVjaWZpY19jb250ZXh0IpEECgxNb2RlbERldGFpbHMSFwoKbW9kZWxfbmFtZRgBIAEoCUgAiAEBEhQKB2FwaV9rZXkYAiABKAlIAYgBARIeChFlbmFibGVfZ2hvc3RfbW9kZRgDIAEoCEgCiAEBEj4KC2F6dXJlX3N0YXRlGAQgASgLMiQuYWlzZXJ2ZXIudjEuTW9kZWxEZXRhaWxzLkF6dXJlU3RhdGVIA4gBARIdChBlbmFibGVfc2xvd19wb29sGAUgASgISASIAQESIAoTb3BlbmFpX2FwaV9iYXNlX3VybBgGIAEoCUgFiAEBEjUKDWJlZHJvY2tfc3RhdGUYByABKAsyGS5haXNlcnZlci52MS5CZWRyb2NrU3RhdGVIBogBARIVCghtYXhfbW9kZRgIIAEoCEgHiAEBGlYKCkF6dXJlU3RhdGUSDwoHYXBpX2tleRgBIAEoCRIQCghiYXNlX3VybBgCIAEoCRISCgpkZXBsb3ltZW50GAMgASgJEhEKCXVzZV9henVyZRgEIAEoCEINCgtfbW9kZWxfbmFtZUIKCghfYXBpX2tleUIUChJfZW5hYmxlX2dob3N0X21vZGVCDgoMX2F6dXJlX3N0YXRlQhMKEV9lbmFibGVfc2xvd19wb29sQhYKFF9vcGVuYWlfYXBpX2Jhc2VfdXJsQhAKDl9iZWRyb2NrX3N0YXRlQgsKCV9tYXhfbW9kZSKGAQoGQ29tbWl0EgsKA3NoYRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEisKBGRpZmYYBCADKAsyHS5haXNlcnZlci52MS5HaXREaWZmLkZpbGVEaWZmEg4KBmF1dGhvchgFIAEoCRIMCgRkYXRlGAYgASgJInMKC1B1bGxSZXF1ZXN0Eg0KBXRpdGxlGAEgASgJEgwKBGJvZHkYAiABKAkSKwoEZGlmZhgDIAMoCzIdLmFpc2VydmVyLnYxLkdpdERpZmYuRmlsZURpZmYSCgoCaWQYBCABKAMSDgoGbnVtYmVyGAUgASgDIjQKEUludGVycHJldGVyUmVzdWx0Eg4KBm91dHB1dBgBIAEoCRIPCgdzdWNjZXNzGAIgASgIIjUKElN1Z2dlc3RlZENvZGVCbG9jaxIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgBIAEoCSJjChdDb21wb3NlckZpbGVEaWZmSGlzdG9yeRIRCglmaWxlX25hbWUYASABKAkSFAoMZGlmZl9oaXN0b3J5GAIgAygJEh8KF2RpZmZfaGlzdG9yeV90aW1lc3RhbXBzGAMgAygBIvMBChNDb252ZXJzYXRpb25TdW1tYXJ5Eg8KB3N1bW1hcnkYASABKAkSKwojdHJ1bmNhdGlvbl9sYXN0X2J1YmJsZV9pZF9pbmNsdXNpdmUYAiABKAkSPAo0Y2xpZW50X3Nob3VsZF9zdGFydF9zZW5kaW5nX2Zyb21faW5jbHVzaXZlX2J1YmJsZV9pZBgDIAEoCRIvCidwcmV2aW91c19jb252ZXJzYXRpb25fc3VtbWFyeV9idWJibGVfaWQYBCABKAkSHQoVaW5jbHVkZXNfdG9vbF9yZXN1bHRzGAUgASgIEhAKCHN0cmF0ZWd5GAYgASgJIkgKDURvY3NSZWZlcmVuY2USDQoFdGl0bGUYASABKAkSCwoDdXJsGAIgASgJEg0KBWNodW5rGAMgASgJEgwKBG5hbWUYBCABKAkiOQoMV2ViUmVmZXJlbmNlEgsKA3VybBgBIAEoCRINCgV0aXRsZRgCIAEoCRINCgVjaHVuaxgDIAEoCSIzChFBaVdlYlNlYXJjaFJlc3VsdBIPCgdjb250ZW50GAEgASgJEg0KBXRpdGxlGAIgASgJIpIDCgpDdXJzb3JSdWxlEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSEQoEYm9keRgDIAEoCUgAiAEBEhkKDGlzX2Zyb21fZ2xvYhgEIAEoCEgBiAEBEhkKDGFsd2F5c19hcHBseRgFIAEoCEgCiAEBEigKG2F0dGFjaF90b19iYWNrZ3JvdW5kX2FnZW50cxgGIAEoCEgDiAEBEhYKCWZ1bGxfcGF0aBgHIAEoCUgEiAEBEhQKDGVudmlyb25tZW50cxgIIAMoCRIdChVkaXNhYmxlZF9lbnZpcm9ubWVudHMYCSADKAkSEwoGcGx1Z2luGAogASgJSAWIAQESGAoLbWFya2V0cGxhY2UYCyABKAlIBogBAUIHCgVfYm9keUIPCg1faXNfZnJvbV9nbG9iQg8KDV9hbHdheXNfYXBwbHlCHgocX2F0dGFjaF90b19iYWNrZ3JvdW5kX2FnZW50c0IMCgpfZnVsbF9wYXRoQgkKB19wbHVnaW5CDgoMX21hcmtldHBsYWNlIk8KDENvbnRleHRQaWVjZRIfChdyZWxhdGl2ZV93b3Jrc3BhY2VfcGF0aBgBIAEoCRIPCgdjb250ZW50GAIgASgJEg0KBXNjb3JlGAMgASgCIl0KF0N1cnJlbnRGaWxlTG9jYXRpb25EYXRhEh8KF3JlbGF0aXZlX3dvcmtzcGFjZV9wYXRoGAEgASgJEhMKC2xpbmVfbnVtYmVyGAIgASgFEgwKBHRleHQYAyABKAkiuwEKElJDUFVJRWxlbWVudFBpY2tlZBIPCgdlbGVtZW50GAEgASgJEg0KBXhwYXRoGAIgASgJEhQKDHRleHRfY29udGVudBgDIAEoCRINCgVleHRyYRgEIAEoCRIWCgljb21wb25lbnQYBSABKAlIAIgBARIhChRjb21wb25lbnRfcHJvcHNfanNvbhgGIAEoCUgBiAEBQgwKCl9jb21wb25lbnRCFwoVX2NvbXBvbmVudF9wcm9wc19qc29uIp8BChRDb21wb3NlckV4dGVybmFsTGluaxILCgN1cmwYASABKAkSDAoEdXVpZBgCIAEoCRIYCgtwZGZfY29udGVudBgDIAEoCUgAiAEBEhMKBmlzX3BkZhgEIAEoCEgBiAEBEhUKCGZpbGVuYW1lGAUgASgJSAKIAQFCDgoMX3BkZl9jb250ZW50QgkKB19pc19wZGZCCwoJX2ZpbGVuYW1lIk0KCFRvZG9JdGVtEg8KB2NvbnRlbnQYASABKAkSDgoGc3RhdHVzGAIgASgJEgoKAmlkGAMgASgJEhQKDGRlcGVuZGVuY2llcxgEIAMoCSLPAQoTQ29udGV4dFdpbmRvd1N0YXR1cxIcChRwZXJjZW50YWdlX3JlbWFpbmluZxgBIAEoBRIYCgt0b2tlbnNfdXNlZBgCIAEoBUgAiAEBEhgKC3Rva2VuX2xpbWl0GAMgASgFSAGIAQESJwoacGVyY2VudGFnZV9yZW1haW5pbmdfZmxvYXQYBCABKAJIAogBAUIOCgxfdG9rZW5zX3VzZWRCDgoMX3Rva2VuX2xpbWl0Qh0KG19wZXJjZW50YWdlX3JlbWFpbmluZ19mbG9hdCIfCglNb2RlbEluZm8SEgoKbW9kZWxfbmFtZRgBIAEoCSJXCg9NQ1BJbnN0cnVjdGlvbnMSEwoLc2VydmVyX25hbWUYASABKAkSGQoRc2VydmVyX2lkZW50aWZpZXIYAiABKAkSFAoMaW5zdHJ1Y3Rpb25zGAMgASgJInIKDEJlZHJvY2tTdGF0ZRISCgphY2Nlc3Nfa2V5GAEgASgJEhIKCnNlY3JldF9rZXkYAiABKAkSDgoGcmVnaW9uGAMgASgJEhMKC3VzZV9iZWRyb2NrGAQgASgIEhUKDXNlc3Npb25fdG9rZW4YBSABKAkqWAoLTWVzc2FnZVR5cGUSHAoYTUVTU0FHRV9UWVBFX1VOU1BFQ0lGSUVEEAASFgoSTUVTU0FHRV9UWVBFX0hVTUFOEAESEwoPTUVTU0FHRV9UWVBFX0FJEAIquQEKC1VuaWZpZWRNb2RlEhwKGFVOSUZJRURfTU9ERV9VTlNQRUNJRklFRBAAEhUKEVVOSUZJRURfTU9ERV9DSEFUEAESFgoSVU5JRklFRF9NT0RFX0FHRU5UEAISFQoRVU5JRklFRF9NT0RFX0VESVQQAxIXChNVTklGSUVEX01PREVfQ1VTVE9NEAQSFQoRVU5JRklFRF9NT0RFX1BMQU4QBRIWChJVTklGSUVEX01PREVfREVCVUcQBmIGcHJvdG8z", [file_aiserver_v1_client_side_tool, file_aiserver_v1_git]);
 
 /**
  * @generated from message aiserver.v1.ConversationMessage
@@ -31,9 +33,60 @@ export type ConversationMessage = Message<"aiserver.v1.ConversationMessage"> & {
   type: MessageType;
 
   /**
+   * aiserver.v1.ConversationMessage.CodeChunk, as its bytes.
+   *
+   * @generated from field: repeated bytes attached_code_chunks = 3;
+   */
+  attachedCodeChunks: Uint8Array[];
+
+  /**
+   * aiserver.v1.CodeBlock, as its bytes.
+   *
+   * @generated from field: repeated bytes codebase_context_chunks = 4;
+   */
+  codebaseContextChunks: Uint8Array[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.Commit commits = 5;
+   */
+  commits: Commit[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.PullRequest pull_requests = 6;
+   */
+  pullRequests: PullRequest[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.GitDiff git_diffs = 7;
+   */
+  gitDiffs: GitDiff[];
+
+  /**
+   * aiserver.v1.SimpleFileDiff, as its bytes.
+   *
+   * @generated from field: repeated bytes assistant_suggested_diffs = 8;
+   */
+  assistantSuggestedDiffs: Uint8Array[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.InterpreterResult interpreter_results = 9;
+   */
+  interpreterResults: InterpreterResult[];
+
+  /**
    * @generated from field: repeated aiserver.v1.ConversationMessage.Image images = 10;
    */
   images: ConversationMessage_Image[];
+
+  /**
+   * @generated from field: repeated string attached_folders = 11;
+   */
+  attachedFolders: string[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.ApproximateLintError approximate_lint_errors = 12;
+   */
+  approximateLintErrors: ConversationMessage_ApproximateLintError[];
 
   /**
    * @generated from field: string bubble_id = 13;
@@ -41,9 +94,99 @@ export type ConversationMessage = Message<"aiserver.v1.ConversationMessage"> & {
   bubbleId: string;
 
   /**
+   * aiserver.v1.FolderInfo, as its bytes.
+   *
+   * @generated from field: repeated bytes attached_folders_new = 14;
+   */
+  attachedFoldersNew: Uint8Array[];
+
+  /**
+   * aiserver.v1.ConversationMessage.Lints, as its bytes.
+   *
+   * @generated from field: repeated bytes lints = 15;
+   */
+  lints: Uint8Array[];
+
+  /**
+   * aiserver.v1.UserResponseToSuggestedCodeBlock, as its bytes.
+   *
+   * @generated from field: repeated bytes user_responses_to_suggested_code_blocks = 16;
+   */
+  userResponsesToSuggestedCodeBlocks: Uint8Array[];
+
+  /**
+   * @generated from field: repeated string relevant_files = 17;
+   */
+  relevantFiles: string[];
+
+  /**
    * @generated from field: repeated aiserver.v1.ConversationMessage.ToolResult tool_results = 18;
    */
   toolResults: ConversationMessage_ToolResult[];
+
+  /**
+   * aiserver.v1.ConversationMessage.NotepadContext, as its bytes.
+   *
+   * @generated from field: repeated bytes notepads = 19;
+   */
+  notepads: Uint8Array[];
+
+  /**
+   * @generated from field: optional bool is_capability_iteration = 20;
+   */
+  isCapabilityIteration?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ComposerCapabilityRequest, as its bytes.
+   *
+   * @generated from field: repeated bytes capabilities = 21;
+   */
+  capabilities: Uint8Array[];
+
+  /**
+   * aiserver.v1.ConversationMessage.EditTrailContext, as its bytes.
+   *
+   * @generated from field: repeated bytes edit_trail_contexts = 22;
+   */
+  editTrailContexts: Uint8Array[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.SuggestedCodeBlock suggested_code_blocks = 23;
+   */
+  suggestedCodeBlocks: SuggestedCodeBlock[];
+
+  /**
+   * aiserver.v1.RedDiff, as its bytes.
+   *
+   * @generated from field: repeated bytes diffs_for_compressing_files = 24;
+   */
+  diffsForCompressingFiles: Uint8Array[];
+
+  /**
+   * aiserver.v1.LinterErrorsWithoutFileContents, as its bytes.
+   *
+   * @generated from field: repeated bytes multi_file_linter_errors = 25;
+   */
+  multiFileLinterErrors: Uint8Array[];
+
+  /**
+   * aiserver.v1.DiffHistoryData, as its bytes.
+   *
+   * @generated from field: repeated bytes diff_histories = 26;
+   */
+  diffHistories: Uint8Array[];
+
+  /**
+   * aiserver.v1.ConversationMessage.CodeChunk, as its bytes.
+   *
+   * @generated from field: repeated bytes recently_viewed_files = 27;
+   */
+  recentlyViewedFiles: Uint8Array[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.RecentLocation recent_locations_history = 28;
+   */
+  recentLocationsHistory: ConversationMessage_RecentLocation[];
 
   /**
    * @generated from field: bool is_agentic = 29;
@@ -51,9 +194,85 @@ export type ConversationMessage = Message<"aiserver.v1.ConversationMessage"> & {
   isAgentic: boolean;
 
   /**
+   * @generated from field: repeated aiserver.v1.ComposerFileDiffHistory file_diff_trajectories = 30;
+   */
+  fileDiffTrajectories: ComposerFileDiffHistory[];
+
+  /**
+   * @generated from field: optional aiserver.v1.ConversationSummary conversation_summary = 31;
+   */
+  conversationSummary?: ConversationSummary | undefined;
+
+  /**
    * @generated from field: optional string server_bubble_id = 32;
    */
   serverBubbleId?: string | undefined;
+
+  /**
+   * @generated from field: bool existed_subsequent_terminal_command = 33;
+   */
+  existedSubsequentTerminalCommand: boolean;
+
+  /**
+   * @generated from field: bool existed_previous_terminal_command = 34;
+   */
+  existedPreviousTerminalCommand: boolean;
+
+  /**
+   * @generated from field: repeated aiserver.v1.DocsReference docs_references = 35;
+   */
+  docsReferences: DocsReference[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.WebReference web_references = 36;
+   */
+  webReferences: WebReference[];
+
+  /**
+   * aiserver.v1.ViewableGitContext, as its bytes.
+   *
+   * @generated from field: optional bytes git_context = 37;
+   */
+  gitContext?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ListDirResult, as its bytes.
+   *
+   * @generated from field: repeated bytes attached_folders_list_dir_results = 38;
+   */
+  attachedFoldersListDirResults: Uint8Array[];
+
+  /**
+   * @generated from field: optional aiserver.v1.ConversationSummary cached_conversation_summary = 39;
+   */
+  cachedConversationSummary?: ConversationSummary | undefined;
+
+  /**
+   * aiserver.v1.ConversationMessage.HumanChange, as its bytes.
+   *
+   * @generated from field: repeated bytes human_changes = 40;
+   */
+  humanChanges: Uint8Array[];
+
+  /**
+   * @generated from field: bool attached_human_changes = 41;
+   */
+  attachedHumanChanges: boolean;
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.ComposerContext summarized_composers = 42;
+   */
+  summarizedComposers: ConversationMessage_ComposerContext[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.CursorRule cursor_rules = 43;
+   */
+  cursorRules: CursorRule[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.ContextPiece context_pieces = 44;
+   */
+  contextPieces: ContextPiece[];
 
   /**
    * @generated from field: optional aiserver.v1.Thinking thinking = 45;
@@ -61,14 +280,307 @@ export type ConversationMessage = Message<"aiserver.v1.ConversationMessage"> & {
   thinking?: Thinking | undefined;
 
   /**
+   * @generated from field: repeated aiserver.v1.Thinking all_thinking_blocks = 46;
+   */
+  allThinkingBlocks: Thinking[];
+
+  /**
    * @generated from field: optional aiserver.v1.UnifiedMode unified_mode = 47;
    */
   unifiedMode?: UnifiedMode | undefined;
 
   /**
+   * aiserver.v1.ConversationMessage.DiffSinceLastApply, as its bytes.
+   *
+   * @generated from field: repeated bytes diffs_since_last_apply = 48;
+   */
+  diffsSinceLastApply: Uint8Array[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.DeletedFile deleted_files = 49;
+   */
+  deletedFiles: ConversationMessage_DeletedFile[];
+
+  /**
+   * @generated from field: optional string usage_uuid = 50;
+   */
+  usageUuid?: string | undefined;
+
+  /**
    * @generated from field: repeated aiserver.v1.ClientSideToolV2 supported_tools = 51;
    */
   supportedTools: ClientSideToolV2[];
+
+  /**
+   * @generated from field: optional aiserver.v1.CurrentFileLocationData current_file_location_data = 52;
+   */
+  currentFileLocationData?: CurrentFileLocationData | undefined;
+
+  /**
+   * @generated from field: optional bool edit_tool_supports_search_and_replace = 53;
+   */
+  editToolSupportsSearchAndReplace?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string last_terminal_cwd = 54;
+   */
+  lastTerminalCwd?: string | undefined;
+
+  /**
+   * @generated from field: optional bool user_explicitly_asked_to_generate_cursor_rules = 55;
+   */
+  userExplicitlyAskedToGenerateCursorRules?: boolean | undefined;
+
+  /**
+   * aiserver.v1.RCPLogEntry, as its bytes.
+   *
+   * @generated from field: repeated bytes console_logs = 56;
+   */
+  consoleLogs: Uint8Array[];
+
+  /**
+   * @generated from field: optional string rich_text = 57;
+   */
+  richText?: string | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.KnowledgeItem knowledge_items = 58;
+   */
+  knowledgeItems: ConversationMessage_KnowledgeItem[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.RCPUIElementPicked ui_element_picked = 59;
+   */
+  uiElementPicked: RCPUIElementPicked[];
+
+  /**
+   * @generated from field: optional bool user_explicitly_asked_to_add_to_knowledge_base = 60;
+   */
+  userExplicitlyAskedToAddToKnowledgeBase?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.DocumentationSelection documentation_selections = 61;
+   */
+  documentationSelections: ConversationMessage_DocumentationSelection[];
+
+  /**
+   * @generated from field: repeated aiserver.v1.ComposerExternalLink external_links = 62;
+   */
+  externalLinks: ComposerExternalLink[];
+
+  /**
+   * @generated from field: optional bool use_web = 63;
+   */
+  useWeb?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ProjectLayout, as its bytes.
+   *
+   * @generated from field: repeated bytes project_layouts = 64;
+   */
+  projectLayouts: Uint8Array[];
+
+  /**
+   * @generated from field: optional int32 thinking_duration_ms = 65;
+   */
+  thinkingDurationMs?: number | undefined;
+
+  /**
+   * aiserver.v1.SubagentReturnCall, as its bytes.
+   *
+   * @generated from field: optional bytes subagent_return = 66;
+   */
+  subagentReturn?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bool is_simple_looping_message = 67;
+   */
+  isSimpleLoopingMessage?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ComposerCapabilityContext, as its bytes.
+   *
+   * @generated from field: repeated bytes capability_contexts = 68;
+   */
+  capabilityContexts: Uint8Array[];
+
+  /**
+   * @generated from field: optional string checkpoint_commit_hash = 69;
+   */
+  checkpointCommitHash?: string | undefined;
+
+  /**
+   * @generated from field: optional string git_status_raw = 70;
+   */
+  gitStatusRaw?: string | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.TodoItem todos = 71;
+   */
+  todos: TodoItem[];
+
+  /**
+   * @generated from field: optional bool is_review_edits_followup = 72;
+   */
+  isReviewEditsFollowup?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ConversationMessage.IdeEditorsState, as its bytes.
+   *
+   * @generated from field: optional bytes ide_editors_state = 73;
+   */
+  ideEditorsState?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: string request_id = 74;
+   */
+  requestId: string;
+
+  /**
+   * @generated from field: repeated aiserver.v1.AiWebSearchResult ai_web_search_results = 75;
+   */
+  aiWebSearchResults: AiWebSearchResult[];
+
+  /**
+   * @generated from field: optional aiserver.v1.ContextWindowStatus context_window_status = 76;
+   */
+  contextWindowStatus?: ContextWindowStatus | undefined;
+
+  /**
+   * @generated from field: optional bool is_plan_execution = 77;
+   */
+  isPlanExecution?: boolean | undefined;
+
+  /**
+   * @generated from field: string created_at = 78;
+   */
+  createdAt: string;
+
+  /**
+   * @generated from field: aiserver.v1.ModelInfo model_info = 79;
+   */
+  modelInfo?: ModelInfo | undefined;
+
+  /**
+   * @generated from field: optional bool is_quick_search_query = 80;
+   */
+  isQuickSearchQuery?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ConversationMessage.PlanUpdate plan_update = 81;
+   */
+  planUpdate?: ConversationMessage_PlanUpdate | undefined;
+
+  /**
+   * @generated from field: optional bool is_simulated_msg = 82;
+   */
+  isSimulatedMsg?: boolean | undefined;
+
+  /**
+   * aiserver.v1.ConversationMessage.McpDescriptor, as its bytes.
+   *
+   * @generated from field: repeated bytes mcp_descriptors = 83;
+   */
+  mcpDescriptors: Uint8Array[];
+
+  /**
+   * @generated from field: optional string workspace_project_dir = 84;
+   */
+  workspaceProjectDir?: string | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ConversationMessage.ThinkingStyle thinking_style = 85;
+   */
+  thinkingStyle?: ConversationMessage_ThinkingStyle | undefined;
+
+  /**
+   * agent.v1.DebugModeConfig, as its bytes.
+   *
+   * @generated from field: optional bytes debug_mode_config = 86;
+   */
+  debugModeConfig?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: repeated string workspace_uris = 87;
+   */
+  workspaceUris: string[];
+
+  /**
+   * @generated from field: optional int32 step_duration_ms = 88;
+   */
+  stepDurationMs?: number | undefined;
+
+  /**
+   * @generated from field: optional bytes text_blob_id = 89;
+   */
+  textBlobId?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bytes rich_text_blob_id = 90;
+   */
+  richTextBlobId?: Uint8Array | undefined;
+
+  /**
+   * agent.v1.SelectedCursorCommand, as its bytes.
+   *
+   * @generated from field: repeated bytes cursor_commands = 91;
+   */
+  cursorCommands: Uint8Array[];
+
+  /**
+   * @generated from field: bool cursor_commands_explicitly_set = 92;
+   */
+  cursorCommandsExplicitlySet: boolean;
+
+  /**
+   * agent.v1.SelectedPastChat, as its bytes.
+   *
+   * @generated from field: repeated bytes past_chats = 93;
+   */
+  pastChats: Uint8Array[];
+
+  /**
+   * @generated from field: bool past_chats_explicitly_set = 94;
+   */
+  pastChatsExplicitlySet: boolean;
+
+  /**
+   * agent.v1.SimulatedMsgReason, as its number.
+   *
+   * @generated from field: optional int32 simulated_msg_reason = 95;
+   */
+  simulatedMsgReason?: number | undefined;
+
+  /**
+   * agent.v1.TriggeringUserInfo, as its bytes.
+   *
+   * @generated from field: optional bytes triggering_user_info = 96;
+   */
+  triggeringUserInfo?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ConversationMessage.SimulatedMessageMetadata, as its bytes.
+   *
+   * @generated from field: optional bytes simulated_message_metadata = 97;
+   */
+  simulatedMessageMetadata?: Uint8Array | undefined;
+
+  /**
+   * agent.v1.AgentMode, as its number.
+   *
+   * @generated from field: optional int32 agent_mode = 98;
+   */
+  agentMode?: number | undefined;
+
+  /**
+   * @generated from field: optional bool turn_steer = 99;
+   */
+  turnSteer?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string sent_by_agent_id = 100;
+   */
+  sentByAgentId?: string | undefined;
 };
 
 /**
@@ -91,6 +603,16 @@ export type ConversationMessage_Image = Message<"aiserver.v1.ConversationMessage
    * @generated from field: aiserver.v1.ConversationMessage.Dimension dimension = 2;
    */
   dimension?: ConversationMessage_Dimension | undefined;
+
+  /**
+   * @generated from field: string uuid = 3;
+   */
+  uuid: string;
+
+  /**
+   * @generated from field: optional string task_specific_description = 4;
+   */
+  taskSpecificDescription?: string | undefined;
 };
 
 /**
@@ -152,6 +674,13 @@ export type ConversationMessage_ToolResult = Message<"aiserver.v1.ConversationMe
   rawArgs: string;
 
   /**
+   * aiserver.v1.ConversationMessage.CodeChunk, as its bytes.
+   *
+   * @generated from field: repeated bytes attached_code_chunks = 6;
+   */
+  attachedCodeChunks: Uint8Array[];
+
+  /**
    * @generated from field: optional string content = 7;
    */
   content?: string | undefined;
@@ -160,6 +689,36 @@ export type ConversationMessage_ToolResult = Message<"aiserver.v1.ConversationMe
    * @generated from field: aiserver.v1.ClientSideToolV2Result result = 8;
    */
   result?: ClientSideToolV2Result | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ClientSideToolV2Result.Error error = 9;
+   */
+  error?: ClientSideToolV2Result_Error | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.ConversationMessage.Image images = 10;
+   */
+  images: ConversationMessage_Image[];
+
+  /**
+   * @generated from field: optional aiserver.v1.ClientSideToolV2Call tool_call = 11;
+   */
+  toolCall?: ClientSideToolV2Call | undefined;
+
+  /**
+   * @generated from field: optional string model_call_id = 12;
+   */
+  modelCallId?: string | undefined;
+
+  /**
+   * @generated from field: optional uint64 started_at_ms = 13;
+   */
+  startedAtMs?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 completed_at_ms = 14;
+   */
+  completedAtMs?: bigint | undefined;
 };
 
 /**
@@ -168,6 +727,221 @@ export type ConversationMessage_ToolResult = Message<"aiserver.v1.ConversationMe
  */
 export const ConversationMessage_ToolResultSchema: GenMessage<ConversationMessage_ToolResult> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_conversation, 0, 2);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.ApproximateLintError
+ */
+export type ConversationMessage_ApproximateLintError = Message<"aiserver.v1.ConversationMessage.ApproximateLintError"> & {
+  /**
+   * @generated from field: string message = 1;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * @generated from field: int32 start_line = 3;
+   */
+  startLine: number;
+
+  /**
+   * @generated from field: int32 end_line = 4;
+   */
+  endLine: number;
+
+  /**
+   * @generated from field: int32 start_column = 5;
+   */
+  startColumn: number;
+
+  /**
+   * @generated from field: int32 end_column = 6;
+   */
+  endColumn: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.ApproximateLintError.
+ * Use `create(ConversationMessage_ApproximateLintErrorSchema)` to create a new message.
+ */
+export const ConversationMessage_ApproximateLintErrorSchema: GenMessage<ConversationMessage_ApproximateLintError> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 3);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.RecentLocation
+ */
+export type ConversationMessage_RecentLocation = Message<"aiserver.v1.ConversationMessage.RecentLocation"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: int32 line_number = 2;
+   */
+  lineNumber: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.RecentLocation.
+ * Use `create(ConversationMessage_RecentLocationSchema)` to create a new message.
+ */
+export const ConversationMessage_RecentLocationSchema: GenMessage<ConversationMessage_RecentLocation> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 4);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.ComposerContext
+ */
+export type ConversationMessage_ComposerContext = Message<"aiserver.v1.ConversationMessage.ComposerContext"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: aiserver.v1.ConversationSummary conversation_summary = 2;
+   */
+  conversationSummary?: ConversationSummary | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.ComposerContext.
+ * Use `create(ConversationMessage_ComposerContextSchema)` to create a new message.
+ */
+export const ConversationMessage_ComposerContextSchema: GenMessage<ConversationMessage_ComposerContext> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 5);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.DeletedFile
+ */
+export type ConversationMessage_DeletedFile = Message<"aiserver.v1.ConversationMessage.DeletedFile"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.DeletedFile.
+ * Use `create(ConversationMessage_DeletedFileSchema)` to create a new message.
+ */
+export const ConversationMessage_DeletedFileSchema: GenMessage<ConversationMessage_DeletedFile> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 6);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.KnowledgeItem
+ */
+export type ConversationMessage_KnowledgeItem = Message<"aiserver.v1.ConversationMessage.KnowledgeItem"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string knowledge = 2;
+   */
+  knowledge: string;
+
+  /**
+   * @generated from field: string knowledge_id = 3;
+   */
+  knowledgeId: string;
+
+  /**
+   * @generated from field: bool is_generated = 4;
+   */
+  isGenerated: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.KnowledgeItem.
+ * Use `create(ConversationMessage_KnowledgeItemSchema)` to create a new message.
+ */
+export const ConversationMessage_KnowledgeItemSchema: GenMessage<ConversationMessage_KnowledgeItem> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 7);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.DocumentationSelection
+ */
+export type ConversationMessage_DocumentationSelection = Message<"aiserver.v1.ConversationMessage.DocumentationSelection"> & {
+  /**
+   * @generated from field: string doc_id = 1;
+   */
+  docId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.DocumentationSelection.
+ * Use `create(ConversationMessage_DocumentationSelectionSchema)` to create a new message.
+ */
+export const ConversationMessage_DocumentationSelectionSchema: GenMessage<ConversationMessage_DocumentationSelection> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 8);
+
+/**
+ * @generated from message aiserver.v1.ConversationMessage.PlanUpdate
+ */
+export type ConversationMessage_PlanUpdate = Message<"aiserver.v1.ConversationMessage.PlanUpdate"> & {
+  /**
+   * @generated from field: string current_plan = 1;
+   */
+  currentPlan: string;
+
+  /**
+   * @generated from field: bool is_first_time_seen = 2;
+   */
+  isFirstTimeSeen: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationMessage.PlanUpdate.
+ * Use `create(ConversationMessage_PlanUpdateSchema)` to create a new message.
+ */
+export const ConversationMessage_PlanUpdateSchema: GenMessage<ConversationMessage_PlanUpdate> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 0, 9);
+
+/**
+ * @generated from enum aiserver.v1.ConversationMessage.ThinkingStyle
+ */
+export const ConversationMessage_ThinkingStyle = {
+  /**
+   * @generated from enum value: THINKING_STYLE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: THINKING_STYLE_DEFAULT = 1;
+   */
+  DEFAULT: 1,
+
+  /**
+   * @generated from enum value: THINKING_STYLE_CODEX = 2;
+   */
+  CODEX: 2,
+
+  /**
+   * @generated from enum value: THINKING_STYLE_GPT5 = 3;
+   */
+  GPT5: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ConversationMessage.ThinkingStyle
+ */
+export type ConversationMessage_ThinkingStyle = (typeof ConversationMessage_ThinkingStyle)[keyof typeof ConversationMessage_ThinkingStyle] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ConversationMessage.ThinkingStyle.
+ */
+export const ConversationMessage_ThinkingStyleSchema: GenEnum<ConversationMessage_ThinkingStyle> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_conversation, 0, 0);
 
 /**
  * @generated from message aiserver.v1.Thinking
@@ -216,6 +990,21 @@ export type ExplicitContext = Message<"aiserver.v1.ExplicitContext"> & {
    * @generated from field: optional string repo_context = 2;
    */
   repoContext?: string | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.CursorRule rules = 3;
+   */
+  rules: CursorRule[];
+
+  /**
+   * @generated from field: optional string mode_specific_context = 4;
+   */
+  modeSpecificContext?: string | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.MCPInstructions mcp_instructions = 5;
+   */
+  mcpInstructions: MCPInstructions[];
 };
 
 /**
@@ -262,6 +1051,11 @@ export type ModelDetails = Message<"aiserver.v1.ModelDetails"> & {
   openaiApiBaseUrl?: string | undefined;
 
   /**
+   * @generated from field: optional aiserver.v1.BedrockState bedrock_state = 7;
+   */
+  bedrockState?: BedrockState | undefined;
+
+  /**
    * @generated from field: optional bool max_mode = 8;
    */
   maxMode?: boolean | undefined;
@@ -305,6 +1099,619 @@ export type ModelDetails_AzureState = Message<"aiserver.v1.ModelDetails.AzureSta
  */
 export const ModelDetails_AzureStateSchema: GenMessage<ModelDetails_AzureState> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_conversation, 3, 0);
+
+/**
+ * @generated from message aiserver.v1.Commit
+ */
+export type Commit = Message<"aiserver.v1.Commit"> & {
+  /**
+   * @generated from field: string sha = 1;
+   */
+  sha: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * @generated from field: repeated aiserver.v1.GitDiff.FileDiff diff = 4;
+   */
+  diff: GitDiff_FileDiff[];
+
+  /**
+   * @generated from field: string author = 5;
+   */
+  author: string;
+
+  /**
+   * @generated from field: string date = 6;
+   */
+  date: string;
+};
+
+/**
+ * Describes the message aiserver.v1.Commit.
+ * Use `create(CommitSchema)` to create a new message.
+ */
+export const CommitSchema: GenMessage<Commit> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 4);
+
+/**
+ * @generated from message aiserver.v1.PullRequest
+ */
+export type PullRequest = Message<"aiserver.v1.PullRequest"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string body = 2;
+   */
+  body: string;
+
+  /**
+   * @generated from field: repeated aiserver.v1.GitDiff.FileDiff diff = 3;
+   */
+  diff: GitDiff_FileDiff[];
+
+  /**
+   * @generated from field: int64 id = 4;
+   */
+  id: bigint;
+
+  /**
+   * @generated from field: int64 number = 5;
+   */
+  number: bigint;
+};
+
+/**
+ * Describes the message aiserver.v1.PullRequest.
+ * Use `create(PullRequestSchema)` to create a new message.
+ */
+export const PullRequestSchema: GenMessage<PullRequest> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 5);
+
+/**
+ * @generated from message aiserver.v1.InterpreterResult
+ */
+export type InterpreterResult = Message<"aiserver.v1.InterpreterResult"> & {
+  /**
+   * @generated from field: string output = 1;
+   */
+  output: string;
+
+  /**
+   * @generated from field: bool success = 2;
+   */
+  success: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.InterpreterResult.
+ * Use `create(InterpreterResultSchema)` to create a new message.
+ */
+export const InterpreterResultSchema: GenMessage<InterpreterResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 6);
+
+/**
+ * @generated from message aiserver.v1.SuggestedCodeBlock
+ */
+export type SuggestedCodeBlock = Message<"aiserver.v1.SuggestedCodeBlock"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+};
+
+/**
+ * Describes the message aiserver.v1.SuggestedCodeBlock.
+ * Use `create(SuggestedCodeBlockSchema)` to create a new message.
+ */
+export const SuggestedCodeBlockSchema: GenMessage<SuggestedCodeBlock> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 7);
+
+/**
+ * @generated from message aiserver.v1.ComposerFileDiffHistory
+ */
+export type ComposerFileDiffHistory = Message<"aiserver.v1.ComposerFileDiffHistory"> & {
+  /**
+   * @generated from field: string file_name = 1;
+   */
+  fileName: string;
+
+  /**
+   * @generated from field: repeated string diff_history = 2;
+   */
+  diffHistory: string[];
+
+  /**
+   * @generated from field: repeated double diff_history_timestamps = 3;
+   */
+  diffHistoryTimestamps: number[];
+};
+
+/**
+ * Describes the message aiserver.v1.ComposerFileDiffHistory.
+ * Use `create(ComposerFileDiffHistorySchema)` to create a new message.
+ */
+export const ComposerFileDiffHistorySchema: GenMessage<ComposerFileDiffHistory> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 8);
+
+/**
+ * @generated from message aiserver.v1.ConversationSummary
+ */
+export type ConversationSummary = Message<"aiserver.v1.ConversationSummary"> & {
+  /**
+   * @generated from field: string summary = 1;
+   */
+  summary: string;
+
+  /**
+   * @generated from field: string truncation_last_bubble_id_inclusive = 2;
+   */
+  truncationLastBubbleIdInclusive: string;
+
+  /**
+   * @generated from field: string client_should_start_sending_from_inclusive_bubble_id = 3;
+   */
+  clientShouldStartSendingFromInclusiveBubbleId: string;
+
+  /**
+   * @generated from field: string previous_conversation_summary_bubble_id = 4;
+   */
+  previousConversationSummaryBubbleId: string;
+
+  /**
+   * @generated from field: bool includes_tool_results = 5;
+   */
+  includesToolResults: boolean;
+
+  /**
+   * @generated from field: string strategy = 6;
+   */
+  strategy: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ConversationSummary.
+ * Use `create(ConversationSummarySchema)` to create a new message.
+ */
+export const ConversationSummarySchema: GenMessage<ConversationSummary> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 9);
+
+/**
+ * @generated from message aiserver.v1.DocsReference
+ */
+export type DocsReference = Message<"aiserver.v1.DocsReference"> & {
+  /**
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * @generated from field: string chunk = 3;
+   */
+  chunk: string;
+
+  /**
+   * @generated from field: string name = 4;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message aiserver.v1.DocsReference.
+ * Use `create(DocsReferenceSchema)` to create a new message.
+ */
+export const DocsReferenceSchema: GenMessage<DocsReference> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 10);
+
+/**
+ * @generated from message aiserver.v1.WebReference
+ */
+export type WebReference = Message<"aiserver.v1.WebReference"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * @generated from field: string chunk = 3;
+   */
+  chunk: string;
+};
+
+/**
+ * Describes the message aiserver.v1.WebReference.
+ * Use `create(WebReferenceSchema)` to create a new message.
+ */
+export const WebReferenceSchema: GenMessage<WebReference> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 11);
+
+/**
+ * @generated from message aiserver.v1.AiWebSearchResult
+ */
+export type AiWebSearchResult = Message<"aiserver.v1.AiWebSearchResult"> & {
+  /**
+   * @generated from field: string content = 1;
+   */
+  content: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message aiserver.v1.AiWebSearchResult.
+ * Use `create(AiWebSearchResultSchema)` to create a new message.
+ */
+export const AiWebSearchResultSchema: GenMessage<AiWebSearchResult> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 12);
+
+/**
+ * @generated from message aiserver.v1.CursorRule
+ */
+export type CursorRule = Message<"aiserver.v1.CursorRule"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * @generated from field: optional string body = 3;
+   */
+  body?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_from_glob = 4;
+   */
+  isFromGlob?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool always_apply = 5;
+   */
+  alwaysApply?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool attach_to_background_agents = 6;
+   */
+  attachToBackgroundAgents?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string full_path = 7;
+   */
+  fullPath?: string | undefined;
+
+  /**
+   * @generated from field: repeated string environments = 8;
+   */
+  environments: string[];
+
+  /**
+   * @generated from field: repeated string disabled_environments = 9;
+   */
+  disabledEnvironments: string[];
+
+  /**
+   * @generated from field: optional string plugin = 10;
+   */
+  plugin?: string | undefined;
+
+  /**
+   * @generated from field: optional string marketplace = 11;
+   */
+  marketplace?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.CursorRule.
+ * Use `create(CursorRuleSchema)` to create a new message.
+ */
+export const CursorRuleSchema: GenMessage<CursorRule> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 13);
+
+/**
+ * @generated from message aiserver.v1.ContextPiece
+ */
+export type ContextPiece = Message<"aiserver.v1.ContextPiece"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: string content = 2;
+   */
+  content: string;
+
+  /**
+   * @generated from field: float score = 3;
+   */
+  score: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ContextPiece.
+ * Use `create(ContextPieceSchema)` to create a new message.
+ */
+export const ContextPieceSchema: GenMessage<ContextPiece> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 14);
+
+/**
+ * @generated from message aiserver.v1.CurrentFileLocationData
+ */
+export type CurrentFileLocationData = Message<"aiserver.v1.CurrentFileLocationData"> & {
+  /**
+   * @generated from field: string relative_workspace_path = 1;
+   */
+  relativeWorkspacePath: string;
+
+  /**
+   * @generated from field: int32 line_number = 2;
+   */
+  lineNumber: number;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message aiserver.v1.CurrentFileLocationData.
+ * Use `create(CurrentFileLocationDataSchema)` to create a new message.
+ */
+export const CurrentFileLocationDataSchema: GenMessage<CurrentFileLocationData> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 15);
+
+/**
+ * @generated from message aiserver.v1.RCPUIElementPicked
+ */
+export type RCPUIElementPicked = Message<"aiserver.v1.RCPUIElementPicked"> & {
+  /**
+   * @generated from field: string element = 1;
+   */
+  element: string;
+
+  /**
+   * @generated from field: string xpath = 2;
+   */
+  xpath: string;
+
+  /**
+   * @generated from field: string text_content = 3;
+   */
+  textContent: string;
+
+  /**
+   * @generated from field: string extra = 4;
+   */
+  extra: string;
+
+  /**
+   * @generated from field: optional string component = 5;
+   */
+  component?: string | undefined;
+
+  /**
+   * @generated from field: optional string component_props_json = 6;
+   */
+  componentPropsJson?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.RCPUIElementPicked.
+ * Use `create(RCPUIElementPickedSchema)` to create a new message.
+ */
+export const RCPUIElementPickedSchema: GenMessage<RCPUIElementPicked> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 16);
+
+/**
+ * @generated from message aiserver.v1.ComposerExternalLink
+ */
+export type ComposerExternalLink = Message<"aiserver.v1.ComposerExternalLink"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * @generated from field: string uuid = 2;
+   */
+  uuid: string;
+
+  /**
+   * @generated from field: optional string pdf_content = 3;
+   */
+  pdfContent?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_pdf = 4;
+   */
+  isPdf?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string filename = 5;
+   */
+  filename?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ComposerExternalLink.
+ * Use `create(ComposerExternalLinkSchema)` to create a new message.
+ */
+export const ComposerExternalLinkSchema: GenMessage<ComposerExternalLink> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 17);
+
+/**
+ * @generated from message aiserver.v1.TodoItem
+ */
+export type TodoItem = Message<"aiserver.v1.TodoItem"> & {
+  /**
+   * @generated from field: string content = 1;
+   */
+  content: string;
+
+  /**
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * @generated from field: repeated string dependencies = 4;
+   */
+  dependencies: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.TodoItem.
+ * Use `create(TodoItemSchema)` to create a new message.
+ */
+export const TodoItemSchema: GenMessage<TodoItem> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 18);
+
+/**
+ * @generated from message aiserver.v1.ContextWindowStatus
+ */
+export type ContextWindowStatus = Message<"aiserver.v1.ContextWindowStatus"> & {
+  /**
+   * @generated from field: int32 percentage_remaining = 1;
+   */
+  percentageRemaining: number;
+
+  /**
+   * @generated from field: optional int32 tokens_used = 2;
+   */
+  tokensUsed?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 token_limit = 3;
+   */
+  tokenLimit?: number | undefined;
+
+  /**
+   * @generated from field: optional float percentage_remaining_float = 4;
+   */
+  percentageRemainingFloat?: number | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ContextWindowStatus.
+ * Use `create(ContextWindowStatusSchema)` to create a new message.
+ */
+export const ContextWindowStatusSchema: GenMessage<ContextWindowStatus> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 19);
+
+/**
+ * @generated from message aiserver.v1.ModelInfo
+ */
+export type ModelInfo = Message<"aiserver.v1.ModelInfo"> & {
+  /**
+   * @generated from field: string model_name = 1;
+   */
+  modelName: string;
+};
+
+/**
+ * Describes the message aiserver.v1.ModelInfo.
+ * Use `create(ModelInfoSchema)` to create a new message.
+ */
+export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 20);
+
+/**
+ * @generated from message aiserver.v1.MCPInstructions
+ */
+export type MCPInstructions = Message<"aiserver.v1.MCPInstructions"> & {
+  /**
+   * @generated from field: string server_name = 1;
+   */
+  serverName: string;
+
+  /**
+   * @generated from field: string server_identifier = 2;
+   */
+  serverIdentifier: string;
+
+  /**
+   * @generated from field: string instructions = 3;
+   */
+  instructions: string;
+};
+
+/**
+ * Describes the message aiserver.v1.MCPInstructions.
+ * Use `create(MCPInstructionsSchema)` to create a new message.
+ */
+export const MCPInstructionsSchema: GenMessage<MCPInstructions> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 21);
+
+/**
+ * @generated from message aiserver.v1.BedrockState
+ */
+export type BedrockState = Message<"aiserver.v1.BedrockState"> & {
+  /**
+   * @generated from field: string access_key = 1;
+   */
+  accessKey: string;
+
+  /**
+   * @generated from field: string secret_key = 2;
+   */
+  secretKey: string;
+
+  /**
+   * @generated from field: string region = 3;
+   */
+  region: string;
+
+  /**
+   * @generated from field: bool use_bedrock = 4;
+   */
+  useBedrock: boolean;
+
+  /**
+   * @generated from field: string session_token = 5;
+   */
+  sessionToken: string;
+};
+
+/**
+ * Describes the message aiserver.v1.BedrockState.
+ * Use `create(BedrockStateSchema)` to create a new message.
+ */
+export const BedrockStateSchema: GenMessage<BedrockState> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_conversation, 22);
 
 /**
  * There is none for a system message; that text goes to explicit_context.

@@ -14,12 +14,26 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/dashboard.proto.
  */
 export const file_aiserver_v1_dashboard: GenFile = /*@__PURE__*/
-  fileDesc("ChthaXNlcnZlci92MS9kYXNoYm9hcmQucHJvdG8SC2Fpc2VydmVyLnYxIg4KDEdldE1lUmVxdWVzdCJACg1HZXRNZVJlc3BvbnNlEg8KB2F1dGhfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoBRINCgVlbWFpbBgDIAEoCSJUChlHZXRVc2VyUHJpdmFjeU1vZGVSZXF1ZXN0EjcKFWluZmVycmVkX3ByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIkwKGkdldFVzZXJQcml2YWN5TW9kZVJlc3BvbnNlEi4KDHByaXZhY3lfbW9kZRgBIAEoDjIYLmFpc2VydmVyLnYxLlByaXZhY3lNb2RlIjcKF0NyZWF0ZVVzZXJBcGlLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJIisKGENyZWF0ZVVzZXJBcGlLZXlSZXNwb25zZRIPCgdhcGlfa2V5GAEgASgJIh0KG0dldFRlYW1BZG1pblNldHRpbmdzUmVxdWVzdCIeChxHZXRUZWFtQWRtaW5TZXR0aW5nc1Jlc3BvbnNlKsYBCgtQcml2YWN5TW9kZRIcChhQUklWQUNZX01PREVfVU5TUEVDSUZJRUQQABIbChdQUklWQUNZX01PREVfTk9fU1RPUkFHRRABEhwKGFBSSVZBQ1lfTU9ERV9OT19UUkFJTklORxACEiwKKFBSSVZBQ1lfTU9ERV9VU0FHRV9EQVRBX1RSQUlOSU5HX0FMTE9XRUQQAxIwCixQUklWQUNZX01PREVfVVNBR0VfQ09ERUJBU0VfVFJBSU5JTkdfQUxMT1dFRBAEMvEGChBEYXNoYm9hcmRTZXJ2aWNlEj4KBUdldE1lEhkuYWlzZXJ2ZXIudjEuR2V0TWVSZXF1ZXN0GhouYWlzZXJ2ZXIudjEuR2V0TWVSZXNwb25zZRJlChJHZXRVc2VyUHJpdmFjeU1vZGUSJi5haXNlcnZlci52MS5HZXRVc2VyUHJpdmFjeU1vZGVSZXF1ZXN0GicuYWlzZXJ2ZXIudjEuR2V0VXNlclByaXZhY3lNb2RlUmVzcG9uc2USbgoVR2V0Q3VycmVudFBlcmlvZFVzYWdlEikuYWlzZXJ2ZXIudjEuR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVxdWVzdBoqLmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlEnEKFkdldEZpbHRlcmVkVXNhZ2VFdmVudHMSKi5haXNlcnZlci52MS5HZXRGaWx0ZXJlZFVzYWdlRXZlbnRzUmVxdWVzdBorLmFpc2VydmVyLnYxLkdldEZpbHRlcmVkVXNhZ2VFdmVudHNSZXNwb25zZRJ3ChhHZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHMSLC5haXNlcnZlci52MS5HZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHNSZXF1ZXN0Gi0uYWlzZXJ2ZXIudjEuR2V0QWdncmVnYXRlZFVzYWdlRXZlbnRzUmVzcG9uc2USegoZR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1cxItLmFpc2VydmVyLnYxLkdldFVzYWdlTGltaXRQb2xpY3lTdGF0dXNSZXF1ZXN0Gi4uYWlzZXJ2ZXIudjEuR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1c1Jlc3BvbnNlEl8KEENyZWF0ZVVzZXJBcGlLZXkSJC5haXNlcnZlci52MS5DcmVhdGVVc2VyQXBpS2V5UmVxdWVzdBolLmFpc2VydmVyLnYxLkNyZWF0ZVVzZXJBcGlLZXlSZXNwb25zZRJ9CiZHZXRUZWFtQWRtaW5TZXR0aW5nc09yRW1wdHlJZk5vdEluVGVhbRIoLmFpc2VydmVyLnYxLkdldFRlYW1BZG1pblNldHRpbmdzUmVxdWVzdBopLmFpc2VydmVyLnYxLkdldFRlYW1BZG1pblNldHRpbmdzUmVzcG9uc2ViBnByb3RvMw", [file_aiserver_v1_usage]);
+  fileDesc("ChthaXNlcnZlci92MS9kYXNoYm9hcmQucHJvdG8SC2Fpc2VydmVyLnYxIrIBCgxHZXRNZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoBUgAiAEBEiEKFHNvdXJjZV9zaXRlX2hvc3RuYW1lGAIgASgJSAGIAQESJgoZaW5jbHVkZV9tb2JpbGVfYXBwX3N0YXR1cxgDIAEoCEgCiAEBQgoKCF90ZWFtX2lkQhcKFV9zb3VyY2Vfc2l0ZV9ob3N0bmFtZUIcChpfaW5jbHVkZV9tb2JpbGVfYXBwX3N0YXR1cyL0BgoNR2V0TWVSZXNwb25zZRIPCgdhdXRoX2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAUSDQoFZW1haWwYAyABKAkSFwoKZmlyc3RfbmFtZRgEIAEoCUgAiAEBEhYKCWxhc3RfbmFtZRgFIAEoCUgBiAEBEhYKCXdvcmtvc19pZBgGIAEoCUgCiAEBEhQKB3RlYW1faWQYByABKAVIA4gBARIXCgpjcmVhdGVkX2F0GAggASgJSASIAQESHwoSaXNfZW50ZXJwcmlzZV91c2VyGAkgASgISAWIAQESFgoJdGVhbV9uYW1lGAogASgJSAaIAQESHgoRZW1haWxfZG9tYWluX3R5cGUYCyABKAlIB4gBARIUCgdjb3VudHJ5GAwgASgJSAiIAQESIAoTcHJvZmlsZV9waWN0dXJlX3VybBgNIAEoCUgJiAEBEjsKLmN1cnNvcl9yZXZpZXdfb25ib2FyZGluZ191c2VfY3Vyc29yX2dpdGh1Yl9hcHAYDiABKAhICogBARIcCg9vcmdhbml6YXRpb25faWQYDyABKANIC4gBARIjChZvcmdhbml6YXRpb25fcHVibGljX2lkGBAgASgJSAyIAQESGgoNaXNfdGVhbV9hZG1pbhgRIAEoCEgNiAEBEiYKGWhhc19hY3RpdmVfbW9iaWxlX3Nlc3Npb24YEiABKAhIDogBARIbCg5wdWJsaWNfdXNlcl9pZBgTIAEoCUgPiAEBQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWVCDAoKX3dvcmtvc19pZEIKCghfdGVhbV9pZEINCgtfY3JlYXRlZF9hdEIVChNfaXNfZW50ZXJwcmlzZV91c2VyQgwKCl90ZWFtX25hbWVCFAoSX2VtYWlsX2RvbWFpbl90eXBlQgoKCF9jb3VudHJ5QhYKFF9wcm9maWxlX3BpY3R1cmVfdXJsQjEKL19jdXJzb3JfcmV2aWV3X29uYm9hcmRpbmdfdXNlX2N1cnNvcl9naXRodWJfYXBwQhIKEF9vcmdhbml6YXRpb25faWRCGQoXX29yZ2FuaXphdGlvbl9wdWJsaWNfaWRCEAoOX2lzX3RlYW1fYWRtaW5CHAoaX2hhc19hY3RpdmVfbW9iaWxlX3Nlc3Npb25CEQoPX3B1YmxpY191c2VyX2lkInYKGUdldFVzZXJQcml2YWN5TW9kZVJlcXVlc3QSNwoVaW5mZXJyZWRfcHJpdmFjeV9tb2RlGAEgASgOMhguYWlzZXJ2ZXIudjEuUHJpdmFjeU1vZGUSFAoHdGVhbV9pZBgCIAEoBUgAiAEBQgoKCF90ZWFtX2lkIpMCChpHZXRVc2VyUHJpdmFjeU1vZGVSZXNwb25zZRIuCgxwcml2YWN5X21vZGUYASABKA4yGC5haXNlcnZlci52MS5Qcml2YWN5TW9kZRInCh9ob3Vyc19yZW1haW5pbmdfaW5fZ3JhY2VfcGVyaW9kGAIgASgFEhsKE2lzX2VuZm9yY2VkX2J5X3RlYW0YAyABKAgSMQopaXNfbm90X21pZ3JhdGVkX3RvX3NlcnZlcl9zb3VyY2Vfb2ZfdHJ1dGgYBCABKAgSGgoScGFydG5lcl9kYXRhX3NoYXJlGAUgASgIEjAKKGhhc19hY2tub3dsZWRnZWRfZ3JhY2VfcGVyaW9kX2Rpc2NsYWltZXIYBiABKAgiXwoXQ3JlYXRlVXNlckFwaUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIOCgZzY29wZXMYAiADKAkSFwoKZXhwaXJlc19hdBgDIAEoA0gAiAEBQg0KC19leHBpcmVzX2F0IisKGENyZWF0ZVVzZXJBcGlLZXlSZXNwb25zZRIPCgdhcGlfa2V5GAEgASgJIj8KG0dldFRlYW1BZG1pblNldHRpbmdzUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgFSACIAQFCCgoIX3RlYW1faWQikzAKHEdldFRlYW1BZG1pblNldHRpbmdzUmVzcG9uc2USFgoOYWxsb3dlZF9tb2RlbHMYASADKAkSFgoOYmxvY2tlZF9tb2RlbHMYAiADKAkSGQoRYXV0b19ydW5fY29udHJvbHMYAyABKAwSQQoWY3Vyc29yX2lnbm9yZV9jb250cm9scxgEIAEoCzIhLmFpc2VydmVyLnYxLkN1cnNvcklnbm9yZUNvbnRyb2xzEh0KFWRvdF9jdXJzb3JfcHJvdGVjdGlvbhgFIAEoCBImChlhbGxvd2VkX21jcF9jb25maWd1cmF0aW9uGAYgASgMSACIAQESJgoZYmFja2dyb3VuZF9hZ2VudF9zZXR0aW5ncxgHIAEoDEgBiAEBEjMKDGNsaV9zZXR0aW5ncxgIIAEoCzIYLmFpc2VydmVyLnYxLkNsaVNldHRpbmdzSAKIAQESMwoMbWNwX2NvbnRyb2xzGAkgASgLMhguYWlzZXJ2ZXIudjEuTUNQQ29udHJvbHNIA4gBARJKChhwcm9tcHRfZGVlcGxpbmtfY29udHJvbHMYCiABKAsyIy5haXNlcnZlci52MS5Qcm9tcHREZWVwbGlua0NvbnRyb2xzSASIAQESTAoZY29tbWFuZF9kZWVwbGlua19jb250cm9scxgLIAEoCzIkLmFpc2VydmVyLnYxLkNvbW1hbmREZWVwbGlua0NvbnRyb2xzSAWIAQESPQoRZGVlcGxpbmtfY29udHJvbHMYDCABKAsyHS5haXNlcnZlci52MS5EZWVwbGlua0NvbnRyb2xzSAaIAQESUAobZ2l0aHViX2ludGVncmF0aW9uX3NldHRpbmdzGA0gASgLMiYuYWlzZXJ2ZXIudjEuR2l0aHViSW50ZWdyYXRpb25TZXR0aW5nc0gHiAEBEk4KGnNsYWNrX2ludGVncmF0aW9uX3NldHRpbmdzGA4gASgLMiUuYWlzZXJ2ZXIudjEuU2xhY2tJbnRlZ3JhdGlvblNldHRpbmdzSAiIAQESUAobbGluZWFyX2ludGVncmF0aW9uX3NldHRpbmdzGA8gASgLMiYuYWlzZXJ2ZXIudjEuTGluZWFySW50ZWdyYXRpb25TZXR0aW5nc0gJiAEBEkoKGHdvcmtzcGFjZV90cnVzdF9jb250cm9scxgQIAEoCzIjLmFpc2VydmVyLnYxLldvcmtzcGFjZVRydXN0Q29udHJvbHNICogBARJQChtnaXRsYWJfaW50ZWdyYXRpb25fc2V0dGluZ3MYESABKAsyJi5haXNlcnZlci52MS5HaXRsYWJJbnRlZ3JhdGlvblNldHRpbmdzSAuIAQESHQoQYnJvd3Nlcl9mZWF0dXJlcxgSIAEoCEgMiAEBEhoKDWJ5b2tfZGlzYWJsZWQYEyABKAhIDYgBARIvCiJkYXNoYm9hcmRfYW5hbHl0aWNzX3JlcXVpcmVzX2FkbWluGBQgASgISA6IAQESUgocc2hhcmVkX2NvbnZlcnNhdGlvbl9zZXR0aW5ncxgVIAEoCzInLmFpc2VydmVyLnYxLlNoYXJlZENvbnZlcnNhdGlvblNldHRpbmdzSA+IAQESHwoSYWxsb3dlZF9leHRlbnNpb25zGBYgASgJSBCIAQESIAoYYnJvd3Nlcl9vcmlnaW5fYWxsb3dsaXN0GBcgAygJEioKHWRpc2FibGVfY29udmVyc2F0aW9uX2luc2lnaHRzGBggASgISBGIAQESRAoVY3Vyc29yX2JsYW1lX3NldHRpbmdzGBkgASgLMiAuYWlzZXJ2ZXIudjEuQ3Vyc29yQmxhbWVTZXR0aW5nc0gSiAEBEhgKEG5ldHdvcmtfZGVueWxpc3QYGiADKAkSGQoRbmV0d29ya19hbGxvd2xpc3QYGyADKAkSTgoaZXh0ZW5zaW9uX3NpZ25pbmdfc2V0dGluZ3MYHCABKAsyJS5haXNlcnZlci52MS5FeHRlbnNpb25TaWduaW5nU2V0dGluZ3NIE4gBARIsCh9lbmZvcmNlX2ludml0ZV9kb21haW5fb25fYWNjZXB0GB0gASgISBSIAQESWQogZmlyc3RfcGFydHlfcGx1Z2luX2NvbmZpZ3VyYXRpb24YHiABKAsyKi5haXNlcnZlci52MS5GaXJzdFBhcnR5UGx1Z2luQ29uZmlndXJhdGlvbkgViAEBEkMKFGF0dHJpYnV0aW9uX2NvbnRyb2xzGB8gASgLMiAuYWlzZXJ2ZXIudjEuQXR0cmlidXRpb25Db250cm9sc0gWiAEBEi0KIGFsbG93X3RoaXJkX3BhcnR5X3BsdWdpbl9pbXBvcnRzGCAgASgISBeIAQESNwoOZ2xhc3Nfc2V0dGluZ3MYISABKAsyGi5haXNlcnZlci52MS5HbGFzc1NldHRpbmdzSBiIAQESKgodbmV3X2NoYXRfbW9kZWxfcmVzZXRfc2V0dGluZ3MYIiABKAxIGYgBARIcCg9tb2RlbF9hbGxvd2xpc3QYIyABKAxIGogBARJMChlqaXJhX2ludGVncmF0aW9uX3NldHRpbmdzGCQgASgLMiQuYWlzZXJ2ZXIudjEuSmlyYUludGVncmF0aW9uU2V0dGluZ3NIG4gBARJKChhwdWxsX3JlcXVlc3RfcHJlZmVyZW5jZXMYJSABKAsyIy5haXNlcnZlci52MS5QdWxsUmVxdWVzdFByZWZlcmVuY2VzSByIAQESHQoQYnJvd3Nlcl9zZXR0aW5ncxgmIAEoDEgdiAEBEiQKHGNsb3VkX2FnZW50X2VncmVzc19hbGxvd2xpc3QYJyADKAkSMAojbWlycm9yX3NhbmRib3hfYWxsb3dsaXN0X2Zvcl9lZ3Jlc3MYKCABKAhIHogBARIpChxyZW1vdGVfcGVybWlzc2lvbnNfZmlsZV9wYXRoGCkgASgJSB+IAQESRgoWc2hhcmVkX2NhbnZhc19zZXR0aW5ncxgqIAEoCzIhLmFpc2VydmVyLnYxLlNoYXJlZENhbnZhc1NldHRpbmdzSCCIAQESKAobaW52aXRlX2xpbmtfbWF4X3R0bF9zZWNvbmRzGCsgASgFSCGIAQESLAofYWxsb3dfdXNlcl9sb2NhbF9wbHVnaW5faW1wb3J0cxgsIAEoCEgiiAEBEiMKG2xvY2FsX3Blcm1pc3Npb25zX2ZpbGVfcGF0aBgtIAMoCRIlCh1yZW1vdGVfcGVybWlzc2lvbnNfZmlsZV9wYXRocxguIAMoCRIwCiNwZXJtaXNzaW9uc19maWxlX292ZXJyaWRlc19hdXRvX3J1bhgvIAEoCEgjiAEBEl8KI2V4dGVuc2lvbl9pbnN0YWxsX2Nvb2xkb3duX3NldHRpbmdzGDAgASgLMi0uYWlzZXJ2ZXIudjEuRXh0ZW5zaW9uSW5zdGFsbENvb2xkb3duU2V0dGluZ3NIJIgBARI4CgthdXRvX3JldmlldxgxIAEoCzIjLmFpc2VydmVyLnYxLkF1dG9SZXZpZXdJbnN0cnVjdGlvbnMSSAoXcHVibGljX3Byb2ZpbGVfc2V0dGluZ3MYMiABKAsyIi5haXNlcnZlci52MS5QdWJsaWNQcm9maWxlU2V0dGluZ3NIJYgBARJWCh5iaXRidWNrZXRfaW50ZWdyYXRpb25fc2V0dGluZ3MYMyABKAsyKS5haXNlcnZlci52MS5CaXRidWNrZXRJbnRlZ3JhdGlvblNldHRpbmdzSCaIAQESLQogbWFya2V0cGxhY2VfbGVhZGVyYm9hcmRfZGlzYWJsZWQYNCABKAhIJ4gBARItCiBuZXdfY2hhdF9udWRnZV9hbGxfdG9fc21hcnRfYXV0bxg1IAEoCEgoiAEBEh0KEG1vZGVsc19hdXRvX29ubHkYNiABKAhIKYgBARI6Ci1uZXdfY2hhdF9udWRnZV9hbGxfdG9fc21hcnRfYXV0b19vcHRpbWl6ZV9mb3IYNyABKAlIKogBARInChpyZXN0cmljdF9pbnZpdGVzX3RvX2FkbWlucxg4IAEoCEgriAEBEiYKGXZpZXdlcl9jYW5faW52aXRlX21lbWJlcnMYOSABKAhILIgBARIkChdlbmZvcmNlX2hvb2tzX3JlYWRpbmVzcxg6IAEoCEgtiAEBEhgKC2xsbV9nYXRld2F5GDsgASgMSC6IAQESQAoTbG9jYWxfdG9vbF9jb250cm9scxg8IAEoCzIeLmFpc2VydmVyLnYxLkxvY2FsVG9vbENvbnRyb2xzSC+IAQESTQoac2FuZF9hY3Rpb25fYXVkaXRfc2V0dGluZ3MYPSABKAsyJC5haXNlcnZlci52MS5TYW5kQWN0aW9uQXVkaXRTZXR0aW5nc0gwiAEBEj4KD3NhbmRfb25ib2FyZGluZxg+IAEoCzIgLmFpc2VydmVyLnYxLlNhbmRPbmJvYXJkaW5nU3RhdGVIMYgBARIcCg9vcmlnaW5fZGlzYWJsZWQYPyABKAhIMogBARJEChVzYW5kX25ldHdvcmtfY29udHJvbHMYQCABKAsyIC5haXNlcnZlci52MS5TYW5kTmV0d29ya0NvbnRyb2xzSDOIAQESYQoldXNlcl9hZ2VudF9zdG9yZV9za2lsbHNfc3luY19zZXR0aW5ncxhBIAEoCzItLmFpc2VydmVyLnYxLlVzZXJBZ2VudFN0b3JlU2tpbGxzU3luY1NldHRpbmdzSDSIAQESRwoaYXV0b19yZXZpZXdfcnVuX21vZGVfcmVzZXQYQiABKAsyIy5haXNlcnZlci52MS5BdXRvUmV2aWV3UnVuTW9kZVJlc2V0EjAKI2VudGVycHJpc2VfZ3Jva19ib3RfdHJpYWxfYXZhaWxhYmxlGEMgASgISDWIAQESQAoWc2FuZF9ncm91cF9hY2Nlc3NfbW9kZRhEIAEoDjIgLmFpc2VydmVyLnYxLlNhbmRHcm91cEFjY2Vzc01vZGUSSwoZc2FuZF9hdXRvX3Jldmlld19jb250cm9scxhFIAEoCzIjLmFpc2VydmVyLnYxLlNhbmRBdXRvUmV2aWV3Q29udHJvbHNINogBARJFChFwcml2YXRlX2luZmVyZW5jZRhGIAEoCzIlLmFpc2VydmVyLnYxLlByaXZhdGVJbmZlcmVuY2VTZXR0aW5nc0g3iAEBEkQKGHJlbW90ZV9jb250cm9sX3YyX3BvbGljeRhHIAEoCzIiLmFpc2VydmVyLnYxLlJlbW90ZUNvbnRyb2xWMlBvbGljeRJNChpzYW5kX2xvY2FsX2VncmVzc19jb250cm9scxhIIAEoCzIkLmFpc2VydmVyLnYxLlNhbmRMb2NhbEVncmVzc0NvbnRyb2xzSDiIAQESIQoUaW5ib3VuZF9pcF9hbGxvd2xpc3QYSSABKAxIOYgBARI9ChFwcm9qZWN0c19zZXR0aW5ncxhKIAEoCzIdLmFpc2VydmVyLnYxLlByb2plY3RzU2V0dGluZ3NIOogBARImChlhbGxvd19za2lsbHNfY2xpX2luc3RhbGxzGEsgASgISDuIAQESUgodZ3Jva19ib3RfYWdlbnRfZW1haWxfY29udHJvbHMYTCABKAsyJi5haXNlcnZlci52MS5Hcm9rQm90QWdlbnRFbWFpbENvbnRyb2xzSDyIAQESRQoWc2FuZF9ib3hfc3Vkb19jb250cm9scxhNIAEoCzIgLmFpc2VydmVyLnYxLlNhbmRCb3hTdWRvQ29udHJvbHNIPYgBAUIcChpfYWxsb3dlZF9tY3BfY29uZmlndXJhdGlvbkIcChpfYmFja2dyb3VuZF9hZ2VudF9zZXR0aW5nc0IPCg1fY2xpX3NldHRpbmdzQg8KDV9tY3BfY29udHJvbHNCGwoZX3Byb21wdF9kZWVwbGlua19jb250cm9sc0IcChpfY29tbWFuZF9kZWVwbGlua19jb250cm9sc0IUChJfZGVlcGxpbmtfY29udHJvbHNCHgocX2dpdGh1Yl9pbnRlZ3JhdGlvbl9zZXR0aW5nc0IdChtfc2xhY2tfaW50ZWdyYXRpb25fc2V0dGluZ3NCHgocX2xpbmVhcl9pbnRlZ3JhdGlvbl9zZXR0aW5nc0IbChlfd29ya3NwYWNlX3RydXN0X2NvbnRyb2xzQh4KHF9naXRsYWJfaW50ZWdyYXRpb25fc2V0dGluZ3NCEwoRX2Jyb3dzZXJfZmVhdHVyZXNCEAoOX2J5b2tfZGlzYWJsZWRCJQojX2Rhc2hib2FyZF9hbmFseXRpY3NfcmVxdWlyZXNfYWRtaW5CHwodX3NoYXJlZF9jb252ZXJzYXRpb25fc2V0dGluZ3NCFQoTX2FsbG93ZWRfZXh0ZW5zaW9uc0IgCh5fZGlzYWJsZV9jb252ZXJzYXRpb25faW5zaWdodHNCGAoWX2N1cnNvcl9ibGFtZV9zZXR0aW5nc0IdChtfZXh0ZW5zaW9uX3NpZ25pbmdfc2V0dGluZ3NCIgogX2VuZm9yY2VfaW52aXRlX2RvbWFpbl9vbl9hY2NlcHRCIwohX2ZpcnN0X3BhcnR5X3BsdWdpbl9jb25maWd1cmF0aW9uQhcKFV9hdHRyaWJ1dGlvbl9jb250cm9sc0IjCiFfYWxsb3dfdGhpcmRfcGFydHlfcGx1Z2luX2ltcG9ydHNCEQoPX2dsYXNzX3NldHRpbmdzQiAKHl9uZXdfY2hhdF9tb2RlbF9yZXNldF9zZXR0aW5nc0ISChBfbW9kZWxfYWxsb3dsaXN0QhwKGl9qaXJhX2ludGVncmF0aW9uX3NldHRpbmdzQhsKGV9wdWxsX3JlcXVlc3RfcHJlZmVyZW5jZXNCEwoRX2Jyb3dzZXJfc2V0dGluZ3NCJgokX21pcnJvcl9zYW5kYm94X2FsbG93bGlzdF9mb3JfZWdyZXNzQh8KHV9yZW1vdGVfcGVybWlzc2lvbnNfZmlsZV9wYXRoQhkKF19zaGFyZWRfY2FudmFzX3NldHRpbmdzQh4KHF9pbnZpdGVfbGlua19tYXhfdHRsX3NlY29uZHNCIgogX2FsbG93X3VzZXJfbG9jYWxfcGx1Z2luX2ltcG9ydHNCJgokX3Blcm1pc3Npb25zX2ZpbGVfb3ZlcnJpZGVzX2F1dG9fcnVuQiYKJF9leHRlbnNpb25faW5zdGFsbF9jb29sZG93bl9zZXR0aW5nc0IaChhfcHVibGljX3Byb2ZpbGVfc2V0dGluZ3NCIQofX2JpdGJ1Y2tldF9pbnRlZ3JhdGlvbl9zZXR0aW5nc0IjCiFfbWFya2V0cGxhY2VfbGVhZGVyYm9hcmRfZGlzYWJsZWRCIwohX25ld19jaGF0X251ZGdlX2FsbF90b19zbWFydF9hdXRvQhMKEV9tb2RlbHNfYXV0b19vbmx5QjAKLl9uZXdfY2hhdF9udWRnZV9hbGxfdG9fc21hcnRfYXV0b19vcHRpbWl6ZV9mb3JCHQobX3Jlc3RyaWN0X2ludml0ZXNfdG9fYWRtaW5zQhwKGl92aWV3ZXJfY2FuX2ludml0ZV9tZW1iZXJzQhoKGF9lbmZvcmNlX2hvb2tzX3JlYWRpbmVzc0IOCgxfbGxtX2dhdGV3YXlCFgoUX2xvY2FsX3Rvb2xfY29udHJvbHNCHQobX3NhbmRfYWN0aW9uX2F1ZGl0X3NldHRpbmdzQhIKEF9zYW5kX29uYm9hcmRpbmdCEgoQX29yaWdpbl9kaXNhYmxlZEIYChZfc2FuZF9uZXR3b3JrX2NvbnRyb2xzQigKJl91c2VyX2FnZW50X3N0b3JlX3NraWxsc19zeW5jX3NldHRpbmdzQiYKJF9lbnRlcnByaXNlX2dyb2tfYm90X3RyaWFsX2F2YWlsYWJsZUIcChpfc2FuZF9hdXRvX3Jldmlld19jb250cm9sc0IUChJfcHJpdmF0ZV9pbmZlcmVuY2VCHQobX3NhbmRfbG9jYWxfZWdyZXNzX2NvbnRyb2xzQhcKFV9pbmJvdW5kX2lwX2FsbG93bGlzdEIUChJfcHJvamVjdHNfc2V0dGluZ3NCHAoaX2FsbG93X3NraWxsc19jbGlfaW5zdGFsbHNCIAoeX2dyb2tfYm90X2FnZW50X2VtYWlsX2NvbnRyb2xzQhkKF19zYW5kX2JveF9zdWRvX2NvbnRyb2xzIk0KFEN1cnNvcklnbm9yZUNvbnRyb2xzEhwKFGhpZXJhcmNoaWNhbF9lbmFibGVkGAEgASgIEhcKD2lnbm9yZV9zeW1saW5rcxgCIAEoCCJyCgtDbGlTZXR0aW5ncxIRCglhbGxvd2xpc3QYASADKAkSNgoQYWxsb3dsaXN0X2NvbmZpZxgCIAEoDjIcLmFpc2VydmVyLnYxLkFsbG93bGlzdENvbmZpZxIYChBkaXNhYmxlX2hlYWRsZXNzGAMgASgIIjUKC01DUENvbnRyb2xzEg8KB2VuYWJsZWQYASABKAgSFQoNYWxsb3dlZF90b29scxgCIAMoCSIpChZQcm9tcHREZWVwbGlua0NvbnRyb2xzEg8KB2VuYWJsZWQYASABKAgiKgoXQ29tbWFuZERlZXBsaW5rQ29udHJvbHMSDwoHZW5hYmxlZBgBIAEoCCJDChBEZWVwbGlua0NvbnRyb2xzEg8KB2VuYWJsZWQYASABKAgSHgoWYWxsb3dfcHVibGljX2RlZXBsaW5rcxgCIAEoCCIrChlHaXRodWJJbnRlZ3JhdGlvblNldHRpbmdzEg4KBmhpZGRlbhgBIAEoCCIqChhTbGFja0ludGVncmF0aW9uU2V0dGluZ3MSDgoGaGlkZGVuGAEgASgIIisKGUxpbmVhckludGVncmF0aW9uU2V0dGluZ3MSDgoGaGlkZGVuGAEgASgIIikKFldvcmtzcGFjZVRydXN0Q29udHJvbHMSDwoHZW5hYmxlZBgBIAEoCCIrChlHaXRsYWJJbnRlZ3JhdGlvblNldHRpbmdzEg4KBmhpZGRlbhgBIAEoCCK0AQoaU2hhcmVkQ29udmVyc2F0aW9uU2V0dGluZ3MSDwoHZW5hYmxlZBgBIAEoCBJHChRhbGxvd2VkX3Zpc2liaWxpdGllcxgCIAMoDjIpLmFpc2VydmVyLnYxLlNoYXJlZENvbnZlcnNhdGlvblZpc2liaWxpdHkSIgoVYWxsb3dfcHVibGljX2luZGV4aW5nGAMgASgISACIAQFCGAoWX2FsbG93X3B1YmxpY19pbmRleGluZyImChNDdXJzb3JCbGFtZVNldHRpbmdzEg8KB2VuYWJsZWQYASABKAgiOAoYRXh0ZW5zaW9uU2lnbmluZ1NldHRpbmdzEhwKFHZlcmlmaWNhdGlvbl9lbmFibGVkGAEgASgIImwKHUZpcnN0UGFydHlQbHVnaW5Db25maWd1cmF0aW9uEi8KBG1vZGUYASABKA4yIS5haXNlcnZlci52MS5GaXJzdFBhcnR5UGx1Z2luTW9kZRIaChJhbGxvd2VkX3BsdWdpbl9pZHMYAiADKAkiMgoTQXR0cmlidXRpb25Db250cm9scxIbChNkaXNhYmxlX2F0dHJpYnV0aW9uGAEgASgIImkKDUdsYXNzU2V0dGluZ3MSGAoQYWxsb3dlZF91c2VyX2lkcxgBIAMoBRIjChZhbGxvd19hbGxfdGVhbV9tZW1iZXJzGAIgASgISACIAQFCGQoXX2FsbG93X2FsbF90ZWFtX21lbWJlcnMiKQoXSmlyYUludGVncmF0aW9uU2V0dGluZ3MSDgoGaGlkZGVuGAEgASgIImYKFlB1bGxSZXF1ZXN0UHJlZmVyZW5jZXMSTAoacHJfcmV2aWV3X29wZW5fZGVzdGluYXRpb24YASABKA4yKC5haXNlcnZlci52MS5QclJldmlld09wZW5EZXN0aW5hdGlvbk1vZGUiUAoWQXV0b1Jldmlld0luc3RydWN0aW9ucxIaChJhbGxvd19pbnN0cnVjdGlvbnMYASADKAkSGgoSYmxvY2tfaW5zdHJ1Y3Rpb25zGAIgAygJIlgKEUxvY2FsVG9vbENvbnRyb2xzEkMKEnBlcm1pc3Npb25fY2VpbGluZxgBIAEoDjInLmFpc2VydmVyLnYxLkxvY2FsVG9vbFBlcm1pc3Npb25DZWlsaW5nImoKE1NhbmROZXR3b3JrQ29udHJvbHMSMAoLZWdyZXNzX21vZGUYASABKA4yGy5haXNlcnZlci52MS5TYW5kRWdyZXNzTW9kZRIRCglhbGxvd2xpc3QYAiADKAkSDgoGbG9ja2VkGAMgASgIIjsKF1NhbmRBY3Rpb25BdWRpdFNldHRpbmdzEhQKB2VuYWJsZWQYASABKAhIAIgBAUIKCghfZW5hYmxlZCInChRTaGFyZWRDYW52YXNTZXR0aW5ncxIPCgdlbmFibGVkGAEgASgIIjoKIEV4dGVuc2lvbkluc3RhbGxDb29sZG93blNldHRpbmdzEhYKDmNvb2xkb3duX2hvdXJzGAEgASgFIkoKFVB1YmxpY1Byb2ZpbGVTZXR0aW5ncxIhChlwdWJsaWNfdmlzaWJpbGl0eV9hbGxvd2VkGAEgASgIEg4KBnBvbGljeRgCIAEoCSIuChxCaXRidWNrZXRJbnRlZ3JhdGlvblNldHRpbmdzEg4KBmhpZGRlbhgBIAEoCCKgAQoTU2FuZE9uYm9hcmRpbmdTdGF0ZRIRCgljb21wbGV0ZWQYASABKAgSDAoEc2VlbhgCIAEoCBIlCh1jaGVja2VkX3NldHVwX2NoZWNrbGlzdF9pdGVtcxgDIAMoCRIlCh1za2lwcGVkX3NldHVwX2NoZWNrbGlzdF9pdGVtcxgEIAMoCRIaChJoYXNfZXZlcl9jb21wbGV0ZWQYBSABKAgiMwogVXNlckFnZW50U3RvcmVTa2lsbHNTeW5jU2V0dGluZ3MSDwoHYWxsb3dlZBgBIAEoCCIuChZBdXRvUmV2aWV3UnVuTW9kZVJlc2V0EhQKDGlzc3VlZF9hdF9tcxgBIAEoAyK8AQoWU2FuZEF1dG9SZXZpZXdDb250cm9scxIcCg9lbmZvcmNlX2VuYWJsZWQYASABKAhIAIgBARIaChJhbGxvd19pbnN0cnVjdGlvbnMYAiADKAkSGgoSYmxvY2tfaW5zdHJ1Y3Rpb25zGAMgAygJEiAKE3VwZGF0ZV9pbnN0cnVjdGlvbnMYBCABKAhIAYgBAUISChBfZW5mb3JjZV9lbmFibGVkQhYKFF91cGRhdGVfaW5zdHJ1Y3Rpb25zIj8KGFByaXZhdGVJbmZlcmVuY2VTZXR0aW5ncxIPCgdlbmFibGVkGAEgASgIEhIKCmNhbl9lbmFibGUYBCABKAgitQMKFVJlbW90ZUNvbnRyb2xWMlBvbGljeRIUCgdlbmFibGVkGAEgASgISACIAQESKwoeYXV0b21hdGljX3JlZ2lzdHJhdGlvbl9lbmFibGVkGAIgASgISAGIAQESFgoJYXZhaWxhYmxlGAMgASgISAKIAQESLAofYXV0b21hdGljX3JlZ2lzdHJhdGlvbl9yZWxlYXNlZBgEIAEoCEgDiAEBEiwKH3JlbW90ZV9jb250cm9sX2Rlbnlpbmdfb3JnX25hbWUYBSABKAlIBIgBARI0CidhdXRvbWF0aWNfcmVnaXN0cmF0aW9uX2Rlbnlpbmdfb3JnX25hbWUYBiABKAlIBYgBAUIKCghfZW5hYmxlZEIhCh9fYXV0b21hdGljX3JlZ2lzdHJhdGlvbl9lbmFibGVkQgwKCl9hdmFpbGFibGVCIgogX2F1dG9tYXRpY19yZWdpc3RyYXRpb25fcmVsZWFzZWRCIgogX3JlbW90ZV9jb250cm9sX2Rlbnlpbmdfb3JnX25hbWVCKgooX2F1dG9tYXRpY19yZWdpc3RyYXRpb25fZGVueWluZ19vcmdfbmFtZSI7ChdTYW5kTG9jYWxFZ3Jlc3NDb250cm9scxIUCgdhbGxvd2VkGAEgASgISACIAQFCCgoIX2FsbG93ZWQiNAoQUHJvamVjdHNTZXR0aW5ncxIUCgdlbmFibGVkGAEgASgISACIAQFCCgoIX2VuYWJsZWQiPQoZR3Jva0JvdEFnZW50RW1haWxDb250cm9scxIUCgdhbGxvd2VkGAEgASgISACIAQFCCgoIX2FsbG93ZWQiPQoTU2FuZEJveFN1ZG9Db250cm9scxIXCgpkaXNhbGxvd2VkGAEgASgISACIAQFCDQoLX2Rpc2FsbG93ZWQqxgEKC1ByaXZhY3lNb2RlEhwKGFBSSVZBQ1lfTU9ERV9VTlNQRUNJRklFRBAAEhsKF1BSSVZBQ1lfTU9ERV9OT19TVE9SQUdFEAESHAoYUFJJVkFDWV9NT0RFX05PX1RSQUlOSU5HEAISLAooUFJJVkFDWV9NT0RFX1VTQUdFX0RBVEFfVFJBSU5JTkdfQUxMT1dFRBADEjAKLFBSSVZBQ1lfTU9ERV9VU0FHRV9DT0RFQkFTRV9UUkFJTklOR19BTExPV0VEEAQqcwoPQWxsb3dsaXN0Q29uZmlnEiAKHEFMTE9XTElTVF9DT05GSUdfVU5TUEVDSUZJRUQQABIeChpBTExPV0xJU1RfQ09ORklHX0FMTE9XTElTVBABEh4KGkFMTE9XTElTVF9DT05GSUdfQkxPQ0tMSVNUEAIqzgEKHFNoYXJlZENvbnZlcnNhdGlvblZpc2liaWxpdHkSLgoqU0hBUkVEX0NPTlZFUlNBVElPTl9WSVNJQklMSVRZX1VOU1BFQ0lGSUVEEAASKgomU0hBUkVEX0NPTlZFUlNBVElPTl9WSVNJQklMSVRZX1BSSVZBVEUQARInCiNTSEFSRURfQ09OVkVSU0FUSU9OX1ZJU0lCSUxJVFlfVEVBTRACEikKJVNIQVJFRF9DT05WRVJTQVRJT05fVklTSUJJTElUWV9QVUJMSUMQAyqOAQoURmlyc3RQYXJ0eVBsdWdpbk1vZGUSJwojRklSU1RfUEFSVFlfUExVR0lOX01PREVfVU5TUEVDSUZJRUQQABImCiJGSVJTVF9QQVJUWV9QTFVHSU5fTU9ERV9FTkFCTEVfQUxMEAESJQohRklSU1RfUEFSVFlfUExVR0lOX01PREVfQUxMT1dMSVNUEAIq2wEKG1ByUmV2aWV3T3BlbkRlc3RpbmF0aW9uTW9kZRIvCitQUl9SRVZJRVdfT1BFTl9ERVNUSU5BVElPTl9NT0RFX1VOU1BFQ0lGSUVEEAASKgomUFJfUkVWSUVXX09QRU5fREVTVElOQVRJT05fTU9ERV9HSVRIVUIQARIsCihQUl9SRVZJRVdfT1BFTl9ERVNUSU5BVElPTl9NT0RFX0dSQVBISVRFEAISMQotUFJfUkVWSUVXX09QRU5fREVTVElOQVRJT05fTU9ERV9SRVZJRVdfQ1VSU09SEAMqxQEKGkxvY2FsVG9vbFBlcm1pc3Npb25DZWlsaW5nEi0KKUxPQ0FMX1RPT0xfUEVSTUlTU0lPTl9DRUlMSU5HX1VOU1BFQ0lGSUVEEAASJwojTE9DQUxfVE9PTF9QRVJNSVNTSU9OX0NFSUxJTkdfTkVWRVIQARIlCiFMT0NBTF9UT09MX1BFUk1JU1NJT05fQ0VJTElOR19BU0sQAhIoCiRMT0NBTF9UT09MX1BFUk1JU1NJT05fQ0VJTElOR19BTFdBWVMQAyqyAQoOU2FuZEVncmVzc01vZGUSIAocU0FORF9FR1JFU1NfTU9ERV9VTlNQRUNJRklFRBAAEh4KGlNBTkRfRUdSRVNTX01PREVfQUxMT1dfQUxMEAESMgouU0FORF9FR1JFU1NfTU9ERV9ERUZBVUxUX1dJVEhfTkVUV09SS19TRVRUSU5HUxACEioKJlNBTkRfRUdSRVNTX01PREVfTkVUV09SS19TRVRUSU5HU19PTkxZEAMqgQEKE1NhbmRHcm91cEFjY2Vzc01vZGUSJgoiU0FORF9HUk9VUF9BQ0NFU1NfTU9ERV9VTlNQRUNJRklFRBAAEh4KGlNBTkRfR1JPVVBfQUNDRVNTX01PREVfQUxMEAESIgoeU0FORF9HUk9VUF9BQ0NFU1NfTU9ERV9MSU1JVEVEEAIy8QYKEERhc2hib2FyZFNlcnZpY2USPgoFR2V0TWUSGS5haXNlcnZlci52MS5HZXRNZVJlcXVlc3QaGi5haXNlcnZlci52MS5HZXRNZVJlc3BvbnNlEmUKEkdldFVzZXJQcml2YWN5TW9kZRImLmFpc2VydmVyLnYxLkdldFVzZXJQcml2YWN5TW9kZVJlcXVlc3QaJy5haXNlcnZlci52MS5HZXRVc2VyUHJpdmFjeU1vZGVSZXNwb25zZRJuChVHZXRDdXJyZW50UGVyaW9kVXNhZ2USKS5haXNlcnZlci52MS5HZXRDdXJyZW50UGVyaW9kVXNhZ2VSZXF1ZXN0GiouYWlzZXJ2ZXIudjEuR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVzcG9uc2UScQoWR2V0RmlsdGVyZWRVc2FnZUV2ZW50cxIqLmFpc2VydmVyLnYxLkdldEZpbHRlcmVkVXNhZ2VFdmVudHNSZXF1ZXN0GisuYWlzZXJ2ZXIudjEuR2V0RmlsdGVyZWRVc2FnZUV2ZW50c1Jlc3BvbnNlEncKGEdldEFnZ3JlZ2F0ZWRVc2FnZUV2ZW50cxIsLmFpc2VydmVyLnYxLkdldEFnZ3JlZ2F0ZWRVc2FnZUV2ZW50c1JlcXVlc3QaLS5haXNlcnZlci52MS5HZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHNSZXNwb25zZRJ6ChlHZXRVc2FnZUxpbWl0UG9saWN5U3RhdHVzEi0uYWlzZXJ2ZXIudjEuR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1c1JlcXVlc3QaLi5haXNlcnZlci52MS5HZXRVc2FnZUxpbWl0UG9saWN5U3RhdHVzUmVzcG9uc2USXwoQQ3JlYXRlVXNlckFwaUtleRIkLmFpc2VydmVyLnYxLkNyZWF0ZVVzZXJBcGlLZXlSZXF1ZXN0GiUuYWlzZXJ2ZXIudjEuQ3JlYXRlVXNlckFwaUtleVJlc3BvbnNlEn0KJkdldFRlYW1BZG1pblNldHRpbmdzT3JFbXB0eUlmTm90SW5UZWFtEiguYWlzZXJ2ZXIudjEuR2V0VGVhbUFkbWluU2V0dGluZ3NSZXF1ZXN0GikuYWlzZXJ2ZXIudjEuR2V0VGVhbUFkbWluU2V0dGluZ3NSZXNwb25zZWIGcHJvdG8z", [file_aiserver_v1_usage]);
 
 /**
  * @generated from message aiserver.v1.GetMeRequest
  */
 export type GetMeRequest = Message<"aiserver.v1.GetMeRequest"> & {
+  /**
+   * @generated from field: optional int32 team_id = 1;
+   */
+  teamId?: number | undefined;
+
+  /**
+   * @generated from field: optional string source_site_hostname = 2;
+   */
+  sourceSiteHostname?: string | undefined;
+
+  /**
+   * @generated from field: optional bool include_mobile_app_status = 3;
+   */
+  includeMobileAppStatus?: boolean | undefined;
 };
 
 /**
@@ -47,6 +61,86 @@ export type GetMeResponse = Message<"aiserver.v1.GetMeResponse"> & {
    * @generated from field: string email = 3;
    */
   email: string;
+
+  /**
+   * @generated from field: optional string first_name = 4;
+   */
+  firstName?: string | undefined;
+
+  /**
+   * @generated from field: optional string last_name = 5;
+   */
+  lastName?: string | undefined;
+
+  /**
+   * @generated from field: optional string workos_id = 6;
+   */
+  workosId?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 team_id = 7;
+   */
+  teamId?: number | undefined;
+
+  /**
+   * @generated from field: optional string created_at = 8;
+   */
+  createdAt?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_enterprise_user = 9;
+   */
+  isEnterpriseUser?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string team_name = 10;
+   */
+  teamName?: string | undefined;
+
+  /**
+   * @generated from field: optional string email_domain_type = 11;
+   */
+  emailDomainType?: string | undefined;
+
+  /**
+   * @generated from field: optional string country = 12;
+   */
+  country?: string | undefined;
+
+  /**
+   * @generated from field: optional string profile_picture_url = 13;
+   */
+  profilePictureUrl?: string | undefined;
+
+  /**
+   * @generated from field: optional bool cursor_review_onboarding_use_cursor_github_app = 14;
+   */
+  cursorReviewOnboardingUseCursorGithubApp?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int64 organization_id = 15;
+   */
+  organizationId?: bigint | undefined;
+
+  /**
+   * @generated from field: optional string organization_public_id = 16;
+   */
+  organizationPublicId?: string | undefined;
+
+  /**
+   * @generated from field: optional bool is_team_admin = 17;
+   */
+  isTeamAdmin?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool has_active_mobile_session = 18;
+   */
+  hasActiveMobileSession?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string public_user_id = 19;
+   */
+  publicUserId?: string | undefined;
 };
 
 /**
@@ -66,6 +160,11 @@ export type GetUserPrivacyModeRequest = Message<"aiserver.v1.GetUserPrivacyModeR
    * @generated from field: aiserver.v1.PrivacyMode inferred_privacy_mode = 1;
    */
   inferredPrivacyMode: PrivacyMode;
+
+  /**
+   * @generated from field: optional int32 team_id = 2;
+   */
+  teamId?: number | undefined;
 };
 
 /**
@@ -83,6 +182,31 @@ export type GetUserPrivacyModeResponse = Message<"aiserver.v1.GetUserPrivacyMode
    * @generated from field: aiserver.v1.PrivacyMode privacy_mode = 1;
    */
   privacyMode: PrivacyMode;
+
+  /**
+   * @generated from field: int32 hours_remaining_in_grace_period = 2;
+   */
+  hoursRemainingInGracePeriod: number;
+
+  /**
+   * @generated from field: bool is_enforced_by_team = 3;
+   */
+  isEnforcedByTeam: boolean;
+
+  /**
+   * @generated from field: bool is_not_migrated_to_server_source_of_truth = 4;
+   */
+  isNotMigratedToServerSourceOfTruth: boolean;
+
+  /**
+   * @generated from field: bool partner_data_share = 5;
+   */
+  partnerDataShare: boolean;
+
+  /**
+   * @generated from field: bool has_acknowledged_grace_period_disclaimer = 6;
+   */
+  hasAcknowledgedGracePeriodDisclaimer: boolean;
 };
 
 /**
@@ -105,6 +229,11 @@ export type CreateUserApiKeyRequest = Message<"aiserver.v1.CreateUserApiKeyReque
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
+
+  /**
+   * @generated from field: optional int64 expires_at = 3;
+   */
+  expiresAt?: bigint | undefined;
 };
 
 /**
@@ -135,6 +264,10 @@ export const CreateUserApiKeyResponseSchema: GenMessage<CreateUserApiKeyResponse
  * @generated from message aiserver.v1.GetTeamAdminSettingsRequest
  */
 export type GetTeamAdminSettingsRequest = Message<"aiserver.v1.GetTeamAdminSettingsRequest"> & {
+  /**
+   * @generated from field: optional int32 team_id = 1;
+   */
+  teamId?: number | undefined;
 };
 
 /**
@@ -148,6 +281,406 @@ export const GetTeamAdminSettingsRequestSchema: GenMessage<GetTeamAdminSettingsR
  * @generated from message aiserver.v1.GetTeamAdminSettingsResponse
  */
 export type GetTeamAdminSettingsResponse = Message<"aiserver.v1.GetTeamAdminSettingsResponse"> & {
+  /**
+   * @generated from field: repeated string allowed_models = 1;
+   */
+  allowedModels: string[];
+
+  /**
+   * @generated from field: repeated string blocked_models = 2;
+   */
+  blockedModels: string[];
+
+  /**
+   * aiserver.v1.AutoRunControls, as its bytes.
+   *
+   * @generated from field: bytes auto_run_controls = 3;
+   */
+  autoRunControls: Uint8Array;
+
+  /**
+   * @generated from field: aiserver.v1.CursorIgnoreControls cursor_ignore_controls = 4;
+   */
+  cursorIgnoreControls?: CursorIgnoreControls | undefined;
+
+  /**
+   * @generated from field: bool dot_cursor_protection = 5;
+   */
+  dotCursorProtection: boolean;
+
+  /**
+   * aiserver.v1.AllowedMCPConfiguration, as its bytes.
+   *
+   * @generated from field: optional bytes allowed_mcp_configuration = 6;
+   */
+  allowedMcpConfiguration?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.BackgroundAgentSettings, as its bytes.
+   *
+   * @generated from field: optional bytes background_agent_settings = 7;
+   */
+  backgroundAgentSettings?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.CliSettings cli_settings = 8;
+   */
+  cliSettings?: CliSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.MCPControls mcp_controls = 9;
+   */
+  mcpControls?: MCPControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.PromptDeeplinkControls prompt_deeplink_controls = 10;
+   */
+  promptDeeplinkControls?: PromptDeeplinkControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.CommandDeeplinkControls command_deeplink_controls = 11;
+   */
+  commandDeeplinkControls?: CommandDeeplinkControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.DeeplinkControls deeplink_controls = 12;
+   */
+  deeplinkControls?: DeeplinkControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.GithubIntegrationSettings github_integration_settings = 13;
+   */
+  githubIntegrationSettings?: GithubIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SlackIntegrationSettings slack_integration_settings = 14;
+   */
+  slackIntegrationSettings?: SlackIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.LinearIntegrationSettings linear_integration_settings = 15;
+   */
+  linearIntegrationSettings?: LinearIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.WorkspaceTrustControls workspace_trust_controls = 16;
+   */
+  workspaceTrustControls?: WorkspaceTrustControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.GitlabIntegrationSettings gitlab_integration_settings = 17;
+   */
+  gitlabIntegrationSettings?: GitlabIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional bool browser_features = 18;
+   */
+  browserFeatures?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool byok_disabled = 19;
+   */
+  byokDisabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool dashboard_analytics_requires_admin = 20;
+   */
+  dashboardAnalyticsRequiresAdmin?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SharedConversationSettings shared_conversation_settings = 21;
+   */
+  sharedConversationSettings?: SharedConversationSettings | undefined;
+
+  /**
+   * @generated from field: optional string allowed_extensions = 22;
+   */
+  allowedExtensions?: string | undefined;
+
+  /**
+   * @generated from field: repeated string browser_origin_allowlist = 23;
+   */
+  browserOriginAllowlist: string[];
+
+  /**
+   * @generated from field: optional bool disable_conversation_insights = 24;
+   */
+  disableConversationInsights?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.CursorBlameSettings cursor_blame_settings = 25;
+   */
+  cursorBlameSettings?: CursorBlameSettings | undefined;
+
+  /**
+   * @generated from field: repeated string network_denylist = 26;
+   */
+  networkDenylist: string[];
+
+  /**
+   * @generated from field: repeated string network_allowlist = 27;
+   */
+  networkAllowlist: string[];
+
+  /**
+   * @generated from field: optional aiserver.v1.ExtensionSigningSettings extension_signing_settings = 28;
+   */
+  extensionSigningSettings?: ExtensionSigningSettings | undefined;
+
+  /**
+   * @generated from field: optional bool enforce_invite_domain_on_accept = 29;
+   */
+  enforceInviteDomainOnAccept?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.FirstPartyPluginConfiguration first_party_plugin_configuration = 30;
+   */
+  firstPartyPluginConfiguration?: FirstPartyPluginConfiguration | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.AttributionControls attribution_controls = 31;
+   */
+  attributionControls?: AttributionControls | undefined;
+
+  /**
+   * @generated from field: optional bool allow_third_party_plugin_imports = 32;
+   */
+  allowThirdPartyPluginImports?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.GlassSettings glass_settings = 33;
+   */
+  glassSettings?: GlassSettings | undefined;
+
+  /**
+   * aiserver.v1.TeamAdminNewChatModelResetSettings, as its bytes.
+   *
+   * @generated from field: optional bytes new_chat_model_reset_settings = 34;
+   */
+  newChatModelResetSettings?: Uint8Array | undefined;
+
+  /**
+   * aiserver.v1.ModelAllowlist, as its bytes.
+   *
+   * @generated from field: optional bytes model_allowlist = 35;
+   */
+  modelAllowlist?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.JiraIntegrationSettings jira_integration_settings = 36;
+   */
+  jiraIntegrationSettings?: JiraIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.PullRequestPreferences pull_request_preferences = 37;
+   */
+  pullRequestPreferences?: PullRequestPreferences | undefined;
+
+  /**
+   * aiserver.v1.BrowserSettings, as its bytes.
+   *
+   * @generated from field: optional bytes browser_settings = 38;
+   */
+  browserSettings?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: repeated string cloud_agent_egress_allowlist = 39;
+   */
+  cloudAgentEgressAllowlist: string[];
+
+  /**
+   * @generated from field: optional bool mirror_sandbox_allowlist_for_egress = 40;
+   */
+  mirrorSandboxAllowlistForEgress?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string remote_permissions_file_path = 41;
+   */
+  remotePermissionsFilePath?: string | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SharedCanvasSettings shared_canvas_settings = 42;
+   */
+  sharedCanvasSettings?: SharedCanvasSettings | undefined;
+
+  /**
+   * @generated from field: optional int32 invite_link_max_ttl_seconds = 43;
+   */
+  inviteLinkMaxTtlSeconds?: number | undefined;
+
+  /**
+   * @generated from field: optional bool allow_user_local_plugin_imports = 44;
+   */
+  allowUserLocalPluginImports?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string local_permissions_file_path = 45;
+   */
+  localPermissionsFilePath: string[];
+
+  /**
+   * @generated from field: repeated string remote_permissions_file_paths = 46;
+   */
+  remotePermissionsFilePaths: string[];
+
+  /**
+   * @generated from field: optional bool permissions_file_overrides_auto_run = 47;
+   */
+  permissionsFileOverridesAutoRun?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ExtensionInstallCooldownSettings extension_install_cooldown_settings = 48;
+   */
+  extensionInstallCooldownSettings?: ExtensionInstallCooldownSettings | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.AutoReviewInstructions auto_review = 49;
+   */
+  autoReview?: AutoReviewInstructions | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.PublicProfileSettings public_profile_settings = 50;
+   */
+  publicProfileSettings?: PublicProfileSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.BitbucketIntegrationSettings bitbucket_integration_settings = 51;
+   */
+  bitbucketIntegrationSettings?: BitbucketIntegrationSettings | undefined;
+
+  /**
+   * @generated from field: optional bool marketplace_leaderboard_disabled = 52;
+   */
+  marketplaceLeaderboardDisabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool new_chat_nudge_all_to_smart_auto = 53;
+   */
+  newChatNudgeAllToSmartAuto?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool models_auto_only = 54;
+   */
+  modelsAutoOnly?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string new_chat_nudge_all_to_smart_auto_optimize_for = 55;
+   */
+  newChatNudgeAllToSmartAutoOptimizeFor?: string | undefined;
+
+  /**
+   * @generated from field: optional bool restrict_invites_to_admins = 56;
+   */
+  restrictInvitesToAdmins?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool viewer_can_invite_members = 57;
+   */
+  viewerCanInviteMembers?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool enforce_hooks_readiness = 58;
+   */
+  enforceHooksReadiness?: boolean | undefined;
+
+  /**
+   * aiserver.v1.LlmGatewaySettings, as its bytes.
+   *
+   * @generated from field: optional bytes llm_gateway = 59;
+   */
+  llmGateway?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.LocalToolControls local_tool_controls = 60;
+   */
+  localToolControls?: LocalToolControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandActionAuditSettings sand_action_audit_settings = 61;
+   */
+  sandActionAuditSettings?: SandActionAuditSettings | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandOnboardingState sand_onboarding = 62;
+   */
+  sandOnboarding?: SandOnboardingState | undefined;
+
+  /**
+   * @generated from field: optional bool origin_disabled = 63;
+   */
+  originDisabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandNetworkControls sand_network_controls = 64;
+   */
+  sandNetworkControls?: SandNetworkControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.UserAgentStoreSkillsSyncSettings user_agent_store_skills_sync_settings = 65;
+   */
+  userAgentStoreSkillsSyncSettings?: UserAgentStoreSkillsSyncSettings | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.AutoReviewRunModeReset auto_review_run_mode_reset = 66;
+   */
+  autoReviewRunModeReset?: AutoReviewRunModeReset | undefined;
+
+  /**
+   * @generated from field: optional bool enterprise_grok_bot_trial_available = 67;
+   */
+  enterpriseGrokBotTrialAvailable?: boolean | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.SandGroupAccessMode sand_group_access_mode = 68;
+   */
+  sandGroupAccessMode: SandGroupAccessMode;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandAutoReviewControls sand_auto_review_controls = 69;
+   */
+  sandAutoReviewControls?: SandAutoReviewControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.PrivateInferenceSettings private_inference = 70;
+   */
+  privateInference?: PrivateInferenceSettings | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.RemoteControlV2Policy remote_control_v2_policy = 71;
+   */
+  remoteControlV2Policy?: RemoteControlV2Policy | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandLocalEgressControls sand_local_egress_controls = 72;
+   */
+  sandLocalEgressControls?: SandLocalEgressControls | undefined;
+
+  /**
+   * aiserver.v1.InboundIpAllowlist, as its bytes.
+   *
+   * @generated from field: optional bytes inbound_ip_allowlist = 73;
+   */
+  inboundIpAllowlist?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ProjectsSettings projects_settings = 74;
+   */
+  projectsSettings?: ProjectsSettings | undefined;
+
+  /**
+   * @generated from field: optional bool allow_skills_cli_installs = 75;
+   */
+  allowSkillsCliInstalls?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.GrokBotAgentEmailControls grok_bot_agent_email_controls = 76;
+   */
+  grokBotAgentEmailControls?: GrokBotAgentEmailControls | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.SandBoxSudoControls sand_box_sudo_controls = 77;
+   */
+  sandBoxSudoControls?: SandBoxSudoControls | undefined;
 };
 
 /**
@@ -156,6 +689,765 @@ export type GetTeamAdminSettingsResponse = Message<"aiserver.v1.GetTeamAdminSett
  */
 export const GetTeamAdminSettingsResponseSchema: GenMessage<GetTeamAdminSettingsResponse> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_dashboard, 7);
+
+/**
+ * @generated from message aiserver.v1.CursorIgnoreControls
+ */
+export type CursorIgnoreControls = Message<"aiserver.v1.CursorIgnoreControls"> & {
+  /**
+   * @generated from field: bool hierarchical_enabled = 1;
+   */
+  hierarchicalEnabled: boolean;
+
+  /**
+   * @generated from field: bool ignore_symlinks = 2;
+   */
+  ignoreSymlinks: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.CursorIgnoreControls.
+ * Use `create(CursorIgnoreControlsSchema)` to create a new message.
+ */
+export const CursorIgnoreControlsSchema: GenMessage<CursorIgnoreControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 8);
+
+/**
+ * @generated from message aiserver.v1.CliSettings
+ */
+export type CliSettings = Message<"aiserver.v1.CliSettings"> & {
+  /**
+   * @generated from field: repeated string allowlist = 1;
+   */
+  allowlist: string[];
+
+  /**
+   * @generated from field: aiserver.v1.AllowlistConfig allowlist_config = 2;
+   */
+  allowlistConfig: AllowlistConfig;
+
+  /**
+   * @generated from field: bool disable_headless = 3;
+   */
+  disableHeadless: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.CliSettings.
+ * Use `create(CliSettingsSchema)` to create a new message.
+ */
+export const CliSettingsSchema: GenMessage<CliSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 9);
+
+/**
+ * @generated from message aiserver.v1.MCPControls
+ */
+export type MCPControls = Message<"aiserver.v1.MCPControls"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: repeated string allowed_tools = 2;
+   */
+  allowedTools: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.MCPControls.
+ * Use `create(MCPControlsSchema)` to create a new message.
+ */
+export const MCPControlsSchema: GenMessage<MCPControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 10);
+
+/**
+ * @generated from message aiserver.v1.PromptDeeplinkControls
+ */
+export type PromptDeeplinkControls = Message<"aiserver.v1.PromptDeeplinkControls"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.PromptDeeplinkControls.
+ * Use `create(PromptDeeplinkControlsSchema)` to create a new message.
+ */
+export const PromptDeeplinkControlsSchema: GenMessage<PromptDeeplinkControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 11);
+
+/**
+ * @generated from message aiserver.v1.CommandDeeplinkControls
+ */
+export type CommandDeeplinkControls = Message<"aiserver.v1.CommandDeeplinkControls"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.CommandDeeplinkControls.
+ * Use `create(CommandDeeplinkControlsSchema)` to create a new message.
+ */
+export const CommandDeeplinkControlsSchema: GenMessage<CommandDeeplinkControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 12);
+
+/**
+ * @generated from message aiserver.v1.DeeplinkControls
+ */
+export type DeeplinkControls = Message<"aiserver.v1.DeeplinkControls"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: bool allow_public_deeplinks = 2;
+   */
+  allowPublicDeeplinks: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.DeeplinkControls.
+ * Use `create(DeeplinkControlsSchema)` to create a new message.
+ */
+export const DeeplinkControlsSchema: GenMessage<DeeplinkControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 13);
+
+/**
+ * @generated from message aiserver.v1.GithubIntegrationSettings
+ */
+export type GithubIntegrationSettings = Message<"aiserver.v1.GithubIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.GithubIntegrationSettings.
+ * Use `create(GithubIntegrationSettingsSchema)` to create a new message.
+ */
+export const GithubIntegrationSettingsSchema: GenMessage<GithubIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 14);
+
+/**
+ * @generated from message aiserver.v1.SlackIntegrationSettings
+ */
+export type SlackIntegrationSettings = Message<"aiserver.v1.SlackIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.SlackIntegrationSettings.
+ * Use `create(SlackIntegrationSettingsSchema)` to create a new message.
+ */
+export const SlackIntegrationSettingsSchema: GenMessage<SlackIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 15);
+
+/**
+ * @generated from message aiserver.v1.LinearIntegrationSettings
+ */
+export type LinearIntegrationSettings = Message<"aiserver.v1.LinearIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.LinearIntegrationSettings.
+ * Use `create(LinearIntegrationSettingsSchema)` to create a new message.
+ */
+export const LinearIntegrationSettingsSchema: GenMessage<LinearIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 16);
+
+/**
+ * @generated from message aiserver.v1.WorkspaceTrustControls
+ */
+export type WorkspaceTrustControls = Message<"aiserver.v1.WorkspaceTrustControls"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.WorkspaceTrustControls.
+ * Use `create(WorkspaceTrustControlsSchema)` to create a new message.
+ */
+export const WorkspaceTrustControlsSchema: GenMessage<WorkspaceTrustControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 17);
+
+/**
+ * @generated from message aiserver.v1.GitlabIntegrationSettings
+ */
+export type GitlabIntegrationSettings = Message<"aiserver.v1.GitlabIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.GitlabIntegrationSettings.
+ * Use `create(GitlabIntegrationSettingsSchema)` to create a new message.
+ */
+export const GitlabIntegrationSettingsSchema: GenMessage<GitlabIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 18);
+
+/**
+ * @generated from message aiserver.v1.SharedConversationSettings
+ */
+export type SharedConversationSettings = Message<"aiserver.v1.SharedConversationSettings"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: repeated aiserver.v1.SharedConversationVisibility allowed_visibilities = 2;
+   */
+  allowedVisibilities: SharedConversationVisibility[];
+
+  /**
+   * @generated from field: optional bool allow_public_indexing = 3;
+   */
+  allowPublicIndexing?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SharedConversationSettings.
+ * Use `create(SharedConversationSettingsSchema)` to create a new message.
+ */
+export const SharedConversationSettingsSchema: GenMessage<SharedConversationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 19);
+
+/**
+ * @generated from message aiserver.v1.CursorBlameSettings
+ */
+export type CursorBlameSettings = Message<"aiserver.v1.CursorBlameSettings"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.CursorBlameSettings.
+ * Use `create(CursorBlameSettingsSchema)` to create a new message.
+ */
+export const CursorBlameSettingsSchema: GenMessage<CursorBlameSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 20);
+
+/**
+ * @generated from message aiserver.v1.ExtensionSigningSettings
+ */
+export type ExtensionSigningSettings = Message<"aiserver.v1.ExtensionSigningSettings"> & {
+  /**
+   * @generated from field: bool verification_enabled = 1;
+   */
+  verificationEnabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.ExtensionSigningSettings.
+ * Use `create(ExtensionSigningSettingsSchema)` to create a new message.
+ */
+export const ExtensionSigningSettingsSchema: GenMessage<ExtensionSigningSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 21);
+
+/**
+ * @generated from message aiserver.v1.FirstPartyPluginConfiguration
+ */
+export type FirstPartyPluginConfiguration = Message<"aiserver.v1.FirstPartyPluginConfiguration"> & {
+  /**
+   * @generated from field: aiserver.v1.FirstPartyPluginMode mode = 1;
+   */
+  mode: FirstPartyPluginMode;
+
+  /**
+   * @generated from field: repeated string allowed_plugin_ids = 2;
+   */
+  allowedPluginIds: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.FirstPartyPluginConfiguration.
+ * Use `create(FirstPartyPluginConfigurationSchema)` to create a new message.
+ */
+export const FirstPartyPluginConfigurationSchema: GenMessage<FirstPartyPluginConfiguration> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 22);
+
+/**
+ * @generated from message aiserver.v1.AttributionControls
+ */
+export type AttributionControls = Message<"aiserver.v1.AttributionControls"> & {
+  /**
+   * @generated from field: bool disable_attribution = 1;
+   */
+  disableAttribution: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.AttributionControls.
+ * Use `create(AttributionControlsSchema)` to create a new message.
+ */
+export const AttributionControlsSchema: GenMessage<AttributionControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 23);
+
+/**
+ * @generated from message aiserver.v1.GlassSettings
+ */
+export type GlassSettings = Message<"aiserver.v1.GlassSettings"> & {
+  /**
+   * @generated from field: repeated int32 allowed_user_ids = 1;
+   */
+  allowedUserIds: number[];
+
+  /**
+   * @generated from field: optional bool allow_all_team_members = 2;
+   */
+  allowAllTeamMembers?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.GlassSettings.
+ * Use `create(GlassSettingsSchema)` to create a new message.
+ */
+export const GlassSettingsSchema: GenMessage<GlassSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 24);
+
+/**
+ * @generated from message aiserver.v1.JiraIntegrationSettings
+ */
+export type JiraIntegrationSettings = Message<"aiserver.v1.JiraIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.JiraIntegrationSettings.
+ * Use `create(JiraIntegrationSettingsSchema)` to create a new message.
+ */
+export const JiraIntegrationSettingsSchema: GenMessage<JiraIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 25);
+
+/**
+ * @generated from message aiserver.v1.PullRequestPreferences
+ */
+export type PullRequestPreferences = Message<"aiserver.v1.PullRequestPreferences"> & {
+  /**
+   * @generated from field: aiserver.v1.PrReviewOpenDestinationMode pr_review_open_destination = 1;
+   */
+  prReviewOpenDestination: PrReviewOpenDestinationMode;
+};
+
+/**
+ * Describes the message aiserver.v1.PullRequestPreferences.
+ * Use `create(PullRequestPreferencesSchema)` to create a new message.
+ */
+export const PullRequestPreferencesSchema: GenMessage<PullRequestPreferences> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 26);
+
+/**
+ * @generated from message aiserver.v1.AutoReviewInstructions
+ */
+export type AutoReviewInstructions = Message<"aiserver.v1.AutoReviewInstructions"> & {
+  /**
+   * @generated from field: repeated string allow_instructions = 1;
+   */
+  allowInstructions: string[];
+
+  /**
+   * @generated from field: repeated string block_instructions = 2;
+   */
+  blockInstructions: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.AutoReviewInstructions.
+ * Use `create(AutoReviewInstructionsSchema)` to create a new message.
+ */
+export const AutoReviewInstructionsSchema: GenMessage<AutoReviewInstructions> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 27);
+
+/**
+ * @generated from message aiserver.v1.LocalToolControls
+ */
+export type LocalToolControls = Message<"aiserver.v1.LocalToolControls"> & {
+  /**
+   * @generated from field: aiserver.v1.LocalToolPermissionCeiling permission_ceiling = 1;
+   */
+  permissionCeiling: LocalToolPermissionCeiling;
+};
+
+/**
+ * Describes the message aiserver.v1.LocalToolControls.
+ * Use `create(LocalToolControlsSchema)` to create a new message.
+ */
+export const LocalToolControlsSchema: GenMessage<LocalToolControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 28);
+
+/**
+ * @generated from message aiserver.v1.SandNetworkControls
+ */
+export type SandNetworkControls = Message<"aiserver.v1.SandNetworkControls"> & {
+  /**
+   * @generated from field: aiserver.v1.SandEgressMode egress_mode = 1;
+   */
+  egressMode: SandEgressMode;
+
+  /**
+   * @generated from field: repeated string allowlist = 2;
+   */
+  allowlist: string[];
+
+  /**
+   * @generated from field: bool locked = 3;
+   */
+  locked: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.SandNetworkControls.
+ * Use `create(SandNetworkControlsSchema)` to create a new message.
+ */
+export const SandNetworkControlsSchema: GenMessage<SandNetworkControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 29);
+
+/**
+ * @generated from message aiserver.v1.SandActionAuditSettings
+ */
+export type SandActionAuditSettings = Message<"aiserver.v1.SandActionAuditSettings"> & {
+  /**
+   * @generated from field: optional bool enabled = 1;
+   */
+  enabled?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SandActionAuditSettings.
+ * Use `create(SandActionAuditSettingsSchema)` to create a new message.
+ */
+export const SandActionAuditSettingsSchema: GenMessage<SandActionAuditSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 30);
+
+/**
+ * @generated from message aiserver.v1.SharedCanvasSettings
+ */
+export type SharedCanvasSettings = Message<"aiserver.v1.SharedCanvasSettings"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.SharedCanvasSettings.
+ * Use `create(SharedCanvasSettingsSchema)` to create a new message.
+ */
+export const SharedCanvasSettingsSchema: GenMessage<SharedCanvasSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 31);
+
+/**
+ * @generated from message aiserver.v1.ExtensionInstallCooldownSettings
+ */
+export type ExtensionInstallCooldownSettings = Message<"aiserver.v1.ExtensionInstallCooldownSettings"> & {
+  /**
+   * @generated from field: int32 cooldown_hours = 1;
+   */
+  cooldownHours: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ExtensionInstallCooldownSettings.
+ * Use `create(ExtensionInstallCooldownSettingsSchema)` to create a new message.
+ */
+export const ExtensionInstallCooldownSettingsSchema: GenMessage<ExtensionInstallCooldownSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 32);
+
+/**
+ * @generated from message aiserver.v1.PublicProfileSettings
+ */
+export type PublicProfileSettings = Message<"aiserver.v1.PublicProfileSettings"> & {
+  /**
+   * @generated from field: bool public_visibility_allowed = 1;
+   */
+  publicVisibilityAllowed: boolean;
+
+  /**
+   * @generated from field: string policy = 2;
+   */
+  policy: string;
+};
+
+/**
+ * Describes the message aiserver.v1.PublicProfileSettings.
+ * Use `create(PublicProfileSettingsSchema)` to create a new message.
+ */
+export const PublicProfileSettingsSchema: GenMessage<PublicProfileSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 33);
+
+/**
+ * @generated from message aiserver.v1.BitbucketIntegrationSettings
+ */
+export type BitbucketIntegrationSettings = Message<"aiserver.v1.BitbucketIntegrationSettings"> & {
+  /**
+   * @generated from field: bool hidden = 1;
+   */
+  hidden: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.BitbucketIntegrationSettings.
+ * Use `create(BitbucketIntegrationSettingsSchema)` to create a new message.
+ */
+export const BitbucketIntegrationSettingsSchema: GenMessage<BitbucketIntegrationSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 34);
+
+/**
+ * @generated from message aiserver.v1.SandOnboardingState
+ */
+export type SandOnboardingState = Message<"aiserver.v1.SandOnboardingState"> & {
+  /**
+   * @generated from field: bool completed = 1;
+   */
+  completed: boolean;
+
+  /**
+   * @generated from field: bool seen = 2;
+   */
+  seen: boolean;
+
+  /**
+   * @generated from field: repeated string checked_setup_checklist_items = 3;
+   */
+  checkedSetupChecklistItems: string[];
+
+  /**
+   * @generated from field: repeated string skipped_setup_checklist_items = 4;
+   */
+  skippedSetupChecklistItems: string[];
+
+  /**
+   * @generated from field: bool has_ever_completed = 5;
+   */
+  hasEverCompleted: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.SandOnboardingState.
+ * Use `create(SandOnboardingStateSchema)` to create a new message.
+ */
+export const SandOnboardingStateSchema: GenMessage<SandOnboardingState> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 35);
+
+/**
+ * @generated from message aiserver.v1.UserAgentStoreSkillsSyncSettings
+ */
+export type UserAgentStoreSkillsSyncSettings = Message<"aiserver.v1.UserAgentStoreSkillsSyncSettings"> & {
+  /**
+   * @generated from field: bool allowed = 1;
+   */
+  allowed: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.UserAgentStoreSkillsSyncSettings.
+ * Use `create(UserAgentStoreSkillsSyncSettingsSchema)` to create a new message.
+ */
+export const UserAgentStoreSkillsSyncSettingsSchema: GenMessage<UserAgentStoreSkillsSyncSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 36);
+
+/**
+ * @generated from message aiserver.v1.AutoReviewRunModeReset
+ */
+export type AutoReviewRunModeReset = Message<"aiserver.v1.AutoReviewRunModeReset"> & {
+  /**
+   * @generated from field: int64 issued_at_ms = 1;
+   */
+  issuedAtMs: bigint;
+};
+
+/**
+ * Describes the message aiserver.v1.AutoReviewRunModeReset.
+ * Use `create(AutoReviewRunModeResetSchema)` to create a new message.
+ */
+export const AutoReviewRunModeResetSchema: GenMessage<AutoReviewRunModeReset> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 37);
+
+/**
+ * @generated from message aiserver.v1.SandAutoReviewControls
+ */
+export type SandAutoReviewControls = Message<"aiserver.v1.SandAutoReviewControls"> & {
+  /**
+   * @generated from field: optional bool enforce_enabled = 1;
+   */
+  enforceEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: repeated string allow_instructions = 2;
+   */
+  allowInstructions: string[];
+
+  /**
+   * @generated from field: repeated string block_instructions = 3;
+   */
+  blockInstructions: string[];
+
+  /**
+   * @generated from field: optional bool update_instructions = 4;
+   */
+  updateInstructions?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SandAutoReviewControls.
+ * Use `create(SandAutoReviewControlsSchema)` to create a new message.
+ */
+export const SandAutoReviewControlsSchema: GenMessage<SandAutoReviewControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 38);
+
+/**
+ * @generated from message aiserver.v1.PrivateInferenceSettings
+ */
+export type PrivateInferenceSettings = Message<"aiserver.v1.PrivateInferenceSettings"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: bool can_enable = 4;
+   */
+  canEnable: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.PrivateInferenceSettings.
+ * Use `create(PrivateInferenceSettingsSchema)` to create a new message.
+ */
+export const PrivateInferenceSettingsSchema: GenMessage<PrivateInferenceSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 39);
+
+/**
+ * @generated from message aiserver.v1.RemoteControlV2Policy
+ */
+export type RemoteControlV2Policy = Message<"aiserver.v1.RemoteControlV2Policy"> & {
+  /**
+   * @generated from field: optional bool enabled = 1;
+   */
+  enabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool automatic_registration_enabled = 2;
+   */
+  automaticRegistrationEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool available = 3;
+   */
+  available?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool automatic_registration_released = 4;
+   */
+  automaticRegistrationReleased?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string remote_control_denying_org_name = 5;
+   */
+  remoteControlDenyingOrgName?: string | undefined;
+
+  /**
+   * @generated from field: optional string automatic_registration_denying_org_name = 6;
+   */
+  automaticRegistrationDenyingOrgName?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.RemoteControlV2Policy.
+ * Use `create(RemoteControlV2PolicySchema)` to create a new message.
+ */
+export const RemoteControlV2PolicySchema: GenMessage<RemoteControlV2Policy> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 40);
+
+/**
+ * @generated from message aiserver.v1.SandLocalEgressControls
+ */
+export type SandLocalEgressControls = Message<"aiserver.v1.SandLocalEgressControls"> & {
+  /**
+   * @generated from field: optional bool allowed = 1;
+   */
+  allowed?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SandLocalEgressControls.
+ * Use `create(SandLocalEgressControlsSchema)` to create a new message.
+ */
+export const SandLocalEgressControlsSchema: GenMessage<SandLocalEgressControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 41);
+
+/**
+ * @generated from message aiserver.v1.ProjectsSettings
+ */
+export type ProjectsSettings = Message<"aiserver.v1.ProjectsSettings"> & {
+  /**
+   * @generated from field: optional bool enabled = 1;
+   */
+  enabled?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ProjectsSettings.
+ * Use `create(ProjectsSettingsSchema)` to create a new message.
+ */
+export const ProjectsSettingsSchema: GenMessage<ProjectsSettings> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 42);
+
+/**
+ * @generated from message aiserver.v1.GrokBotAgentEmailControls
+ */
+export type GrokBotAgentEmailControls = Message<"aiserver.v1.GrokBotAgentEmailControls"> & {
+  /**
+   * @generated from field: optional bool allowed = 1;
+   */
+  allowed?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.GrokBotAgentEmailControls.
+ * Use `create(GrokBotAgentEmailControlsSchema)` to create a new message.
+ */
+export const GrokBotAgentEmailControlsSchema: GenMessage<GrokBotAgentEmailControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 43);
+
+/**
+ * @generated from message aiserver.v1.SandBoxSudoControls
+ */
+export type SandBoxSudoControls = Message<"aiserver.v1.SandBoxSudoControls"> & {
+  /**
+   * @generated from field: optional bool disallowed = 1;
+   */
+  disallowed?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.SandBoxSudoControls.
+ * Use `create(SandBoxSudoControlsSchema)` to create a new message.
+ */
+export const SandBoxSudoControlsSchema: GenMessage<SandBoxSudoControls> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_dashboard, 44);
 
 /**
  * Up to NO_TRAINING a client sends x-ghost-mode: true.
@@ -201,6 +1493,243 @@ export type PrivacyMode = (typeof PrivacyMode)[keyof typeof PrivacyMode] | Unkno
  */
 export const PrivacyModeSchema: GenEnum<PrivacyMode> = /*@__PURE__*/
   enumDesc(file_aiserver_v1_dashboard, 0);
+
+/**
+ * @generated from enum aiserver.v1.AllowlistConfig
+ */
+export const AllowlistConfig = {
+  /**
+   * @generated from enum value: ALLOWLIST_CONFIG_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ALLOWLIST_CONFIG_ALLOWLIST = 1;
+   */
+  ALLOWLIST: 1,
+
+  /**
+   * @generated from enum value: ALLOWLIST_CONFIG_BLOCKLIST = 2;
+   */
+  BLOCKLIST: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.AllowlistConfig
+ */
+export type AllowlistConfig = (typeof AllowlistConfig)[keyof typeof AllowlistConfig] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.AllowlistConfig.
+ */
+export const AllowlistConfigSchema: GenEnum<AllowlistConfig> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 1);
+
+/**
+ * @generated from enum aiserver.v1.SharedConversationVisibility
+ */
+export const SharedConversationVisibility = {
+  /**
+   * @generated from enum value: SHARED_CONVERSATION_VISIBILITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SHARED_CONVERSATION_VISIBILITY_PRIVATE = 1;
+   */
+  PRIVATE: 1,
+
+  /**
+   * @generated from enum value: SHARED_CONVERSATION_VISIBILITY_TEAM = 2;
+   */
+  TEAM: 2,
+
+  /**
+   * @generated from enum value: SHARED_CONVERSATION_VISIBILITY_PUBLIC = 3;
+   */
+  PUBLIC: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.SharedConversationVisibility
+ */
+export type SharedConversationVisibility = (typeof SharedConversationVisibility)[keyof typeof SharedConversationVisibility] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.SharedConversationVisibility.
+ */
+export const SharedConversationVisibilitySchema: GenEnum<SharedConversationVisibility> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 2);
+
+/**
+ * @generated from enum aiserver.v1.FirstPartyPluginMode
+ */
+export const FirstPartyPluginMode = {
+  /**
+   * @generated from enum value: FIRST_PARTY_PLUGIN_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: FIRST_PARTY_PLUGIN_MODE_ENABLE_ALL = 1;
+   */
+  ENABLE_ALL: 1,
+
+  /**
+   * @generated from enum value: FIRST_PARTY_PLUGIN_MODE_ALLOWLIST = 2;
+   */
+  ALLOWLIST: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.FirstPartyPluginMode
+ */
+export type FirstPartyPluginMode = (typeof FirstPartyPluginMode)[keyof typeof FirstPartyPluginMode] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.FirstPartyPluginMode.
+ */
+export const FirstPartyPluginModeSchema: GenEnum<FirstPartyPluginMode> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 3);
+
+/**
+ * @generated from enum aiserver.v1.PrReviewOpenDestinationMode
+ */
+export const PrReviewOpenDestinationMode = {
+  /**
+   * @generated from enum value: PR_REVIEW_OPEN_DESTINATION_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: PR_REVIEW_OPEN_DESTINATION_MODE_GITHUB = 1;
+   */
+  GITHUB: 1,
+
+  /**
+   * @generated from enum value: PR_REVIEW_OPEN_DESTINATION_MODE_GRAPHITE = 2;
+   */
+  GRAPHITE: 2,
+
+  /**
+   * @generated from enum value: PR_REVIEW_OPEN_DESTINATION_MODE_REVIEW_CURSOR = 3;
+   */
+  REVIEW_CURSOR: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.PrReviewOpenDestinationMode
+ */
+export type PrReviewOpenDestinationMode = (typeof PrReviewOpenDestinationMode)[keyof typeof PrReviewOpenDestinationMode] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.PrReviewOpenDestinationMode.
+ */
+export const PrReviewOpenDestinationModeSchema: GenEnum<PrReviewOpenDestinationMode> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 4);
+
+/**
+ * @generated from enum aiserver.v1.LocalToolPermissionCeiling
+ */
+export const LocalToolPermissionCeiling = {
+  /**
+   * @generated from enum value: LOCAL_TOOL_PERMISSION_CEILING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: LOCAL_TOOL_PERMISSION_CEILING_NEVER = 1;
+   */
+  NEVER: 1,
+
+  /**
+   * @generated from enum value: LOCAL_TOOL_PERMISSION_CEILING_ASK = 2;
+   */
+  ASK: 2,
+
+  /**
+   * @generated from enum value: LOCAL_TOOL_PERMISSION_CEILING_ALWAYS = 3;
+   */
+  ALWAYS: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.LocalToolPermissionCeiling
+ */
+export type LocalToolPermissionCeiling = (typeof LocalToolPermissionCeiling)[keyof typeof LocalToolPermissionCeiling] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.LocalToolPermissionCeiling.
+ */
+export const LocalToolPermissionCeilingSchema: GenEnum<LocalToolPermissionCeiling> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 5);
+
+/**
+ * @generated from enum aiserver.v1.SandEgressMode
+ */
+export const SandEgressMode = {
+  /**
+   * @generated from enum value: SAND_EGRESS_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SAND_EGRESS_MODE_ALLOW_ALL = 1;
+   */
+  ALLOW_ALL: 1,
+
+  /**
+   * @generated from enum value: SAND_EGRESS_MODE_DEFAULT_WITH_NETWORK_SETTINGS = 2;
+   */
+  DEFAULT_WITH_NETWORK_SETTINGS: 2,
+
+  /**
+   * @generated from enum value: SAND_EGRESS_MODE_NETWORK_SETTINGS_ONLY = 3;
+   */
+  NETWORK_SETTINGS_ONLY: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.SandEgressMode
+ */
+export type SandEgressMode = (typeof SandEgressMode)[keyof typeof SandEgressMode] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.SandEgressMode.
+ */
+export const SandEgressModeSchema: GenEnum<SandEgressMode> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 6);
+
+/**
+ * @generated from enum aiserver.v1.SandGroupAccessMode
+ */
+export const SandGroupAccessMode = {
+  /**
+   * @generated from enum value: SAND_GROUP_ACCESS_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SAND_GROUP_ACCESS_MODE_ALL = 1;
+   */
+  ALL: 1,
+
+  /**
+   * @generated from enum value: SAND_GROUP_ACCESS_MODE_LIMITED = 2;
+   */
+  LIMITED: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.SandGroupAccessMode
+ */
+export type SandGroupAccessMode = (typeof SandGroupAccessMode)[keyof typeof SandGroupAccessMode] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.SandGroupAccessMode.
+ */
+export const SandGroupAccessModeSchema: GenEnum<SandGroupAccessMode> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_dashboard, 7);
 
 /**
  * @generated from service aiserver.v1.DashboardService

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/server_config.proto.
  */
 export const file_aiserver_v1_server_config: GenFile = /*@__PURE__*/
-  fileDesc("Ch9haXNlcnZlci92MS9zZXJ2ZXJfY29uZmlnLnByb3RvEgthaXNlcnZlci52MSIvChZHZXRTZXJ2ZXJDb25maWdSZXF1ZXN0EhUKDXRlbGVtX2VuYWJsZWQYASABKAgi6gEKF0dldFNlcnZlckNvbmZpZ1Jlc3BvbnNlEi4KDGh0dHAyX2NvbmZpZxgHIAEoDjIYLmFpc2VydmVyLnYxLkh0dHAyQ29uZmlnEhcKD3VzZV9ubGJfZm9yX25hbBgaIAEoCBJNChBhZ2VudF91cmxfY29uZmlnGBsgASgLMjMuYWlzZXJ2ZXIudjEuR2V0U2VydmVyQ29uZmlnUmVzcG9uc2UuQWdlbnRVcmxDb25maWcaNwoOQWdlbnRVcmxDb25maWcSEQoJYWdlbnRfdXJsGAEgASgJEhIKCmFnZW50bl91cmwYAiABKAkqvwEKC0h0dHAyQ29uZmlnEhwKGEhUVFAyX0NPTkZJR19VTlNQRUNJRklFRBAAEiMKH0hUVFAyX0NPTkZJR19GT1JDRV9BTExfRElTQUJMRUQQARIiCh5IVFRQMl9DT05GSUdfRk9SQ0VfQUxMX0VOQUJMRUQQAhIkCiBIVFRQMl9DT05GSUdfRk9SQ0VfQklESV9ESVNBQkxFRBADEiMKH0hUVFAyX0NPTkZJR19GT1JDRV9CSURJX0VOQUJMRUQQBDJzChNTZXJ2ZXJDb25maWdTZXJ2aWNlElwKD0dldFNlcnZlckNvbmZpZxIjLmFpc2VydmVyLnYxLkdldFNlcnZlckNvbmZpZ1JlcXVlc3QaJC5haXNlcnZlci52MS5HZXRTZXJ2ZXJDb25maWdSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch9haXNlcnZlci92MS9zZXJ2ZXJfY29uZmlnLnByb3RvEgthaXNlcnZlci52MSKOBAoWR2V0U2VydmVyQ29uZmlnUmVxdWVzdBIVCg10ZWxlbV9lbmFibGVkGAEgASgIEjwKNGJ1Z19ib3RfZGlzbWlzc2VkX25vdGlmaWNhdGlvbl9sYXN0XzEwX3RpbWVzX3VuaXhfbXMYAiADKAESOQoxYnVnX2JvdF92aWV3ZWRfbm90aWZpY2F0aW9uX2xhc3RfMTBfdGltZXNfdW5peF9tcxgDIAMoARIxCghvc19zdGF0cxgEIAEoCzIfLmFpc2VydmVyLnYxLlZzY29kZU9TU3RhdGlzdGljcxIVCg1vc19wcm9wZXJ0aWVzGAUgASgMEjYKEHJlbW90ZV9hdXRob3JpdHkYBiABKAsyHC5haXNlcnZlci52MS5SZW1vdGVBdXRob3JpdHkSNgoRaW5fYXBwX2FkX3RyaWdnZXIYByABKA4yGy5haXNlcnZlci52MS5JbkFwcEFkVHJpZ2dlchI0Cg9kZXZfZW52aXJvbm1lbnQYCCABKAsyGy5haXNlcnZlci52MS5EZXZFbnZpcm9ubWVudBIyCg5jbGllbnRfc3VyZmFjZRgJIAEoDjIaLmFpc2VydmVyLnYxLkNsaWVudFN1cmZhY2USQAoWc2NtX2Nvbm5lY3RfYWRfY29udGV4dBgKIAEoCzIgLmFpc2VydmVyLnYxLlNjbUNvbm5lY3RBZENvbnRleHQigBMKF0dldFNlcnZlckNvbmZpZ1Jlc3BvbnNlEhsKE2J1Z19jb25maWdfcmVzcG9uc2UYASABKAwSSwpDaXNfZGV2X2RvX25vdF91c2VfZm9yX3NlY3JldF90aGluZ3NfYmVjYXVzZV9jYW5fYmVfc3Bvb2ZlZF9ieV91c2VycxgCIAEoCBIXCg9pbmRleGluZ19jb25maWcYAyABKAwSPwoVY2xpZW50X3RyYWNpbmdfY29uZmlnGAQgASgLMiAuYWlzZXJ2ZXIudjEuQ2xpZW50VHJhY2luZ0NvbmZpZxITCgtjaGF0X2NvbmZpZxgFIAEoDBIWCg5jb25maWdfdmVyc2lvbhgGIAEoCRIuCgxodHRwMl9jb25maWcYByABKA4yGC5haXNlcnZlci52MS5IdHRwMkNvbmZpZxIYChBwcm9maWxpbmdfY29uZmlnGAggASgMEjIKDm1ldHJpY3NfY29uZmlnGAkgASgLMhouYWlzZXJ2ZXIudjEuTWV0cmljc0NvbmZpZxJJChpiYWNrZ3JvdW5kX2NvbXBvc2VyX2NvbmZpZxgKIAEoCzIlLmFpc2VydmVyLnYxLkJhY2tncm91bmRDb21wb3NlckNvbmZpZxI7ChNhdXRvX2NvbnRleHRfY29uZmlnGAsgASgLMh4uYWlzZXJ2ZXIudjEuQXV0b0NvbnRleHRDb25maWcSNQoQbW9kZWxfbWlncmF0aW9ucxgMIAMoCzIbLmFpc2VydmVyLnYxLk1vZGVsTWlncmF0aW9uEj8KFW1lbW9yeV9tb25pdG9yX2NvbmZpZxgNIAEoCzIgLmFpc2VydmVyLnYxLk1lbW9yeU1vbml0b3JDb25maWcSNwoRZm9sZGVyX3NpemVfbGltaXQYDiABKAsyHC5haXNlcnZlci52MS5Gb2xkZXJTaXplTGltaXQSOwoTZ2l0X2luZGV4aW5nX2NvbmZpZxgPIAEoCzIeLmFpc2VydmVyLnYxLkdpdEluZGV4aW5nQ29uZmlnEkcKGXBlcmZvcm1hbmNlX2V2ZW50c19jb25maWcYECABKAsyJC5haXNlcnZlci52MS5QZXJmb3JtYW5jZUV2ZW50c0NvbmZpZxIeChFjdXJyZW50X2luX2FwcF9hZBgRIAEoDEgAiAEBEi4KDHRyYWNlX2NvbmZpZxgSIAEoCzIYLmFpc2VydmVyLnYxLlRyYWNlQ29uZmlnEk0KGnJ1bl90ZXJtaW5hbF9zZXJ2ZXJfY29uZmlnGBMgASgLMiQuYWlzZXJ2ZXIudjEuUnVuVGVybWluYWxTZXJ2ZXJDb25maWdIAYgBARI/ChVvbmxpbmVfbWV0cmljc19jb25maWcYFCABKAsyIC5haXNlcnZlci52MS5PbmxpbmVNZXRyaWNzQ29uZmlnEhoKEmludGVyYWN0aW9uX2NvbmZpZxgVIAEoDBJBChZhZ2VudF90ZWxlbWV0cnlfY29uZmlnGBYgASgLMiEuYWlzZXJ2ZXIudjEuQWdlbnRUZWxlbWV0cnlDb25maWcSRAoVY2xpZW50X3ZlcnNpb25fc3RhdHVzGBcgASgLMiAuYWlzZXJ2ZXIudjEuQ2xpZW50VmVyc2lvblN0YXR1c0gCiAEBEhoKDXVwZGF0ZV9jb25maWcYGCABKAxIA4gBARJAChNhZ2VudF9sYXlvdXRfcG9saWN5GBkgASgLMh4uYWlzZXJ2ZXIudjEuQWdlbnRMYXlvdXRQb2xpY3lIBIgBARIXCg91c2VfbmxiX2Zvcl9uYWwYGiABKAgSTQoQYWdlbnRfdXJsX2NvbmZpZxgbIAEoCzIzLmFpc2VydmVyLnYxLkdldFNlcnZlckNvbmZpZ1Jlc3BvbnNlLkFnZW50VXJsQ29uZmlnEigKG2NsaV9zYW5kYm94X2RlZmF1bHRfZW5hYmxlZBgcIAEoCEgFiAEBEkAKE3Rlcm1pbmFsX3RpcF9jb25maWcYHiABKAsyHi5haXNlcnZlci52MS5UZXJtaW5hbFRpcENvbmZpZ0gGiAEBEh8KEm1vZGVsX3BpY2tlcl9udWRnZRgfIAEoCUgHiAEBEkoKG2luZmVyZW5jZV9wcm92aWRlcl93YXJuaW5ncxggIAMoCzIlLmFpc2VydmVyLnYxLkluZmVyZW5jZVByb3ZpZGVyV2FybmluZxI9ChFvbmJvYXJkaW5nX2NvbmZpZxghIAEoCzIdLmFpc2VydmVyLnYxLk9uYm9hcmRpbmdDb25maWdICIgBARI1Cg1idWdib3RfY29uZmlnGCIgASgLMhkuYWlzZXJ2ZXIudjEuQnVnYm90Q29uZmlnSAmIAQESTAoZY29kZWJhc2VfdGVsZW1ldHJ5X2NvbmZpZxgjIAEoCzIkLmFpc2VydmVyLnYxLkNvZGViYXNlVGVsZW1ldHJ5Q29uZmlnSAqIAQESSgobcmV0cmlldmFsX2tlZXBfYWxpdmVfY29uZmlnGCQgASgOMiUuYWlzZXJ2ZXIudjEuUmV0cmlldmFsS2VlcEFsaXZlQ29uZmlnEloKIWdvb2dsZV93b3Jrc3BhY2VfbWNwX29hdXRoX2NsaWVudBglIAEoCzIqLmFpc2VydmVyLnYxLkdvb2dsZVdvcmtzcGFjZU1jcE9BdXRoQ2xpZW50SAuIAQESIQoUbmV3X3JlcG9fZmxvd19jb25maWcYJiABKAxIDIgBARo3Cg5BZ2VudFVybENvbmZpZxIRCglhZ2VudF91cmwYASABKAkSEgoKYWdlbnRuX3VybBgCIAEoCUIUChJfY3VycmVudF9pbl9hcHBfYWRCHQobX3J1bl90ZXJtaW5hbF9zZXJ2ZXJfY29uZmlnQhgKFl9jbGllbnRfdmVyc2lvbl9zdGF0dXNCEAoOX3VwZGF0ZV9jb25maWdCFgoUX2FnZW50X2xheW91dF9wb2xpY3lCHgocX2NsaV9zYW5kYm94X2RlZmF1bHRfZW5hYmxlZEIWChRfdGVybWluYWxfdGlwX2NvbmZpZ0IVChNfbW9kZWxfcGlja2VyX251ZGdlQhQKEl9vbmJvYXJkaW5nX2NvbmZpZ0IQCg5fYnVnYm90X2NvbmZpZ0IcChpfY29kZWJhc2VfdGVsZW1ldHJ5X2NvbmZpZ0IkCiJfZ29vZ2xlX3dvcmtzcGFjZV9tY3Bfb2F1dGhfY2xpZW50QhcKFV9uZXdfcmVwb19mbG93X2NvbmZpZyJIChJWc2NvZGVPU1N0YXRpc3RpY3MSEAoIdG90YWxtZW0YASABKAESDwoHZnJlZW1lbRgCIAEoARIPCgdsb2FkYXZnGAMgAygBIk0KD1JlbW90ZUF1dGhvcml0eRI6Cg9jb25uZWN0aW9uX3R5cGUYASABKA4yIS5haXNlcnZlci52MS5SZW1vdGVDb25uZWN0aW9uVHlwZSJLCg5EZXZFbnZpcm9ubWVudBIbChNoYXNfYWx0ZXJuYXRpdmVfY2xpGAEgASgIEhwKFGhhc19jdXJzb3JfYWdlbnRfY2xpGAIgASgIIqIBChNTY21Db25uZWN0QWRDb250ZXh0EjMKCHByb3ZpZGVyGAEgASgOMiEuYWlzZXJ2ZXIudjEuU2NtQ29ubmVjdEFkUHJvdmlkZXISEgoKcmVtb3RlX3VybBgCIAEoCRJCChBjb25uZWN0aW9uX3N0YXRlGAMgASgOMiguYWlzZXJ2ZXIudjEuU2NtQ29ubmVjdEFkQ29ubmVjdGlvblN0YXRlIogCChNDbGllbnRUcmFjaW5nQ29uZmlnEhoKEmdsb2JhbF9zYW1wbGVfcmF0ZRgBIAEoARIaChJ0cmFjZXNfc2FtcGxlX3JhdGUYAiABKAESGgoSbG9nZ2VyX3NhbXBsZV9yYXRlGAMgASgBEhwKFG1pbmlkdW1wX3NhbXBsZV9yYXRlGAQgASgBEhgKEGVycm9yX3JhdGVfbGltaXQYBSABKAESIwobcGVyZm9ybWFuY2VfdW5pdF9yYXRlX2xpbWl0GAYgASgBEhwKFHByb2ZpbGVzX3NhbXBsZV9yYXRlGAcgASgBEiIKGmpzb25fc3RyaW5naWZ5X3NhbXBsZV9yYXRlGAggASgBIlUKDU1ldHJpY3NDb25maWcSHwoXZW5hYmxlZF9pbl9wcml2YWN5X21vZGUYAiABKAgSIwobZW5hYmxlZF9pbl9ub25fcHJpdmFjeV9tb2RlGAMgASgIIr8EChhCYWNrZ3JvdW5kQ29tcG9zZXJDb25maWcSHwoXZW5hYmxlX2JhY2tncm91bmRfYWdlbnQYASABKAgSLgomc2hvd19iYWNrZ3JvdW5kX2FnZW50X2luX2JldGFfc2V0dGluZ3MYAiABKAgSKwoed2luZG93X2luX3dpbmRvd19wcmVsb2FkX2NvdW50GAMgASgFSACIAQESLgohd2luZG93X2luX3dpbmRvd19waW5nX2ludGVydmFsX21zGAQgASgBSAGIAQESLQogc2hvd19iYWNrZ3JvdW5kX2FnZW50X2Rpc2NsYWltZXIYBSABKAhIAogBARIrCh5zaG93X2JhY2tncm91bmRfYWdlbnRfc2xhY2tfYWQYBiABKAhIA4gBARIsCiRzaG93X2JhY2tncm91bmRfYWdlbnRfaGlzdG9yeV9hY3Rpb24YByABKAgSIgoVbWF4X3dpbmRvd19pbl93aW5kb3dzGAggASgFSASIAQESHAoUdXNlX21vZGFsX2V4cGVyaWVuY2UYCSABKAhCIQofX3dpbmRvd19pbl93aW5kb3dfcHJlbG9hZF9jb3VudEIkCiJfd2luZG93X2luX3dpbmRvd19waW5nX2ludGVydmFsX21zQiMKIV9zaG93X2JhY2tncm91bmRfYWdlbnRfZGlzY2xhaW1lckIhCh9fc2hvd19iYWNrZ3JvdW5kX2FnZW50X3NsYWNrX2FkQhgKFl9tYXhfd2luZG93X2luX3dpbmRvd3MiiQEKEUF1dG9Db250ZXh0Q29uZmlnEg8KB2VuYWJsZWQYASABKAgSGAoQZW5hYmxlZF9mYWxsYmFjaxgCIAEoCBIZChFlbmFibGVkX2dpdF9ncmFwaBgDIAEoCBIaChJlbmFibGVkX3NlbV9zZWFyY2gYBCABKAgSEgoKZW5hYmxlZF92MhgFIAEoCCL9AgoOTW9kZWxNaWdyYXRpb24SCgoCaWQYASABKAkSFQoNbW9kZWxfc2V0dGluZxgCIAEoCRIUCgx0YXJnZXRfbW9kZWwYAyABKAkSGwoOcHJldmlvdXNfbW9kZWwYBCABKAlIAIgBARIgChNtaWdyYXRlX21vZGVfbW9kZWxzGAUgASgISAGIAQESIgoVcmVtb3ZlX3ByZXZpb3VzX21vZGVsGAYgASgISAKIAQESFQoIbWF4X21vZGUYByABKAhIA4gBARI3CiptaWdyYXRlX29sZF9jb21wb3NlcnNfYW5kX2N1cnJlbnRfY29tcG9zZXIYCCABKAhIBIgBAUIRCg9fcHJldmlvdXNfbW9kZWxCFgoUX21pZ3JhdGVfbW9kZV9tb2RlbHNCGAoWX3JlbW92ZV9wcmV2aW91c19tb2RlbEILCglfbWF4X21vZGVCLQorX21pZ3JhdGVfb2xkX2NvbXBvc2Vyc19hbmRfY3VycmVudF9jb21wb3NlciL5AQoTTWVtb3J5TW9uaXRvckNvbmZpZxIPCgdlbmFibGVkGAEgASgIEhkKEXNob3dfc3RhdHVzX2VudHJ5GAIgASgIEh4KEWJhc2VfdGhyZXNob2xkX21iGAMgASgFSACIAQESHwoSY3JpdGljYWxfb2Zmc2V0X21iGAQgASgFSAGIAQESKAobcHJvY2Vzc19tZW1vcnlfaW50ZXJ2YWxfc2VjGAUgASgFSAKIAQFCFAoSX2Jhc2VfdGhyZXNob2xkX21iQhUKE19jcml0aWNhbF9vZmZzZXRfbWJCHgocX3Byb2Nlc3NfbWVtb3J5X2ludGVydmFsX3NlYyJBCg9Gb2xkZXJTaXplTGltaXQSFwoPbWF4X3RvdGFsX2J5dGVzGAEgASgFEhUKDW1heF9udW1fZmlsZXMYAiABKAUi2wIKE09ubGluZU1ldHJpY3NDb25maWcSDwoHZW5hYmxlZBgBIAEoCBIcChRtYXhfcmVxdWVzdHNfdHJhY2tlZBgCIAEoBRIfChdtYXhfcmVxdWVzdHNfdHJhY2tlZF9tYhgDIAEoBRIlCh1tYXhfcmVxdWVzdF9yZXRlbnRpb25fc2Vjb25kcxgEIAEoARI4CjBzZW5kX29yaWdpbmFsX2ZpbGVfY29udGVudHNfZm9yX2luaXRpYWxfc25hcHNob3QYBSABKAgSLQolc2VuZF9mdWxsX2FkZGVkX2xpbmVzX2luX2RpZmZfY2hhbmdlcxgGIAEoCBIbChNudW1fY29tbWl0c190cmFja2VkGAcgASgFEiYKHnRpbWVfaW50ZXJ2YWxzX3RyYWNrZWRfbWludXRlcxgIIAMoBRIfChd0b29fYmlnX2ZpbGVfc2l6ZV9ieXRlcxgJIAEoBSKfBAoRR2l0SW5kZXhpbmdDb25maWcSFAoHZW5hYmxlZBgBIAEoCEgAiAEBEhkKDG1heF9wcl9jb3VudBgCIAEoBUgBiAEBEhgKC21heF9wcl9zaXplGAMgASgFSAKIAQESIQoUcHJfZW1iZWRkaW5nX2NvbnRleHQYBCABKAVIA4gBARIbCg5qc19jb25jdXJyZW5jeRgFIAEoBUgEiAEBEhoKDWpzX2NodW5rX3NpemUYBiABKAVIBYgBARIcCg9jcHVfY29uY3VycmVuY3kYByABKAVIBogBARIkChdpbmRleGluZ19wZXJpb2Rfc2Vjb25kcxgIIAEoBUgHiAEBEiAKE21heF9hdHRlbXB0c19wZXJfcHIYCSABKAVICIgBARIpChxhbGxvd19pbmRleF9jb3B5X2Zyb21fc2VydmVyGAogASgISAmIAQFCCgoIX2VuYWJsZWRCDwoNX21heF9wcl9jb3VudEIOCgxfbWF4X3ByX3NpemVCFwoVX3ByX2VtYmVkZGluZ19jb250ZXh0QhEKD19qc19jb25jdXJyZW5jeUIQCg5fanNfY2h1bmtfc2l6ZUISChBfY3B1X2NvbmN1cnJlbmN5QhoKGF9pbmRleGluZ19wZXJpb2Rfc2Vjb25kc0IWChRfbWF4X2F0dGVtcHRzX3Blcl9wckIfCh1fYWxsb3dfaW5kZXhfY29weV9mcm9tX3NlcnZlciKKAQoXUGVyZm9ybWFuY2VFdmVudHNDb25maWcSDwoHZW5hYmxlZBgBIAEoCBIYCgtidWZmZXJfc2l6ZRgCIAEoBUgAiAEBEh4KEWZsdXNoX2ludGVydmFsX21zGAMgASgFSAGIAQFCDgoMX2J1ZmZlcl9zaXplQhQKEl9mbHVzaF9pbnRlcnZhbF9tcyKyAgoLVHJhY2VDb25maWcSDwoHZW5hYmxlZBgBIAEoCBIYCgtidWZmZXJfc2l6ZRgCIAEoBUgAiAEBEh4KEWZsdXNoX2ludGVydmFsX21zGAMgASgFSAGIAQESGAoLc2FtcGxlX3JhdGUYBCABKAFIAogBARIhChRpbnRlcm5hbF9zYW1wbGVfcmF0ZRgFIAEoAUgDiAEBEioKHWludGVybmFsX2V4dF9ob3N0X3NhbXBsZV9yYXRlGAYgASgBSASIAQFCDgoMX2J1ZmZlcl9zaXplQhQKEl9mbHVzaF9pbnRlcnZhbF9tc0IOCgxfc2FtcGxlX3JhdGVCFwoVX2ludGVybmFsX3NhbXBsZV9yYXRlQiAKHl9pbnRlcm5hbF9leHRfaG9zdF9zYW1wbGVfcmF0ZSJYChdSdW5UZXJtaW5hbFNlcnZlckNvbmZpZxIgChhjb21wb3NpdGVfc2hlbGxfY29tbWFuZHMYASADKAkSGwoTc2FmZV9zaGVsbF9jb21tYW5kcxgCIAMoCSInChRBZ2VudFRlbGVtZXRyeUNvbmZpZxIPCgdlbmFibGVkGAEgASgIItcBChNDbGllbnRWZXJzaW9uU3RhdHVzEjQKDHVwZGF0ZV9sZXZlbBgBIAEoDjIeLmFpc2VydmVyLnYxLkNsaWVudFVwZGF0ZUxldmVsEh4KFmN1cnJlbnRfY2xpZW50X3ZlcnNpb24YAiABKAkSJAocbWluX3N1cHBvcnRlZF9jbGllbnRfdmVyc2lvbhgDIAEoCRIiChptaW5fYWxsb3dlZF9jbGllbnRfdmVyc2lvbhgEIAEoCRIUCgdtZXNzYWdlGAUgASgJSACIAQFCCgoIX21lc3NhZ2UiSgoRQWdlbnRMYXlvdXRQb2xpY3kSGgoSYWxsb3dlZF9hY3Rpb25faWRzGAEgAygJEhkKEWRlbmllZF9hY3Rpb25faWRzGAIgAygJIjUKEVRlcm1pbmFsVGlwQ29uZmlnEg8KB21lc3NhZ2UYASABKAkSDwoHZW5hYmxlZBgCIAEoCCKzAQoYSW5mZXJlbmNlUHJvdmlkZXJXYXJuaW5nEg8KB21lc3NhZ2UYASABKAkSFwoPYWZmZWN0ZWRfbW9kZWxzGAIgAygJEhsKDmZhbGxiYWNrX21vZGVsGAMgASgJSACIAQESPQoHdHJpZ2dlchgEIAEoDjIsLmFpc2VydmVyLnYxLkluZmVyZW5jZVByb3ZpZGVyV2FybmluZ1RyaWdnZXJCEQoPX2ZhbGxiYWNrX21vZGVsIlgKEE9uYm9hcmRpbmdDb25maWcSIAoYbWFya2V0cGxhY2VfcGx1Z2luX25hbWVzGAEgAygJEiIKGmFnZW50aWNfb25ib2FyZGluZ19lbmFibGVkGAIgASgIImIKDEJ1Z2JvdENvbmZpZxIbChNidWdib3RfcGxhbl9lbmFibGVkGAEgASgIEjUKEGJ1Z2JvdF9wbGFuX3R5cGUYAiABKA4yGy5haXNlcnZlci52MS5CdWdib3RQbGFuVHlwZSI/ChdDb2RlYmFzZVRlbGVtZXRyeUNvbmZpZxIPCgdlbmFibGVkGAEgASgIEhMKC3Jlc2V0X3Rva2VuGAIgASgJIkkKHUdvb2dsZVdvcmtzcGFjZU1jcE9BdXRoQ2xpZW50EhEKCWNsaWVudF9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJKr8BCgtIdHRwMkNvbmZpZxIcChhIVFRQMl9DT05GSUdfVU5TUEVDSUZJRUQQABIjCh9IVFRQMl9DT05GSUdfRk9SQ0VfQUxMX0RJU0FCTEVEEAESIgoeSFRUUDJfQ09ORklHX0ZPUkNFX0FMTF9FTkFCTEVEEAISJAogSFRUUDJfQ09ORklHX0ZPUkNFX0JJRElfRElTQUJMRUQQAxIjCh9IVFRQMl9DT05GSUdfRk9SQ0VfQklESV9FTkFCTEVEEAQqowIKFFJlbW90ZUNvbm5lY3Rpb25UeXBlEiYKIlJFTU9URV9DT05ORUNUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIgChxSRU1PVEVfQ09OTkVDVElPTl9UWVBFX0xPQ0FMEAESHgoaUkVNT1RFX0NPTk5FQ1RJT05fVFlQRV9XU0wQAhIeChpSRU1PVEVfQ09OTkVDVElPTl9UWVBFX1NTSBADEicKI1JFTU9URV9DT05ORUNUSU9OX1RZUEVfREVWQ09OVEFJTkVSEAQSKwonUkVNT1RFX0NPTk5FQ1RJT05fVFlQRV9ERVZDT05UQUlORVJfU1NIEAUSKwonUkVNT1RFX0NPTk5FQ1RJT05fVFlQRV9ERVZDT05UQUlORVJfV1NMEAYq2gEKDkluQXBwQWRUcmlnZ2VyEiEKHUlOX0FQUF9BRF9UUklHR0VSX1VOU1BFQ0lGSUVEEAASGwoXSU5fQVBQX0FEX1RSSUdHRVJfTU9VTlQQARIhCh1JTl9BUFBfQURfVFJJR0dFUl9GSU5EX0lTU1VFUxACEh4KGklOX0FQUF9BRF9UUklHR0VSX0dJVF9QVVNIEAMSHAoYSU5fQVBQX0FEX1RSSUdHRVJfQ09NTUlUEAQSJwojSU5fQVBQX0FEX1RSSUdHRVJfSU9TX0RPV05MT0FEX01FTlUQBSpkCg1DbGllbnRTdXJmYWNlEh4KGkNMSUVOVF9TVVJGQUNFX1VOU1BFQ0lGSUVEEAASGQoVQ0xJRU5UX1NVUkZBQ0VfRURJVE9SEAESGAoUQ0xJRU5UX1NVUkZBQ0VfR0xBU1MQAiqHAQoUU2NtQ29ubmVjdEFkUHJvdmlkZXISJwojU0NNX0NPTk5FQ1RfQURfUFJPVklERVJfVU5TUEVDSUZJRUQQABIiCh5TQ01fQ09OTkVDVF9BRF9QUk9WSURFUl9HSVRIVUIQARIiCh5TQ01fQ09OTkVDVF9BRF9QUk9WSURFUl9HSVRMQUIQAireAQobU2NtQ29ubmVjdEFkQ29ubmVjdGlvblN0YXRlEi8KK1NDTV9DT05ORUNUX0FEX0NPTk5FQ1RJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIrCidTQ01fQ09OTkVDVF9BRF9DT05ORUNUSU9OX1NUQVRFX1VOS05PV04QARIxCi1TQ01fQ09OTkVDVF9BRF9DT05ORUNUSU9OX1NUQVRFX05PVF9DT05ORUNURUQQAhIuCipTQ01fQ09OTkVDVF9BRF9DT05ORUNUSU9OX1NUQVRFX0hBU19BQ0NFU1MQAyqdAQoRQ2xpZW50VXBkYXRlTGV2ZWwSIwofQ0xJRU5UX1VQREFURV9MRVZFTF9VTlNQRUNJRklFRBAAEhwKGENMSUVOVF9VUERBVEVfTEVWRUxfTk9ORRABEiMKH0NMSUVOVF9VUERBVEVfTEVWRUxfUkVDT01NRU5ERUQQAhIgChxDTElFTlRfVVBEQVRFX0xFVkVMX1JFUVVJUkVEEAMquAEKH0luZmVyZW5jZVByb3ZpZGVyV2FybmluZ1RyaWdnZXISMgouSU5GRVJFTkNFX1BST1ZJREVSX1dBUk5JTkdfVFJJR0dFUl9VTlNQRUNJRklFRBAAEjAKLElORkVSRU5DRV9QUk9WSURFUl9XQVJOSU5HX1RSSUdHRVJfT05fU0VMRUNUEAESLworSU5GRVJFTkNFX1BST1ZJREVSX1dBUk5JTkdfVFJJR0dFUl9PTl9FUlJPUhACKmgKDkJ1Z2JvdFBsYW5UeXBlEiAKHEJVR0JPVF9QTEFOX1RZUEVfVU5TUEVDSUZJRUQQABIZChVCVUdCT1RfUExBTl9UWVBFX1RFQU0QARIZChVCVUdCT1RfUExBTl9UWVBFX1VTRVIQAiqmAQoYUmV0cmlldmFsS2VlcEFsaXZlQ29uZmlnEisKJ1JFVFJJRVZBTF9LRUVQX0FMSVZFX0NPTkZJR19VTlNQRUNJRklFRBAAEi4KKlJFVFJJRVZBTF9LRUVQX0FMSVZFX0NPTkZJR19GT1JDRV9ESVNBQkxFRBABEi0KKVJFVFJJRVZBTF9LRUVQX0FMSVZFX0NPTkZJR19GT1JDRV9FTkFCTEVEEAIycwoTU2VydmVyQ29uZmlnU2VydmljZRJcCg9HZXRTZXJ2ZXJDb25maWcSIy5haXNlcnZlci52MS5HZXRTZXJ2ZXJDb25maWdSZXF1ZXN0GiQuYWlzZXJ2ZXIudjEuR2V0U2VydmVyQ29uZmlnUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message aiserver.v1.GetServerConfigRequest
@@ -22,6 +22,53 @@ export type GetServerConfigRequest = Message<"aiserver.v1.GetServerConfigRequest
    * @generated from field: bool telem_enabled = 1;
    */
   telemEnabled: boolean;
+
+  /**
+   * @generated from field: repeated double bug_bot_dismissed_notification_last_10_times_unix_ms = 2;
+   */
+  bugBotDismissedNotificationLast10TimesUnixMs: number[];
+
+  /**
+   * @generated from field: repeated double bug_bot_viewed_notification_last_10_times_unix_ms = 3;
+   */
+  bugBotViewedNotificationLast10TimesUnixMs: number[];
+
+  /**
+   * @generated from field: aiserver.v1.VscodeOSStatistics os_stats = 4;
+   */
+  osStats?: VscodeOSStatistics | undefined;
+
+  /**
+   * aiserver.v1.VscodeOSProperties, as its bytes.
+   *
+   * @generated from field: bytes os_properties = 5;
+   */
+  osProperties: Uint8Array;
+
+  /**
+   * @generated from field: aiserver.v1.RemoteAuthority remote_authority = 6;
+   */
+  remoteAuthority?: RemoteAuthority | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.InAppAdTrigger in_app_ad_trigger = 7;
+   */
+  inAppAdTrigger: InAppAdTrigger;
+
+  /**
+   * @generated from field: aiserver.v1.DevEnvironment dev_environment = 8;
+   */
+  devEnvironment?: DevEnvironment | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.ClientSurface client_surface = 9;
+   */
+  clientSurface: ClientSurface;
+
+  /**
+   * @generated from field: aiserver.v1.ScmConnectAdContext scm_connect_ad_context = 10;
+   */
+  scmConnectAdContext?: ScmConnectAdContext | undefined;
 };
 
 /**
@@ -36,9 +83,143 @@ export const GetServerConfigRequestSchema: GenMessage<GetServerConfigRequest> = 
  */
 export type GetServerConfigResponse = Message<"aiserver.v1.GetServerConfigResponse"> & {
   /**
+   * aiserver.v1.BugConfigResponse, as its bytes.
+   *
+   * @generated from field: bytes bug_config_response = 1;
+   */
+  bugConfigResponse: Uint8Array;
+
+  /**
+   * @generated from field: bool is_dev_do_not_use_for_secret_things_because_can_be_spoofed_by_users = 2;
+   */
+  isDevDoNotUseForSecretThingsBecauseCanBeSpoofedByUsers: boolean;
+
+  /**
+   * aiserver.v1.IndexingConfig, as its bytes.
+   *
+   * @generated from field: bytes indexing_config = 3;
+   */
+  indexingConfig: Uint8Array;
+
+  /**
+   * @generated from field: aiserver.v1.ClientTracingConfig client_tracing_config = 4;
+   */
+  clientTracingConfig?: ClientTracingConfig | undefined;
+
+  /**
+   * aiserver.v1.ChatConfig, as its bytes.
+   *
+   * @generated from field: bytes chat_config = 5;
+   */
+  chatConfig: Uint8Array;
+
+  /**
+   * @generated from field: string config_version = 6;
+   */
+  configVersion: string;
+
+  /**
    * @generated from field: aiserver.v1.Http2Config http2_config = 7;
    */
   http2Config: Http2Config;
+
+  /**
+   * aiserver.v1.ProfilingConfig, as its bytes.
+   *
+   * @generated from field: bytes profiling_config = 8;
+   */
+  profilingConfig: Uint8Array;
+
+  /**
+   * @generated from field: aiserver.v1.MetricsConfig metrics_config = 9;
+   */
+  metricsConfig?: MetricsConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.BackgroundComposerConfig background_composer_config = 10;
+   */
+  backgroundComposerConfig?: BackgroundComposerConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.AutoContextConfig auto_context_config = 11;
+   */
+  autoContextConfig?: AutoContextConfig | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.ModelMigration model_migrations = 12;
+   */
+  modelMigrations: ModelMigration[];
+
+  /**
+   * @generated from field: aiserver.v1.MemoryMonitorConfig memory_monitor_config = 13;
+   */
+  memoryMonitorConfig?: MemoryMonitorConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.FolderSizeLimit folder_size_limit = 14;
+   */
+  folderSizeLimit?: FolderSizeLimit | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.GitIndexingConfig git_indexing_config = 15;
+   */
+  gitIndexingConfig?: GitIndexingConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.PerformanceEventsConfig performance_events_config = 16;
+   */
+  performanceEventsConfig?: PerformanceEventsConfig | undefined;
+
+  /**
+   * aiserver.v1.InAppAd, as its bytes.
+   *
+   * @generated from field: optional bytes current_in_app_ad = 17;
+   */
+  currentInAppAd?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.TraceConfig trace_config = 18;
+   */
+  traceConfig?: TraceConfig | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.RunTerminalServerConfig run_terminal_server_config = 19;
+   */
+  runTerminalServerConfig?: RunTerminalServerConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.OnlineMetricsConfig online_metrics_config = 20;
+   */
+  onlineMetricsConfig?: OnlineMetricsConfig | undefined;
+
+  /**
+   * aiserver.v1.InteractionConfig, as its bytes.
+   *
+   * @generated from field: bytes interaction_config = 21;
+   */
+  interactionConfig: Uint8Array;
+
+  /**
+   * @generated from field: aiserver.v1.AgentTelemetryConfig agent_telemetry_config = 22;
+   */
+  agentTelemetryConfig?: AgentTelemetryConfig | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.ClientVersionStatus client_version_status = 23;
+   */
+  clientVersionStatus?: ClientVersionStatus | undefined;
+
+  /**
+   * aiserver.v1.UpdateConfig, as its bytes.
+   *
+   * @generated from field: optional bytes update_config = 24;
+   */
+  updateConfig?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.AgentLayoutPolicy agent_layout_policy = 25;
+   */
+  agentLayoutPolicy?: AgentLayoutPolicy | undefined;
 
   /**
    * Agent traffic goes to agent_url_config.
@@ -51,6 +232,58 @@ export type GetServerConfigResponse = Message<"aiserver.v1.GetServerConfigRespon
    * @generated from field: aiserver.v1.GetServerConfigResponse.AgentUrlConfig agent_url_config = 27;
    */
   agentUrlConfig?: GetServerConfigResponse_AgentUrlConfig | undefined;
+
+  /**
+   * @generated from field: optional bool cli_sandbox_default_enabled = 28;
+   */
+  cliSandboxDefaultEnabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.TerminalTipConfig terminal_tip_config = 30;
+   */
+  terminalTipConfig?: TerminalTipConfig | undefined;
+
+  /**
+   * @generated from field: optional string model_picker_nudge = 31;
+   */
+  modelPickerNudge?: string | undefined;
+
+  /**
+   * @generated from field: repeated aiserver.v1.InferenceProviderWarning inference_provider_warnings = 32;
+   */
+  inferenceProviderWarnings: InferenceProviderWarning[];
+
+  /**
+   * @generated from field: optional aiserver.v1.OnboardingConfig onboarding_config = 33;
+   */
+  onboardingConfig?: OnboardingConfig | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.BugbotConfig bugbot_config = 34;
+   */
+  bugbotConfig?: BugbotConfig | undefined;
+
+  /**
+   * @generated from field: optional aiserver.v1.CodebaseTelemetryConfig codebase_telemetry_config = 35;
+   */
+  codebaseTelemetryConfig?: CodebaseTelemetryConfig | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.RetrievalKeepAliveConfig retrieval_keep_alive_config = 36;
+   */
+  retrievalKeepAliveConfig: RetrievalKeepAliveConfig;
+
+  /**
+   * @generated from field: optional aiserver.v1.GoogleWorkspaceMcpOAuthClient google_workspace_mcp_oauth_client = 37;
+   */
+  googleWorkspaceMcpOauthClient?: GoogleWorkspaceMcpOAuthClient | undefined;
+
+  /**
+   * aiserver.v1.NewRepoFlowConfig, as its bytes.
+   *
+   * @generated from field: optional bytes new_repo_flow_config = 38;
+   */
+  newRepoFlowConfig?: Uint8Array | undefined;
 };
 
 /**
@@ -85,6 +318,806 @@ export type GetServerConfigResponse_AgentUrlConfig = Message<"aiserver.v1.GetSer
  */
 export const GetServerConfigResponse_AgentUrlConfigSchema: GenMessage<GetServerConfigResponse_AgentUrlConfig> = /*@__PURE__*/
   messageDesc(file_aiserver_v1_server_config, 1, 0);
+
+/**
+ * @generated from message aiserver.v1.VscodeOSStatistics
+ */
+export type VscodeOSStatistics = Message<"aiserver.v1.VscodeOSStatistics"> & {
+  /**
+   * @generated from field: double totalmem = 1;
+   */
+  totalmem: number;
+
+  /**
+   * @generated from field: double freemem = 2;
+   */
+  freemem: number;
+
+  /**
+   * @generated from field: repeated double loadavg = 3;
+   */
+  loadavg: number[];
+};
+
+/**
+ * Describes the message aiserver.v1.VscodeOSStatistics.
+ * Use `create(VscodeOSStatisticsSchema)` to create a new message.
+ */
+export const VscodeOSStatisticsSchema: GenMessage<VscodeOSStatistics> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 2);
+
+/**
+ * @generated from message aiserver.v1.RemoteAuthority
+ */
+export type RemoteAuthority = Message<"aiserver.v1.RemoteAuthority"> & {
+  /**
+   * @generated from field: aiserver.v1.RemoteConnectionType connection_type = 1;
+   */
+  connectionType: RemoteConnectionType;
+};
+
+/**
+ * Describes the message aiserver.v1.RemoteAuthority.
+ * Use `create(RemoteAuthoritySchema)` to create a new message.
+ */
+export const RemoteAuthoritySchema: GenMessage<RemoteAuthority> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 3);
+
+/**
+ * @generated from message aiserver.v1.DevEnvironment
+ */
+export type DevEnvironment = Message<"aiserver.v1.DevEnvironment"> & {
+  /**
+   * @generated from field: bool has_alternative_cli = 1;
+   */
+  hasAlternativeCli: boolean;
+
+  /**
+   * @generated from field: bool has_cursor_agent_cli = 2;
+   */
+  hasCursorAgentCli: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.DevEnvironment.
+ * Use `create(DevEnvironmentSchema)` to create a new message.
+ */
+export const DevEnvironmentSchema: GenMessage<DevEnvironment> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 4);
+
+/**
+ * @generated from message aiserver.v1.ScmConnectAdContext
+ */
+export type ScmConnectAdContext = Message<"aiserver.v1.ScmConnectAdContext"> & {
+  /**
+   * @generated from field: aiserver.v1.ScmConnectAdProvider provider = 1;
+   */
+  provider: ScmConnectAdProvider;
+
+  /**
+   * @generated from field: string remote_url = 2;
+   */
+  remoteUrl: string;
+
+  /**
+   * @generated from field: aiserver.v1.ScmConnectAdConnectionState connection_state = 3;
+   */
+  connectionState: ScmConnectAdConnectionState;
+};
+
+/**
+ * Describes the message aiserver.v1.ScmConnectAdContext.
+ * Use `create(ScmConnectAdContextSchema)` to create a new message.
+ */
+export const ScmConnectAdContextSchema: GenMessage<ScmConnectAdContext> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 5);
+
+/**
+ * @generated from message aiserver.v1.ClientTracingConfig
+ */
+export type ClientTracingConfig = Message<"aiserver.v1.ClientTracingConfig"> & {
+  /**
+   * @generated from field: double global_sample_rate = 1;
+   */
+  globalSampleRate: number;
+
+  /**
+   * @generated from field: double traces_sample_rate = 2;
+   */
+  tracesSampleRate: number;
+
+  /**
+   * @generated from field: double logger_sample_rate = 3;
+   */
+  loggerSampleRate: number;
+
+  /**
+   * @generated from field: double minidump_sample_rate = 4;
+   */
+  minidumpSampleRate: number;
+
+  /**
+   * @generated from field: double error_rate_limit = 5;
+   */
+  errorRateLimit: number;
+
+  /**
+   * @generated from field: double performance_unit_rate_limit = 6;
+   */
+  performanceUnitRateLimit: number;
+
+  /**
+   * @generated from field: double profiles_sample_rate = 7;
+   */
+  profilesSampleRate: number;
+
+  /**
+   * @generated from field: double json_stringify_sample_rate = 8;
+   */
+  jsonStringifySampleRate: number;
+};
+
+/**
+ * Describes the message aiserver.v1.ClientTracingConfig.
+ * Use `create(ClientTracingConfigSchema)` to create a new message.
+ */
+export const ClientTracingConfigSchema: GenMessage<ClientTracingConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 6);
+
+/**
+ * @generated from message aiserver.v1.MetricsConfig
+ */
+export type MetricsConfig = Message<"aiserver.v1.MetricsConfig"> & {
+  /**
+   * @generated from field: bool enabled_in_privacy_mode = 2;
+   */
+  enabledInPrivacyMode: boolean;
+
+  /**
+   * @generated from field: bool enabled_in_non_privacy_mode = 3;
+   */
+  enabledInNonPrivacyMode: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.MetricsConfig.
+ * Use `create(MetricsConfigSchema)` to create a new message.
+ */
+export const MetricsConfigSchema: GenMessage<MetricsConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 7);
+
+/**
+ * @generated from message aiserver.v1.BackgroundComposerConfig
+ */
+export type BackgroundComposerConfig = Message<"aiserver.v1.BackgroundComposerConfig"> & {
+  /**
+   * @generated from field: bool enable_background_agent = 1;
+   */
+  enableBackgroundAgent: boolean;
+
+  /**
+   * @generated from field: bool show_background_agent_in_beta_settings = 2;
+   */
+  showBackgroundAgentInBetaSettings: boolean;
+
+  /**
+   * @generated from field: optional int32 window_in_window_preload_count = 3;
+   */
+  windowInWindowPreloadCount?: number | undefined;
+
+  /**
+   * @generated from field: optional double window_in_window_ping_interval_ms = 4;
+   */
+  windowInWindowPingIntervalMs?: number | undefined;
+
+  /**
+   * @generated from field: optional bool show_background_agent_disclaimer = 5;
+   */
+  showBackgroundAgentDisclaimer?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool show_background_agent_slack_ad = 6;
+   */
+  showBackgroundAgentSlackAd?: boolean | undefined;
+
+  /**
+   * @generated from field: bool show_background_agent_history_action = 7;
+   */
+  showBackgroundAgentHistoryAction: boolean;
+
+  /**
+   * @generated from field: optional int32 max_window_in_windows = 8;
+   */
+  maxWindowInWindows?: number | undefined;
+
+  /**
+   * @generated from field: bool use_modal_experience = 9;
+   */
+  useModalExperience: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.BackgroundComposerConfig.
+ * Use `create(BackgroundComposerConfigSchema)` to create a new message.
+ */
+export const BackgroundComposerConfigSchema: GenMessage<BackgroundComposerConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 8);
+
+/**
+ * @generated from message aiserver.v1.AutoContextConfig
+ */
+export type AutoContextConfig = Message<"aiserver.v1.AutoContextConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: bool enabled_fallback = 2;
+   */
+  enabledFallback: boolean;
+
+  /**
+   * @generated from field: bool enabled_git_graph = 3;
+   */
+  enabledGitGraph: boolean;
+
+  /**
+   * @generated from field: bool enabled_sem_search = 4;
+   */
+  enabledSemSearch: boolean;
+
+  /**
+   * @generated from field: bool enabled_v2 = 5;
+   */
+  enabledV2: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.AutoContextConfig.
+ * Use `create(AutoContextConfigSchema)` to create a new message.
+ */
+export const AutoContextConfigSchema: GenMessage<AutoContextConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 9);
+
+/**
+ * @generated from message aiserver.v1.ModelMigration
+ */
+export type ModelMigration = Message<"aiserver.v1.ModelMigration"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string model_setting = 2;
+   */
+  modelSetting: string;
+
+  /**
+   * @generated from field: string target_model = 3;
+   */
+  targetModel: string;
+
+  /**
+   * @generated from field: optional string previous_model = 4;
+   */
+  previousModel?: string | undefined;
+
+  /**
+   * @generated from field: optional bool migrate_mode_models = 5;
+   */
+  migrateModeModels?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool remove_previous_model = 6;
+   */
+  removePreviousModel?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool max_mode = 7;
+   */
+  maxMode?: boolean | undefined;
+
+  /**
+   * @generated from field: optional bool migrate_old_composers_and_current_composer = 8;
+   */
+  migrateOldComposersAndCurrentComposer?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ModelMigration.
+ * Use `create(ModelMigrationSchema)` to create a new message.
+ */
+export const ModelMigrationSchema: GenMessage<ModelMigration> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 10);
+
+/**
+ * @generated from message aiserver.v1.MemoryMonitorConfig
+ */
+export type MemoryMonitorConfig = Message<"aiserver.v1.MemoryMonitorConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: bool show_status_entry = 2;
+   */
+  showStatusEntry: boolean;
+
+  /**
+   * @generated from field: optional int32 base_threshold_mb = 3;
+   */
+  baseThresholdMb?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 critical_offset_mb = 4;
+   */
+  criticalOffsetMb?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 process_memory_interval_sec = 5;
+   */
+  processMemoryIntervalSec?: number | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.MemoryMonitorConfig.
+ * Use `create(MemoryMonitorConfigSchema)` to create a new message.
+ */
+export const MemoryMonitorConfigSchema: GenMessage<MemoryMonitorConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 11);
+
+/**
+ * @generated from message aiserver.v1.FolderSizeLimit
+ */
+export type FolderSizeLimit = Message<"aiserver.v1.FolderSizeLimit"> & {
+  /**
+   * @generated from field: int32 max_total_bytes = 1;
+   */
+  maxTotalBytes: number;
+
+  /**
+   * @generated from field: int32 max_num_files = 2;
+   */
+  maxNumFiles: number;
+};
+
+/**
+ * Describes the message aiserver.v1.FolderSizeLimit.
+ * Use `create(FolderSizeLimitSchema)` to create a new message.
+ */
+export const FolderSizeLimitSchema: GenMessage<FolderSizeLimit> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 12);
+
+/**
+ * @generated from message aiserver.v1.OnlineMetricsConfig
+ */
+export type OnlineMetricsConfig = Message<"aiserver.v1.OnlineMetricsConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: int32 max_requests_tracked = 2;
+   */
+  maxRequestsTracked: number;
+
+  /**
+   * @generated from field: int32 max_requests_tracked_mb = 3;
+   */
+  maxRequestsTrackedMb: number;
+
+  /**
+   * @generated from field: double max_request_retention_seconds = 4;
+   */
+  maxRequestRetentionSeconds: number;
+
+  /**
+   * @generated from field: bool send_original_file_contents_for_initial_snapshot = 5;
+   */
+  sendOriginalFileContentsForInitialSnapshot: boolean;
+
+  /**
+   * @generated from field: bool send_full_added_lines_in_diff_changes = 6;
+   */
+  sendFullAddedLinesInDiffChanges: boolean;
+
+  /**
+   * @generated from field: int32 num_commits_tracked = 7;
+   */
+  numCommitsTracked: number;
+
+  /**
+   * @generated from field: repeated int32 time_intervals_tracked_minutes = 8;
+   */
+  timeIntervalsTrackedMinutes: number[];
+
+  /**
+   * @generated from field: int32 too_big_file_size_bytes = 9;
+   */
+  tooBigFileSizeBytes: number;
+};
+
+/**
+ * Describes the message aiserver.v1.OnlineMetricsConfig.
+ * Use `create(OnlineMetricsConfigSchema)` to create a new message.
+ */
+export const OnlineMetricsConfigSchema: GenMessage<OnlineMetricsConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 13);
+
+/**
+ * @generated from message aiserver.v1.GitIndexingConfig
+ */
+export type GitIndexingConfig = Message<"aiserver.v1.GitIndexingConfig"> & {
+  /**
+   * @generated from field: optional bool enabled = 1;
+   */
+  enabled?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int32 max_pr_count = 2;
+   */
+  maxPrCount?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 max_pr_size = 3;
+   */
+  maxPrSize?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 pr_embedding_context = 4;
+   */
+  prEmbeddingContext?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 js_concurrency = 5;
+   */
+  jsConcurrency?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 js_chunk_size = 6;
+   */
+  jsChunkSize?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 cpu_concurrency = 7;
+   */
+  cpuConcurrency?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 indexing_period_seconds = 8;
+   */
+  indexingPeriodSeconds?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 max_attempts_per_pr = 9;
+   */
+  maxAttemptsPerPr?: number | undefined;
+
+  /**
+   * @generated from field: optional bool allow_index_copy_from_server = 10;
+   */
+  allowIndexCopyFromServer?: boolean | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.GitIndexingConfig.
+ * Use `create(GitIndexingConfigSchema)` to create a new message.
+ */
+export const GitIndexingConfigSchema: GenMessage<GitIndexingConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 14);
+
+/**
+ * @generated from message aiserver.v1.PerformanceEventsConfig
+ */
+export type PerformanceEventsConfig = Message<"aiserver.v1.PerformanceEventsConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: optional int32 buffer_size = 2;
+   */
+  bufferSize?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 flush_interval_ms = 3;
+   */
+  flushIntervalMs?: number | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.PerformanceEventsConfig.
+ * Use `create(PerformanceEventsConfigSchema)` to create a new message.
+ */
+export const PerformanceEventsConfigSchema: GenMessage<PerformanceEventsConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 15);
+
+/**
+ * @generated from message aiserver.v1.TraceConfig
+ */
+export type TraceConfig = Message<"aiserver.v1.TraceConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: optional int32 buffer_size = 2;
+   */
+  bufferSize?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 flush_interval_ms = 3;
+   */
+  flushIntervalMs?: number | undefined;
+
+  /**
+   * @generated from field: optional double sample_rate = 4;
+   */
+  sampleRate?: number | undefined;
+
+  /**
+   * @generated from field: optional double internal_sample_rate = 5;
+   */
+  internalSampleRate?: number | undefined;
+
+  /**
+   * @generated from field: optional double internal_ext_host_sample_rate = 6;
+   */
+  internalExtHostSampleRate?: number | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.TraceConfig.
+ * Use `create(TraceConfigSchema)` to create a new message.
+ */
+export const TraceConfigSchema: GenMessage<TraceConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 16);
+
+/**
+ * @generated from message aiserver.v1.RunTerminalServerConfig
+ */
+export type RunTerminalServerConfig = Message<"aiserver.v1.RunTerminalServerConfig"> & {
+  /**
+   * @generated from field: repeated string composite_shell_commands = 1;
+   */
+  compositeShellCommands: string[];
+
+  /**
+   * @generated from field: repeated string safe_shell_commands = 2;
+   */
+  safeShellCommands: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.RunTerminalServerConfig.
+ * Use `create(RunTerminalServerConfigSchema)` to create a new message.
+ */
+export const RunTerminalServerConfigSchema: GenMessage<RunTerminalServerConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 17);
+
+/**
+ * @generated from message aiserver.v1.AgentTelemetryConfig
+ */
+export type AgentTelemetryConfig = Message<"aiserver.v1.AgentTelemetryConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.AgentTelemetryConfig.
+ * Use `create(AgentTelemetryConfigSchema)` to create a new message.
+ */
+export const AgentTelemetryConfigSchema: GenMessage<AgentTelemetryConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 18);
+
+/**
+ * @generated from message aiserver.v1.ClientVersionStatus
+ */
+export type ClientVersionStatus = Message<"aiserver.v1.ClientVersionStatus"> & {
+  /**
+   * @generated from field: aiserver.v1.ClientUpdateLevel update_level = 1;
+   */
+  updateLevel: ClientUpdateLevel;
+
+  /**
+   * @generated from field: string current_client_version = 2;
+   */
+  currentClientVersion: string;
+
+  /**
+   * @generated from field: string min_supported_client_version = 3;
+   */
+  minSupportedClientVersion: string;
+
+  /**
+   * @generated from field: string min_allowed_client_version = 4;
+   */
+  minAllowedClientVersion: string;
+
+  /**
+   * @generated from field: optional string message = 5;
+   */
+  message?: string | undefined;
+};
+
+/**
+ * Describes the message aiserver.v1.ClientVersionStatus.
+ * Use `create(ClientVersionStatusSchema)` to create a new message.
+ */
+export const ClientVersionStatusSchema: GenMessage<ClientVersionStatus> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 19);
+
+/**
+ * @generated from message aiserver.v1.AgentLayoutPolicy
+ */
+export type AgentLayoutPolicy = Message<"aiserver.v1.AgentLayoutPolicy"> & {
+  /**
+   * @generated from field: repeated string allowed_action_ids = 1;
+   */
+  allowedActionIds: string[];
+
+  /**
+   * @generated from field: repeated string denied_action_ids = 2;
+   */
+  deniedActionIds: string[];
+};
+
+/**
+ * Describes the message aiserver.v1.AgentLayoutPolicy.
+ * Use `create(AgentLayoutPolicySchema)` to create a new message.
+ */
+export const AgentLayoutPolicySchema: GenMessage<AgentLayoutPolicy> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 20);
+
+/**
+ * @generated from message aiserver.v1.TerminalTipConfig
+ */
+export type TerminalTipConfig = Message<"aiserver.v1.TerminalTipConfig"> & {
+  /**
+   * @generated from field: string message = 1;
+   */
+  message: string;
+
+  /**
+   * @generated from field: bool enabled = 2;
+   */
+  enabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.TerminalTipConfig.
+ * Use `create(TerminalTipConfigSchema)` to create a new message.
+ */
+export const TerminalTipConfigSchema: GenMessage<TerminalTipConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 21);
+
+/**
+ * @generated from message aiserver.v1.InferenceProviderWarning
+ */
+export type InferenceProviderWarning = Message<"aiserver.v1.InferenceProviderWarning"> & {
+  /**
+   * @generated from field: string message = 1;
+   */
+  message: string;
+
+  /**
+   * @generated from field: repeated string affected_models = 2;
+   */
+  affectedModels: string[];
+
+  /**
+   * @generated from field: optional string fallback_model = 3;
+   */
+  fallbackModel?: string | undefined;
+
+  /**
+   * @generated from field: aiserver.v1.InferenceProviderWarningTrigger trigger = 4;
+   */
+  trigger: InferenceProviderWarningTrigger;
+};
+
+/**
+ * Describes the message aiserver.v1.InferenceProviderWarning.
+ * Use `create(InferenceProviderWarningSchema)` to create a new message.
+ */
+export const InferenceProviderWarningSchema: GenMessage<InferenceProviderWarning> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 22);
+
+/**
+ * @generated from message aiserver.v1.OnboardingConfig
+ */
+export type OnboardingConfig = Message<"aiserver.v1.OnboardingConfig"> & {
+  /**
+   * @generated from field: repeated string marketplace_plugin_names = 1;
+   */
+  marketplacePluginNames: string[];
+
+  /**
+   * @generated from field: bool agentic_onboarding_enabled = 2;
+   */
+  agenticOnboardingEnabled: boolean;
+};
+
+/**
+ * Describes the message aiserver.v1.OnboardingConfig.
+ * Use `create(OnboardingConfigSchema)` to create a new message.
+ */
+export const OnboardingConfigSchema: GenMessage<OnboardingConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 23);
+
+/**
+ * @generated from message aiserver.v1.BugbotConfig
+ */
+export type BugbotConfig = Message<"aiserver.v1.BugbotConfig"> & {
+  /**
+   * @generated from field: bool bugbot_plan_enabled = 1;
+   */
+  bugbotPlanEnabled: boolean;
+
+  /**
+   * @generated from field: aiserver.v1.BugbotPlanType bugbot_plan_type = 2;
+   */
+  bugbotPlanType: BugbotPlanType;
+};
+
+/**
+ * Describes the message aiserver.v1.BugbotConfig.
+ * Use `create(BugbotConfigSchema)` to create a new message.
+ */
+export const BugbotConfigSchema: GenMessage<BugbotConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 24);
+
+/**
+ * @generated from message aiserver.v1.CodebaseTelemetryConfig
+ */
+export type CodebaseTelemetryConfig = Message<"aiserver.v1.CodebaseTelemetryConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: string reset_token = 2;
+   */
+  resetToken: string;
+};
+
+/**
+ * Describes the message aiserver.v1.CodebaseTelemetryConfig.
+ * Use `create(CodebaseTelemetryConfigSchema)` to create a new message.
+ */
+export const CodebaseTelemetryConfigSchema: GenMessage<CodebaseTelemetryConfig> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 25);
+
+/**
+ * @generated from message aiserver.v1.GoogleWorkspaceMcpOAuthClient
+ */
+export type GoogleWorkspaceMcpOAuthClient = Message<"aiserver.v1.GoogleWorkspaceMcpOAuthClient"> & {
+  /**
+   * @generated from field: string client_id = 1;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: string client_secret = 2;
+   */
+  clientSecret: string;
+};
+
+/**
+ * Describes the message aiserver.v1.GoogleWorkspaceMcpOAuthClient.
+ * Use `create(GoogleWorkspaceMcpOAuthClientSchema)` to create a new message.
+ */
+export const GoogleWorkspaceMcpOAuthClientSchema: GenMessage<GoogleWorkspaceMcpOAuthClient> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_server_config, 26);
 
 /**
  * @generated from enum aiserver.v1.Http2Config
@@ -128,6 +1161,330 @@ export type Http2Config = (typeof Http2Config)[keyof typeof Http2Config] | Unkno
  */
 export const Http2ConfigSchema: GenEnum<Http2Config> = /*@__PURE__*/
   enumDesc(file_aiserver_v1_server_config, 0);
+
+/**
+ * @generated from enum aiserver.v1.RemoteConnectionType
+ */
+export const RemoteConnectionType = {
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_LOCAL = 1;
+   */
+  LOCAL: 1,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_WSL = 2;
+   */
+  WSL: 2,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_SSH = 3;
+   */
+  SSH: 3,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_DEVCONTAINER = 4;
+   */
+  DEVCONTAINER: 4,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_DEVCONTAINER_SSH = 5;
+   */
+  DEVCONTAINER_SSH: 5,
+
+  /**
+   * @generated from enum value: REMOTE_CONNECTION_TYPE_DEVCONTAINER_WSL = 6;
+   */
+  DEVCONTAINER_WSL: 6,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.RemoteConnectionType
+ */
+export type RemoteConnectionType = (typeof RemoteConnectionType)[keyof typeof RemoteConnectionType] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.RemoteConnectionType.
+ */
+export const RemoteConnectionTypeSchema: GenEnum<RemoteConnectionType> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 1);
+
+/**
+ * @generated from enum aiserver.v1.InAppAdTrigger
+ */
+export const InAppAdTrigger = {
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_MOUNT = 1;
+   */
+  MOUNT: 1,
+
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_FIND_ISSUES = 2;
+   */
+  FIND_ISSUES: 2,
+
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_GIT_PUSH = 3;
+   */
+  GIT_PUSH: 3,
+
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_COMMIT = 4;
+   */
+  COMMIT: 4,
+
+  /**
+   * @generated from enum value: IN_APP_AD_TRIGGER_IOS_DOWNLOAD_MENU = 5;
+   */
+  IOS_DOWNLOAD_MENU: 5,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.InAppAdTrigger
+ */
+export type InAppAdTrigger = (typeof InAppAdTrigger)[keyof typeof InAppAdTrigger] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.InAppAdTrigger.
+ */
+export const InAppAdTriggerSchema: GenEnum<InAppAdTrigger> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 2);
+
+/**
+ * @generated from enum aiserver.v1.ClientSurface
+ */
+export const ClientSurface = {
+  /**
+   * @generated from enum value: CLIENT_SURFACE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CLIENT_SURFACE_EDITOR = 1;
+   */
+  EDITOR: 1,
+
+  /**
+   * @generated from enum value: CLIENT_SURFACE_GLASS = 2;
+   */
+  GLASS: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ClientSurface
+ */
+export type ClientSurface = (typeof ClientSurface)[keyof typeof ClientSurface] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ClientSurface.
+ */
+export const ClientSurfaceSchema: GenEnum<ClientSurface> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 3);
+
+/**
+ * @generated from enum aiserver.v1.ScmConnectAdProvider
+ */
+export const ScmConnectAdProvider = {
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_PROVIDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_PROVIDER_GITHUB = 1;
+   */
+  GITHUB: 1,
+
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_PROVIDER_GITLAB = 2;
+   */
+  GITLAB: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ScmConnectAdProvider
+ */
+export type ScmConnectAdProvider = (typeof ScmConnectAdProvider)[keyof typeof ScmConnectAdProvider] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ScmConnectAdProvider.
+ */
+export const ScmConnectAdProviderSchema: GenEnum<ScmConnectAdProvider> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 4);
+
+/**
+ * @generated from enum aiserver.v1.ScmConnectAdConnectionState
+ */
+export const ScmConnectAdConnectionState = {
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_CONNECTION_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_CONNECTION_STATE_UNKNOWN = 1;
+   */
+  UNKNOWN: 1,
+
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_CONNECTION_STATE_NOT_CONNECTED = 2;
+   */
+  NOT_CONNECTED: 2,
+
+  /**
+   * @generated from enum value: SCM_CONNECT_AD_CONNECTION_STATE_HAS_ACCESS = 3;
+   */
+  HAS_ACCESS: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ScmConnectAdConnectionState
+ */
+export type ScmConnectAdConnectionState = (typeof ScmConnectAdConnectionState)[keyof typeof ScmConnectAdConnectionState] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ScmConnectAdConnectionState.
+ */
+export const ScmConnectAdConnectionStateSchema: GenEnum<ScmConnectAdConnectionState> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 5);
+
+/**
+ * @generated from enum aiserver.v1.ClientUpdateLevel
+ */
+export const ClientUpdateLevel = {
+  /**
+   * @generated from enum value: CLIENT_UPDATE_LEVEL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: CLIENT_UPDATE_LEVEL_NONE = 1;
+   */
+  NONE: 1,
+
+  /**
+   * @generated from enum value: CLIENT_UPDATE_LEVEL_RECOMMENDED = 2;
+   */
+  RECOMMENDED: 2,
+
+  /**
+   * @generated from enum value: CLIENT_UPDATE_LEVEL_REQUIRED = 3;
+   */
+  REQUIRED: 3,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.ClientUpdateLevel
+ */
+export type ClientUpdateLevel = (typeof ClientUpdateLevel)[keyof typeof ClientUpdateLevel] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.ClientUpdateLevel.
+ */
+export const ClientUpdateLevelSchema: GenEnum<ClientUpdateLevel> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 6);
+
+/**
+ * @generated from enum aiserver.v1.InferenceProviderWarningTrigger
+ */
+export const InferenceProviderWarningTrigger = {
+  /**
+   * @generated from enum value: INFERENCE_PROVIDER_WARNING_TRIGGER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: INFERENCE_PROVIDER_WARNING_TRIGGER_ON_SELECT = 1;
+   */
+  ON_SELECT: 1,
+
+  /**
+   * @generated from enum value: INFERENCE_PROVIDER_WARNING_TRIGGER_ON_ERROR = 2;
+   */
+  ON_ERROR: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.InferenceProviderWarningTrigger
+ */
+export type InferenceProviderWarningTrigger = (typeof InferenceProviderWarningTrigger)[keyof typeof InferenceProviderWarningTrigger] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.InferenceProviderWarningTrigger.
+ */
+export const InferenceProviderWarningTriggerSchema: GenEnum<InferenceProviderWarningTrigger> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 7);
+
+/**
+ * @generated from enum aiserver.v1.BugbotPlanType
+ */
+export const BugbotPlanType = {
+  /**
+   * @generated from enum value: BUGBOT_PLAN_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: BUGBOT_PLAN_TYPE_TEAM = 1;
+   */
+  TEAM: 1,
+
+  /**
+   * @generated from enum value: BUGBOT_PLAN_TYPE_USER = 2;
+   */
+  USER: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.BugbotPlanType
+ */
+export type BugbotPlanType = (typeof BugbotPlanType)[keyof typeof BugbotPlanType] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.BugbotPlanType.
+ */
+export const BugbotPlanTypeSchema: GenEnum<BugbotPlanType> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 8);
+
+/**
+ * @generated from enum aiserver.v1.RetrievalKeepAliveConfig
+ */
+export const RetrievalKeepAliveConfig = {
+  /**
+   * @generated from enum value: RETRIEVAL_KEEP_ALIVE_CONFIG_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: RETRIEVAL_KEEP_ALIVE_CONFIG_FORCE_DISABLED = 1;
+   */
+  FORCE_DISABLED: 1,
+
+  /**
+   * @generated from enum value: RETRIEVAL_KEEP_ALIVE_CONFIG_FORCE_ENABLED = 2;
+   */
+  FORCE_ENABLED: 2,
+} as const;
+
+/**
+ * @generated from enum aiserver.v1.RetrievalKeepAliveConfig
+ */
+export type RetrievalKeepAliveConfig = (typeof RetrievalKeepAliveConfig)[keyof typeof RetrievalKeepAliveConfig] | UnknownEnum;
+
+/**
+ * Describes the enum aiserver.v1.RetrievalKeepAliveConfig.
+ */
+export const RetrievalKeepAliveConfigSchema: GenEnum<RetrievalKeepAliveConfig> = /*@__PURE__*/
+  enumDesc(file_aiserver_v1_server_config, 9);
 
 /**
  * @generated from service aiserver.v1.ServerConfigService

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file aiserver/v1/usage.proto.
  */
 export const file_aiserver_v1_usage: GenFile = /*@__PURE__*/
-  fileDesc("ChdhaXNlcnZlci92MS91c2FnZS5wcm90bxILYWlzZXJ2ZXIudjEifAocR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgFSACIAQESIQoUaW5jbHVkZV9wb29sZWRfdXNhZ2UYAiABKAhIAYgBAUIKCghfdGVhbV9pZEIXChVfaW5jbHVkZV9wb29sZWRfdXNhZ2Ui/AsKHUdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlEhsKE2JpbGxpbmdfY3ljbGVfc3RhcnQYASABKAMSGQoRYmlsbGluZ19jeWNsZV9lbmQYAiABKAMSSAoKcGxhbl91c2FnZRgDIAEoCzI0LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlBsYW5Vc2FnZRJVChFzcGVuZF9saW1pdF91c2FnZRgEIAEoCzI6LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlNwZW5kTGltaXRVc2FnZRIeChFkaXNwbGF5X3RocmVzaG9sZBgFIAEoBUgAiAEBEg8KB2VuYWJsZWQYBiABKAgSFwoPZGlzcGxheV9tZXNzYWdlGAcgASgJEjAKI2F1dG9fbW9kZWxfc2VsZWN0ZWRfZGlzcGxheV9tZXNzYWdlGAsgASgJSAGIAQESMQokbmFtZWRfbW9kZWxfc2VsZWN0ZWRfZGlzcGxheV9tZXNzYWdlGAwgASgJSAKIAQESGgoSYXV0b19idWNrZXRfbW9kZWxzGA0gAygJGo0ECglQbGFuVXNhZ2USEwoLdG90YWxfc3BlbmQYASABKAUSFgoOaW5jbHVkZWRfc3BlbmQYAiABKAUSEwoLYm9udXNfc3BlbmQYAyABKAUSEQoJcmVtYWluaW5nGAQgASgFEg0KBWxpbWl0GAUgASgFEhwKD3JlbWFpbmluZ19ib251cxgGIAEoCEgAiAEBEhoKDWJvbnVzX3Rvb2x0aXAYByABKAlIAYgBARIXCgphdXRvX3NwZW5kGAggASgFSAKIAQESFgoJYXBpX3NwZW5kGAkgASgFSAOIAQESFwoKYXV0b19saW1pdBgKIAEoBUgEiAEBEhYKCWFwaV9saW1pdBgLIAEoBUgFiAEBEh4KEWF1dG9fcGVyY2VudF91c2VkGAwgASgBSAaIAQESHQoQYXBpX3BlcmNlbnRfdXNlZBgNIAEoAUgHiAEBEh8KEnRvdGFsX3BlcmNlbnRfdXNlZBgOIAEoAUgIiAEBQhIKEF9yZW1haW5pbmdfYm9udXNCEAoOX2JvbnVzX3Rvb2x0aXBCDQoLX2F1dG9fc3BlbmRCDAoKX2FwaV9zcGVuZEINCgtfYXV0b19saW1pdEIMCgpfYXBpX2xpbWl0QhQKEl9hdXRvX3BlcmNlbnRfdXNlZEITChFfYXBpX3BlcmNlbnRfdXNlZEIVChNfdG90YWxfcGVyY2VudF91c2VkGr8DCg9TcGVuZExpbWl0VXNhZ2USEwoLdG90YWxfc3BlbmQYASABKAUSGQoMcG9vbGVkX2xpbWl0GAIgASgFSACIAQESGAoLcG9vbGVkX3VzZWQYAyABKAVIAYgBARIdChBwb29sZWRfcmVtYWluaW5nGAQgASgFSAKIAQESHQoQaW5kaXZpZHVhbF9saW1pdBgFIAEoBUgDiAEBEhcKD2luZGl2aWR1YWxfdXNlZBgGIAEoBRIcChRpbmRpdmlkdWFsX3JlbWFpbmluZxgHIAEoBRISCgpsaW1pdF90eXBlGAggASgJEhoKDW92ZXJhbGxfbGltaXQYCSABKAVIBIgBARIZCgxvdmVyYWxsX3VzZWQYCiABKAVIBYgBARIeChFvdmVyYWxsX3JlbWFpbmluZxgLIAEoBUgGiAEBQg8KDV9wb29sZWRfbGltaXRCDgoMX3Bvb2xlZF91c2VkQhMKEV9wb29sZWRfcmVtYWluaW5nQhMKEV9pbmRpdmlkdWFsX2xpbWl0QhAKDl9vdmVyYWxsX2xpbWl0Qg8KDV9vdmVyYWxsX3VzZWRCFAoSX292ZXJhbGxfcmVtYWluaW5nQhQKEl9kaXNwbGF5X3RocmVzaG9sZEImCiRfYXV0b19tb2RlbF9zZWxlY3RlZF9kaXNwbGF5X21lc3NhZ2VCJwolX25hbWVkX21vZGVsX3NlbGVjdGVkX2Rpc3BsYXlfbWVzc2FnZSKEAgodR2V0RmlsdGVyZWRVc2FnZUV2ZW50c1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoBRIXCgpzdGFydF9kYXRlGAIgASgDSACIAQESFQoIZW5kX2RhdGUYAyABKANIAYgBARIUCgd1c2VyX2lkGAQgASgFSAKIAQESFQoIbW9kZWxfaWQYBSABKAlIA4gBARIRCgRwYWdlGAYgASgFSASIAQESFgoJcGFnZV9zaXplGAcgASgFSAWIAQFCDQoLX3N0YXJ0X2RhdGVCCwoJX2VuZF9kYXRlQgoKCF91c2VyX2lkQgsKCV9tb2RlbF9pZEIHCgVfcGFnZUIMCgpfcGFnZV9zaXplIoABCh5HZXRGaWx0ZXJlZFVzYWdlRXZlbnRzUmVzcG9uc2USIAoYdG90YWxfdXNhZ2VfZXZlbnRzX2NvdW50GAIgASgFEjwKFHVzYWdlX2V2ZW50c19kaXNwbGF5GAMgAygLMh4uYWlzZXJ2ZXIudjEuVXNhZ2VFdmVudERpc3BsYXki/QQKEVVzYWdlRXZlbnREaXNwbGF5EhEKCXRpbWVzdGFtcBgBIAEoAxINCgVtb2RlbBgCIAEoCRIpCgRraW5kGAMgASgOMhsuYWlzZXJ2ZXIudjEuVXNhZ2VFdmVudEtpbmQSEAoIbWF4X21vZGUYBSABKAgSFgoOcmVxdWVzdHNfY29zdHMYBiABKAISHgoRdXNhZ2VfYmFzZWRfY29zdHMYByABKAlIAIgBARIgChNpc190b2tlbl9iYXNlZF9jYWxsGAggASgISAGIAQESMQoLdG9rZW5fdXNhZ2UYCSABKAsyFy5haXNlcnZlci52MS5Ub2tlblVzYWdlSAKIAQESGAoLb3duaW5nX3VzZXIYCiABKAlIA4gBARIdChBjdXJzb3JfdG9rZW5fZmVlGA0gASgCSASIAQESGgoNaXNfY2hhcmdlYWJsZRgOIAEoCEgFiAEBEhgKC2lzX2hlYWRsZXNzGBEgASgISAaIAQESGgoNY2hhcmdlZF9jZW50cxgSIAEoAkgHiAEBEhgKC2NsaWVudF90eXBlGBYgASgJSAiIAQESHAoPY29udmVyc2F0aW9uX2lkGBcgASgJSAmIAQFCFAoSX3VzYWdlX2Jhc2VkX2Nvc3RzQhYKFF9pc190b2tlbl9iYXNlZF9jYWxsQg4KDF90b2tlbl91c2FnZUIOCgxfb3duaW5nX3VzZXJCEwoRX2N1cnNvcl90b2tlbl9mZWVCEAoOX2lzX2NoYXJnZWFibGVCDgoMX2lzX2hlYWRsZXNzQhAKDl9jaGFyZ2VkX2NlbnRzQg4KDF9jbGllbnRfdHlwZUISChBfY29udmVyc2F0aW9uX2lkIsEBCgpUb2tlblVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAIgASgFEhoKEmNhY2hlX3dyaXRlX3Rva2VucxgDIAEoBRIZChFjYWNoZV9yZWFkX3Rva2VucxgEIAEoBRITCgt0b3RhbF9jZW50cxgFIAEoAhIhChRkaXNjb3VudF9wZXJjZW50X29mZhgGIAEoBUgAiAEBQhcKFV9kaXNjb3VudF9wZXJjZW50X29mZiKgAQofR2V0QWdncmVnYXRlZFVzYWdlRXZlbnRzUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgFEhcKCnN0YXJ0X2RhdGUYAiABKANIAIgBARIVCghlbmRfZGF0ZRgDIAEoA0gBiAEBEhQKB3VzZXJfaWQYBCABKAVIAogBAUINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCgoIX3VzZXJfaWQi2wMKIEdldEFnZ3JlZ2F0ZWRVc2FnZUV2ZW50c1Jlc3BvbnNlElkKDGFnZ3JlZ2F0aW9ucxgBIAMoCzJDLmFpc2VydmVyLnYxLkdldEFnZ3JlZ2F0ZWRVc2FnZUV2ZW50c1Jlc3BvbnNlLk1vZGVsVXNhZ2VBZ2dyZWdhdGlvbhIaChJ0b3RhbF9pbnB1dF90b2tlbnMYAiABKAMSGwoTdG90YWxfb3V0cHV0X3Rva2VucxgDIAEoAxIgChh0b3RhbF9jYWNoZV93cml0ZV90b2tlbnMYBCABKAMSHwoXdG90YWxfY2FjaGVfcmVhZF90b2tlbnMYBSABKAMSGAoQdG90YWxfY29zdF9jZW50cxgGIAEoARIdChVwZXJjZW50X29mX2J1cnN0X3VzZWQYByABKAEapgEKFU1vZGVsVXNhZ2VBZ2dyZWdhdGlvbhIUCgxtb2RlbF9pbnRlbnQYASABKAkSFAoMaW5wdXRfdG9rZW5zGAIgASgDEhUKDW91dHB1dF90b2tlbnMYAyABKAMSGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAQgASgDEhkKEWNhY2hlX3JlYWRfdG9rZW5zGAUgASgDEhMKC3RvdGFsX2NlbnRzGAYgASgBIiIKIEdldFVzYWdlTGltaXRQb2xpY3lTdGF0dXNSZXF1ZXN0ItADCiFHZXRVc2FnZUxpbWl0UG9saWN5U3RhdHVzUmVzcG9uc2USFwoPaXNfaW5fc2xvd19wb29sGAEgASgIEhgKC2Vycm9yX3RpdGxlGAIgASgJSACIAQESGQoMZXJyb3JfZGV0YWlsGAMgASgJSAGIAQESGAoLc2xvd25lc3NfbXMYBCABKAVIAogBARIhChljYW5fY29uZmlndXJlX3NwZW5kX2xpbWl0GAYgASgIEhcKCmxpbWl0X3R5cGUYByABKAlIA4gBARIbChNoYXNfcGVuZGluZ19yZXF1ZXN0GAggASgIEhkKEWFsbG93ZWRfbW9kZWxfaWRzGAkgAygJEikKBXN0YWdlGAwgASgOMhouYWlzZXJ2ZXIudjEuTGltaXRIaXRTdGFnZRIYCgtyZXNldF9hdF9tcxgRIAEoA0gEiAEBEiEKFHJlc2V0X2RheXNfcmVtYWluaW5nGBIgASgFSAWIAQFCDgoMX2Vycm9yX3RpdGxlQg8KDV9lcnJvcl9kZXRhaWxCDgoMX3Nsb3duZXNzX21zQg0KC19saW1pdF90eXBlQg4KDF9yZXNldF9hdF9tc0IXChVfcmVzZXRfZGF5c19yZW1haW5pbmcquwMKDlVzYWdlRXZlbnRLaW5kEiAKHFVTQUdFX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxVU0FHRV9FVkVOVF9LSU5EX1VTQUdFX0JBU0VEEAESIQodVVNBR0VfRVZFTlRfS0lORF9VU0VSX0FQSV9LRVkQAhIkCiBVU0FHRV9FVkVOVF9LSU5EX0lOQ0xVREVEX0lOX1BSTxADEikKJVVTQUdFX0VWRU5UX0tJTkRfSU5DTFVERURfSU5fQlVTSU5FU1MQBBIoCiRVU0FHRV9FVkVOVF9LSU5EX0VSUk9SRURfTk9UX0NIQVJHRUQQBRIoCiRVU0FHRV9FVkVOVF9LSU5EX0FCT1JURURfTk9UX0NIQVJHRUQQBhIoCiRVU0FHRV9FVkVOVF9LSU5EX0NVU1RPTV9TVUJTQ1JJUFRJT04QBxIpCiVVU0FHRV9FVkVOVF9LSU5EX0lOQ0xVREVEX0lOX1BST19QTFVTEAgSJgoiVVNBR0VfRVZFTlRfS0lORF9JTkNMVURFRF9JTl9VTFRSQRAJEiAKHFVTQUdFX0VWRU5UX0tJTkRfRlJFRV9DUkVESVQQCiqQAQoNTGltaXRIaXRTdGFnZRIfChtMSU1JVF9ISVRfU1RBR0VfVU5TUEVDSUZJRUQQABIfChtMSU1JVF9ISVRfU1RBR0VfQVVUT19TV0lUQ0gQARIdChlMSU1JVF9ISVRfU1RBR0VfU0xPV19QT09MEAISHgoaTElNSVRfSElUX1NUQUdFX0hBUkRfQkxPQ0sQA2IGcHJvdG8z");
+  fileDesc("ChdhaXNlcnZlci92MS91c2FnZS5wcm90bxILYWlzZXJ2ZXIudjEifAocR2V0Q3VycmVudFBlcmlvZFVzYWdlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgFSACIAQESIQoUaW5jbHVkZV9wb29sZWRfdXNhZ2UYAiABKAhIAYgBAUIKCghfdGVhbV9pZEIXChVfaW5jbHVkZV9wb29sZWRfdXNhZ2UiyA0KHUdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlEhsKE2JpbGxpbmdfY3ljbGVfc3RhcnQYASABKAMSGQoRYmlsbGluZ19jeWNsZV9lbmQYAiABKAMSSAoKcGxhbl91c2FnZRgDIAEoCzI0LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlBsYW5Vc2FnZRJVChFzcGVuZF9saW1pdF91c2FnZRgEIAEoCzI6LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLlNwZW5kTGltaXRVc2FnZRIeChFkaXNwbGF5X3RocmVzaG9sZBgFIAEoBUgAiAEBEg8KB2VuYWJsZWQYBiABKAgSFwoPZGlzcGxheV9tZXNzYWdlGAcgASgJEmYKGGZyZWVfYmVzdF9vZl9uX3Byb21vdGlvbhgIIAEoCzI/LmFpc2VydmVyLnYxLkdldEN1cnJlbnRQZXJpb2RVc2FnZVJlc3BvbnNlLkZyZWVCZXN0T2ZOUHJvbW90aW9uSAGIAQESMAojYXV0b19tb2RlbF9zZWxlY3RlZF9kaXNwbGF5X21lc3NhZ2UYCyABKAlIAogBARIxCiRuYW1lZF9tb2RlbF9zZWxlY3RlZF9kaXNwbGF5X21lc3NhZ2UYDCABKAlIA4gBARIaChJhdXRvX2J1Y2tldF9tb2RlbHMYDSADKAkajQQKCVBsYW5Vc2FnZRITCgt0b3RhbF9zcGVuZBgBIAEoBRIWCg5pbmNsdWRlZF9zcGVuZBgCIAEoBRITCgtib251c19zcGVuZBgDIAEoBRIRCglyZW1haW5pbmcYBCABKAUSDQoFbGltaXQYBSABKAUSHAoPcmVtYWluaW5nX2JvbnVzGAYgASgISACIAQESGgoNYm9udXNfdG9vbHRpcBgHIAEoCUgBiAEBEhcKCmF1dG9fc3BlbmQYCCABKAVIAogBARIWCglhcGlfc3BlbmQYCSABKAVIA4gBARIXCgphdXRvX2xpbWl0GAogASgFSASIAQESFgoJYXBpX2xpbWl0GAsgASgFSAWIAQESHgoRYXV0b19wZXJjZW50X3VzZWQYDCABKAFIBogBARIdChBhcGlfcGVyY2VudF91c2VkGA0gASgBSAeIAQESHwoSdG90YWxfcGVyY2VudF91c2VkGA4gASgBSAiIAQFCEgoQX3JlbWFpbmluZ19ib251c0IQCg5fYm9udXNfdG9vbHRpcEINCgtfYXV0b19zcGVuZEIMCgpfYXBpX3NwZW5kQg0KC19hdXRvX2xpbWl0QgwKCl9hcGlfbGltaXRCFAoSX2F1dG9fcGVyY2VudF91c2VkQhMKEV9hcGlfcGVyY2VudF91c2VkQhUKE190b3RhbF9wZXJjZW50X3VzZWQavwMKD1NwZW5kTGltaXRVc2FnZRITCgt0b3RhbF9zcGVuZBgBIAEoBRIZCgxwb29sZWRfbGltaXQYAiABKAVIAIgBARIYCgtwb29sZWRfdXNlZBgDIAEoBUgBiAEBEh0KEHBvb2xlZF9yZW1haW5pbmcYBCABKAVIAogBARIdChBpbmRpdmlkdWFsX2xpbWl0GAUgASgFSAOIAQESFwoPaW5kaXZpZHVhbF91c2VkGAYgASgFEhwKFGluZGl2aWR1YWxfcmVtYWluaW5nGAcgASgFEhIKCmxpbWl0X3R5cGUYCCABKAkSGgoNb3ZlcmFsbF9saW1pdBgJIAEoBUgEiAEBEhkKDG92ZXJhbGxfdXNlZBgKIAEoBUgFiAEBEh4KEW92ZXJhbGxfcmVtYWluaW5nGAsgASgFSAaIAQFCDwoNX3Bvb2xlZF9saW1pdEIOCgxfcG9vbGVkX3VzZWRCEwoRX3Bvb2xlZF9yZW1haW5pbmdCEwoRX2luZGl2aWR1YWxfbGltaXRCEAoOX292ZXJhbGxfbGltaXRCDwoNX292ZXJhbGxfdXNlZEIUChJfb3ZlcmFsbF9yZW1haW5pbmcaRQoURnJlZUJlc3RPZk5Qcm9tb3Rpb24SEwoLdHJpYWxzX3VzZWQYASABKAUSGAoQdHJpYWxzX3JlbWFpbmluZxgCIAEoBUIUChJfZGlzcGxheV90aHJlc2hvbGRCGwoZX2ZyZWVfYmVzdF9vZl9uX3Byb21vdGlvbkImCiRfYXV0b19tb2RlbF9zZWxlY3RlZF9kaXNwbGF5X21lc3NhZ2VCJwolX25hbWVkX21vZGVsX3NlbGVjdGVkX2Rpc3BsYXlfbWVzc2FnZSKGBAodR2V0RmlsdGVyZWRVc2FnZUV2ZW50c1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoBRIXCgpzdGFydF9kYXRlGAIgASgDSACIAQESFQoIZW5kX2RhdGUYAyABKANIAYgBARIUCgd1c2VyX2lkGAQgASgFSAKIAQESFQoIbW9kZWxfaWQYBSABKAlIA4gBARIRCgRwYWdlGAYgASgFSASIAQESFgoJcGFnZV9zaXplGAcgASgFSAWIAQESHwoSc2VydmljZV9hY2NvdW50X2lkGAggASgJSAaIAQESGwoOY2xvdWRfYWdlbnRfaWQYCSABKAlIB4gBARIaCg1hdXRvbWF0aW9uX2lkGAogASgJSAiIAQESJAoXYXV0b21hdGlvbl9tYW5hZ2VkX3R5cGUYCyABKAlICYgBARIYCgtjbGllbnRfdHlwZRgMIAEoCUgKiAEBQg0KC19zdGFydF9kYXRlQgsKCV9lbmRfZGF0ZUIKCghfdXNlcl9pZEILCglfbW9kZWxfaWRCBwoFX3BhZ2VCDAoKX3BhZ2Vfc2l6ZUIVChNfc2VydmljZV9hY2NvdW50X2lkQhEKD19jbG91ZF9hZ2VudF9pZEIQCg5fYXV0b21hdGlvbl9pZEIaChhfYXV0b21hdGlvbl9tYW5hZ2VkX3R5cGVCDgoMX2NsaWVudF90eXBlIpYBCh5HZXRGaWx0ZXJlZFVzYWdlRXZlbnRzUmVzcG9uc2USFAoMdXNhZ2VfZXZlbnRzGAEgAygMEiAKGHRvdGFsX3VzYWdlX2V2ZW50c19jb3VudBgCIAEoBRI8ChR1c2FnZV9ldmVudHNfZGlzcGxheRgDIAMoCzIeLmFpc2VydmVyLnYxLlVzYWdlRXZlbnREaXNwbGF5ItEJChFVc2FnZUV2ZW50RGlzcGxheRIRCgl0aW1lc3RhbXAYASABKAMSDQoFbW9kZWwYAiABKAkSKQoEa2luZBgDIAEoDjIbLmFpc2VydmVyLnYxLlVzYWdlRXZlbnRLaW5kEiUKGGN1c3RvbV9zdWJzY3JpcHRpb25fbmFtZRgEIAEoCUgAiAEBEhAKCG1heF9tb2RlGAUgASgIEhYKDnJlcXVlc3RzX2Nvc3RzGAYgASgCEh4KEXVzYWdlX2Jhc2VkX2Nvc3RzGAcgASgJSAGIAQESIAoTaXNfdG9rZW5fYmFzZWRfY2FsbBgIIAEoCEgCiAEBEjEKC3Rva2VuX3VzYWdlGAkgASgLMhcuYWlzZXJ2ZXIudjEuVG9rZW5Vc2FnZUgDiAEBEhgKC293bmluZ191c2VyGAogASgJSASIAQESGAoLb3duaW5nX3RlYW0YCyABKAlIBYgBARIXCgp1c2VyX2VtYWlsGAwgASgJSAaIAQESHQoQY3Vyc29yX3Rva2VuX2ZlZRgNIAEoAkgHiAEBEhoKDWlzX2NoYXJnZWFibGUYDiABKAhICIgBARIhChRzZXJ2aWNlX2FjY291bnRfbmFtZRgPIAEoCUgJiAEBEh8KEnNlcnZpY2VfYWNjb3VudF9pZBgQIAEoCUgKiAEBEhgKC2lzX2hlYWRsZXNzGBEgASgISAuIAQESGgoNY2hhcmdlZF9jZW50cxgSIAEoAkgMiAEBEhsKDmNsb3VkX2FnZW50X2lkGBMgASgJSA2IAQESGgoNYXV0b21hdGlvbl9pZBgUIAEoCUgOiAEBEiQKF2F1dG9tYXRpb25fbWFuYWdlZF90eXBlGBUgASgJSA+IAQESGAoLY2xpZW50X3R5cGUYFiABKAlIEIgBARIcCg9jb252ZXJzYXRpb25faWQYFyABKAlIEYgBARIkChdzdWJzY3JpcHRpb25fcHJvZHVjdF9pZBgYIAEoCUgSiAEBEhYKCXByX2F1dGhvchgZIAEoCUgTiAEBEhEKBHJlcG8YGiABKAlIFIgBARIWCglwcl9udW1iZXIYGyABKAVIFYgBAUIbChlfY3VzdG9tX3N1YnNjcmlwdGlvbl9uYW1lQhQKEl91c2FnZV9iYXNlZF9jb3N0c0IWChRfaXNfdG9rZW5fYmFzZWRfY2FsbEIOCgxfdG9rZW5fdXNhZ2VCDgoMX293bmluZ191c2VyQg4KDF9vd25pbmdfdGVhbUINCgtfdXNlcl9lbWFpbEITChFfY3Vyc29yX3Rva2VuX2ZlZUIQCg5faXNfY2hhcmdlYWJsZUIXChVfc2VydmljZV9hY2NvdW50X25hbWVCFQoTX3NlcnZpY2VfYWNjb3VudF9pZEIOCgxfaXNfaGVhZGxlc3NCEAoOX2NoYXJnZWRfY2VudHNCEQoPX2Nsb3VkX2FnZW50X2lkQhAKDl9hdXRvbWF0aW9uX2lkQhoKGF9hdXRvbWF0aW9uX21hbmFnZWRfdHlwZUIOCgxfY2xpZW50X3R5cGVCEgoQX2NvbnZlcnNhdGlvbl9pZEIaChhfc3Vic2NyaXB0aW9uX3Byb2R1Y3RfaWRCDAoKX3ByX2F1dGhvckIHCgVfcmVwb0IMCgpfcHJfbnVtYmVyIpcCCgpUb2tlblVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAIgASgFEhoKEmNhY2hlX3dyaXRlX3Rva2VucxgDIAEoBRIZChFjYWNoZV9yZWFkX3Rva2VucxgEIAEoBRITCgt0b3RhbF9jZW50cxgFIAEoAhIhChRkaXNjb3VudF9wZXJjZW50X29mZhgGIAEoBUgAiAEBEi4KIWVudGVycHJpc2VfdXNhZ2VfZGlzY291bnRfcGVyY2VudBgHIAEoAkgBiAEBQhcKFV9kaXNjb3VudF9wZXJjZW50X29mZkIkCiJfZW50ZXJwcmlzZV91c2FnZV9kaXNjb3VudF9wZXJjZW50IqABCh9HZXRBZ2dyZWdhdGVkVXNhZ2VFdmVudHNSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAUSFwoKc3RhcnRfZGF0ZRgCIAEoA0gAiAEBEhUKCGVuZF9kYXRlGAMgASgDSAGIAQESFAoHdXNlcl9pZBgEIAEoBUgCiAEBQg0KC19zdGFydF9kYXRlQgsKCV9lbmRfZGF0ZUIKCghfdXNlcl9pZCLbBAogR2V0QWdncmVnYXRlZFVzYWdlRXZlbnRzUmVzcG9uc2USWQoMYWdncmVnYXRpb25zGAEgAygLMkMuYWlzZXJ2ZXIudjEuR2V0QWdncmVnYXRlZFVzYWdlRXZlbnRzUmVzcG9uc2UuTW9kZWxVc2FnZUFnZ3JlZ2F0aW9uEhoKEnRvdGFsX2lucHV0X3Rva2VucxgCIAEoAxIbChN0b3RhbF9vdXRwdXRfdG9rZW5zGAMgASgDEiAKGHRvdGFsX2NhY2hlX3dyaXRlX3Rva2VucxgEIAEoAxIfChd0b3RhbF9jYWNoZV9yZWFkX3Rva2VucxgFIAEoAxIYChB0b3RhbF9jb3N0X2NlbnRzGAYgASgBEh0KFXBlcmNlbnRfb2ZfYnVyc3RfdXNlZBgHIAEoARIfChJ0b3RhbF9yZXF1ZXN0X2Nvc3QYCCABKAFIAIgBARruAQoVTW9kZWxVc2FnZUFnZ3JlZ2F0aW9uEhQKDG1vZGVsX2ludGVudBgBIAEoCRIUCgxpbnB1dF90b2tlbnMYAiABKAMSFQoNb3V0cHV0X3Rva2VucxgDIAEoAxIaChJjYWNoZV93cml0ZV90b2tlbnMYBCABKAMSGQoRY2FjaGVfcmVhZF90b2tlbnMYBSABKAMSEwoLdG90YWxfY2VudHMYBiABKAESGQoMcmVxdWVzdF9jb3N0GAcgASgBSACIAQESEQoEdGllchgIIAEoBUgBiAEBQg8KDV9yZXF1ZXN0X2Nvc3RCBwoFX3RpZXJCFQoTX3RvdGFsX3JlcXVlc3RfY29zdCIiCiBHZXRVc2FnZUxpbWl0UG9saWN5U3RhdHVzUmVxdWVzdCKLCgohR2V0VXNhZ2VMaW1pdFBvbGljeVN0YXR1c1Jlc3BvbnNlEhcKD2lzX2luX3Nsb3dfcG9vbBgBIAEoCBIYCgtlcnJvcl90aXRsZRgCIAEoCUgAiAEBEhkKDGVycm9yX2RldGFpbBgDIAEoCUgBiAEBEhgKC3Nsb3duZXNzX21zGAQgASgFSAKIAQESTgoIZmVhdHVyZXMYBSADKAsyPC5haXNlcnZlci52MS5HZXRVc2FnZUxpbWl0UG9saWN5U3RhdHVzUmVzcG9uc2UuRmVhdHVyZXNFbnRyeRIhChljYW5fY29uZmlndXJlX3NwZW5kX2xpbWl0GAYgASgIEhcKCmxpbWl0X3R5cGUYByABKAlIA4gBARIbChNoYXNfcGVuZGluZ19yZXF1ZXN0GAggASgIEhkKEWFsbG93ZWRfbW9kZWxfaWRzGAkgAygJEhoKEmFsbG93ZWRfbW9kZWxfdGFncxgKIAMoCRIbCg5wcmltYXJ5X2J1dHRvbhgLIAEoDEgEiAEBEikKBXN0YWdlGAwgASgOMhouYWlzZXJ2ZXIudjEuTGltaXRIaXRTdGFnZRIXCgp0cmF5X2xhYmVsGA0gASgJSAWIAQESHQoQdHJheV9kZXNjcmlwdGlvbhgOIAEoCUgGiAEBEhYKCWN0YV9sYWJlbBgPIAEoCUgHiAEBEhgKC2Rpc21pc3NpYmxlGBAgASgISAiIAQESGAoLcmVzZXRfYXRfbXMYESABKANICYgBARIhChRyZXNldF9kYXlzX3JlbWFpbmluZxgSIAEoBUgKiAEBEiEKFGNhbl9hZGp1c3Rfb25fZGVtYW5kGBMgASgISAuIAQESLgohcmVjb21tZW5kZWRfb25fZGVtYW5kX2xpbWl0X2NlbnRzGBQgASgDSAyIAQESIAoTb25fZGVtYW5kX21pbl9jZW50cxgVIAEoA0gNiAEBEiAKE29uX2RlbWFuZF9tYXhfY2VudHMYFiABKANIDogBARIqCh1jdXJyZW50X29uX2RlbWFuZF9saW1pdF9jZW50cxgXIAEoA0gPiAEBEiAKGGFsbG93ZWRfbW9kZWxfc2VsZWN0aW9ucxgYIAMoDBIpChxjcmVkaXRfcmVxdWVzdF9idXR0b25faGlkZGVuGBkgASgISBCIAQEaLwoNRmVhdHVyZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9lcnJvcl90aXRsZUIPCg1fZXJyb3JfZGV0YWlsQg4KDF9zbG93bmVzc19tc0INCgtfbGltaXRfdHlwZUIRCg9fcHJpbWFyeV9idXR0b25CDQoLX3RyYXlfbGFiZWxCEwoRX3RyYXlfZGVzY3JpcHRpb25CDAoKX2N0YV9sYWJlbEIOCgxfZGlzbWlzc2libGVCDgoMX3Jlc2V0X2F0X21zQhcKFV9yZXNldF9kYXlzX3JlbWFpbmluZ0IXChVfY2FuX2FkanVzdF9vbl9kZW1hbmRCJAoiX3JlY29tbWVuZGVkX29uX2RlbWFuZF9saW1pdF9jZW50c0IWChRfb25fZGVtYW5kX21pbl9jZW50c0IWChRfb25fZGVtYW5kX21heF9jZW50c0IgCh5fY3VycmVudF9vbl9kZW1hbmRfbGltaXRfY2VudHNCHwodX2NyZWRpdF9yZXF1ZXN0X2J1dHRvbl9oaWRkZW4quwMKDlVzYWdlRXZlbnRLaW5kEiAKHFVTQUdFX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIgChxVU0FHRV9FVkVOVF9LSU5EX1VTQUdFX0JBU0VEEAESIQodVVNBR0VfRVZFTlRfS0lORF9VU0VSX0FQSV9LRVkQAhIkCiBVU0FHRV9FVkVOVF9LSU5EX0lOQ0xVREVEX0lOX1BSTxADEikKJVVTQUdFX0VWRU5UX0tJTkRfSU5DTFVERURfSU5fQlVTSU5FU1MQBBIoCiRVU0FHRV9FVkVOVF9LSU5EX0VSUk9SRURfTk9UX0NIQVJHRUQQBRIoCiRVU0FHRV9FVkVOVF9LSU5EX0FCT1JURURfTk9UX0NIQVJHRUQQBhIoCiRVU0FHRV9FVkVOVF9LSU5EX0NVU1RPTV9TVUJTQ1JJUFRJT04QBxIpCiVVU0FHRV9FVkVOVF9LSU5EX0lOQ0xVREVEX0lOX1BST19QTFVTEAgSJgoiVVNBR0VfRVZFTlRfS0lORF9JTkNMVURFRF9JTl9VTFRSQRAJEiAKHFVTQUdFX0VWRU5UX0tJTkRfRlJFRV9DUkVESVQQCiqyAQoNTGltaXRIaXRTdGFnZRIfChtMSU1JVF9ISVRfU1RBR0VfVU5TUEVDSUZJRUQQABIfChtMSU1JVF9ISVRfU1RBR0VfQVVUT19TV0lUQ0gQARIdChlMSU1JVF9ISVRfU1RBR0VfU0xPV19QT09MEAISHgoaTElNSVRfSElUX1NUQUdFX0hBUkRfQkxPQ0sQAxIgChxMSU1JVF9ISVRfU1RBR0VfV0VFS0xZX0xJTUlUEARiBnByb3RvMw");
 
 /**
  * @generated from message aiserver.v1.GetCurrentPeriodUsageRequest
@@ -78,6 +78,11 @@ export type GetCurrentPeriodUsageResponse = Message<"aiserver.v1.GetCurrentPerio
    * @generated from field: string display_message = 7;
    */
   displayMessage: string;
+
+  /**
+   * @generated from field: optional aiserver.v1.GetCurrentPeriodUsageResponse.FreeBestOfNPromotion free_best_of_n_promotion = 8;
+   */
+  freeBestOfNPromotion?: GetCurrentPeriodUsageResponse_FreeBestOfNPromotion | undefined;
 
   /**
    * @generated from field: optional string auto_model_selected_display_message = 11;
@@ -254,6 +259,28 @@ export const GetCurrentPeriodUsageResponse_SpendLimitUsageSchema: GenMessage<Get
   messageDesc(file_aiserver_v1_usage, 1, 1);
 
 /**
+ * @generated from message aiserver.v1.GetCurrentPeriodUsageResponse.FreeBestOfNPromotion
+ */
+export type GetCurrentPeriodUsageResponse_FreeBestOfNPromotion = Message<"aiserver.v1.GetCurrentPeriodUsageResponse.FreeBestOfNPromotion"> & {
+  /**
+   * @generated from field: int32 trials_used = 1;
+   */
+  trialsUsed: number;
+
+  /**
+   * @generated from field: int32 trials_remaining = 2;
+   */
+  trialsRemaining: number;
+};
+
+/**
+ * Describes the message aiserver.v1.GetCurrentPeriodUsageResponse.FreeBestOfNPromotion.
+ * Use `create(GetCurrentPeriodUsageResponse_FreeBestOfNPromotionSchema)` to create a new message.
+ */
+export const GetCurrentPeriodUsageResponse_FreeBestOfNPromotionSchema: GenMessage<GetCurrentPeriodUsageResponse_FreeBestOfNPromotion> = /*@__PURE__*/
+  messageDesc(file_aiserver_v1_usage, 1, 2);
+
+/**
  * @generated from message aiserver.v1.GetFilteredUsageEventsRequest
  */
 export type GetFilteredUsageEventsRequest = Message<"aiserver.v1.GetFilteredUsageEventsRequest"> & {
@@ -297,6 +324,31 @@ export type GetFilteredUsageEventsRequest = Message<"aiserver.v1.GetFilteredUsag
    * @generated from field: optional int32 page_size = 7;
    */
   pageSize?: number | undefined;
+
+  /**
+   * @generated from field: optional string service_account_id = 8;
+   */
+  serviceAccountId?: string | undefined;
+
+  /**
+   * @generated from field: optional string cloud_agent_id = 9;
+   */
+  cloudAgentId?: string | undefined;
+
+  /**
+   * @generated from field: optional string automation_id = 10;
+   */
+  automationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string automation_managed_type = 11;
+   */
+  automationManagedType?: string | undefined;
+
+  /**
+   * @generated from field: optional string client_type = 12;
+   */
+  clientType?: string | undefined;
 };
 
 /**
@@ -310,6 +362,13 @@ export const GetFilteredUsageEventsRequestSchema: GenMessage<GetFilteredUsageEve
  * @generated from message aiserver.v1.GetFilteredUsageEventsResponse
  */
 export type GetFilteredUsageEventsResponse = Message<"aiserver.v1.GetFilteredUsageEventsResponse"> & {
+  /**
+   * aiserver.v1.UsageEvent, as its bytes.
+   *
+   * @generated from field: repeated bytes usage_events = 1;
+   */
+  usageEvents: Uint8Array[];
+
   /**
    * @generated from field: int32 total_usage_events_count = 2;
    */
@@ -352,6 +411,11 @@ export type UsageEventDisplay = Message<"aiserver.v1.UsageEventDisplay"> & {
   kind: UsageEventKind;
 
   /**
+   * @generated from field: optional string custom_subscription_name = 4;
+   */
+  customSubscriptionName?: string | undefined;
+
+  /**
    * @generated from field: bool max_mode = 5;
    */
   maxMode: boolean;
@@ -382,6 +446,16 @@ export type UsageEventDisplay = Message<"aiserver.v1.UsageEventDisplay"> & {
   owningUser?: string | undefined;
 
   /**
+   * @generated from field: optional string owning_team = 11;
+   */
+  owningTeam?: string | undefined;
+
+  /**
+   * @generated from field: optional string user_email = 12;
+   */
+  userEmail?: string | undefined;
+
+  /**
    * @generated from field: optional float cursor_token_fee = 13;
    */
   cursorTokenFee?: number | undefined;
@@ -390,6 +464,16 @@ export type UsageEventDisplay = Message<"aiserver.v1.UsageEventDisplay"> & {
    * @generated from field: optional bool is_chargeable = 14;
    */
   isChargeable?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string service_account_name = 15;
+   */
+  serviceAccountName?: string | undefined;
+
+  /**
+   * @generated from field: optional string service_account_id = 16;
+   */
+  serviceAccountId?: string | undefined;
 
   /**
    * @generated from field: optional bool is_headless = 17;
@@ -404,6 +488,21 @@ export type UsageEventDisplay = Message<"aiserver.v1.UsageEventDisplay"> & {
   chargedCents?: number | undefined;
 
   /**
+   * @generated from field: optional string cloud_agent_id = 19;
+   */
+  cloudAgentId?: string | undefined;
+
+  /**
+   * @generated from field: optional string automation_id = 20;
+   */
+  automationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string automation_managed_type = 21;
+   */
+  automationManagedType?: string | undefined;
+
+  /**
    * @generated from field: optional string client_type = 22;
    */
   clientType?: string | undefined;
@@ -414,6 +513,26 @@ export type UsageEventDisplay = Message<"aiserver.v1.UsageEventDisplay"> & {
    * @generated from field: optional string conversation_id = 23;
    */
   conversationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string subscription_product_id = 24;
+   */
+  subscriptionProductId?: string | undefined;
+
+  /**
+   * @generated from field: optional string pr_author = 25;
+   */
+  prAuthor?: string | undefined;
+
+  /**
+   * @generated from field: optional string repo = 26;
+   */
+  repo?: string | undefined;
+
+  /**
+   * @generated from field: optional int32 pr_number = 27;
+   */
+  prNumber?: number | undefined;
 };
 
 /**
@@ -460,6 +579,11 @@ export type TokenUsage = Message<"aiserver.v1.TokenUsage"> & {
    * @generated from field: optional int32 discount_percent_off = 6;
    */
   discountPercentOff?: number | undefined;
+
+  /**
+   * @generated from field: optional float enterprise_usage_discount_percent = 7;
+   */
+  enterpriseUsageDiscountPercent?: number | undefined;
 };
 
 /**
@@ -539,6 +663,11 @@ export type GetAggregatedUsageEventsResponse = Message<"aiserver.v1.GetAggregate
    * @generated from field: double percent_of_burst_used = 7;
    */
   percentOfBurstUsed: number;
+
+  /**
+   * @generated from field: optional double total_request_cost = 8;
+   */
+  totalRequestCost?: number | undefined;
 };
 
 /**
@@ -581,6 +710,16 @@ export type GetAggregatedUsageEventsResponse_ModelUsageAggregation = Message<"ai
    * @generated from field: double total_cents = 6;
    */
   totalCents: number;
+
+  /**
+   * @generated from field: optional double request_cost = 7;
+   */
+  requestCost?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 tier = 8;
+   */
+  tier?: number | undefined;
 };
 
 /**
@@ -628,6 +767,11 @@ export type GetUsageLimitPolicyStatusResponse = Message<"aiserver.v1.GetUsageLim
   slownessMs?: number | undefined;
 
   /**
+   * @generated from field: map<string, string> features = 5;
+   */
+  features: { [key: string]: string };
+
+  /**
    * @generated from field: bool can_configure_spend_limit = 6;
    */
   canConfigureSpendLimit: boolean;
@@ -648,9 +792,41 @@ export type GetUsageLimitPolicyStatusResponse = Message<"aiserver.v1.GetUsageLim
   allowedModelIds: string[];
 
   /**
+   * @generated from field: repeated string allowed_model_tags = 10;
+   */
+  allowedModelTags: string[];
+
+  /**
+   * aiserver.v1.ErrorButton, as its bytes.
+   *
+   * @generated from field: optional bytes primary_button = 11;
+   */
+  primaryButton?: Uint8Array | undefined;
+
+  /**
    * @generated from field: aiserver.v1.LimitHitStage stage = 12;
    */
   stage: LimitHitStage;
+
+  /**
+   * @generated from field: optional string tray_label = 13;
+   */
+  trayLabel?: string | undefined;
+
+  /**
+   * @generated from field: optional string tray_description = 14;
+   */
+  trayDescription?: string | undefined;
+
+  /**
+   * @generated from field: optional string cta_label = 15;
+   */
+  ctaLabel?: string | undefined;
+
+  /**
+   * @generated from field: optional bool dismissible = 16;
+   */
+  dismissible?: boolean | undefined;
 
   /**
    * Milliseconds since the epoch.
@@ -663,6 +839,43 @@ export type GetUsageLimitPolicyStatusResponse = Message<"aiserver.v1.GetUsageLim
    * @generated from field: optional int32 reset_days_remaining = 18;
    */
   resetDaysRemaining?: number | undefined;
+
+  /**
+   * @generated from field: optional bool can_adjust_on_demand = 19;
+   */
+  canAdjustOnDemand?: boolean | undefined;
+
+  /**
+   * @generated from field: optional int64 recommended_on_demand_limit_cents = 20;
+   */
+  recommendedOnDemandLimitCents?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 on_demand_min_cents = 21;
+   */
+  onDemandMinCents?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 on_demand_max_cents = 22;
+   */
+  onDemandMaxCents?: bigint | undefined;
+
+  /**
+   * @generated from field: optional int64 current_on_demand_limit_cents = 23;
+   */
+  currentOnDemandLimitCents?: bigint | undefined;
+
+  /**
+   * aiserver.v1.AllowedModelSelection, as its bytes.
+   *
+   * @generated from field: repeated bytes allowed_model_selections = 24;
+   */
+  allowedModelSelections: Uint8Array[];
+
+  /**
+   * @generated from field: optional bool credit_request_button_hidden = 25;
+   */
+  creditRequestButtonHidden?: boolean | undefined;
 };
 
 /**
@@ -766,6 +979,11 @@ export const LimitHitStage = {
    * @generated from enum value: LIMIT_HIT_STAGE_HARD_BLOCK = 3;
    */
   HARD_BLOCK: 3,
+
+  /**
+   * @generated from enum value: LIMIT_HIT_STAGE_WEEKLY_LIMIT = 4;
+   */
+  WEEKLY_LIMIT: 4,
 } as const;
 
 /**
