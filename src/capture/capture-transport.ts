@@ -73,9 +73,9 @@ class ExchangeTap {
         this.#sent.push(chunk);
         return inner.write(chunk);
       },
-      end: () => {
+      end: (trailers) => {
         this.#sent.end();
-        inner.end();
+        inner.end(trailers);
       },
       pause: () => inner.pause(),
       resume: () => inner.resume(),

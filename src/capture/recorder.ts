@@ -1,6 +1,10 @@
+import { methodAt } from "./call-schema.ts";
 import type { CaptureWriter } from "./capture-writer.ts";
-import { Masker } from "./masker.ts";
-import type { CallEnd, CallHead, CapturedMessage, CaptureNote, ResponseInfo } from "./records.ts";
+import { HeldRecords } from "./mask/held-records.ts";
+import { Masker } from "./mask/masker.ts";
+import { type CapturedContent, isSecretName, MessageMasker } from "./mask/message-masker.ts";
+import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, ResponseInfo } from "./records.ts";
+import { RunConversations } from "./run-conversations.ts";
 
 /** Headers whose whole value is a secret. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
@@ -10,25 +14,53 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   "x-api-key",
   "proxy-authorization",
   "x-cursor-checksum",
+  "x-client-key",
+  "x-goog-api-key",
 ]);
+
+export interface RecorderOptions {
+  /** Known beforehand: keys of the gateway, the path of the home folder. */
+  readonly secrets?: readonly string[];
+  readonly content?: CapturedContent;
+  readonly now?: () => number;
+}
+
+/** What a capture has so far. */
+export interface CaptureCounts {
+  readonly calls: number;
+  readonly messages: number;
+  readonly conversations: number;
+}
 
 /** Records calls into a capture, without their secrets. */
 export class CaptureRecorder {
   readonly #writer: CaptureWriter;
   readonly #masker = new Masker();
+  readonly #messages: MessageMasker;
   readonly #now: () => number;
+  readonly #conversations = new RunConversations();
+  readonly #open = new Set<HeldRecords>();
   #calls = 0;
+  #messageCount = 0;
 
-  /** `secrets` are known beforehand: keys of the gateway, the path of the home folder. */
-  constructor(writer: CaptureWriter, secrets: readonly string[] = [], now: () => number = Date.now) {
+  constructor(writer: CaptureWriter, { secrets = [], content = "full", now = Date.now }: RecorderOptions = {}) {
     this.#writer = writer;
     this.#now = now;
+    this.#messages = new MessageMasker(this.#masker, content);
     for (const secret of secrets) this.#masker.add(secret);
+  }
+
+  get counts(): CaptureCounts {
+    return { calls: this.#calls, messages: this.#messageCount, conversations: this.#conversations.count };
   }
 
   call(head: CallHead): CallRecording {
     const call = ++this.#calls;
-    this.#learn(head.headers);
+    const records = new HeldRecords(this.#masker, (record) => this.#writer.write(record));
+    this.#open.add(records);
+    const add = (record: Unplaced<CaptureRecord>, pieces?: Parameters<HeldRecords["add"]>[1]) =>
+      records.add({ ...record, call, at: this.#now() } as CaptureRecord, pieces);
+    this.#learn(head);
     const { method, origin, path, headers, transport } = head;
     const masked = {
       method,
@@ -37,49 +69,62 @@ export class CaptureRecorder {
       headers: this.#maskHeaders(headers),
       transport,
     };
-    this.#writer.write({ type: "call", call, at: this.#now(), head: masked });
+    add({ type: "call", head: masked });
+    const { input, output } = methodAt(path) ?? {};
+    const tellConversation = once((id: string) => add({ type: "note", note: { type: "conversation", id } }));
     return {
       response: ({ status, headers: answered }) => {
-        this.#learn(answered);
-        this.#writer.write({
-          type: "response",
-          call,
-          at: this.#now(),
-          head: { status, headers: this.#maskHeaders(answered) },
-        });
+        this.#learn({ headers: answered });
+        add({ type: "response", head: { status, headers: this.#maskHeaders(answered) } });
       },
       message: (message) => {
-        this.#writer.write({
-          type: "message",
-          call,
-          at: this.#now(),
-          ...message,
-          bytes: this.#masker.bytes(message.bytes),
-        });
+        this.#messageCount++;
+        const isSent = message.direction === "sent";
+        const { bytes, pieces, notes, ...ids } = this.#messages.mask(message, isSent ? input : output);
+        if (isSent) this.#conversations.join(ids, tellConversation);
+        add({ type: "message", ...message, bytes }, pieces);
+        for (const note of notes) add({ type: "note", note });
       },
-      note: (note) => this.#writer.write({ type: "note", call, at: this.#now(), note }),
+      note: (note) => add({ type: "note", note }),
       end: (end) => {
         const trailers = end.trailers && this.#maskHeaders(end.trailers);
-        this.#writer.write({ type: "end", call, at: this.#now(), end: { ...end, trailers } });
+        add({ type: "end", end: { ...end, trailers } });
+        records.flush();
+        this.#open.delete(records);
       },
     };
   }
 
   close(): void {
+    for (const records of this.#open) records.flush();
     this.#writer.close();
   }
 
-  /** What a header says in secret, a message may repeat. */
-  #learn(headers: Readonly<Record<string, string>>): void {
+  /** What a header or a query says in secret, a message may repeat. */
+  #learn({ headers, path = "" }: { readonly headers: CallHead["headers"]; readonly path?: string }): void {
     for (const [name, value] of Object.entries(headers)) {
       if (!SECRET_HEADERS.has(name)) continue;
       for (const part of value.split(/[\s;,]+|(?<=\w)=/)) this.#masker.add(part);
+    }
+    for (const [name, value] of new URLSearchParams(path.split("?")[1])) {
+      if (isSecretName(name)) this.#masker.add(value);
     }
   }
 
   #maskHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.#masker.text(value)]));
   }
+}
+
+type Unplaced<Record> = Record extends unknown ? Omit<Record, "call" | "at"> : never;
+
+function once<Argument>(action: (argument: Argument) => void): (argument: Argument) => void {
+  let isDone = false;
+  return (argument) => {
+    if (isDone) return;
+    isDone = true;
+    action(argument);
+  };
 }
 
 /** Records one call. */

@@ -1,12 +1,12 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { SecretForms } from "../observe/secret-forms.ts";
+import { SecretForms } from "../../observe/secret-forms.ts";
 
-/** What looks like a secret, or names a person. */
+/** What looks like a secret, or names a person. Texts may be in JSON, where a word can follow an escaped line break. */
 const SHAPES: readonly RegExp[] = [
   /(?<=\bBearer(?: |%20)+)[^\s"'\\,;]{8,}/gi,
-  /\beyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g,
-  /\b(?:exc|crsr|sk|key|ghp|gho|github_pat|xox[abp])[-_][\w-]{16,}/g,
-  /\b[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b/g,
+  /(?:(?<!\\)\b|(?<=\\[nrtbf]))eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g,
+  /(?:(?<!\\)\b|(?<=\\[nrtbf]))(?:exc|crsr|sk|key|ghp|gho|github_pat|xox[abp])[-_][\w-]{16,}/g,
+  /(?:(?<!\\)\b|(?<=\\[nrtbf]))[\w.+-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b/g,
   /(?<=\bWorkosCursorSessionToken=)[^\s"'\\;]+/g,
   /(?<=:\/\/[^\s"'\\/?#@:]*:)[^\s"'\\/?#@]+(?=@)/g,
 ];
@@ -14,6 +14,7 @@ const SHAPES: readonly RegExp[] = [
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** Masks are remembered, so that long streams do not compute them again. */
 const MAX_REMEMBERED = 10_000;
+const MAX_SECRET_LENGTH = 16 * 1024;
 
 /**
  * Replaces secrets by masks of the same length in bytes, so that lengths and frames still hold. The same secret has the
@@ -24,9 +25,14 @@ export class Masker {
   readonly #forms = new SecretForms();
   readonly #masks = new Map<string, string>();
 
+  readonly #known = new Set<string>();
+
   /** Registers a secret. Fewer than eight characters are ignored, since ordinary text has them. */
   add(secret: string): void {
-    if (secret.length >= SecretForms.MIN_LENGTH) this.#forms.add(Buffer.from(secret).toString("latin1"));
+    if (secret.length < SecretForms.MIN_LENGTH || secret.length > MAX_SECRET_LENGTH) return;
+    if (this.#known.has(secret) || this.#known.size >= MAX_REMEMBERED) return;
+    this.#known.add(secret);
+    this.#forms.add(Buffer.from(secret).toString("latin1"));
   }
 
   text(text: string): string {
@@ -35,11 +41,31 @@ export class Masker {
 
   /** Returns the same bytes if there is nothing to mask. */
   bytes(bytes: Uint8Array): Uint8Array {
+    const masked = Buffer.from(bytes);
+    this.mask(masked);
+    return masked.equals(bytes) ? bytes : masked;
+  }
+
+  /** Masks a text in place. */
+  mask(bytes: Buffer): void {
+    this.maskKnown(bytes);
+    this.maskShapes(bytes);
+  }
+
+  /** Masks the registered secrets in place. */
+  maskKnown(bytes: Buffer): void {
     // One character for each byte, so that lengths in bytes stay.
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-    let clean = this.#forms.replaceIn(text, (secret) => this.#maskOf(secret));
+    const text = bytes.toString("latin1");
+    const clean = this.#forms.replaceIn(text, (secret) => this.#maskOf(secret));
+    if (clean !== text) bytes.write(clean, "latin1");
+  }
+
+  /** Masks what looks like a secret, in place. The bytes must be a text: a tag or a length before it may look like a part of it. */
+  maskShapes(bytes: Buffer): void {
+    const text = bytes.toString("latin1");
+    let clean = text;
     for (const shape of SHAPES) clean = clean.replace(shape, (secret) => this.#maskOf(secret));
-    return clean === text ? bytes : Buffer.from(clean, "latin1");
+    if (clean !== text) bytes.write(clean, "latin1");
   }
 
   #maskOf(secret: string): string {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Masker } from "../../src/capture/masker.ts";
+import { Masker } from "../../../src/capture/mask/masker.ts";
 
 const TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhdXRoMHwxMjMifQ.c2lnbmF0dXJl";
 const KEY = `sk-${"q7".repeat(15)}`;
