@@ -6,6 +6,7 @@ import { beginSession, session } from "./session.ts";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/pages.css";
+import "./styles/playground.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();

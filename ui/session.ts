@@ -43,18 +43,36 @@ export const get = <T>(path: string): Promise<T> => call<T>("GET", path);
 export const post = <T>(path: string, body: object): Promise<T> => call<T>("POST", path, body);
 export const remove = <T>(path: string): Promise<T> => call<T>("DELETE", path);
 
-async function call<T>(method: string, path: string, body?: object): Promise<T> {
+interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request with the session's token, and returns the response, whatever its status is. */
+export async function send(
+  method: string,
+  path: string,
+  body?: object,
+  { headers, signal }: SendOptions = {},
+): Promise<Response> {
   const state = session.value;
-  const response = await fetch(API + path, {
+  return await fetch(API + path, {
     method,
     headers: {
+      ...headers,
       ...(body && { "content-type": "application/json" }),
       ...(method !== "GET" && state.type === "open" && { "x-excursor-csrf": state.csrf }),
     },
     ...(body && { body: JSON.stringify(body) }),
-  }).catch(() => {
+    ...(signal && { signal }),
+  }).catch((error) => {
+    if (signal?.aborted) throw error;
     throw new CallError("unreachable", "The gateway does not answer.", "Is it running? Start it with: excursor serve");
   });
+}
+
+async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await send(method, path, body);
   if (response.ok) return (await response.json()) as T;
   const { error } = (await response.json().catch(() => ({}))) as Partial<ErrorReply>;
   if (error?.code === "no_session") session.value = { type: "none" };

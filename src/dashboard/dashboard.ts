@@ -30,6 +30,7 @@ export function createDashboard(options: DashboardOptions): (server: ServerView)
       feed: new Feed(sessions, () => nowMessage({ ...options, server })),
       sendPage: createPageSender(),
       calls: [...nowCalls(options), ...usageCalls(usage), ...calls],
+      server,
       limits,
       facts: { version, isDemo },
     });

@@ -2,6 +2,7 @@ import type { Limits } from "../config/settings.ts";
 import type { JsonValue } from "../core/turn.ts";
 import { OWNER } from "../server/gate/caller-keys.ts";
 import type { GatewayExchange } from "../server/gateway-exchange.ts";
+import type { ServerView } from "../server/live-requests.ts";
 import { readJson } from "../server/read-json.ts";
 import type { Route } from "../server/routes/route.ts";
 import { type Call, MAX_REPLY_BYTES } from "./call.ts";
@@ -19,9 +20,12 @@ export interface DashboardParts {
   readonly feed: Feed;
   readonly sendPage: SendPage;
   readonly calls: readonly Call[];
+  readonly server: Pick<ServerView, "serveAsOwner">;
   readonly limits: Limits;
   readonly facts: { readonly version: string; readonly isDemo: boolean };
 }
+
+const PLAY = "/ui/api/play";
 
 const NO_STORE = { "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" };
 
@@ -30,7 +34,7 @@ const NO_STORE = { "cache-control": "no-store", "cross-origin-resource-policy": 
  * session of a browser, and a session begins with a one-time link, which only the gateway's own key can create.
  */
 export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
-  const { sessions, links = new OneTimeLinks(), feed, sendPage, calls, limits, facts } = parts;
+  const { sessions, links = new OneTimeLinks(), feed, sendPage, calls, server, limits, facts } = parts;
   /** The gate lets these pass without a key; each of them checks its visitor itself. */
   const open = (route: Pick<Route, "method" | "path" | "handle">): Route => ({
     ...route,
@@ -93,6 +97,15 @@ export function dashboardRoutes(parts: DashboardParts): readonly Route[] {
       method: "GET",
       path: "/ui/api/feed",
       handle: (exchange) => feed.open(exchange, checkSession(exchange.request, sessions)),
+    }),
+    // The playground: the page uses the gateway's own routes, without the key.
+    open({
+      method: "POST",
+      path: `${PLAY}/{path}`,
+      async handle(exchange) {
+        checkSession(exchange.request, sessions);
+        await server.serveAsOwner(exchange, PLAY);
+      },
     }),
     ...calls.map((call) =>
       open({

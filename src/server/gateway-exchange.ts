@@ -14,6 +14,8 @@ import { type Probe, watchClient } from "./watch-client.ts";
 
 export interface ExchangeNotes {
   route: string;
+  /** The face that has answered, if it is not the one of the request's own route. */
+  face?: string;
   model: string | undefined;
   firstEventMs: number | undefined;
   usage: Usage | undefined;

@@ -15,6 +15,7 @@ import type { Redactor } from "../observe/redactor.ts";
 import { clientFamily } from "../usage/client-family.ts";
 import type { UsageRecorder } from "../usage/usage-recorder.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
+import { OWNER } from "./gate/caller-keys.ts";
 import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
@@ -145,6 +146,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       get streams() {
         return streams.taken;
       },
+      serveAsOwner: (...request) => serveAsOwner(...request),
     }) ?? []),
   ];
 
@@ -192,6 +194,28 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
     onOver(exchange);
     record(exchange, face);
+  };
+
+  const serveAsOwner: ServerView["serveAsOwner"] = async (exchange, prefix) => {
+    const { request } = exchange;
+    request.url = request.url?.slice(prefix.length) ?? "";
+    const match = findRoute(request);
+    if (match.type !== "found" || match.route.isOpen || match.route.isInternal) throw noSuchRoute();
+    const { route, parameters } = match;
+    exchange.isInternal = false;
+    exchange.principal = OWNER;
+    exchange.notes.route = route.path;
+    exchange.notes.face = route.face.name;
+    exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
+    try {
+      exchange.trace = options.traces?.begin(tracedRequest(exchange, OWNER));
+      admit(exchange, false);
+      exchange.recording?.routed();
+      await route.handle(exchange, parameters);
+    } catch (error) {
+      if (!request.complete) discardBody(request, exchange.response, limits);
+      exchange.fail(error, route.face);
+    }
   };
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse, upgradeHead?: Buffer) => {
@@ -271,7 +295,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       principalId: principal?.id ?? "",
       keyName: principal ? keyNameOf(principal, issued?.keys) : "",
       client: clientFamily(request.headers["user-agent"]),
-      face,
+      face: notes.face ?? face,
       route: notes.route,
       status,
       errorCode: error,

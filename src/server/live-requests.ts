@@ -1,7 +1,7 @@
 import type { Principal } from "../core/turn.ts";
 import { clientFamily } from "../usage/client-family.ts";
 import type { LiveRequest } from "../usage/request-recording.ts";
-import type { Exchange } from "./gateway-exchange.ts";
+import type { Exchange, GatewayExchange } from "./gateway-exchange.ts";
 
 /** What the dashboard sees of a listener. */
 export interface ServerView {
@@ -9,6 +9,11 @@ export interface ServerView {
   requests(): readonly ServedRequest[];
   /** How many answers are streamed. */
   readonly streams: number;
+  /**
+   * Serves a request as the owner's, by the route that the rest of its path names after this prefix. Its caller has
+   * checked who sent it. It is recorded and limited as any other request, and its errors have the form of that route.
+   */
+  serveAsOwner(exchange: GatewayExchange, prefix: string): Promise<void>;
 }
 
 export interface ServedRequest extends LiveRequest {

@@ -32,6 +32,7 @@ const SLOW = { timeout: 20_000 };
 const PAGES = [
   ["Now", "/ui"],
   ["Conversations", "/ui/conversations"],
+  ["Playground", "/ui/playground"],
   ["Models", "/ui/models"],
   ["Keys and limits", "/ui/keys"],
   ["Account and health", "/ui/health"],

@@ -4,6 +4,7 @@ import { keysPage } from "./keys.tsx";
 import { modelsPage } from "./models.tsx";
 import { nowPage } from "./now.tsx";
 import type { Page } from "./page.ts";
+import { playgroundPage } from "./playground.tsx";
 
 /** In the order of the navigation. */
-export const PAGES: readonly Page[] = [nowPage, conversationsPage, modelsPage, keysPage, healthPage];
+export const PAGES: readonly Page[] = [nowPage, conversationsPage, playgroundPage, modelsPage, keysPage, healthPage];

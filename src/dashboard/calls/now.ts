@@ -6,7 +6,7 @@ import type { Call } from "../call.ts";
 import type { LiveRow, NowMessage, ParkedRow, RecentRow } from "../messages.ts";
 
 export interface NowSources {
-  readonly server: ServerView;
+  readonly server: Pick<ServerView, "requests" | "streams">;
   readonly engine: Pick<Engine, "parkedRuns" | "dropRun">;
   readonly recent: RecentRequests;
   /** Returns the name of a principal's key, for people. */
