@@ -13,6 +13,7 @@ const CLIENTS: Packages = {
   "@anthropic-ai/claude-code": { version: "2.1.325" },
   "@continuedev/cli": { version: "1.5.47" },
   "@cursor/sdk": { version: "1.0.32" },
+  "@github/copilot": { version: "1.0.102" },
   "@google/gemini-cli": { version: "0.61.0" },
   "@langchain/core": { version: "1.2.13" },
   "@langchain/ollama": { version: "1.3.0" },

@@ -2,7 +2,7 @@ import type { Secret } from "../core/secret.ts";
 import type { JsonValue } from "../core/turn.ts";
 
 /** The face that a client uses. */
-export type ClientDialect = "chat" | "responses" | "messages";
+export type ClientDialect = "chat" | "responses" | "messages" | "gemini";
 
 /** A program that can be configured to use the gateway: where its configuration is, and how to change it. */
 export interface ClientRecipe {

@@ -45,6 +45,8 @@ describe("where the configuration is", () => {
     ["aider", {}, "/h/.aider.conf.yml"],
     ["vscode", {}, "/h/.config/Code/User/chatLanguageModels.json"],
     ["vscode", { platform: "darwin" }, "/h/Library/Application Support/Code/User/chatLanguageModels.json"],
+    ["gemini-cli", {}, "/h/.gemini/.env"],
+    ["gemini-cli", { environment: { GEMINI_CLI_HOME: "/g" } }, "/g/.gemini/.env"],
     ["qwen-code", {}, "/h/.qwen/settings.json"],
     ["goose", {}, "/h/.config/goose/config.yaml"],
     ["crush", { environment: { XDG_CONFIG_HOME: "/x" } }, "/x/crush/crush.json"],
@@ -106,8 +108,9 @@ describe("what stands in it", () => {
     const list = parseJson(recipe("vscode").edit(once, gateway));
     expect(list).toMatchObject([
       { name: "Theirs" },
-      { name: "Excursor", vendor: "customendpoint", apiKey: "the-key", models: [{ id: "auto" }, { vision: false }] },
+      { name: "Excursor", vendor: "customendpoint", models: [{ id: "auto" }, { vision: false }] },
     ]);
+    expect(once).not.toContain("the-key");
     expect(list[1].models[0]).toEqual({
       id: "auto",
       name: "Auto",
@@ -121,6 +124,12 @@ describe("what stands in it", () => {
       maxOutputTokens: 32_000,
     });
     expect(() => recipe("vscode").edit("{}", gateway)).toThrow(/list/);
+  });
+
+  it("Gemini CLI", () => {
+    expect(recipe("gemini-cli").edit("MINE=1\nGEMINI_API_KEY=old\n", gateway)).toBe(
+      "MINE=1\nGEMINI_API_KEY=the-key\nGOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8787\nGEMINI_MODEL=auto\n",
+    );
   });
 
   it("Qwen Code, Goose, Crush", () => {

@@ -11,8 +11,16 @@ import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
 const bin = (path: string) => `${CLIENTS_FOLDER}/node_modules/${path}`;
 const { platform, arch } = process;
 
+interface ConnectedCli {
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly file: string;
+  readonly before: string;
+  readonly chosen?: readonly [string, string];
+}
+
 /** How each is asked without its terminal, and a configuration that its user has already. */
-const CLIENTS = [
+const CLIENTS: readonly ConnectedCli[] = [
   {
     id: "claude-code",
     command: [bin(`@anthropic-ai/claude-code-${platform}-${arch}/claude`), "-p"],
@@ -30,6 +38,14 @@ const CLIENTS = [
     command: [bin("opencode-ai/bin/opencode.exe"), "run", "--pure", "--title", "t"],
     file: ".config/opencode/opencode.json",
     before: '{\n  // mine\n  "autoupdate": false,\n  "share": "disabled",\n}\n',
+  },
+  {
+    id: "gemini-cli",
+    command: [process.execPath, bin("@google/gemini-cli/bundle/gemini.js"), "--yolo", "-p"],
+    file: ".gemini/.env",
+    before: "MINE=1\n",
+    // The choice that it asks for at its first start.
+    chosen: [".gemini/settings.json", '{"security":{"auth":{"selectedType":"gemini-api-key"}}}'],
   },
   {
     id: "qwen-code",
@@ -66,6 +82,8 @@ async function ask([program = "", ...args]: readonly string[], prompt: string): 
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_AUTOUPDATE: "1",
+      // Gemini CLI reads its .env file in trusted folders only.
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
     },
   });
   let output = "";
@@ -80,12 +98,13 @@ async function ask([program = "", ...args]: readonly string[], prompt: string): 
 
 it.each(CLIENTS)(
   "$id, connected by its recipe, gets its answers from the gateway",
-  async ({ id, command, file, before }) => {
+  async ({ id, command, file, before, chosen }) => {
     const { start, trace } = await setUpGateway();
     const { url } = await start();
     const path = join(home, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, before);
+    if (chosen) writeFileSync(join(home, chosen[0]), chosen[1]);
     const environment = { EXCURSOR_HOME: join(home, "excursor"), EXCURSOR_KEY: KEY, HOME: home };
     const connected = await excursor(["connect", id, "--url", url, "-m", "gpt-5.5"], { environment }).exited;
     expect(connected.code, connected.stderr).toBe(0);

@@ -7,10 +7,12 @@ import type { ConnectedClients } from "../../client-config/connected-clients.ts"
 import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
 import { SNIPPETS } from "../../client-config/snippets.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { askInDialect, dialectTitle } from "../ask-in-dialect.ts";
+import { askInDialect, dialectTitle } from "../dialects/ask-in-dialect.ts";
+import { exitCodeOf } from "../exit-codes.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
 import { createClient } from "../gateway-client.ts";
 import { offeredModels } from "../offered-models.ts";
+import { PROOFS, type Proof } from "../proofs.ts";
 import { createReport } from "../terminal/connect-report.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { runGuide } from "./guide.ts";
@@ -21,17 +23,22 @@ export interface ConnectFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly tunnel?: string | undefined;
+  readonly prove: boolean;
   readonly write: boolean;
   readonly json: boolean;
 }
 
-/** Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. */
+/**
+ * Writes a client's configuration and asks a question in its dialect. Undoes everything if a step fails. With `prove`,
+ * asks about the other features, too.
+ */
 export async function runConnect(client: string | undefined, flags: ConnectFlags): Promise<void> {
   const connectedClients = openConnectedClients();
   if (client === undefined) {
     process.stdout.write(formatState(connectedClients, flags.json));
     return;
   }
+  if (flags.prove && !RECIPES.some(({ id }) => id === client)) throw nothingToProve(client);
   const guide = GUIDES.find(({ id }) => id === client);
   if (guide) {
     await runGuide(guide, flags);
@@ -62,11 +69,21 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
       },
       file,
     );
+    const run = ({ run }: Proof) =>
+      run((question) => askInDialect(recipe.dialect, gateway, { ...question, model: flags.model }, interrupt.signal));
+    const [chat, ...others] = PROOFS;
     await report.step(
       "a test answer was streamed",
-      () => askInDialect(recipe.dialect, gateway, flags.model, interrupt.signal),
+      () => run(chat),
       `in ${dialectTitle(recipe.dialect)}, from ${flags.model}`,
     );
+    // Chat works from here on, so the configuration stays whatever the other proofs show.
+    if (flags.prove) {
+      const model = models.find(({ id, aliases }) => [id, ...aliases].includes(flags.model));
+      for (const proof of others)
+        await report.prove(proof.id, proof.obstacle?.(model), () => run(proof), interrupt.signal);
+      if (report.hasFailedProofs) process.exitCode = exitCodeOf("upstream-failed");
+    }
     report.end(recipe, file, offered);
   } catch (error) {
     undo();
@@ -79,11 +96,23 @@ export async function runConnect(client: string | undefined, flags: ConnectFlags
 function findRecipe(client: string): ClientRecipe {
   const recipe = RECIPES.find(({ id }) => id === client);
   if (recipe) return recipe;
-  throw new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
+  throw unknownClient(client);
+}
+
+const unknownClient = (client: string): ExcursorError =>
+  new ExcursorError("invalid-request", `Excursor cannot configure the client ${JSON.stringify(client)}.`, {
     code: "unknown_client",
     hint: `Known clients: ${[...RECIPES, ...GUIDES, ...SNIPPETS].map(({ id }) => id).join(", ")}. Configure any other client with the values of \`excursor env\`.`,
   });
-}
+
+/** An unknown client has its own error. */
+const nothingToProve = (client: string): ExcursorError => {
+  if (![...GUIDES, ...SNIPPETS].some(({ id }) => id === client)) return unknownClient(client);
+  return new ExcursorError("invalid-request", `--prove cannot be used with ${client}.`, {
+    code: "nothing_to_prove",
+    hint: `Excursor writes no configuration for ${client}. Clients with one: ${RECIPES.map(({ id }) => id).join(", ")}.`,
+  });
+};
 
 const thisMachine = (): Machine => ({
   home: homedir(),

@@ -5,7 +5,7 @@ export const connectCommand = () =>
     .description("Configure a client to use the gateway: back up its configuration, write it and test it.")
     .argument(
       "[client]",
-      "claude-code, opencode, codex, continue, zed, aider, vscode, qwen-code, goose, crush, open-webui or cursor; without it, the connected clients are listed",
+      "claude-code, opencode, codex, continue, zed, aider, vscode, gemini-cli, qwen-code, goose, crush, open-webui or cursor; without it, the connected clients are listed",
     )
     .option("-m, --model <model>", "default model of the client; `excursor models` lists them", "auto")
     .option("--file <path>", "configuration file of the client; default: its usual place")
@@ -16,6 +16,7 @@ export const connectCommand = () =>
       "for cursor: public URL of a tunnel to the gateway; adds the settings that the tunnel needs",
     )
     .option("--no-write", "with --tunnel: print the settings instead of writing them")
+    .option("--prove", "test tools, images and thinking, too, in the client's API; exit with 69 if one fails", false)
     .option("--json", "print the result as JSON", false)
     .addHelpText(
       "after",
@@ -23,6 +24,7 @@ export const connectCommand = () =>
 The gateway must be running. \`excursor disconnect\` restores the previous configuration, byte for byte.
   excursor connect claude-code
   excursor connect opencode -m claude-sonnet-5
+  excursor connect codex -m gpt-5.5 --prove
 
 These have no configuration file. The command prints what to write, and the key is read from EXCURSOR_API_KEY:
 copilot-cli, openai-sdk, anthropic-sdk, ai-sdk, langchain.

@@ -2,7 +2,10 @@ import { join } from "node:path";
 import type { ClientRecipe, OfferedModel } from "../client-recipe.ts";
 import { editJson } from "../edit-json.ts";
 
-/** The format is that of Crush's documentation: it cannot be run here. */
+/**
+ * The format is that of Crush's documentation. It is not tried with Crush: its npm package downloads the program from
+ * GitHub when it is installed. Newer versions prefer a `crushrc`, and still read this file.
+ */
 export const crush: ClientRecipe = {
   id: "crush",
   title: "Crush",

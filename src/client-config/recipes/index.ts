@@ -5,6 +5,7 @@ import { codex } from "./codex.ts";
 import { continueDev } from "./continue.ts";
 import { crush } from "./crush.ts";
 import { cursor } from "./cursor.ts";
+import { geminiCli } from "./gemini-cli.ts";
 import { goose } from "./goose.ts";
 import { openWebui } from "./open-webui.ts";
 import { opencode } from "./opencode.ts";
@@ -20,6 +21,7 @@ export const RECIPES: readonly ClientRecipe[] = [
   zed,
   aider,
   vscode,
+  geminiCli,
   qwenCode,
   goose,
   crush,

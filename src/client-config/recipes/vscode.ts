@@ -4,7 +4,10 @@ import { editJsonList } from "../edit-json.ts";
 
 const NAME = "Excursor";
 
-/** The format is that of VS Code's documentation: it cannot be run here. */
+/**
+ * The format is that of VS Code's documentation: it cannot be run here. The key is not part of it: VS Code keeps keys in
+ * its secret storage, and writes only a reference into the file when the user enters the key.
+ */
 export const vscode: ClientRecipe = {
   id: "vscode",
   title: "VS Code",
@@ -22,10 +25,10 @@ export const vscode: ClientRecipe = {
     editJsonList(text, (entry) => entry["name"] === NAME && entry["vendor"] === "customendpoint", {
       name: NAME,
       vendor: "customendpoint",
-      apiKey: gateway.key.reveal(),
       models: gateway.models.map((model) => describe(model, gateway)),
     }),
   next: () => [
+    'Enter the key once: run `Chat: Manage Language Models`, choose "Update API Key" in the context menu of Excursor, and paste the output of `excursor key`. VS Code keeps it in its secret storage.',
     "Choose a model of Excursor in the chat's model picker. If it has none, run `Developer: Reload Window`.",
     "VS Code 1.122 or newer is needed.",
   ],

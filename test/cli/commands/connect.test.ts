@@ -55,6 +55,65 @@ describe("excursor connect and disconnect", () => {
     expect(existsSync(join(folder, "user"))).toBe(false);
   });
 
+  it.each(
+    [...new Map(RECIPES.map((recipe) => [recipe.dialect, recipe])).values()].map(({ id, dialect }) => ({
+      id,
+      dialect,
+    })),
+  )("--prove in the dialect $dialect: a tool with its result", async ({ id }) => {
+    const { start, trace } = await setUpGateway({
+      script: "@sim need reveal_word ;; say first ;; call reveal_word {} ;; say {{result.0}} ;; say {{reused}}",
+    });
+    const { url } = await start();
+    const { code, stdout, stderr } = await run(["connect", id, "--url", url, "-m", "gpt-5.5", "--prove", "--json"]);
+    expect([code, stderr]).toEqual([69, ""]);
+    const { proofs, passed } = JSON.parse(stdout);
+    expect(passed).toHaveLength(3);
+    expect(proofs).toMatchObject([
+      { proof: "tool", outcome: "proven" },
+      { proof: "image", outcome: "failed", detail: expect.stringContaining("colour") },
+      { proof: "thinking", outcome: "failed", detail: expect.stringContaining("thinking") },
+    ]);
+    // The result went to the run that waited for it.
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(4);
+    expect(existsSync(join(folder, "excursor", "connections", `${id}.json`))).toBe(true);
+  });
+
+  it.each(
+    [...new Map(RECIPES.map((recipe) => [recipe.dialect, recipe])).values()].map(({ id, dialect }) => ({
+      id,
+      dialect,
+    })),
+  )("--prove in the dialect $dialect: an image and thinking", async ({ id }) => {
+    const { start, trace } = await setUpGateway({ script: "@sim think hm ;; say the picture is Red, {{images}}" });
+    const { url } = await start();
+    const { code, stdout } = await run(["connect", id, "--url", url, "-m", "gpt-5.5", "--prove"]);
+    expect(code).toBe(69);
+    expect(stdout).toMatch(/^failed {2}tool: The model did not call the tool\.$/m);
+    expect(stdout).toMatch(/^ok {2}image: /m);
+    expect(stdout).toMatch(/^ok {2}thinking: /m);
+    expect(stdout).toContain("is connected.");
+    expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+  });
+
+  it("--prove skips what the model cannot do, and is refused where nothing is configured", async () => {
+    const { start } = await setUpGateway({
+      script: "@sim need reveal_word ;; call reveal_word {} ;; say {{result.0}}",
+    });
+    const { url } = await start();
+    const { data } = (await (
+      await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } })
+    ).json()) as { data: { id: string; reasoning: boolean; architecture: { input_modalities: string[] } }[] };
+    const plain = data.find(
+      ({ reasoning, architecture }) => !reasoning && !architecture.input_modalities.includes("image"),
+    );
+    const { code, stdout } = await run(["connect", "aider", "--url", url, "-m", plain?.id ?? "", "--prove"]);
+    expect([code, stdout.match(/^skipped {2}\w+/gm)]).toEqual([0, ["skipped  image", "skipped  thinking"]]);
+    const refused = await run(["connect", "openai-sdk", "--url", url, "--prove"]);
+    expect([refused.code, refused.stderr]).toEqual([65, expect.stringContaining("--prove cannot be used")]);
+    expect((await run(["connect", "emacs", "--prove"])).stderr).toContain("cannot configure");
+  });
+
   it("what was there comes back byte for byte", async () => {
     const file = join(folder, "user", ".claude", "settings.json");
     mkdirSync(join(folder, "user", ".claude"), { recursive: true });
