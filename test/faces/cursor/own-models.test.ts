@@ -3,7 +3,6 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import { createServeRun } from "../../../src/faces/cursor/run/serve-run.ts";
 import type { RunConnection, ServeRun } from "../../../src/faces/cursor/run-connection.ts";
 import { GetUsableModelsResponseSchema } from "../../../src/gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
@@ -14,8 +13,7 @@ import { AvailableModelsResponseSchema } from "../../../src/gen/aiserver/v1/mode
 import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
 import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
 import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
-import { engineWith, STOP } from "./support/models.ts";
-import { KEY, LOCAL, SIGNED_IN, setUpFace, setUpSim } from "./support/stage.ts";
+import { KEY, SIGNED_IN, setUpFace, setUpSim } from "./support/stage.ts";
 
 const NOTHING: ServeRun = (connection) => connection.end();
 
@@ -272,17 +270,6 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
     await connect(transport).say("x".repeat(10 << 20), own("excursor/local"));
     expect(bytes).toBeGreaterThan(10 << 20);
   });
-});
-
-it("a conversation with our own models is not summarized, and says what to do instead", async () => {
-  const { engine } = engineWith(() => [STOP]);
-  const { connect } = await setUpSim({ serveRun: createServeRun({ engine }), models: [{ ...LOCAL, id: "m" }] });
-  const request = {
-    requestedModel: { modelId: "excursor/m" },
-    action: { action: { case: "summarizeAction" as const, value: {} } },
-  };
-  const { error } = await connect("h2").say("", { request });
-  expect([error?.kind, error?.message]).toEqual(["unsupported", expect.stringContaining("summarized")]);
 });
 
 it("polls of our own runs are refused with title and detail, and those of the account are passed on", async () => {

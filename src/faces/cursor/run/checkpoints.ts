@@ -1,7 +1,8 @@
 import { toBinary } from "@bufbuild/protobuf";
+import type { ConversationStateStructure } from "../../../gen/agent/v1/conversation_pb.ts";
 import { type TodoItem, TodoItemSchema } from "../../../gen/agent/v1/plan_pb.ts";
 import type { ClientRequests } from "../../../wire/agent/client-requests.ts";
-import { blobIdOf, hexId } from "../../../wire/agent/state/blobs.ts";
+import { type AddBlob, blobIdOf, hexId } from "../../../wire/agent/state/blobs.ts";
 import type { Transcript } from "../../../wire/agent/state/transcript.ts";
 import { encodeServerMessage } from "./render.ts";
 
@@ -40,18 +41,25 @@ export class Checkpoints {
   }
 
   /** Stores the blobs of a snapshot at the client, and returns the state that names them. */
-  async store(take: () => Snapshot) {
+  store(take: () => Snapshot): Promise<ConversationStateStructure> {
     const { transcript, todos, tokens } = take();
+    return this.storeBlobs((add) => ({
+      ...transcript.state(tokens, add),
+      todos: todos.map((item) => add(toBinary(TodoItemSchema, item))),
+    }));
+  }
+
+  /** Resolves with what `build` returns when the client has every blob that it added. */
+  async storeBlobs<T>(build: (add: AddBlob) => T): Promise<T> {
     const stores: Promise<void>[] = [];
-    const add = (bytes: Uint8Array): Uint8Array => {
+    const built = build((bytes) => {
       const id = blobIdOf(bytes);
       const stored = this.#stored.get(hexId(id)) ?? this.#client.setBlob(id, bytes);
       this.#stored.set(hexId(id), stored);
       stores.push(stored);
       return id;
-    };
-    const state = { ...transcript.state(tokens, add), todos: todos.map((item) => add(toBinary(TodoItemSchema, item))) };
+    });
     await Promise.all(stores);
-    return state;
+    return built;
   }
 }

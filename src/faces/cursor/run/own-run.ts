@@ -11,7 +11,10 @@ import {
   textOf,
 } from "../../../core/turn.ts";
 import type { ConversationAction } from "../../../gen/agent/v1/action_pb.ts";
-import { ConversationStateStructureSchema } from "../../../gen/agent/v1/conversation_pb.ts";
+import {
+  type ConversationStateStructure,
+  ConversationStateStructureSchema,
+} from "../../../gen/agent/v1/conversation_pb.ts";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
@@ -22,8 +25,10 @@ import { ClientRequests } from "../../../wire/agent/client-requests.ts";
 import { SERVER_HEARTBEAT } from "../../../wire/agent/heartbeat.ts";
 import { blobSource, requestContexts, userMessagesOf } from "../../../wire/agent/read-run-request.ts";
 import type { BlobSource } from "../../../wire/agent/state/blobs.ts";
+import { summarizedState, summaryMessage } from "../../../wire/agent/state/summary.ts";
 import { Transcript } from "../../../wire/agent/state/transcript.ts";
 import type { RunConnection } from "../run-connection.ts";
+import { askSummary } from "./ask-summary.ts";
 import { Checkpoints, type Snapshot } from "./checkpoints.ts";
 import { completeCalls, unfinished } from "./complete-calls.ts";
 import { systemOf } from "./instructions.ts";
@@ -74,6 +79,8 @@ export class OwnRun {
   #renderer = new EventRenderer((name, args, id) => this.#tools.display({ name, args, id }));
   #maxTokens = 0;
   #hasStarted = false;
+  /** The run has nothing to ask the model, unless the user sends more. */
+  #isAnswered = false;
   #isGone = false;
   #isOver = false;
   #failure: ExcursorError | undefined;
@@ -183,7 +190,8 @@ export class OwnRun {
     this.#kept = await this.#parts.openKept(request);
     this.#maxTokens = (await engine.findModel(model, principal, signal)).contextTokens;
     const blobs = blobSource(request, this.#client);
-    await this.#readState(request, action, blobs);
+    const state = request.conversationState ?? create(ConversationStateStructureSchema);
+    await this.#readState(state, action, blobs);
     const contexts = await requestContexts(action, this.#client);
     this.#tools.workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
@@ -192,22 +200,30 @@ export class OwnRun {
       excluded: connection.header("x-cursor-agent-exclude-tools"),
     });
     this.#tools.offered = tools;
+    const system = systemOf(request, contexts, instructions);
+    const turn = { principal, model, effort: effortOf(request), system, tools: tools.definitions };
+    if (action.action.case === "summarizeAction") await this.#summarize(turn, state);
     await this.#readAsked(action, blobs);
     this.#messages = await completeCalls(this.#messages, (call) => this.#completeLost(call));
-    const system = systemOf(request, contexts, instructions);
-    await this.#loop({ principal, model, effort: effortOf(request), system, tools: tools.definitions }, blobs);
+    await this.#loop(turn, blobs);
   }
 
   /** Reads the conversation so far. A run that resumes takes its last turn up again. */
-  async #readState(request: AgentRunRequest, action: ConversationAction, blobs: BlobSource): Promise<void> {
+  async #readState(state: ConversationStateStructure, action: ConversationAction, blobs: BlobSource): Promise<void> {
     const { requestId } = this.#parts.connection;
-    const state = request.conversationState ?? create(ConversationStateStructureSchema);
-    const conversation = await readConversation(state, blobs);
+    const { messages: conversation, isSummarized } = await readConversation(state, blobs);
     this.#tools.todos = await readTodos(state, blobs);
+    this.#renderer.usedTokens = state.tokenDetails?.usedTokens ?? 0;
     if (userMessagesOf(action).length > 0) {
       const unrooted = conversation.length === 0 ? besides(action) : [];
       this.#messages = [...conversation, ...unrooted];
       this.#transcript = new Transcript(state, unrooted, requestId, true);
+      return;
+    }
+    if (isSummarized || action.action.case === "summarizeAction") {
+      this.#messages = [...conversation];
+      this.#transcript = new Transcript(state, [], requestId, true);
+      this.#isAnswered = true;
       return;
     }
     const { before, asked, displays } = await openLastTurn(state, blobs);
@@ -218,6 +234,38 @@ export class OwnRun {
     if (before === state) return;
     const shown = (call: ToolCallPart) => displays.get(call.id) ?? this.#tools.display(call);
     retell(this.#transcript, conversation.slice(start + 1), shown);
+  }
+
+  /** Replaces the conversation with a summary of it. It stays as it is if the model fails or the user cancels. */
+  async #summarize(turn: TurnParts, state: ConversationStateStructure): Promise<void> {
+    const { engine, connection, checkCaller } = this.#parts;
+    const { signal } = this.#abort;
+    if (this.#messages.length === 0) {
+      throw new ExcursorError("invalid-request", "This conversation has nothing to summarize.", {
+        hint: "Send a message first.",
+      });
+    }
+    const messages = await completeCalls(this.#messages, async ({ id }) => unfinished(id, LOST));
+    this.#send(encodeUpdate({ case: "summaryStarted", value: {} }));
+    try {
+      checkCaller();
+      let outputTokens = 0;
+      const onEvent = (event: TurnEvent) => {
+        if (event.type === "activity") this.#record(event);
+        if (event.type === "usage") ({ outputTokens } = event.usage);
+        if (event.type === "usage" || event.type === "done") this.#renderer.render(event);
+      };
+      const summary = await askSummary({ engine, turn: turnOf(turn, messages), signal, onEvent });
+      const after = await this.#checkpoints.storeBlobs((add) => summarizedState(state, summary, add));
+      this.#messages = [summaryMessage(summary)];
+      this.#transcript = new Transcript(after, [], connection.requestId, true);
+      this.#renderer.usedTokens = outputTokens;
+      this.#send(encodeUpdate({ case: "summary", value: { summary } }));
+      this.#send(encodeUpdate({ case: "summaryCompleted", value: {} }));
+    } catch (error) {
+      this.#send(encodeUpdate({ case: "summaryCompleted", value: { failed: true } }));
+      if (!signal.aborted) throw error;
+    }
   }
 
   async #readAsked(action: ConversationAction, blobs: BlobSource): Promise<void> {
@@ -249,7 +297,7 @@ export class OwnRun {
   async #loop(turn: TurnParts, blobs: BlobSource): Promise<void> {
     const { engine, checkCaller } = this.#parts;
     const { signal } = this.#abort;
-    let isAnswered = this.#messages.at(-1)?.role === "assistant";
+    let isAnswered = this.#isAnswered || this.#messages.at(-1)?.role === "assistant";
     for (;;) {
       const end = isAnswered
         ? "stop"

@@ -22,14 +22,9 @@ export async function readAsked(message: WireUserMessage, blobs: BlobSource): Pr
 export const besides = ({ action }: ConversationAction): readonly Message[] =>
   action.case === "userMessageAction" ? readPlainHistory(action.value.conversationHistory) : [];
 
-/** Returns the action of a run. Throws if it is one that only Cursor's own models can do. */
+/** Returns the action of a run. */
 export function actionOf({ action }: AgentRunRequest): ConversationAction {
   if (!action?.action.case) throw new ExcursorError("invalid-request", "run_request.action is missing.");
-  if (action.action.case === "summarizeAction") {
-    throw new ExcursorError("unsupported", "Conversations with your own models cannot be summarized.", {
-      hint: "Start a new conversation, or choose one of Cursor's models.",
-    });
-  }
   return action;
 }
 

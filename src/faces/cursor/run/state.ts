@@ -11,19 +11,28 @@ import { UserMessageSchema, type UserMessage as WireUserMessage } from "../../..
 import { BLOB_NOT_FOUND, type BlobSource, hexId, needBlob } from "../../../wire/agent/state/blobs.ts";
 import { rootIdsOf } from "../../../wire/agent/state/build-state.ts";
 import { checkOtherIds, readTurns } from "../../../wire/agent/state/read-state.ts";
+import { readSummary } from "../../../wire/agent/state/summary.ts";
 import { readAsked } from "./parse.ts";
 
-/** Reads the conversation of a state from its turns: root messages may be placeholders of Cursor's. */
-export async function readConversation(
-  state: ConversationStateStructure,
-  blobs: BlobSource,
-): Promise<readonly Message[]> {
+export interface Conversation {
+  readonly messages: readonly Message[];
+  /** Nothing was said since the conversation was summarized. */
+  readonly isSummarized: boolean;
+}
+
+/** Reads the conversation of a state from its summary and its turns: root messages may be placeholders of Cursor's. */
+export async function readConversation(state: ConversationStateStructure, blobs: BlobSource): Promise<Conversation> {
   checkOtherIds(state, blobs);
-  const turns = await readTurns(state, blobs, readAsked);
-  return turns.flatMap((turn) => {
+  const summary = await readSummary(state, blobs);
+  const turns = await readTurns({ turns: [...(summary?.laterTurns ?? state.turns)] }, blobs, readAsked);
+  const messages = turns.flatMap((turn) => {
     if (turn instanceof ExcursorError) throw turn;
     return turn;
   });
+  return {
+    messages: summary ? [summary.message, ...messages] : messages,
+    isSummarized: summary?.laterTurns.length === 0,
+  };
 }
 
 /** Says what to do about a blob that the client no longer has. */

@@ -33,7 +33,7 @@ export async function readRoots(
  * message that opened a turn.
  */
 export const readTurns = (
-  { turns }: ConversationStateStructure,
+  { turns }: Pick<ConversationStateStructure, "turns">,
   blobs: BlobSource,
   readUser = readUserMessage,
 ): Promise<readonly (readonly Message[] | ExcursorError)[]> =>
@@ -46,7 +46,7 @@ async function readTurn(
   readUser: typeof readUserMessage,
 ): Promise<readonly Message[] | ExcursorError> {
   const need = async <D extends DescMessage>(schema: D, blobId: Uint8Array, at: string): Promise<MessageShape<D>> =>
-    decode(schema, await needBlob(blobId, at, blobs), at);
+    decodeBlob(schema, await needBlob(blobId, at, blobs), at);
   try {
     const { turn } = await need(ConversationTurnStructureSchema, id, field);
     if (turn.case !== "agentConversationTurn") return [];
@@ -87,7 +87,8 @@ async function readOwnRoots(
   return messages;
 }
 
-function decode<D extends DescMessage>(schema: D, bytes: Uint8Array, field: string): MessageShape<D> {
+/** Decodes a blob. Throws `invalid-request` if it is something else. */
+export function decodeBlob<D extends DescMessage>(schema: D, bytes: Uint8Array, field: string): MessageShape<D> {
   try {
     return fromBinary(schema, bytes);
   } catch (cause) {
