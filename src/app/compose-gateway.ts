@@ -175,6 +175,7 @@ async function compose(
     upstream: () => pool.stats(),
     retries: () => drivers.retries(),
     hub: () => hub.stats(),
+    lostRecords: () => store.lost,
     traces: traces && (() => traces.stats()),
   };
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);

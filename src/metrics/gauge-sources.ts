@@ -8,6 +8,8 @@ export interface GaugeSources {
   /** By upstream. */
   retries(): Iterable<readonly [name: string, stats: RetryStats]>;
   hub(): HubStats;
+  /** Records of the usage record that could not be written since the start. */
+  lostRecords(): number;
   /** Spans since the start. Absent: there are no traces. */
   readonly traces?: (() => TraceStats) | undefined;
 }

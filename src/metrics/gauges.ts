@@ -77,6 +77,15 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
       }
     },
   });
+  new Counter({
+    name: "excursor_usage_records_lost_total",
+    help: "Records of requests, runs and tool calls that could not be written to the usage record.",
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(sources.lostRecords());
+    },
+  });
   const { traces } = sources;
   if (!traces) return;
   new Counter({

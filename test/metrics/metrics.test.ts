@@ -151,6 +151,16 @@ describe("gauges", () => {
     expect(sampleOf(after, "excursor_retries_total", { upstream: "cursor", outcome: "refused" })).toBe(1);
   });
 
+  it("count the records that the usage record has lost, also when there are none", async () => {
+    let lost = 0;
+    const metrics = new Metrics({ ...SOURCES, lostRecords: () => lost });
+    const value = async () =>
+      (await read(metrics)).find(({ name }) => name === "excursor_usage_records_lost_total")?.value;
+    expect(await value()).toBe(0);
+    lost = 3;
+    expect([await value(), await value()]).toEqual([3, 3]);
+  });
+
   it("tell the event loop's lag and the heap", async () => {
     const samples = await read(new Metrics(SOURCES));
     expect(sampleOf(samples, "nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);

@@ -52,4 +52,5 @@ export const SOURCES: GaugeSources = {
   upstream: () => ({ connections: 1, streams: 3, waiting: 0 }),
   retries: () => [["cursor", { credit: 9.5, granted: 4, refused: 1 }]],
   hub: () => ({ servers: new Map([["ready", 2]]), calls: 1 }),
+  lostRecords: () => 0,
 };
