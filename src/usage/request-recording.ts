@@ -232,7 +232,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       modelAsked: turn?.model.id,
       modelServed: this.#served?.model,
       driver: this.#served?.driver,
-      conversation: turn && conversationId(turn.messages, this.#answer),
+      conversation: turn && conversationId(turn, this.#answer),
       status,
       errorCode,
       firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),

@@ -45,7 +45,7 @@ export class UsageRecorder {
         limits.reserve(turn.principal.id, () => ({
           model,
           driver: driverName(route),
-          conversation: conversationId(turn.messages),
+          conversation: conversationId(turn),
           inputTokens: estimateInputTokens(turn),
         })));
   }

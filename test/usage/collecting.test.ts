@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { loadUsageEvents } from "../../src/credentials/account-usage.ts";
+import { addKey } from "../../src/server/gate/gateway-keys.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
@@ -92,6 +93,21 @@ describe("a request in the usage record", () => {
     const [one, two, other] = (await rows("request")).map((row) => row["conversation"]);
     expect(two).toBe(one);
     expect(other).not.toBe(one);
+  });
+
+  it("shares no conversation with an equal chat of another key", async () => {
+    const { gateway, ask, rows } = await setUp();
+    const alice = (await addKey(gateway.home, "alice", { account: undefined, limits: { usage: [] } })).reveal();
+    const headers = { authorization: `Bearer ${alice}`, "content-type": "application/json" };
+    const opening = [user("@sim say one")];
+    const chat = [...opening, { role: "assistant", content: "one" }, user("@sim say two")];
+    for (const messages of [opening, chat]) {
+      await (await ask(messages)).text();
+      await (await ask(messages, {}, { headers })).text();
+    }
+    const [owners, alices, owners2, alices2] = (await rows("request")).map((row) => row["conversation"]);
+    expect([owners2, alices2]).toEqual([owners, alices]);
+    expect(alices).not.toBe(owners);
   });
 
   it("gets what the upstream charges when the client leaves in the middle", async () => {
