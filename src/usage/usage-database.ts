@@ -52,6 +52,8 @@ const MIGRATIONS: readonly string[] = [
     cost_micros INTEGER NOT NULL, charged_micros INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX charge_time ON charge (at);`,
+  `CREATE INDEX charge_conversation ON charge (conversation);
+  CREATE INDEX run_conversation ON run (conversation) WHERE upstream_conversation IS NOT NULL;`,
 ];
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */

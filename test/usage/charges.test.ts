@@ -12,6 +12,7 @@ import { excursor } from "../cli/support/excursor.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { openOwnGateway } from "../gateway/support/own-gateway.ts";
 import { BackendClient } from "../sim/support/backend-client.ts";
+import { aCharge } from "./support.ts";
 
 const ALWAYS = { fromMs: 0, untilMs: 2 ** 42 };
 const log = { debug: () => {}, warn: () => {} };
@@ -107,17 +108,7 @@ describe("what Cursor charges", () => {
 
   it("follows what Cursor changes later, and keeps what is older than a day", async () => {
     const { connection, store } = await openStore(":memory:");
-    const charge = (at: number, costMicros: number) => ({
-      at,
-      conversationId: "c",
-      model: "m",
-      inputTokens: 1,
-      outputTokens: 1,
-      cacheReadTokens: 0,
-      cacheWriteTokens: 0,
-      costMicros,
-      chargedMicros: 0,
-    });
+    const charge = (at: number, costMicros: number) => aCharge({ at, costMicros });
     store.setCharges("a", { fromMs: 0, untilMs: 100 }, [charge(10, 1), charge(50, 2)]);
     store.setCharges("b", { fromMs: 0, untilMs: 100 }, [charge(50, 4)]);
     store.setCharges("a", { fromMs: 40, untilMs: 100 }, [charge(50, 8), charge(60, 16), charge(10, 99)]);

@@ -1,11 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { reportCharges } from "../../src/usage/charge-report.ts";
+import { chargesByConversation } from "../../src/usage/queries/conversation-charges.ts";
 import { listConversations, listTurns } from "../../src/usage/queries/conversations.ts";
 import { limitUse } from "../../src/usage/queries/limit-use.ts";
 import { readSeries, seriesMoments } from "../../src/usage/queries/usage-series.ts";
 import { openUsageDatabase } from "../../src/usage/usage-database.ts";
 import { UsageStore } from "../../src/usage/usage-store.ts";
-import { aCall, aRecord } from "./support.ts";
+import { aCall, aCharge, aRecord, aRun } from "./support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 const MINUTE = 60_000;
@@ -43,6 +45,7 @@ describe("conversations", () => {
         cachedTokens: 120,
         costMicros: 500,
         isCostEstimated: true,
+        charges: null,
         firstAt: NOON,
         lastAt: NOON + 2,
       },
@@ -55,6 +58,41 @@ describe("conversations", () => {
         isCostEstimated: false,
       }),
     ]);
+  });
+
+  it("have what Cursor has billed, each charge in one conversation only, and read no other's rows", () => {
+    const run = (id: string, conversation: string, upstreamConversation: string | undefined) =>
+      store.run(aRun({ id, conversation, upstreamConversation, startedAt: NOON }));
+    for (const conversation of ["a", "b", "c"]) store.request(aRecord({ conversation, startedAt: NOON }));
+    run("1", "a", "one");
+    run("2", "a", "two");
+    run("3", "a", "two");
+    // A turn without an answer has another id than the conversation that it begins.
+    run("4", "b", "two");
+    run("5", "b", "three");
+    run("6", "c", undefined);
+    store.flush();
+    const charge = (conversationId: string, costMicros: number) => aCharge({ conversationId, costMicros, at: NOON });
+    const all = [charge("one", 1), charge("two", 2), charge("two", 4), charge("three", 8), charge("", 16)];
+    store.setCharges("account", { fromMs: 0, untilMs: NOON + 1 }, all);
+    const charges = Object.fromEntries(
+      listConversations(connection, 10).conversations.map((row) => [row.id, row.charges]),
+    );
+    expect(charges).toEqual({
+      a: { costMicros: 7, chargedMicros: 3 },
+      b: { costMicros: 8, chargedMicros: 1 },
+      c: null,
+    });
+    const { conversations } = reportCharges(connection, { fromMs: 0, untilMs: NOON + 1 });
+    expect([...conversations].map(([id, { costMicros }]) => [id, costMicros])).toEqual([
+      ["a", 7],
+      ["b", 8],
+    ]);
+    const prepare = vi.spyOn(connection, "prepare");
+    chargesByConversation(connection);
+    const [[sql = ""] = []] = prepare.mock.calls;
+    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all("a");
+    expect(plan.map(({ detail }) => detail).filter((detail) => String(detail).startsWith("SCAN"))).toEqual([]);
   });
 
   it("are paged without a gap and without a repetition", () => {

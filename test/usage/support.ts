@@ -1,3 +1,4 @@
+import type { Charge } from "../../src/usage/charge-rows.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord } from "../../src/usage/records.ts";
 
 /** A record of a request with 100 tokens in and 20 out. */
@@ -70,5 +71,18 @@ export const aRun = (over: Partial<RunRecord> = {}): RunRecord => ({
     isEstimate: true,
   },
   usageOrigin: "estimate",
+  ...over,
+});
+
+export const aCharge = (over: Partial<Charge> = {}): Charge => ({
+  at: Date.UTC(2026, 10, 16, 12),
+  conversationId: "c",
+  model: "m",
+  inputTokens: 1,
+  outputTokens: 1,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costMicros: 2,
+  chargedMicros: 1,
   ...over,
 });

@@ -7,9 +7,9 @@ import { get } from "../session.ts";
 
 const ROW_HEIGHT = 40;
 
-const COLUMNS = ["Client", "Model", "Turns", "Input", "Output", "Cost", "Last turn"];
+const COLUMNS = ["Client", "Model", "Turns", "Input", "Output", "Cost", "Cursor", "Charged", "Last turn"];
 /** Left out on small screens. */
-const WIDE = new Set(["Input", "Output", "Cost"]);
+const WIDE = new Set(["Input", "Output", "Cost", "Cursor", "Charged"]);
 
 /** All conversations of the usage record, those with the latest turns first. Pages are loaded while one scrolls. */
 export function ConversationList() {
@@ -80,7 +80,9 @@ function Row({ row, top }: { readonly row: ConversationSums; readonly top: numbe
     whole(row.turns),
     short(row.inputTokens),
     short(row.outputTokens),
-    dollars(row.costMicros, row.isCostEstimated),
+    <span title="By the price list">{dollars(row.costMicros, row.isCostEstimated)}</span>,
+    <span title="What the tokens cost by Cursor">{dollars(row.charges?.costMicros)}</span>,
+    <span title="What Cursor charges beyond the plan">{dollars(row.charges?.chargedMicros)}</span>,
     <span class="muted" title={moment(row.lastAt)}>
       {ago(row.lastAt)}
     </span>,

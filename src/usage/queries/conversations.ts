@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { CacheMiss, PhaseName, ToolCallRecord } from "../records.ts";
 import { KEYS_PER_MS } from "../row-values.ts";
 import { PHASES } from "../usage-store.ts";
+import { type ConversationCharges, chargesByConversation } from "./conversation-charges.ts";
 
 /** The sums of one conversation. */
 export interface ConversationSums {
@@ -18,6 +19,8 @@ export interface ConversationSums {
   /** Millionths of a US dollar; null if no turn has a price. */
   readonly costMicros: number | null;
   readonly isCostEstimated: boolean;
+  /** What Cursor has billed; null if that is not known. */
+  readonly charges: ConversationCharges | null;
   /** Milliseconds since the epoch. */
   readonly firstAt: number;
   readonly lastAt: number;
@@ -47,6 +50,7 @@ export function listConversations(connection: DatabaseSync, limit: number, befor
       total(cached) AS cachedTokens, sum(cost_micros) AS costMicros, total(cost_estimated) > 0 AS isCostEstimated,
       min(at) AS firstAt FROM request WHERE conversation = ?`,
   );
+  const chargesOf = chargesByConversation(connection);
   return {
     conversations: last.map(({ at, ...turn }) => {
       const { firstAt, isCostEstimated, ...rest } = sums.get(turn.id) as unknown as Sums;
@@ -54,6 +58,7 @@ export function listConversations(connection: DatabaseSync, limit: number, befor
         ...turn,
         ...rest,
         isCostEstimated: isCostEstimated === 1,
+        charges: chargesOf(turn.id),
         firstAt: momentOf(firstAt),
         lastAt: momentOf(at),
       };
@@ -66,7 +71,7 @@ interface LastTurn extends Pick<ConversationSums, "id" | "keyName" | "client" | 
   readonly at: number;
 }
 
-type Sums = Omit<ConversationSums, keyof LastTurn | "isCostEstimated" | "lastAt"> & {
+type Sums = Omit<ConversationSums, keyof LastTurn | "isCostEstimated" | "charges" | "lastAt"> & {
   readonly isCostEstimated: number;
 };
 
