@@ -37,7 +37,7 @@ describe("keys", () => {
     const [row] = await rows();
     expect(JSON.stringify(row)).not.toContain(key);
     expect(row).toMatchObject({ name: "alice", streams: 2, account: null });
-    expect(row?.limits).toEqual([
+    expect(row?.limits).toMatchObject([
       { limit: "1000000 tokens/day", unit: "tokens", amount: 1_000_000, used: row?.today.tokens },
     ]);
     expect(row?.today.tokens).toBeGreaterThan(0);
