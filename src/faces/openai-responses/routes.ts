@@ -5,6 +5,7 @@ import type { FaceContext, FaceRoute, KeyValues } from "../shared/face-module.ts
 import { createResponseArchive } from "./archive.ts";
 import { createOpenAiResponsesFace } from "./face.ts";
 import { createReasoningSeal } from "./reasoning-seal.ts";
+import { RecentAnswers } from "./socket/recent-answers.ts";
 import { createSocketDialect } from "./socket/socket-dialect.ts";
 
 const PATH = "/v1/responses";
@@ -15,10 +16,11 @@ export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   const seal = createReasoningSeal(sealSecret(stores.keyValues("reasoning-seal")));
   const options = { limits, store: responses, thoughts, seal };
   const face = createOpenAiResponsesFace(options);
+  const recentAnswers = new RecentAnswers();
   const archive = createResponseArchive(responses);
   return [
     { type: "turn", path: PATH, face },
-    { type: "socket", path: PATH, open: () => createSocketDialect(options) },
+    { type: "socket", path: PATH, open: () => createSocketDialect(options, recentAnswers) },
     {
       type: "call",
       method: "POST",

@@ -91,6 +91,8 @@ export interface SocketDialect {
   readonly face: Face;
   /** Returns the message for an error from before the answer has begun. */
   error(error: ErrorBody, requestId: string): string;
+  /** Releases what it remembers: the connection is closed. */
+  close?(): void;
 }
 
 /** A request that runs no model and is answered with one JSON value: lists of models, token counts, stored answers. */

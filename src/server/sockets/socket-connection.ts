@@ -53,6 +53,7 @@ export class SocketConnection {
       clearInterval(this.#heartbeat);
       clearTimeout(this.#idle);
       this.#current?.gone();
+      options.dialect.close?.();
     });
   }
 

@@ -1,4 +1,5 @@
 import type { ResponseStore, StoredItem, StoredResponse } from "../../../core/history/stored-responses.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 
 /** Longer conversations are not remembered; the client sends them again. */
 const MAX_LENGTH = 32 * 1024 * 1024;
@@ -16,10 +17,12 @@ interface Remembered {
  */
 export class RecentAnswer implements ResponseStore {
   readonly #store: ResponseStore;
+  readonly #all: RecentAnswers;
   #recent: Remembered | undefined;
 
-  constructor(store: ResponseStore) {
+  constructor(store: ResponseStore, all: RecentAnswers) {
     this.#store = store;
+    this.#all = all;
   }
 
   /** Remembers an answer with its conversation, in place of the one before. */
@@ -27,7 +30,15 @@ export class RecentAnswer implements ResponseStore {
     const before = previousId === undefined ? [] : this.#itemsUpTo(principalId, previousId);
     const items = [...before, ...input, ...output];
     const length = items.reduce((sum, { json }) => sum + json.length, 0);
-    this.#recent = length > MAX_LENGTH ? undefined : { principalId, id, items };
+    this.forget();
+    if (length > MAX_LENGTH) return;
+    this.#recent = { principalId, id, items };
+    this.#all.keep(this, { principalId, length, forget: () => this.forget() });
+  }
+
+  forget(): void {
+    this.#recent = undefined;
+    this.#all.release(this);
   }
 
   put(principalId: string, response: StoredResponse): void {

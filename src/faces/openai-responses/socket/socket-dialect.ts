@@ -4,13 +4,14 @@ import { invalid } from "../../shared/invalid.ts";
 import type { Body } from "../../shared/unsupported-fields.ts";
 import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../face.ts";
 import { RecentAnswer } from "./recent-answer.ts";
+import type { RecentAnswers } from "./recent-answers.ts";
 
 /**
  * Returns the dialect of one WebSocket. A message `response.create` has the fields of a request over HTTP. With
  * `generate: false` it prepares the next request, which goes on from the empty answer.
  */
-export function createSocketDialect(options: OpenAiResponsesOptions): SocketDialect {
-  const recent = new RecentAnswer(options.store);
+export function createSocketDialect(options: OpenAiResponsesOptions, all: RecentAnswers): SocketDialect {
+  const recent = new RecentAnswer(options.store, all);
   const face = createOpenAiResponsesFace({
     ...options,
     store: recent,
@@ -25,6 +26,7 @@ export function createSocketDialect(options: OpenAiResponsesOptions): SocketDial
     },
     error: ({ status, headers, body }, requestId) =>
       JSON.stringify({ type: "error", status, ...body, headers, request_id: requestId }),
+    close: () => recent.forget(),
   };
 }
 
