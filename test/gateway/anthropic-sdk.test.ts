@@ -176,6 +176,8 @@ describe("Anthropic's own client through the gateway", () => {
     const page = await client.models.list({ limit: 1000 });
     expect(page.data.length).toBeGreaterThan(3);
     expect(page).toMatchObject({ has_more: false, first_id: page.data[0]?.id, last_id: page.data.at(-1)?.id });
+    const paged = await Array.fromAsync(client.models.list({ limit: 3 }));
+    expect(paged.map(({ id }) => id)).toEqual(page.data.map(({ id }) => id));
     expect(await client.models.retrieve("opus")).toMatchObject({
       type: "model",
       id: "claude-opus-4-8",

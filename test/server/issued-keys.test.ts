@@ -6,6 +6,7 @@ import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src
 import { KnownKeys } from "../../src/server/gate/known-keys.ts";
 import { RequestRate } from "../../src/server/gate/request-rate.ts";
 import { postChat, startTestGateway } from "./support/gateway.ts";
+import { connect } from "./support/socket-client.ts";
 
 let home = "";
 
@@ -52,6 +53,17 @@ describe("a key that was given out", () => {
       { id: expect.stringMatching(/^key_alice_[0-9a-f]{8}$/), account: "work", token: undefined },
       { id: expect.stringMatching(/^key_bob_[0-9a-f]{8}$/), account: undefined },
     ]);
+  });
+
+  it("closes its WebSockets with code 1008 once it is revoked (SEC-09)", async () => {
+    const gateway = await startTestGateway({ issued: setUp() });
+    const key = await add("alice");
+    const client = await connect(gateway, withKey(key).headers);
+    const other = await connect(gateway, withKey(await add("bob")).headers);
+    await revokeKey(home, "alice");
+    expect((await postChat(gateway, {}, withKey(key))).status).toBe(401);
+    expect(await client.closed).toMatchObject({ code: 1008 });
+    expect(other.webSocket.readyState).toBe(1);
   });
 
   it("is refused with the next request once it is revoked, and its answers under way end (SEC-09)", async () => {
