@@ -1,3 +1,5 @@
+import type { Cassette } from "../replay/cassette.ts";
+
 /** Options of the simulated backend, with the defaults of `excursor sim`. */
 export interface SimOptions {
   /** 0 picks a free port. */
@@ -19,6 +21,10 @@ export interface SimOptions {
   readonly pollIntervalMs: number;
   /** Steps for turns without a script of their own. */
   readonly script?: string | undefined;
+  /** Plays these recorded calls instead of scripts. */
+  readonly cassette?: Cassette | undefined;
+  /** Told when a client does something else than the recorded one. */
+  readonly onLeave?: ((text: string) => void) | undefined;
   readonly trace?: ((entry: TraceEntry) => void) | undefined;
   readonly heartbeatMs: number;
   /** How long the client may take to answer kv, request context and queries. */

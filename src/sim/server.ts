@@ -1,6 +1,8 @@
 import { ExcursorError } from "../core/errors.ts";
 import { Rendezvous } from "../wire/agent/rendezvous.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
+import { CassettePlayer } from "./cassette/cassette-player.ts";
+import { serveCassette } from "./cassette/serve-cassette.ts";
 import { Charges } from "./charges.ts";
 import { endpointRoutes } from "./endpoints/index.ts";
 import { streamChatRoutes } from "./legacy/stream-chat.ts";
@@ -44,12 +46,14 @@ export async function startSim(options: Partial<SimOptions> = {}): Promise<Simul
     charges: new Charges(),
     unknownCalls: 0,
   };
+  const { cassette, onLeave = () => {} } = settings;
+  const play = cassette && serveCassette(new CassettePlayer(cassette, onLeave));
   const resets = createResetCounter(settings);
   const listener = await listen({
     port: settings.port,
     tls: settings.tls,
     resets,
-    onExchange: (exchange) => void dispatch(exchange, backend),
+    onExchange: (exchange) => void dispatch(exchange, backend, play),
   });
   return {
     url: `${settings.tls ? "https" : "http"}://127.0.0.1:${listener.port}`,
@@ -78,13 +82,13 @@ function createResetCounter({ maxResets, tls }: SimOptions): ResetCounter | unde
   });
 }
 
-async function dispatch(exchange: SimExchange, backend: Backend): Promise<void> {
+async function dispatch(exchange: SimExchange, backend: Backend, play: Route | undefined): Promise<void> {
   try {
     if (isForeignPage(exchange.header("origin"))) {
       exchange.respondJson(403, { code: "permission_denied", message: "Pages of other sites are not served." });
       return;
     }
-    const route = findRoute(exchange);
+    const route = play ?? findRoute(exchange);
     backend.options.trace?.({
       t: Date.now(),
       run: exchange.header("x-request-id") ?? "",

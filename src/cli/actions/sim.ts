@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import { ExcursorError } from "../../core/errors.ts";
+import { loadCassette } from "../../replay/cassette.ts";
 import type { SimOptions, TraceEntry } from "../../sim/options.ts";
 import { parseScripts } from "../../sim/script/parse.ts";
 import { startSim } from "../../sim/server.ts";
 import { nextSignal } from "../shutdown.ts";
+import { printable } from "../terminal/printable.ts";
 
 export interface SimFlags {
   readonly port: number;
@@ -19,6 +21,7 @@ export interface SimFlags {
   readonly pollInterval: number;
   readonly maxResets?: number | undefined;
   readonly script?: string | undefined;
+  readonly cassette?: string | undefined;
   readonly trace?: string | undefined;
   readonly json: boolean;
 }
@@ -27,6 +30,7 @@ export interface SimFlags {
 export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
   const signal = nextSignal();
   const trace = flags.trace === undefined ? undefined : await openTrace(flags.trace);
+  const cassette = flags.cassette === undefined ? undefined : await loadCassette(flags.cassette);
   const sim = await startSim({
     port: flags.port,
     hostConfig: flags.hostConfig,
@@ -39,13 +43,15 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     maxResets: flags.maxResets,
     tls: readTls(flags),
     script: flags.script === undefined ? undefined : readScript(flags.script),
+    cassette,
+    onLeave: (text) => process.stderr.write(`${printable(text)}\n`),
     trace: trace && ((entry: TraceEntry) => trace.write(`${JSON.stringify(entry)}\n`)),
   } satisfies Partial<SimOptions>);
 
   process.stdout.write(
     flags.json ? `${JSON.stringify({ ready: true, url: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`,
   );
-  if (!flags.json) process.stderr.write(nextSteps(sim.url));
+  if (!flags.json) process.stderr.write(cassette ? playing(sim.url, cassette.calls.length) : nextSteps(sim.url));
 
   await signal;
   await sim.close(drainMs);
@@ -107,6 +113,14 @@ function unusable(flag: string, path: string, error: unknown): ExcursorError {
     cause: error,
   });
 }
+
+const playing = (url: string, calls: number): string => `
+The simulator plays ${calls} recorded calls. Point the client that was recorded at it:
+
+  CURSOR_BACKEND_URL=${url}
+
+It says here where the client does something else. Ctrl-C stops the simulator.
+`;
 
 const nextSteps = (url: string): string => `
 This is the simulated Cursor backend. Any non-empty token is an account. To check that it runs:

@@ -35,6 +35,12 @@ export const simCommand = () =>
     )
     .option("--max-resets <n>", "close an HTTP/2 connection that resets more streams than this", wholeNumber)
     .option("--script <file>", "script for turns without a script in the prompt")
+    .addOption(
+      new Option(
+        "--cassette <file>",
+        "answer as the backend in this capture did, to a client that sends the same",
+      ).conflicts("script"),
+    )
     .option("--trace <file>", "write all traffic to this file as JSON lines")
     .option("--json", "print the ready line as JSON", false)
     .addHelpText(

@@ -39,6 +39,8 @@ export interface ClientOptions {
   readonly limits?: Partial<WireLimits>;
   /** Trusted instead of the world's authorities. */
   readonly ca?: string;
+  /** Stands between this client and the network, to record it. */
+  readonly wrap?: (transport: HttpTransport, name: "h1" | "h2") => HttpTransport;
 }
 
 export interface RunOptions {
@@ -78,8 +80,9 @@ export class BackendClient {
   constructor(options: ClientOptions) {
     this.#options = options;
     const ca = options.ca === undefined ? {} : { ca: options.ca };
-    this.#http1 = createHttp1Transport(ca);
-    this.#pool = createConnectionPool(ca);
+    const wrap = options.wrap ?? ((transport) => transport);
+    this.#http1 = wrap(createHttp1Transport(ca), "h1");
+    this.#pool = wrap(createConnectionPool(ca), "h2");
   }
 
   close(): void {

@@ -1,0 +1,100 @@
+import { truncateSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { readCapture } from "../../../src/capture/capture-reader.ts";
+import { loadCassette } from "../../../src/replay/cassette.ts";
+import type { BackendClient, ClientOptions, RunRecord } from "../support/backend-client.ts";
+import { recordCassette } from "../support/record-cassette.ts";
+import { setUp, TRANSPORTS } from "../support/transports.ts";
+
+const files: string[] = [];
+afterEach(async () => {
+  for (const file of files.splice(0)) await rm(file, { force: true });
+});
+
+const tools = { look: () => "a file" };
+const FIRST = '@sim think hm ;; call look {"path":"a"} ;; say it holds {{result}}';
+const talk = async (client: BackendClient) => [await client.say(FIRST), await client.say("@sim say and again")];
+const summary = (runs: readonly RunRecord[]) =>
+  runs.map(({ text, thinking, updates, error }) => ({
+    text,
+    thinking,
+    updates: updates.filter((kind) => kind !== "heartbeat"),
+    error: error?.message,
+  }));
+
+async function record(transport: "h1" | "h2", act = talk, options: Partial<ClientOptions> = {}) {
+  const { sim } = await setUp(transport);
+  let runs: readonly RunRecord[] = [];
+  const file = await recordCassette({ url: sim.url, transport, tools, ...options }, async (client) => {
+    runs = await act(client);
+  });
+  files.push(file);
+  return { file, runs };
+}
+
+async function play(file: string, transport: "h1" | "h2", options: Partial<ClientOptions> = {}) {
+  const left: string[] = [];
+  const cassette = await loadCassette(file);
+  const stage = await setUp(transport, { tools, ...options }, { cassette, onLeave: (text) => left.push(text) });
+  return { client: stage.client, left };
+}
+
+describe.each(TRANSPORTS)("recorded over %s", (recorded) => {
+  test.each(TRANSPORTS)("a conversation plays the same to another client over %s", async (transport) => {
+    const { file, runs } = await record(recorded);
+    const { client, left } = await play(file, transport);
+    const played = await talk(client);
+    expect(left).toEqual([]);
+    expect(summary(played)).toEqual(summary(runs));
+    expect(played[0]?.text).toBe("it holds a file");
+    // The blobs of the new client hold its own ids, under the digests of their content.
+    for (const [id, content] of client.blobs) expect(client.storeBlob(content)).toEqual(Buffer.from(id, "hex"));
+    const blobs = [...client.blobs.values()].map((content) => Buffer.from(content).toString("latin1")).join();
+    expect(client.state?.turns).toHaveLength(2);
+    expect(blobs).toContain("and again");
+  });
+});
+
+describe.each(TRANSPORTS)("a client that leaves the cassette, over %s", (transport) => {
+  test("with its first message", async () => {
+    const { file } = await record(transport);
+    const { client, left } = await play(file, transport);
+    const { error } = await client.say("something else");
+    expect(error?.message).toContain("no recorded call begins with run_request");
+    expect(left).toEqual([expect.stringContaining("something else")]);
+  });
+
+  test("with the result of a tool", async () => {
+    const { file } = await record(transport);
+    const { client, left } = await play(file, transport, { tools: { look: () => "another file" } });
+    const { error } = await client.say(FIRST);
+    expect(error?.message).toContain('it sent exec_client_message.mcp_result "another file"');
+    expect(left).toHaveLength(1);
+  });
+});
+
+test("an error of the backend plays as it was", async () => {
+  const fail = async (client: BackendClient) => [await client.say("@sim say one ;; fail resource_exhausted")];
+  const { file, runs } = await record("h2", fail);
+  expect(runs[0]?.error).toBeDefined();
+  const { client } = await play(file, "h2");
+  expect(summary(await fail(client))).toEqual(summary(runs));
+});
+
+test("a recording that was cut at any record plays up to there", async () => {
+  const say = async (client: BackendClient) => [await client.say("@sim say one two three four")];
+  const { file, runs } = await record("h2", say);
+  const ends: number[] = [];
+  for await (const { offset, type } of readCapture(file)) if (type === "message") ends.push(offset);
+  let text = "";
+  for (const end of ends.toReversed().slice(0, -1)) {
+    truncateSync(file, end);
+    const { client } = await play(file, "h2");
+    const [cut] = await say(client);
+    expect(cut?.error).toBeDefined();
+    expect(runs[0]?.text.startsWith(cut?.text ?? "?")).toBe(true);
+    text = cut?.text ?? "";
+  }
+  expect(text).toBe("");
+});
