@@ -7,8 +7,8 @@ import { type Schema, type SchemaField, WELL_KNOWN } from "./schema.ts";
  */
 export interface Difference {
   readonly type: "missing" | "extra" | "renamed" | "opaque" | "renumbered" | "retyped" | "relabelled";
-  readonly what: "field" | "enum value" | "rpc";
-  /** The message, enum or service. */
+  readonly what: "field" | "enum value" | "rpc" | "message" | "header";
+  /** The message, enum or service; `request` or `response` of a header. */
   readonly owner: string;
   readonly number?: number | undefined;
   readonly name: string;

@@ -3,15 +3,13 @@ import { Command } from "@commander-js/extra-typings";
 export const driftCommand = () =>
   new Command("drift")
     .description(
-      "Compare our schema of Cursor's protocol with the one that Cursor publishes. Exits with 1 on conflicts.",
+      "Compare our schema of Cursor's protocol with recorded traffic, or with the one that Cursor publishes. Exits with 1 on conflicts.",
     )
-    .requiredOption(
-      "--sdk <path|version>",
-      "folder or version of the npm package @cursor/sdk; its code is read, never run",
-    )
+    .argument("[file]", "capture: list what our schema does not know in it")
+    .option("--sdk <path|version>", "folder or version of the npm package @cursor/sdk; its code is read, never run")
     .option("--rpcs", "also list RPCs that only Cursor has", false)
     .option("--json", "print JSON", false)
-    .action(async (flags) => {
+    .action(async (file, flags) => {
       const { runDrift } = await import("../actions/drift.ts");
-      process.exitCode = await runDrift(flags);
+      process.exitCode = await runDrift({ file, ...flags });
     });
