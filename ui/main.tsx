@@ -7,6 +7,7 @@ import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/pages.css";
 import "./styles/playground.css";
+import "./styles/tools.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();

@@ -43,7 +43,7 @@ import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
-import { composeHub } from "./hub/compose-hub.ts";
+import { type ComposedHub, composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
@@ -79,6 +79,7 @@ export interface GatewayParts {
     isOne(model: string): boolean;
   };
   readonly sessions: KeptSessions;
+  readonly hub: ComposedHub;
   /** Where calls of tools are kept, so that none is made twice. */
   readonly toolAnswers: HubAnswers;
   prewarm(): void;
@@ -243,6 +244,7 @@ async function compose(
     ownModels: ownModels(drivers),
     sessions: createEditorSessionStore(state),
     toolAnswers,
+    hub,
     requestsPerMinuteOf,
     prewarm() {
       drivers.prewarm();

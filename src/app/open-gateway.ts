@@ -170,6 +170,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   if (key.reveal().length < SHORT_KEY) {
     log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
   }
+  let running: RunningGateway | undefined;
   try {
     const gateway = await startGateway({
       ...config,
@@ -180,7 +181,8 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       issued: { keys },
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:
-        options.dashboard && composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo }),
+        options.dashboard &&
+        composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo, running: () => running }),
       log,
       redactor,
     });
@@ -214,7 +216,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
         )
       : undefined;
     const bridge = config.bridge?.listens ? await openBridge(config, home, parts, log, redactor) : undefined;
-    return {
+    running = {
       bridgeUrl: bridge?.url,
       cursorUrl: cursor?.url,
       ollamaUrl: ollama?.url,
@@ -229,6 +231,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
         await close();
       },
     };
+    return running;
   } catch (error) {
     await close();
     throw error;

@@ -187,3 +187,93 @@ export interface AboutReply {
 export interface LogReply {
   readonly lines: readonly { readonly number: number; readonly json: string }[];
 }
+
+/** The MCP servers, and the agents. Lists are cut. */
+export interface ToolsReply {
+  readonly servers: readonly McpServerRow[];
+  /** Problems of configuration files. */
+  readonly problems: readonly string[];
+  readonly agents: readonly AgentRow[];
+}
+
+export interface McpServerRow {
+  readonly name: string;
+  readonly state: "disabled" | "not approved" | "needs sign-in" | "failed" | "idle" | "connecting" | "ready";
+  /** The program or the address, without secrets. */
+  readonly target: string;
+  readonly origin: string;
+  readonly version: string;
+  readonly problems: readonly string[];
+  /** What an approval of the server is bound to; null if it needs none. */
+  readonly digest: string | null;
+  readonly tools: readonly ToolRow[];
+}
+
+export interface ToolRow {
+  readonly name: string;
+  readonly description: string;
+  /** Changes with everything that a model sees of the tool. */
+  readonly digest: string;
+  /** True if the tool has changed since it was approved. It is not offered. */
+  readonly isHeld: boolean;
+}
+
+interface AgentRow {
+  readonly model: string;
+  readonly name: string;
+}
+
+export interface ToolReply {
+  readonly description: string;
+  readonly schema: object;
+}
+
+export interface ToolCallReply {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly durationMs: number;
+}
+
+export interface ClientsReply {
+  readonly clients: readonly ClientRow[];
+  /** Clients without a configuration file, with what to write. */
+  readonly snippets: readonly { readonly id: string; readonly title: string; readonly text: string }[];
+  readonly cursor: readonly CursorWay[];
+}
+
+export interface ClientRow {
+  readonly id: string;
+  readonly title: string;
+  readonly file: string;
+  readonly hasFile: boolean;
+  /** `changed`: something else has changed the file since. */
+  readonly state: "connected" | "changed" | "none";
+}
+
+/** One way to use the gateway from Cursor. */
+export interface CursorWay {
+  readonly id: string;
+  readonly title: string;
+  readonly purpose: string;
+  readonly isOn: boolean;
+  /** What the check has found. */
+  readonly finding: string;
+  readonly command: string;
+}
+
+/** What `connect` would change in a file. Secrets are hidden. */
+export interface DiffReply {
+  readonly file: string;
+  readonly lines: readonly DiffLine[];
+  readonly isCut: boolean;
+}
+
+export interface DiffLine {
+  /** `gap` stands for lines that are left out. */
+  readonly kind: "same" | "added" | "removed" | "gap";
+  readonly text: string;
+}
+
+export interface DemoReply {
+  readonly requests: number;
+}

@@ -34,6 +34,8 @@ const PAGES = [
   ["Conversations", "/ui/conversations"],
   ["Playground", "/ui/playground"],
   ["Models", "/ui/models"],
+  ["Connect", "/ui/connect"],
+  ["Tools", "/ui/tools"],
   ["Keys and limits", "/ui/keys"],
   ["Account and health", "/ui/health"],
 ] as const;

@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { LiveRow, ParkedRow, RecentRow } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
 import { bytes, dollars, moment, NONE, short, span, whole } from "../format.ts";
+import { DemoButton } from "../parts/demo-button.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { Section } from "../parts/section.tsx";
 import { RunTag, StatusTag } from "../parts/status-tag.tsx";
@@ -19,6 +20,7 @@ function NowContent() {
     <>
       <div class="page-head">
         <h1>Now</h1>
+        <DemoButton />
       </div>
       <dl class="tiles">
         <Tile name="Requests under way" value={whole(message?.requestCount)} />

@@ -1,12 +1,17 @@
+import { clientCalls } from "../../dashboard/calls/clients.ts";
 import { healthCalls } from "../../dashboard/calls/health.ts";
 import { keyCalls } from "../../dashboard/calls/keys.ts";
 import { modelCalls } from "../../dashboard/calls/models.ts";
+import { toolCalls } from "../../dashboard/calls/tools.ts";
 import { createDashboard } from "../../dashboard/dashboard.ts";
 import type { HealthLine } from "../../dashboard/messages.ts";
 import type { LoadedConfig } from "../load-config.ts";
-import type { OpenEngine } from "../open-gateway.ts";
+import type { OpenEngine, RunningGateway } from "../open-gateway.ts";
 import { recordTurns } from "../usage/record-turns.ts";
 import { reportAccount } from "./account-report.ts";
+import { clientSources } from "./client-report.ts";
+import { demoCalls } from "./demo-traffic.ts";
+import { toolSources } from "./tool-report.ts";
 
 /** What the dashboard gets from the program that starts the gateway. */
 export interface DashboardServices {
@@ -19,10 +24,12 @@ export interface ComposeDashboardOptions extends DashboardServices {
   readonly loaded: LoadedConfig;
   readonly opened: OpenEngine;
   readonly isDemo: boolean;
+  /** Returns the gateway, once it has started. */
+  readonly running: () => RunningGateway | undefined;
 }
 
 /** Connects the dashboard with the parts of a gateway. */
-export function composeDashboard({ version, examine, loaded, opened, isDemo }: ComposeDashboardOptions) {
+export function composeDashboard({ version, examine, loaded, opened, isDemo, running }: ComposeDashboardOptions) {
   const { parts, keys, logTail, accounts } = opened;
   const { values: config, home } = loaded;
   const { record, prices, driverOf } = parts;
@@ -38,6 +45,9 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo }: C
     calls: [
       ...modelCalls({ engine: recordTurns(parts.engine, parts.usage, "dashboard"), prices, driverOf }),
       ...keyCalls({ home, ownLimits: config.usage.ownLimits, accounts: accounts.names, record }),
+      ...toolCalls(toolSources(parts, home)),
+      ...clientCalls(clientSources({ home, config, opened, running })),
+      ...demoCalls(isDemo, running),
       ...healthCalls({
         about: {
           version,

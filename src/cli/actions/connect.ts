@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { openConnectedClients } from "../../app/open-connected-clients.ts";
-import type { ClientRecipe, Machine, OfferedGateway } from "../../client-config/client-recipe.ts";
+import { thisMachine } from "../../app/this-machine.ts";
+import type { ClientRecipe, OfferedGateway } from "../../client-config/client-recipe.ts";
 import type { ConnectedClients } from "../../client-config/connected-clients.ts";
 import { GUIDES, RECIPES } from "../../client-config/recipes/index.ts";
 import { SNIPPETS } from "../../client-config/snippets.ts";
@@ -113,13 +112,6 @@ const nothingToProve = (client: string): ExcursorError => {
     hint: `Excursor writes no configuration for ${client}. Clients with one: ${RECIPES.map(({ id }) => id).join(", ")}.`,
   });
 };
-
-const thisMachine = (): Machine => ({
-  home: homedir(),
-  platform: process.platform,
-  environment: process.env,
-  exists: existsSync,
-});
 
 function formatState(connectedClients: ConnectedClients, isJson: boolean): string {
   const connected = new Map(connectedClients.list().map((connection) => [connection.id, connection]));

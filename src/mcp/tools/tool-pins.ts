@@ -32,7 +32,7 @@ export function checkTools(home: string, server: string, tools: readonly ServerT
   const [added, unknown] = Object.hasOwn(known, LOST) ? [[], unpinned] : [unpinned, []];
   const pinned = tools.filter(({ name }) => Object.hasOwn(known, name));
   const outdated = pinned.filter((tool) => known[tool.name] === firstDigestOf(tool));
-  const changed = pinned.filter((tool) => known[tool.name] !== digestOf(tool) && !outdated.includes(tool));
+  const changed = pinned.filter((tool) => known[tool.name] !== toolDigest(tool) && !outdated.includes(tool));
   const notes = [];
   if (before && added.length > 0) notes.push(`The MCP server "${server}" has new tools: ${namesOf(added)}.`);
   try {
@@ -105,10 +105,10 @@ function write(home: string, tree: Tree): void {
 }
 
 const digestsOf = (tools: readonly ServerTool[]): Pins =>
-  Object.fromEntries(tools.map((tool) => [tool.name, digestOf(tool)]));
+  Object.fromEntries(tools.map((tool) => [tool.name, toolDigest(tool)]));
 
 /** Returns the digest of everything that a model or a client sees. The number is the version of the pin. */
-const digestOf = ({ description, schema, annotations, extras }: ServerTool): string =>
+export const toolDigest = ({ description, schema, annotations, extras }: ServerTool): string =>
   `2:${digest([description, schema, annotations ?? null, extras ?? null])}`;
 
 /** The first version of the pin, without a number. Replaced when the tool is seen unchanged. */

@@ -18,11 +18,11 @@ import {
   type ServerPlaces,
   type UnapprovedServer,
 } from "../../../mcp/servers/server-files.ts";
+import { targetOf } from "../../../mcp/servers/server-target.ts";
 import type { ServerTool } from "../../../mcp/tools/tool-list.ts";
 import { forgetTools, pinTools } from "../../../mcp/tools/tool-pins.ts";
 import { serverPlaces, withHub } from "../../open-hub.ts";
 import { printable } from "../../terminal/printable.ts";
-import { targetOf } from "./list.ts";
 
 interface AddFlags {
   readonly url?: string | undefined;

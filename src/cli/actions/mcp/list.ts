@@ -2,8 +2,8 @@ import type { ExcursorError } from "../../../core/errors.ts";
 import type { Hub } from "../../../mcp/hub.ts";
 import { NEEDS_LOGIN } from "../../../mcp/oauth/errors.ts";
 import { serversIn } from "../../../mcp/servers/edit-servers.ts";
-import type { ServerConfig } from "../../../mcp/servers/server-config.ts";
 import { type FoundServers, foreignFiles, readTree } from "../../../mcp/servers/server-files.ts";
+import { targetOf } from "../../../mcp/servers/server-target.ts";
 import { serverPlaces, withHub } from "../../open-hub.ts";
 import { formatTable } from "../../terminal/format-table.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -62,10 +62,6 @@ const unapprovedRows = ({ unapproved }: FoundServers): ServerRow[] =>
     origin: server.origin,
     problems: [],
   }));
-
-/** Returns what is run or called, without possible secrets. */
-export const targetOf = (server: ServerConfig): string =>
-  server.type === "stdio" ? [server.command, ...server.args].join(" ") : server.url.origin + server.url.pathname;
 
 const formatRows = (rows: readonly ServerRow[]): string =>
   formatTable(

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { demoCalls } from "../../src/app/dashboard/demo-traffic.ts";
+import { loadConfig } from "../../src/app/load-config.ts";
+import { openGateway } from "../../src/app/open-gateway.ts";
+import type { NowMessage } from "../../src/dashboard/messages.ts";
+import { openDashboard } from "./support/open-dashboard.ts";
+
+async function readNow(response: Response): Promise<NowMessage> {
+  const reader = response.body?.getReader();
+  const read = await reader?.read();
+  // A session may have few feeds.
+  await reader?.cancel();
+  return JSON.parse(new TextDecoder().decode(read?.value).slice("data: ".length)) as NowMessage;
+}
+
+it("plays real requests with tools, a parked run and errors, one mix at a time", async () => {
+  const visitor = await openDashboard();
+  const replies = await Promise.all([visitor.send("POST", "/demo", {}), visitor.send("POST", "/demo", {})]);
+  const [{ requests } = { requests: 0 }] = (await Promise.all(replies.map((reply) => reply.json()))) as {
+    requests: number;
+  }[];
+  const look = async () => readNow(await visitor.get("/feed"));
+  // One more than the mix: the results of one tool come with a request of their own.
+  await expect.poll(async () => (await look()).recent.length, { timeout: 60_000, interval: 500 }).toBe(requests + 1);
+  const { recent, parked } = await look();
+  expect(parked.map(({ tools }) => tools)).toEqual([["run_tests"]]);
+  expect(new Set(recent.map(({ status }) => status))).toEqual(new Set([200, 404, 429]));
+  expect(recent.some(({ run }) => run === "resumed")).toBe(true);
+}, 90_000);
+
+it("is refused outside of demo mode", async () => {
+  const home = mkdtempSync(join(tmpdir(), "excursor-demo-"));
+  writeFileSync(join(home, "config.json"), JSON.stringify({ port: 0 }), { mode: 0o600 });
+  const loaded = loadConfig({ flags: {}, environment: { EXCURSOR_HOME: home } });
+  const gateway = await openGateway(loaded, { isDemo: true, writeLog: () => {} });
+  const [call] = demoCalls(false, () => gateway);
+  expect(() =>
+    call?.handle({ path: {}, query: new URLSearchParams(), body: {}, signal: new AbortController().signal }),
+  ).toThrow("no demo traffic");
+  await gateway.close(0);
+  rmSync(home, { recursive: true, force: true });
+});
