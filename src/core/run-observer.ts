@@ -1,4 +1,5 @@
 import type { LossReason } from "./engine/call-log.ts";
+import type { DoneReason } from "./events.ts";
 import type { AssistantMessage } from "./turn.ts";
 
 /**
@@ -29,5 +30,5 @@ export interface RunObserver {
    */
   served?(model: string, driver: string): void;
   /** Called with the answer as the client gets it, once it is complete. The engine keeps the text only for this. */
-  answered?: ((message: AssistantMessage) => void) | undefined;
+  answered?: ((message: AssistantMessage, reason: DoneReason) => void) | undefined;
 }

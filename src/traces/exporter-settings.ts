@@ -5,6 +5,8 @@ export interface ExporterSettings {
   readonly url: string;
   readonly headers: Readonly<Record<string, Secret>>;
   readonly serviceName: string;
+  /** Whether spans hold what was said. */
+  readonly wantsContent: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,7 +34,17 @@ export function readExporterSettings(
     url,
     headers: readHeaders(headers ?? "", onProblem),
     serviceName: environment["OTEL_SERVICE_NAME"] || "excursor",
+    wantsContent: readContent(environment[CONTENT] ?? "", onProblem),
   };
+}
+
+const CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+
+function readContent(text: string, onProblem: (text: string) => void): boolean {
+  const value = text.trim().toLowerCase();
+  if (value !== "" && value !== "true" && value !== "false")
+    onProblem(`Spans hold no content: ${CONTENT} must be true for that.`);
+  return value === "true";
 }
 
 /** The one for traces is taken as it is; to the general one the path is added. */

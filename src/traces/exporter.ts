@@ -15,13 +15,24 @@ export interface ExporterOptions {
 interface ExportLimits {
   /** Spans that wait; more are dropped. */
   readonly queue: number;
+  /** Characters of the spans that wait. */
+  readonly queueLength: number;
   /** Spans in one request. */
   readonly batch: number;
+  /** Characters of the spans in one request, unless a single span has more. */
+  readonly batchLength: number;
   readonly intervalMs: number;
   readonly timeoutMs: number;
 }
 
-const LIMITS: ExportLimits = { queue: 2048, batch: 512, intervalMs: 5000, timeoutMs: 10_000 };
+const LIMITS: ExportLimits = {
+  queue: 2048,
+  queueLength: 16 * 1024 * 1024,
+  batch: 512,
+  batchLength: 2 * 1024 * 1024,
+  intervalMs: 5000,
+  timeoutMs: 10_000,
+};
 
 /** What a collector may have said, of which only the number of rejected spans matters. */
 const MAX_ANSWER_LENGTH = 64 * 1024;
@@ -47,6 +58,7 @@ export class Exporter {
   readonly #options: ExporterOptions;
   readonly #limits: ExportLimits;
   #queue: OtlpSpan[] = [];
+  #queueLength = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   readonly #closing = new AbortController();
@@ -64,11 +76,14 @@ export class Exporter {
   }
 
   add(spans: readonly OtlpSpan[]): void {
-    const room = Math.max(0, this.#limits.queue - this.#queue.length);
+    const room = this.#roomFor(spans);
     this.#queue.push(...spans.slice(0, room));
-    this.#dropped += spans.length - Math.min(room, spans.length);
+    this.#queueLength += lengthOf(spans.slice(0, room));
+    this.#dropped += spans.length - room;
     // A collector that is away is tried at the interval only.
-    if (this.#queue.length >= this.#limits.batch && !this.#isAway) void this.flush();
+    const { batch, batchLength } = this.#limits;
+    const isFull = this.#queue.length >= batch || this.#queueLength >= batchLength;
+    if (isFull && !this.#isAway) void this.flush();
     else this.#timer ??= setTimeout(() => void this.flush(), this.#limits.intervalMs).unref();
   }
 
@@ -93,6 +108,13 @@ export class Exporter {
     clearTimeout(this.#timer);
     this.#dropped += this.#queue.length;
     this.#queue = [];
+    this.#queueLength = 0;
+  }
+
+  /** Returns how many of these spans fit into the queue. */
+  #roomFor(spans: readonly OtlpSpan[]): number {
+    const { queue, queueLength } = this.#limits;
+    return countWithin(spans, queue - this.#queue.length, queueLength - this.#queueLength);
   }
 
   async #sendAll(): Promise<void> {
@@ -102,7 +124,9 @@ export class Exporter {
 
   /** Returns false if the collector did not take the batch. */
   async #send(): Promise<boolean> {
-    const batch = this.#queue.splice(0, this.#limits.batch);
+    const { batch: most, batchLength } = this.#limits;
+    const batch = this.#queue.splice(0, Math.max(1, countWithin(this.#queue, most, batchLength)));
+    this.#queueLength -= lengthOf(batch);
     const outcome = await this.#post(batch);
     if (outcome.type === "sent") {
       this.#exported += batch.length - outcome.rejected;
@@ -113,9 +137,10 @@ export class Exporter {
       return true;
     }
     if (outcome.isRetryable) {
-      const room = Math.max(0, this.#limits.queue - this.#queue.length);
+      const room = this.#roomFor(batch);
       this.#queue.unshift(...batch.slice(0, room));
-      this.#dropped += Math.max(0, batch.length - room);
+      this.#queueLength += lengthOf(batch.slice(0, room));
+      this.#dropped += batch.length - room;
     } else this.#dropped += batch.length;
     if (!this.#isAway) this.#options.onTrouble(`The trace collector does not take spans: ${outcome.reason}.`);
     this.#isAway = true;
@@ -142,6 +167,27 @@ export class Exporter {
       return { type: "failed", isRetryable: true, reason: "it cannot be reached, or does not answer" };
     }
   }
+}
+
+/** What a span takes beside its texts. */
+const SPAN_LENGTH = 512;
+
+const lengthOf = (spans: readonly OtlpSpan[]): number =>
+  spans.reduce(
+    (sum, { attributes }) =>
+      attributes.reduce((all, { value }) => all + ("stringValue" in value ? value.stringValue.length : 0), sum) +
+      SPAN_LENGTH,
+    0,
+  );
+
+/** Returns how many of the first spans are within a number and a length. */
+function countWithin(spans: readonly OtlpSpan[], most: number, length: number): number {
+  let left = length;
+  const end = spans.findIndex((span, index) => {
+    left -= lengthOf([span]);
+    return index >= most || left < 0;
+  });
+  return end < 0 ? spans.length : end;
 }
 
 type Outcome =

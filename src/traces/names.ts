@@ -1,8 +1,8 @@
 /**
  * Sent as the version of the instrumentation scope, so that readers can tell which names they get. Raise it when a name
- * changes.
+ * changes or is added.
  */
-export const NAMES_VERSION = "1";
+export const NAMES_VERSION = "2";
 
 /**
  * Every name of OpenTelemetry's conventions that our spans use, in one place. Those for GenAI are in development, and have
@@ -28,11 +28,16 @@ export const NAMES = {
   cachedTokens: "gen_ai.usage.cache_read.input_tokens",
   cacheWrittenTokens: "gen_ai.usage.cache_creation.input_tokens",
   reasoningTokens: "gen_ai.usage.reasoning.output_tokens",
+  // Content, only if it was asked for. The values are JSON texts.
+  instructions: "gen_ai.system_instructions",
+  inputMessages: "gen_ai.input.messages",
+  outputMessages: "gen_ai.output.messages",
   toolName: "gen_ai.tool.name",
   toolCallId: "gen_ai.tool.call.id",
   toolType: "gen_ai.tool.type",
 
   // Ours: there is no convention for these.
+  contentIsCut: "excursor.content.is_cut",
   requestId: "excursor.request.id",
   client: "excursor.client",
   keyName: "excursor.key.name",

@@ -27,8 +27,17 @@ type OtlpValue =
 export const SPAN_KIND = { internal: 1, server: 2, client: 3 } as const;
 type SpanKind = (typeof SPAN_KIND)[keyof typeof SPAN_KIND];
 
-/** `int` is for counts: whole numbers of other kinds stay doubles, so that a name always has the same type. */
-export type AttributeValue = string | boolean | number | { readonly int: number } | undefined;
+/**
+ * `int` is for counts: whole numbers of other kinds stay doubles, so that a name always has the same type. `json` is a text
+ * that must not be cut, and has a bound of its own.
+ */
+export type AttributeValue =
+  | string
+  | boolean
+  | number
+  | { readonly int: number }
+  | { readonly json: string }
+  | undefined;
 
 const MAX_LENGTH = 256;
 
@@ -40,6 +49,7 @@ function writeValue(value: Exclude<AttributeValue, undefined>): OtlpValue {
   if (typeof value === "string") return { stringValue: value.slice(0, MAX_LENGTH) };
   if (typeof value === "boolean") return { boolValue: value };
   if (typeof value === "number") return { doubleValue: value };
+  if ("json" in value) return { stringValue: value.json };
   return { intValue: String(Math.round(value.int)) };
 }
 

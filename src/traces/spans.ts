@@ -1,5 +1,6 @@
 import { newSpanId, type TraceContext, toolTrace } from "../core/http/trace-context.ts";
-import type { RequestRecord, ToolCallRecord } from "../usage/records.ts";
+import type { RequestRecord, ToolCallRecord, TurnContent } from "../usage/records.ts";
+import { contentAttributes } from "./content.ts";
 import { NAMES, OPERATIONS } from "./names.ts";
 import { type AttributeValue, type OtlpSpan, SPAN_KIND, writeAttributes, writeTime } from "./otlp.ts";
 
@@ -11,9 +12,13 @@ export interface RequestTrace {
 
 /**
  * The spans of a request: one for the request, and below it one for the model call, if there was a turn. They hold names,
- * figures and times, never content.
+ * figures and times. Only the model call has content, and only if it is given.
  */
-export function requestSpans(record: RequestRecord, { context, parentId }: RequestTrace): readonly OtlpSpan[] {
+export function requestSpans(
+  record: RequestRecord,
+  { context, parentId }: RequestTrace,
+  content?: TurnContent,
+): readonly OtlpSpan[] {
   const { startedAt, durationMs, phases, route, status, errorCode, modelAsked } = record;
   const endMs = startedAt + durationMs;
   const serverId = newSpanId();
@@ -47,7 +52,7 @@ export function requestSpans(record: RequestRecord, { context, parentId }: Reque
     startMs: Math.min(startedAt + beforeMs, endMs),
     endMs,
     error,
-    attributes: modelAttributes(record),
+    attributes: { ...modelAttributes(record), ...(content && contentAttributes(content)) },
   });
   return [server, model];
 }

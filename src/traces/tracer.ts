@@ -6,7 +6,7 @@ import {
   type TracedRequest,
   type TraceSource,
 } from "../core/http/trace-context.ts";
-import type { RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
+import type { RequestRecord, ToolCallRecord, TurnContent, UsageSink } from "../usage/records.ts";
 import type { Exporter } from "./exporter.ts";
 import { type RequestTrace, requestSpans, toolSpan } from "./spans.ts";
 
@@ -22,8 +22,11 @@ export class Tracer implements UsageSink, TraceSource {
   readonly #exporter: Pick<Exporter, "add">;
   readonly #traces = new Map<string, KnownTrace>();
 
-  constructor(exporter: Pick<Exporter, "add">) {
+  readonly wantsContent: boolean;
+
+  constructor(exporter: Pick<Exporter, "add">, { wantsContent = false } = {}) {
     this.#exporter = exporter;
+    this.wantsContent = wantsContent;
   }
 
   begin({ requestId, principalId, traceparent, tracestate }: TracedRequest): TraceContext {
@@ -37,7 +40,7 @@ export class Tracer implements UsageSink, TraceSource {
     return trace.context;
   }
 
-  request(record: RequestRecord): void {
+  request(record: RequestRecord, content?: TurnContent): void {
     // Whoever has no key must not be able to fill the queue.
     if (record.principalId === "") return;
     const known = this.#traces.get(keyOf(record.principalId, record.id)) ?? newTrace(undefined);
@@ -45,7 +48,9 @@ export class Tracer implements UsageSink, TraceSource {
     // Clients choose ids, and may use one again: the second request is another span of the same trace.
     const context = known.isUsed ? { ...known.context, spanId: newSpanId() } : known.context;
     known.isUsed = true;
-    this.#exporter.add(requestSpans(record, { context, parentId: known.parentId }));
+    this.#exporter.add(
+      requestSpans(record, { context, parentId: known.parentId }, this.wantsContent ? content : undefined),
+    );
   }
 
   toolCall(record: ToolCallRecord): void {

@@ -1,6 +1,7 @@
 import type { LossReason } from "../core/engine/call-log.ts";
-import type { Usage } from "../core/events.ts";
+import type { DoneReason, Usage } from "../core/events.ts";
 import type { RunEnding, UsageOrigin } from "../core/run-meter.ts";
+import type { AssistantMessage, Turn } from "../core/turn.ts";
 
 /** One request of a client, when it is over. It never holds arguments, results or texts. */
 export interface RequestRecord {
@@ -126,10 +127,19 @@ export type RunStart =
   | { readonly type: "fresh" | "resumed" }
   | { readonly type: "replayed"; readonly reason: LossReason | "no-checkpoint" };
 
+/** What was said in a request. No record holds it; it is only handed to sinks that ask for it. */
+export interface TurnContent {
+  readonly turn: Turn;
+  /** Undefined if the answer did not come to its end. */
+  readonly answer: { readonly message: AssistantMessage; readonly reason: DoneReason } | undefined;
+}
+
 /** Is given every record when it is complete. It must be fast and must not throw. */
 export interface UsageSink {
-  /** Called once for each request. */
-  request(record: RequestRecord): void;
+  /** True if the sink is to get what was said. Then the text of each answer is kept in memory until its end. */
+  readonly wantsContent?: boolean;
+  /** Called once for each request. `content` is undefined unless a sink wants it, and if the request had no turn. */
+  request(record: RequestRecord, content?: TurnContent): void;
   toolCall(record: ToolCallRecord): void;
   /** Called when a part of a run is over; a later record replaces an earlier one with the same id. */
   run?(record: RunRecord): void;

@@ -3,9 +3,9 @@ import type { Usage } from "../core/events.ts";
 import { addUsage } from "../core/rules/usage-estimate.ts";
 import type { RunMeter, RunWatch, UsageOrigin } from "../core/run-meter.ts";
 import type { RunObserver, RunPhase } from "../core/run-observer.ts";
-import type { AssistantMessage, Turn } from "../core/turn.ts";
+import type { Turn } from "../core/turn.ts";
 import { conversationId } from "./conversation.ts";
-import type { PhaseName, RequestRecord, RunFate, RunRecord } from "./records.ts";
+import type { PhaseName, RequestRecord, RunFate, RunRecord, TurnContent } from "./records.ts";
 import { RunRecording, type RunRequest } from "./run-recording.ts";
 import type { Reservation } from "./usage-limits.ts";
 import { leastCertain } from "./usage-origin.ts";
@@ -42,7 +42,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #askedAt: number | undefined;
   #reached: Partial<Record<RunPhase, number>> = {};
   #turn: Turn | undefined;
-  #answer: AssistantMessage | undefined;
+  #answer: TurnContent["answer"];
   #served: { readonly model: string; readonly driver: string } | undefined;
   #run: RunFate = { type: "fresh" };
   #usage: Usage | undefined;
@@ -58,12 +58,13 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #parkMs: number | undefined;
   /** Only counted while a limit holds or somebody watches. */
   #outputTokens: number | undefined;
-  /** Set for the first turn of a conversation only: its answer is part of the conversation's id. */
-  answered: ((message: AssistantMessage) => void) | undefined;
+  /** Set for the first turn of a conversation, whose answer is part of the conversation's id, and if a sink wants answers. */
+  answered: RunObserver["answered"];
 
   /** Set while a limit holds for the request. */
   grow: ((inputTokens: number, outputTokens: number) => void) | undefined;
   readonly #reserve: ReserveTurn | undefined;
+  readonly #keepsAnswer: boolean;
   #reservation: Reservation | undefined;
 
   constructor(
@@ -72,7 +73,9 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     wallClock: number,
     reserve?: ReserveTurn,
     onRun?: (record: RunRecord) => void,
+    keepsAnswer = false,
   ) {
+    this.#keepsAnswer = keepsAnswer;
     this.#id = id;
     this.#reserve = reserve;
     this.#onRun = onRun;
@@ -89,6 +92,11 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     return this.#turn;
   }
 
+  /** What was said; undefined before the request is parsed. */
+  get content(): TurnContent | undefined {
+    return this.#turn && { turn: this.#turn, answer: this.#answer };
+  }
+
   /** The gate has let the request pass. */
   routed(): void {
     this.#routedAt = performance.now();
@@ -98,9 +106,9 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   asks(turn: Turn): void {
     this.#askedAt = performance.now();
     this.#turn = turn;
-    if (turn.messages.some(({ role }) => role === "assistant")) return;
-    this.answered = (message) => {
-      this.#answer = message;
+    if (!this.#keepsAnswer && turn.messages.some(({ role }) => role === "assistant")) return;
+    this.answered = (message, reason) => {
+      this.#answer = { message, reason };
     };
   }
 
@@ -232,7 +240,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       modelAsked: turn?.model.id,
       modelServed: this.#served?.model,
       driver: this.#served?.driver,
-      conversation: turn && conversationId(turn, this.#answer),
+      conversation: turn && conversationId(turn, this.#answer?.message),
       status,
       errorCode,
       firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),

@@ -55,7 +55,8 @@ export class UsageRecorder {
     const onRun = (record: RunRecord) => {
       for (const sink of this.#sinks) sink.run?.(record);
     };
-    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve, onRun);
+    const keepsAnswer = this.#sinks.some(({ wantsContent }) => wantsContent);
+    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve, onRun, keepsAnswer);
     this.#open.set(id, recording);
     return recording;
   }
@@ -67,7 +68,7 @@ export class UsageRecorder {
     const made = recording.finish(end);
     const priced = this.#price({ ...made, driver: made.driver && this.#driverName(made.driver) });
     let record = this.#complete(priced, recording.turn);
-    for (const sink of this.#sinks) sink.request(record);
+    for (const sink of this.#sinks) sink.request(record, sink.wantsContent ? recording.content : undefined);
     recording.stored(record, (corrected) => {
       const before = record;
       record = this.#price(corrected);

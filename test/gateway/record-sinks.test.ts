@@ -7,6 +7,8 @@ import { readMetrics, sampleOf } from "../metrics/support/read-metrics.ts";
 import { type Collector, startCollector } from "../traces/support/collector.ts";
 import { KEY } from "./support/gateway-process.ts";
 
+const CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+
 let collector: Collector;
 
 beforeEach(async () => {
@@ -27,8 +29,9 @@ async function openDemo() {
   const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
   return {
     gateway,
-    async stream(content: string): Promise<string> {
-      const body = JSON.stringify({ model: "gpt-5.5", stream: true, messages: [{ role: "user", content }] });
+    async stream(content: string, before: readonly object[] = []): Promise<string> {
+      const messages = [...before, { role: "user", content }];
+      const body = JSON.stringify({ model: "gpt-5.5", stream: true, messages });
       const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", headers, body });
       return response.text();
     },
@@ -62,5 +65,34 @@ describe("the sinks of the usage record", () => {
     await gateway.close(0);
     expect(collector.faults).toEqual([]);
     expect(collector.spans.map(({ name }) => name)).toEqual([route, "chat gpt-5.5"]);
+  });
+
+  it.each([undefined, "false", "1"])("get no content if the variable for that is %s", async (value) => {
+    vi.stubEnv(CONTENT, value);
+    const { gateway, stream } = await openDemo();
+    await stream("@sim say private words");
+    await gateway.close(0);
+    expect(collector.spans).toHaveLength(2);
+    expect(JSON.stringify(collector.spans)).not.toMatch(/private|gen_ai\.(?:input|output|system)/);
+  });
+
+  it("get the content of every turn if the variable for that is true", async () => {
+    vi.stubEnv(CONTENT, "true");
+    const { gateway, stream } = await openDemo();
+    await stream("@sim say private words");
+    await stream("@sim say more", [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "first" },
+      { role: "assistant", content: "an answer" },
+    ]);
+    await gateway.close(0);
+    expect(collector.faults).toEqual([]);
+    const [, first, , second] = collector.spans.map(({ attributes }) => attributes);
+    expect(JSON.parse(String(first?.["gen_ai.output.messages"]))).toEqual([
+      { role: "assistant", parts: [{ type: "text", content: "private words" }], finish_reason: "stop" },
+    ]);
+    expect(second?.["gen_ai.system_instructions"]).toBe('[{"type":"text","content":"Be brief."}]');
+    expect(second?.["gen_ai.input.messages"]).toContain("an answer");
+    expect(second?.["gen_ai.output.messages"]).toBeDefined();
   });
 });

@@ -45,6 +45,22 @@ describe("the exporter", () => {
     expect(exporter.stats()).toEqual({ exported: 25, dropped: 0 });
   });
 
+  it("bounds what waits and what is sent at once by length, too", async () => {
+    const limits = { queueLength: 25_000, batchLength: 8000, intervalMs: 60_000 };
+    const { collector, exporter } = await setUp({ limits });
+    collector.answer(503);
+    const large = spans(5).map((span) => ({ ...span, attributes: writeAttributes({ a: { json: "x".repeat(7000) } }) }));
+    exporter.add(large);
+    expect(exporter.stats().dropped).toBe(2);
+    await exporter.flush();
+    collector.answer(200);
+    await exporter.flush();
+    expect(collector.requests.map((request) => request.spans.length)).toEqual([1, 1, 1]);
+    exporter.add(large.slice(3));
+    await exporter.flush();
+    expect(exporter.stats()).toEqual({ exported: 5, dropped: 2 });
+  });
+
   it("keeps spans for a collector that is away, as many as fit, and counts the others", async () => {
     const { collector, exporter, troubles } = await setUp({ limits: { queue: 20, batch: 10, intervalMs: 60_000 } });
     collector.answer(503);

@@ -25,8 +25,9 @@ export function openTraces(
 ): OpenTraces | undefined {
   const settings = readExporterSettings(environment, (text) => log.warn({}, text));
   if (!settings) return undefined;
-  const { url, headers, serviceName } = settings;
+  const { url, headers, serviceName, wantsContent } = settings;
   for (const value of Object.values(headers)) onSecret(value);
+  if (wantsContent) log.warn({}, "Traces hold the content of messages and answers, as the environment asks for it.");
   const exporter = new Exporter({
     url,
     headers,
@@ -34,7 +35,7 @@ export function openTraces(
     onTrouble: (text) => log.warn({}, text),
   });
   return {
-    tracer: new Tracer(exporter),
+    tracer: new Tracer(exporter, { wantsContent }),
     stats: () => exporter.stats(),
     close: () => exporter.close(),
   };

@@ -88,7 +88,7 @@ export async function* streamAnswer(
       if (last?.type === "done") {
         const ending = result.value.at(-1);
         const isUpstreamOver = ending?.type === "done" && ending.reason !== "tool-calls";
-        observer?.answered?.(said.message());
+        observer?.answered?.(said.message(), last.reason);
         if (last.reason === "tool-calls") runs.park(current.live, said.message());
         // A rule ended the answer: the run may go on, or wait for results that never come.
         else if (!isUpstreamOver) current.live.cancel();
