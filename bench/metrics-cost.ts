@@ -3,14 +3,17 @@ import { startGateway } from "./processes.ts";
 import { measureRequests, warmUp } from "./short-requests.ts";
 import { compare, ratioOf, type Testbed } from "./testbed.ts";
 
+const OFF = { EXCURSOR_METRICS: "off", EXCURSOR_USAGE_RECORD: "off" };
+
 /**
- * What metrics cost: CPU for a short request of a gateway that is scraped, against one whose metrics are off. The usage
- * record is on in both, since it cannot be turned off.
+ * What the metrics and the usage record cost: CPU for a short request of a gateway that has both and is scraped, against
+ * one without metrics, and against one with neither.
  */
 export async function measureMetricsCost(bed: Testbed): Promise<BenchResult[]> {
-  const [on, off] = await Promise.all([
+  const [on, recorded, off] = await Promise.all([
     startGateway(bed.upstream),
-    startGateway(bed.upstream, { EXCURSOR_METRICS: "off" }),
+    startGateway(bed.upstream, { EXCURSOR_METRICS: OFF.EXCURSOR_METRICS }),
+    startGateway(bed.upstream, OFF),
   ]);
   try {
     // The first scrape loads what counts.
@@ -18,12 +21,16 @@ export async function measureMetricsCost(bed: Testbed): Promise<BenchResult[]> {
       headers: { authorization: `Bearer ${on.key}` },
     });
     if (!scrape.ok) throw new Error(`/metrics answers ${scrape.status}`);
-    for (const subject of [on, off]) await warmUp(subject);
-    const rounds = await compare({ ...bed, floor: off, gateway: on }, measureRequests);
+    for (const subject of [on, recorded, off]) await warmUp(subject);
+    const against = async (name: string, floor: typeof on): Promise<BenchResult> => {
+      const rounds = await compare({ ...bed, floor, gateway: on }, measureRequests);
+      return { name, ...ratioOf(rounds, ({ cpuUs }) => cpuUs, "µs a request") };
+    };
     return [
-      { name: "short requests: CPU with metrics / without", ...ratioOf(rounds, ({ cpuUs }) => cpuUs, "µs a request") },
+      await against("short requests: CPU with metrics / without", recorded),
+      await against("short requests: CPU with usage record and metrics / with neither", off),
     ];
   } finally {
-    await Promise.all([on.stop(), off.stop()]);
+    await Promise.all([on.stop(), recorded.stop(), off.stop()]);
   }
 }

@@ -147,7 +147,8 @@ async function compose(
   const clock = new HeldClock();
   const store = await openUsage({ ...options, clock });
   onClose(() => store.close());
-  adoptDayTokens(state, store);
+  const isRecorded = config.usage.record === "on";
+  if (isRecorded) adoptDayTokens(state, store);
   const charges = new ChargeFollower({
     access: options.access,
     call: { transport: transports.h1, origin, clientVersion: config.clientVersion },
@@ -160,7 +161,7 @@ async function compose(
     origin,
     transports,
     environment: process.env,
-    access: charges.watch(options.access),
+    access: isRecorded ? charges.watch(options.access) : options.access,
     isOwner,
     hopId,
     log,
@@ -186,7 +187,7 @@ async function compose(
   const recent = new RecentRequests(RECENT_REQUESTS);
   const usage = new UsageRecorder({
     limits,
-    sinks: [store, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
+    sinks: [isRecorded ? store : undefined, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
     price: (record) => prices.addCost(record),
     complete: (record, turn) => caches.addCache(record, turn),

@@ -194,6 +194,10 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     "Prices of models in US dollars for a million tokens, instead of those of the price list: input, output, cached, cacheWritten, reasoning.",
   ),
   usage: {
+    record: choice(
+      ["on", "off"],
+      "Whether requests, runs and tool calls are recorded. off writes no rows; keys with limits of tokens, dollars, steps or minutes are then refused. An existing record stays.",
+    ),
     ownLimits: list(
       "What the gateway's own key may use: tokens or dollars per hour, day (UTC), billing period or in total, also per conversation; requests per minute; steps and minutes per conversation. See docs/usage.md.",
       `limits ${LIMIT_EXPECTED}`,

@@ -1,4 +1,7 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { addKey } from "../../src/server/gate/gateway-keys.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { openOwnGateway } from "../gateway/support/own-gateway.ts";
@@ -75,5 +78,39 @@ describe("a gateway with limits", () => {
     const refused = await chat("@sim say hello", { model: "auto" });
     expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("no_price")]);
     expect((await chat("@sim say hello")).status).toBe(200);
+  });
+});
+
+describe("a gateway without the usage record", () => {
+  const body = JSON.stringify({ model: "gpt-5.5", messages: [{ role: "user", content: "@sim say hello" }] });
+  const ask = (url: string, key: string) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body,
+    });
+
+  it("answers and writes no rows; a key with a limit that needs them is refused", async () => {
+    sim = await startSim();
+    const gateway = await openOwnGateway({
+      upstream: sim.url,
+      usage: { record: "off", ownLimits: ["60 requests/minute"] },
+    });
+    const limits = { usage: ["1000 tokens/day"] };
+    const limited = (await addKey(gateway.home, "alice", { account: undefined, limits })).reveal();
+    expect((await ask(gateway.url, KEY)).status).toBe(200);
+    const refused = await ask(gateway.url, limited);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({
+      error: { code: "limit_without_record", message: expect.stringContaining("1000 tokens in one day") },
+    });
+    await gateway.restart();
+    expect(existsSync(join(gateway.home, "usage.db"))).toBe(false);
+  });
+
+  it("does not start with limits of its own that need the record", async () => {
+    sim = await startSim();
+    const usage = { record: "off", ownLimits: ["$5/day"] };
+    await expect(openOwnGateway({ upstream: sim.url, usage })).rejects.toThrow(/usage\.record is off/);
   });
 });

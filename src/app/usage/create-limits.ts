@@ -1,4 +1,5 @@
-import { type Limit, parseLimit } from "../../core/limit.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import { describeLimit, type Limit, parseLimit } from "../../core/limit.ts";
 import { NO_USAGE } from "../../core/rules/usage-estimate.ts";
 import { OWNER } from "../../server/gate/caller-keys.ts";
 import type { KeyLimits } from "../../server/gate/gateway-keys.ts";
@@ -34,8 +35,15 @@ export function createLimits({ config, keyName, keyLimits, keyAccount, store, pr
     parsed.set(limits, known);
     return known;
   };
+  const isRecorded = config.usage.record === "on";
+  if (!isRecorded && limitsOf(OWNER.id).some(needsRecord)) {
+    throw new ExcursorError("config", "usage.ownLimits needs the usage record, and usage.record is off.", {
+      code: "limit_without_record",
+      hint: "Set usage.record to on, or remove the limits of tokens, dollars, steps and minutes.",
+    });
+  }
   const limits = new UsageLimits({
-    limitsOf,
+    limitsOf: isRecorded ? limitsOf : (id) => limitsOf(id).map(refuseWithoutRecord),
     pausedName: (id) => (given(id)?.onLimit === "pause" ? (keyName(id) ?? id) : undefined),
     spent: (...window) => store.spent(...window),
     spentIn: (...window) => store.spentIn(...window),
@@ -46,4 +54,19 @@ export function createLimits({ config, keyName, keyLimits, keyAccount, store, pr
   });
   const requestsPerMinuteOf = (id: string) => limitsOf(id).find(({ unit }) => unit === "requests")?.amount;
   return { limits, requestsPerMinuteOf };
+}
+
+/** What a key has used is known from the record. Only requests per minute are counted elsewhere. */
+const needsRecord = ({ unit }: Limit): boolean => unit !== "requests";
+
+function refuseWithoutRecord(limit: Limit): Limit {
+  if (!needsRecord(limit)) return limit;
+  throw new ExcursorError(
+    "forbidden",
+    `This key may use ${describeLimit(limit)}, and the gateway does not record what it uses.`,
+    {
+      code: "limit_without_record",
+      hint: "Ask the owner of the gateway to set usage.record to on, or to remove the limit.",
+    },
+  );
 }

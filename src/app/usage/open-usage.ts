@@ -18,10 +18,10 @@ export const usagePath = (home: string): string => join(home, "usage.db");
 
 const DAY_MS = 86_400_000;
 
-/** Opens the usage record. In demo mode and without state it is in memory. */
+/** Opens the usage record. In demo mode, without state and if nothing is recorded it is in memory. */
 export async function openUsage({ config, home, log, isDemo, clock }: UsageOptions): Promise<UsageStore> {
   const onNotice = (text: string) => log.warn({ code: "usage_record" }, text);
-  const isKept = !isDemo && config.state === "on";
+  const isKept = !isDemo && config.state === "on" && config.usage.record === "on";
   if (isKept) openHome(home);
   const connection = await openUsageDatabase(isKept ? usagePath(home) : ":memory:", onNotice);
   const { days, bytes } = config.usage;
