@@ -37,6 +37,12 @@ export interface ServerListenerOptions {
   readonly onRequest: (request: ServerRequest, response: ServerReply) => void;
 }
 
+/**
+ * What one HTTP/2 connection may hold, such as messages that wait for their reader. Above it Node refuses new streams; its default
+ * of 10 MB is less than one large blob.
+ */
+const SESSION_MEMORY_MB = 128;
+
 /** No HTTP/1.1 method begins like the connection preface of HTTP/2. */
 const isHttp2Preface = (first: Buffer): boolean => first.subarray(0, 3).equals(Buffer.from("PRI"));
 
@@ -49,7 +55,8 @@ export async function listenForBoth(options: ServerListenerOptions): Promise<Ser
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const http1 = createHttp1Server(options.http1 ?? {}, onRequest);
-  const http2 = options.createTlsServer?.() ?? createHttp2Server(options.http2 ?? {});
+  const http2 =
+    options.createTlsServer?.() ?? createHttp2Server({ maxSessionMemory: SESSION_MEMORY_MB, ...options.http2 });
   http2.on("request", onRequest);
   // It never listens itself, and watches its connections (idle ones, slow headers) only from then on.
   http1.emit("listening");
