@@ -39,6 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   capture: ["core", "gen", "observe", "wire"],
   replay: ["capture", "core", "drift", "gen", "wire"],
   app: [
+    "capture",
     "client-config",
     "config",
     "core",
@@ -63,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     "app",
+    "capture",
     "client-config",
     "config",
     "core",

@@ -47,6 +47,7 @@ import { type ComposedHub, composeHub } from "./hub/compose-hub.ts";
 import type { Config } from "./load-config.ts";
 import { withModelNames } from "./models/with-model-names.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import type { Capture } from "./open-capture.ts";
 import { adoptDayTokens } from "./usage/adopt-day-tokens.ts";
 import { ChargeFollower } from "./usage/charge-follower.ts";
 import { createLimits } from "./usage/create-limits.ts";
@@ -104,6 +105,7 @@ export interface ComposeOptions {
   readonly isDemo: boolean;
   /** Replaces the registry's drivers. */
   readonly drivers?: readonly DriverModule[] | undefined;
+  readonly capture?: Capture | undefined;
 }
 
 /** How long the start waits for MCP servers if every turn offers the hub's tools. */
@@ -139,7 +141,8 @@ async function compose(
   onClose(() => state.close());
   const findProxy = proxyFromEnvironment(process.env);
   const pool = createConnectionPool({ findProxy });
-  const transports = observeUpstream({ h2: pool, h1: createHttp1Transport({ findProxy }) }, config.logLevel, log);
+  const observed = observeUpstream({ h2: pool, h1: createHttp1Transport({ findProxy }) }, config.logLevel, log);
+  const transports = options.capture?.wrap(observed) ?? observed;
   onClose(() => {
     transports.h2.destroy();
     transports.h1.destroy();

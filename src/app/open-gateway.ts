@@ -24,6 +24,7 @@ import { FACES } from "./faces.ts";
 import { givenSecrets } from "./given-secrets.ts";
 import type { Config, LoadedConfig } from "./load-config.ts";
 import { type Accounts, openAccounts } from "./open-accounts.ts";
+import { type Capture, openCapture } from "./open-capture.ts";
 import { startBridge } from "./start-bridge.ts";
 import { startCursorFace } from "./start-cursor-face.ts";
 import { startOllama } from "./start-ollama.ts";
@@ -55,6 +56,7 @@ export interface RunningGateway {
   readonly log: Log;
   /** False if no account is signed in. Then only requests with a Cursor token of their own are answered. */
   readonly isSignedIn: boolean;
+  readonly capture: Capture | undefined;
   /** Connects to the backend ahead of the first request, if an account is signed in. Does not wait. */
   prewarm(): void;
   /** Lets answers finish for `graceMs`, or as long as the settings allow. */
@@ -70,6 +72,8 @@ export interface OpenEngine {
   readonly logTail: LogTail;
   readonly redactor: Redactor;
   readonly isSignedIn: boolean;
+  /** Absent unless the settings ask for one. */
+  readonly capture: Capture | undefined;
   /** The accounts of Cursor that are signed in here. */
   readonly accounts: {
     readonly origin: string;
@@ -104,7 +108,12 @@ export async function openEngine(
     log,
   });
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
+  const capture = openCapture(loaded, {
+    secrets: [home, config.key?.reveal() ?? "", config.token?.reveal() ?? "", ...givenSecrets()],
+    onEnd: (reason) => log.warn({ reason }, "The capture has ended. Answers continue."),
+  });
   const closeBackend = async () => {
+    capture?.close();
     accounts.close();
     await sim?.close();
   };
@@ -128,6 +137,7 @@ export async function openEngine(
       keyLimits,
       keyAccount,
       drivers,
+      capture,
       ...upstream,
     });
     return {
@@ -137,6 +147,7 @@ export async function openEngine(
       logTail,
       redactor,
       isSignedIn,
+      capture,
       accounts: {
         origin: sim?.url ?? accounts.origin,
         access,
@@ -165,7 +176,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   if (config.metrics === "open" && !isLoopback(config.host)) throw openBeyondLoopback(config.host);
   const key = config.key ?? keyOf(home);
   const opened = await openEngine(loaded, options);
-  const { parts, keys, log, redactor, isSignedIn, accounts, close } = opened;
+  const { parts, keys, log, redactor, isSignedIn, accounts, capture, close } = opened;
   redactor.add(key.reveal());
   if (key.reveal().length < SHORT_KEY) {
     log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
@@ -202,6 +213,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
             instructions: () => readSmallFile(join(home, "cursor-instructions.md"), MAX_INSTRUCTION_BYTES),
           },
           log,
+          capture,
         }).catch(async (error) => {
           await gateway.close(0);
           throw error;
@@ -225,6 +237,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       log,
       isSignedIn,
+      capture,
       prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
         await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));

@@ -23,6 +23,7 @@ import type { GatewayParts } from "./compose-gateway.ts";
 import { FACES } from "./faces.ts";
 import type { Config } from "./load-config.ts";
 import { observeUpstream } from "./observe-upstream.ts";
+import type { Capture } from "./open-capture.ts";
 import { createOwnAccounts } from "./own-accounts.ts";
 
 export interface CursorListenerOptions {
@@ -37,6 +38,7 @@ export interface CursorListenerOptions {
   readonly ownModels: GatewayParts["ownModels"];
   readonly runs: CursorFaceParts["runs"];
   readonly log: Log;
+  readonly capture?: Capture | undefined;
 }
 
 export interface CursorListener {
@@ -59,11 +61,12 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
   const { limits } = config;
   const findProxy = proxyFromEnvironment(process.env);
   // Separate from the drivers' transports: resets by these clients must not close connections that other runs use.
-  const transports = observeUpstream(
+  const observed = observeUpstream(
     { h1: createHttp1Transport({ findProxy }), h2: createConnectionPool({ findProxy }) },
     config.logLevel,
     log,
   );
+  const transports = options.capture?.wrap(observed) ?? observed;
   const wrongKeys = new WrongKeys(limits.wrongKeysPerMinute);
   const face = await FACES.cursor.open({
     backend: { origin, transports },

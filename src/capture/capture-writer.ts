@@ -12,6 +12,8 @@ export interface CaptureWriterOptions {
 
 /** Records wait this long, so that many are written at once. A `kill -9` loses no more than that. */
 const WAIT_MS = 100;
+/** Kept free for the note that the file is full. */
+const LAST_NOTE_BYTES = 256;
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
@@ -42,8 +44,10 @@ export class CaptureWriter {
   write(record: CaptureRecord): void {
     if (this.#isOver) return;
     const parts = encodeRecord(record);
-    if (this.#bytes + parts[0].length + parts[1].length > this.#options.maxBytes) {
-      this.#stop(`it has reached its limit of ${this.#options.maxBytes} bytes`);
+    if (this.#bytes + parts[0].length + parts[1].length > this.#options.maxBytes - LAST_NOTE_BYTES) {
+      const reason = `it has reached its limit of ${this.#options.maxBytes} bytes`;
+      this.#push(encodeRecord({ type: "note", call: 0, at: record.at, note: { type: "ended", reason } }));
+      this.#stop(reason);
       return;
     }
     this.#push(parts);

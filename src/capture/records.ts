@@ -49,4 +49,6 @@ export type CaptureNote =
   /** A blob was masked, so its id is not the digest of its content any more. */
   | { readonly type: "blob"; readonly from: string; readonly to: string }
   /** A message is not in the capture, and why. */
-  | { readonly type: "omitted"; readonly reason: string; readonly bytes: number };
+  | { readonly type: "omitted"; readonly reason: string; readonly bytes: number }
+  /** The capture ended before its time, and why. It belongs to no call, and is the last record. */
+  | { readonly type: "ended"; readonly reason: string };

@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { acpCommand } from "./commands/acp.ts";
+import { captureCommand } from "./commands/capture.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { configCommand } from "./commands/config.ts";
 import { connectCommand } from "./commands/connect.ts";
@@ -8,6 +9,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { driftCommand } from "./commands/drift.ts";
 import { envCommand } from "./commands/env.ts";
 import { ideCommand } from "./commands/ide.ts";
+import { inspectCommand } from "./commands/inspect.ts";
 import { keyCommand } from "./commands/key.ts";
 import { keysCommand } from "./commands/keys/keys.ts";
 import { limitsCommand } from "./commands/keys/limits.ts";
@@ -46,6 +48,8 @@ const COMMANDS = [
   acpCommand,
   doctorCommand,
   simCommand,
+  captureCommand,
+  inspectCommand,
   driftCommand,
 ];
 

@@ -1,6 +1,7 @@
 import { LIMIT_EXPECTED, parseLimit } from "../core/limit.ts";
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
+import { captureSetting } from "./capture-setting.ts";
 import { modelNames } from "./model-names.ts";
 import { priceList } from "./prices-setting.ts";
 import {
@@ -92,6 +93,10 @@ const LIMITS = {
   images: wholeNumber(20, "Images per request.", FROM_NONE),
   messages: wholeNumber(10_000, "Messages per request."),
   tools: wholeNumber(512, "Tools per request.", FROM_NONE),
+  captureBytes: wholeNumber(256 * MIB, "Largest size of a capture, in bytes. A capture ends there.", [
+    64 * 1024,
+    2 ** 40,
+  ]),
 } as const;
 
 export type Limits = ValuesOf<typeof LIMITS>;
@@ -213,6 +218,13 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
       2 ** 40,
     ]),
   },
+  capture: captureSetting(
+    "Records the traffic to upstreams in this file, with secrets masked; true picks a new file in the home folder. Default: off. See docs/capture.md.",
+  ),
+  captureContent: choice(
+    ["full", "hash", "none"],
+    "What a capture keeps of prompts and texts: full keeps them, hash and none keep only their length (hash also shows which are equal).",
+  ),
   metrics: choice(
     ["key", "open", "off"],
     "Access to /metrics: key requires the owner's key, open requires no key and works on loopback only, off disables the page.",

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { constants } from "node:os";
 import { loadConfig } from "../../app/load-config.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { FACE_HEALTH_PATH } from "../../faces/cursor/index.ts";
+import { clientVariables, runChild } from "../child-program.ts";
 import { checkPortIsKnown, gatewayAddress } from "../gateway-address.ts";
 
 export interface RunFlags {
@@ -22,25 +21,8 @@ export async function runProgram(command: string, args: readonly string[], flags
     check(`${gateway.url}/healthz`, "status", noGateway(gateway.url)),
     check(cursorUrl + FACE_HEALTH_PATH, "face", noFace(cursorUrl)),
   ]);
-  const key = gateway.key.reveal();
-  const env = {
-    ...process.env,
-    CURSOR_BACKEND_URL: cursorUrl,
-    CURSOR_API_ENDPOINT: cursorUrl,
-    CURSOR_API_BASE_URL: cursorUrl,
-    ...(flags.withKey && { CURSOR_API_KEY: key }),
-    OPENAI_BASE_URL: `${gateway.url}/v1`,
-    OPENAI_API_KEY: key,
-    ANTHROPIC_BASE_URL: gateway.url,
-    ANTHROPIC_AUTH_TOKEN: key,
-    // One in the shell would go out beside the token.
-    ANTHROPIC_API_KEY: "",
-  };
-  const child = spawn(command, args, { stdio: "inherit", env });
-  passSignals(child);
-  const { code, signal } = await ended(child, command);
-  if (signal) process.exit(128 + constants.signals[signal]);
-  process.exit(code ?? 1);
+  const env = clientVariables({ url: gateway.url, cursorUrl, key: gateway.key, withKey: flags.withKey });
+  process.exit(await runChild(command, args, env));
 }
 
 function cursorAddress(): string {
@@ -71,25 +53,3 @@ const noFace = (url: string): ExcursorError =>
   new ExcursorError("upstream-unavailable", `No gateway serves Cursor's clients at ${url}.`, {
     hint: "Start it with `excursor serve --cursor-face`, or give the address that it printed with --cursor-url.",
   });
-
-function ended(child: ChildProcess, command: string): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-  return new Promise((resolve, reject) => {
-    child.once("error", (error: NodeJS.ErrnoException) => reject(notStarted(command, error)));
-    child.once("close", (code, signal) => resolve({ code, signal }));
-  });
-}
-
-const notStarted = (command: string, error: NodeJS.ErrnoException): ExcursorError =>
-  new ExcursorError("config", `The program ${command} cannot be started: ${error.code ?? error.message}.`, {
-    hint: error.code === "ENOENT" ? "Check its name; it is looked for on the PATH." : null,
-    cause: error,
-  });
-
-/** A terminal sends Ctrl-C to the program itself; all other signals reach only us. */
-function passSignals(child: ChildProcess): void {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-    });
-  }
-}

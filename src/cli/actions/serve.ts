@@ -49,6 +49,7 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   });
   running = gateway;
   const { url, port, log, bridgeUrl, cursorUrl, ollamaUrl } = gateway;
+  const captureFile = gateway.capture?.file;
   exitOnBug(gateway, log);
   redirectConsole(log);
   const oldVariables = warnOfOldVariables(loaded, process.env);
@@ -71,12 +72,13 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
   };
   process.stdout.write(
     json
-      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl })}\n`
+      ? `${JSON.stringify({ ...facts, bridgeUrl, cursorUrl, ollamaUrl, captureFile })}\n`
       : [
           `ready ${url}`,
           bridgeUrl && `bridge ${bridgeUrl}`,
           cursorUrl && `cursor ${cursorUrl}`,
           ollamaUrl && `ollama ${ollamaUrl}`,
+          captureFile && `capture ${captureFile}`,
         ]
           .flatMap((line) => (line ? [`${line}\n`] : []))
           .join(""),

@@ -60,6 +60,17 @@ export const serveCommand = () =>
       "also serve Ollama's clients that cannot send a key, of the same user only (see docs/ollama.md)",
     )
     .option("--ollama-port <n>", "port for Ollama's clients; 0 picks a free one (default: 11434)", portNumber)
+    .option(
+      "--capture [file]",
+      "record the traffic to upstreams, with secrets masked; without a file, in the home folder (see docs/capture.md)",
+    )
+    .addOption(
+      new Option("--capture-content <what>", "what a capture keeps of prompts and texts").choices([
+        "full",
+        "hash",
+        "none",
+      ]),
+    )
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(

@@ -1,0 +1,100 @@
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { captureTransport } from "../capture/capture-transport.ts";
+import { CaptureWriter } from "../capture/capture-writer.ts";
+import { type CaptureCounts, CaptureRecorder } from "../capture/recorder.ts";
+import { openHome } from "../config/home.ts";
+import type { Transports } from "../drivers/cursor/run/stream.ts";
+import { fileError } from "../files/file-error.ts";
+import type { LoadedConfig } from "./load-config.ts";
+
+export interface Capture {
+  readonly file: string;
+  /** Why it ended before its time, if it did. */
+  readonly endReason: string | undefined;
+  readonly bytes: number;
+  readonly counts: CaptureCounts;
+  /** Records everything that goes through these transports. */
+  wrap(transports: Transports): Transports;
+  close(): void;
+}
+
+export interface CaptureOptions {
+  /** Never written. */
+  readonly secrets: readonly string[];
+  readonly onEnd: (reason: string) => void;
+}
+
+const SUFFIX = ".capture";
+const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000;
+/** Of all captures in the home folder. */
+const MAX_FOLDER_BYTES = 1024 ** 3;
+
+/** Starts a capture if the settings ask for one (SEC-52). */
+export function openCapture({ values, home }: LoadedConfig, options: CaptureOptions): Capture | undefined {
+  const { capture, captureContent, limits } = values;
+  if (capture === undefined || capture === false) return undefined;
+  const file = capture === true ? newFile(home) : capture;
+  let endReason: string | undefined;
+  const onEnd = (reason: string) => {
+    endReason = reason;
+    options.onEnd(reason);
+  };
+  const writer = openWriter(file, limits.captureBytes, onEnd);
+  const recorder = new CaptureRecorder(writer, {
+    secrets: [homedir(), ...options.secrets],
+    content: captureContent,
+  });
+  return {
+    file,
+    get endReason() {
+      return endReason;
+    },
+    get bytes() {
+      return writer.bytes;
+    },
+    get counts() {
+      return recorder.counts;
+    },
+    wrap: ({ h1, h2 }) => ({
+      h1: captureTransport(h1, "h1", recorder),
+      h2: captureTransport(h2, "h2", recorder),
+    }),
+    close: () => recorder.close(),
+  };
+}
+
+function openWriter(file: string, maxBytes: number, onEnd: (reason: string) => void): CaptureWriter {
+  try {
+    return new CaptureWriter({ file, maxBytes, onEnd });
+  } catch (error) {
+    throw fileError(error, `create the capture ${file}`, {
+      kind: "io",
+      code: "capture_unwritable",
+      hint: "Give the path of a file that does not exist yet, in a folder that you can write to.",
+    });
+  }
+}
+
+/** Names a new file in the home folder, and removes captures there that are too old or too many. */
+function newFile(home: string): string {
+  const folder = join(home, "captures");
+  openHome(home);
+  openHome(folder);
+  removeOld(folder);
+  const time = new Date().toISOString().replace(/[:.]/g, "-");
+  return join(folder, `${time}-${process.pid}${SUFFIX}`);
+}
+
+function removeOld(folder: string): void {
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => ({ path: join(folder, name), stats: statSync(join(folder, name), { throwIfNoEntry: false }) }))
+    .toSorted((a, b) => (b.stats?.mtimeMs ?? 0) - (a.stats?.mtimeMs ?? 0));
+  let bytes = 0;
+  for (const { path, stats } of files) {
+    bytes += stats?.size ?? 0;
+    if (Date.now() - (stats?.mtimeMs ?? 0) > MAX_AGE_MS || bytes > MAX_FOLDER_BYTES) rmSync(path, { force: true });
+  }
+}

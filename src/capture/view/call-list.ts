@@ -1,0 +1,106 @@
+import type { StoredRecord } from "../capture-reader.ts";
+import type { CallHead, CapturedMessage, CaptureRecord } from "../records.ts";
+import { kindOf } from "./message-view.ts";
+
+/** Which calls and messages are wanted. Absent members take all. */
+export interface CaptureFilter {
+  readonly call?: number | undefined;
+  readonly conversation?: string | undefined;
+  /** A part of the path. */
+  readonly rpc?: string | undefined;
+  readonly direction?: CapturedMessage["direction"] | undefined;
+  /** A part of the message's kind. */
+  readonly kind?: string | undefined;
+}
+
+/** One call, without its messages. */
+export interface CallSummary {
+  readonly call: number;
+  readonly at: number;
+  readonly method: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly transport: CallHead["transport"];
+  status?: number;
+  ms?: number;
+  outcome?: string;
+  sentBytes?: number;
+  receivedBytes?: number;
+  /** Those that the filter lets through. */
+  messages: number;
+  conversation?: string;
+  /** What the capture does not have, and why. */
+  omitted?: string;
+}
+
+/** Gathers the calls of a capture. Reads the content of messages only if the filter needs it. */
+export class CallList {
+  readonly #filter: CaptureFilter;
+  readonly #calls = new Map<number, CallSummary>();
+  /** Why the capture ended before its time, if it did. */
+  endReason: string | undefined;
+  damaged = 0;
+
+  constructor(filter: CaptureFilter = {}) {
+    this.#filter = filter;
+  }
+
+  /** Returns the record if it was read, and belongs to a message or call that the filter lets through. */
+  add(stored: StoredRecord): CaptureRecord | undefined {
+    const { direction, kind } = this.#filter;
+    if (stored.type === "message" && kind === undefined && direction === undefined) {
+      const summary = this.#calls.get(stored.call);
+      if (summary) summary.messages++;
+      return undefined;
+    }
+    const record = stored.read();
+    if (record) this.#take(record);
+    else this.damaged++;
+    return record;
+  }
+
+  of(call: number): CallSummary | undefined {
+    return this.#calls.get(call);
+  }
+
+  isWanted(message: CapturedMessage, path: string): boolean {
+    const { direction, kind } = this.#filter;
+    return (
+      (direction === undefined || message.direction === direction) &&
+      (kind === undefined || kindOf(message, path).includes(kind))
+    );
+  }
+
+  /** The calls that the filter lets through. */
+  wanted(): CallSummary[] {
+    return [...this.#calls.values()].filter((call) => this.isWantedCall(call));
+  }
+
+  isWantedCall(summary: CallSummary): boolean {
+    const { call, conversation, rpc, direction, kind } = this.#filter;
+    return (
+      (call === undefined || summary.call === call) &&
+      (conversation === undefined || summary.conversation === conversation) &&
+      (rpc === undefined || summary.path.toLowerCase().includes(rpc.toLowerCase())) &&
+      ((direction === undefined && kind === undefined) || summary.messages > 0)
+    );
+  }
+
+  #take(record: CaptureRecord): void {
+    if (record.type === "call") {
+      const { method, origin, path, transport } = record.head;
+      this.#calls.set(record.call, { call: record.call, at: record.at, method, origin, path, transport, messages: 0 });
+      return;
+    }
+    if (record.type === "note" && record.note.type === "ended") this.endReason = record.note.reason;
+    const summary = this.#calls.get(record.call);
+    if (!summary) return;
+    if (record.type === "response") summary.status = record.head.status;
+    else if (record.type === "message") summary.messages += this.isWanted(record, summary.path) ? 1 : 0;
+    else if (record.type === "end") {
+      const { outcome, sentBytes, receivedBytes } = record.end;
+      Object.assign(summary, { outcome, sentBytes, receivedBytes, ms: record.at - summary.at });
+    } else if (record.note.type === "conversation") summary.conversation = record.note.id;
+    else if (record.note.type === "omitted") summary.omitted = record.note.reason;
+  }
+}
