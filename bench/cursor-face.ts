@@ -63,7 +63,11 @@ async function ownModel(bed: Testbed, { cursor, gateway }: Face): Promise<BenchR
 }
 
 /** As `tokenCost`, for runs of Cursor's agent protocol: a connection for each, as its clients have. */
-function runCost(subject: Subject, load: Plan & { readonly streams: number }, model: string): Promise<TokenCost> {
+export function runCost(
+  subject: Subject,
+  load: Plan & { readonly streams: number },
+  model: string,
+): Promise<TokenCost> {
   return costOf(subject.pid, load, (plan, onFirst) => {
     const client = new AgentClient(subject.port, subject.key, model);
     const { answer, done } = client.ask(plan, onFirst);

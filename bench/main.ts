@@ -1,3 +1,4 @@
+import { measureCaptureCost } from "./capture-cost.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
 import { measureCursorFace } from "./cursor-face.ts";
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "first-token": measureFirstToken,
   "short-requests": measureShortRequests,
   "metrics-cost": measureMetricsCost,
+  "capture-cost": measureCaptureCost,
   "usage-record": measureUsageRecord,
   "paced-streams": measurePacedStreams,
   disconnect: measureDisconnect,
