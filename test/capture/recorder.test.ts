@@ -154,7 +154,7 @@ describe("SEC-52 secrets in messages", () => {
       .map(({ bytes }) => JSON.parse(JSON.parse(Buffer.from(bytes).toString())[1]).delta.text)
       .join("");
     expect(text).toMatch(/^to "\w{3}\.\w{8}@\w{7}\.\w{3}"\\ ok$/);
-    expect(text).not.toContain(MAIL);
+    expect(text).not.toMatch(/ada|lovelace|example/);
   });
 
   test("masks what a field calls a secret, there and everywhere", async () => {
