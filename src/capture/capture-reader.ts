@@ -58,20 +58,21 @@ export async function* readCapture(file: string, offset = 0): AsyncGenerator<Sto
 }
 
 async function openCapture(file: string): Promise<FileHandle> {
-  let handle: FileHandle;
+  let handle: FileHandle | undefined;
+  const first = Buffer.alloc(FIRST_LINE.length);
   try {
     handle = await open(file);
+    const { bytesRead } = await handle.read(first, 0, first.length, 0);
+    if (first.subarray(0, bytesRead).toString("latin1") === FIRST_LINE) return handle;
+    await handle.close();
   } catch (cause) {
+    await handle?.close();
     const { code } = cause as NodeJS.ErrnoException;
     throw new ExcursorError(code === "ENOENT" ? "not-found" : "io", `${file} could not be read (${code}).`, {
       hint: "Give the path of a file that `excursor capture` has written.",
       cause,
     });
   }
-  const first = Buffer.alloc(FIRST_LINE.length);
-  const { bytesRead } = await handle.read(first, 0, first.length, 0);
-  if (first.subarray(0, bytesRead).toString("latin1") === FIRST_LINE) return handle;
-  await handle.close();
   const [name] = FIRST_LINE.split(" ");
   const isOther = first.toString("latin1").startsWith(`${name} `);
   throw new ExcursorError(

@@ -116,6 +116,11 @@ test.each([
   await expect(read()).rejects.toThrow(message);
 });
 
+test("says that a folder is no capture", async () => {
+  file = folder;
+  await expect(read()).rejects.toThrow(/could not be read \(EISDIR\)/);
+});
+
 test("does not write over a file", () => {
   writeFileSync(file, "mine");
   expect(() => write(RECORDS)).toThrow(/EEXIST/);
