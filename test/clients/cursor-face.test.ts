@@ -5,7 +5,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, it } from "vitest";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { createServeRun } from "../../src/faces/cursor/run/serve-run.ts";
-import type { RunConnection, ServeRun } from "../../src/faces/cursor/run-connection.ts";
+import type { RunPeer, ServeRun } from "../../src/faces/cursor/run-peer.ts";
 import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { CALLS, call, engineWith, STOP, say } from "../faces/cursor/support/models.ts";
 import { KEY, SIGNED_IN, setUpFace, setUpSim } from "../faces/cursor/support/stage.ts";
@@ -72,8 +72,8 @@ describe.each(["h2", "h1"] as const)("the official client on the face, over %s",
   });
 
   it("shows our errors with title and detail", async () => {
-    const serveRun: ServeRun = (connection) =>
-      connection.end(new ExcursorError("forbidden", "This is the title.", { hint: "This is the detail." }));
+    const serveRun: ServeRun = (peer) =>
+      peer.end(new ExcursorError("forbidden", "This is the title.", { hint: "This is the detail." }));
     const { url } = await setUpSim({ serveRun }, { hostConfig });
     await using sdk = startSdk(url);
     const { status, error } = await ask(sdk, "hello", { model: { id: "excursor/local" } });
@@ -95,7 +95,7 @@ it("lets our models use the client's own tools with a key of the gateway, withou
   ];
   const { engine, turns } = engineWith((_turn, nth) => answers[nth] ?? [STOP]);
   const serve = createServeRun({ engine });
-  const { url } = await setUpFace("http://127.0.0.1:9", { serveRun: (connection) => serve(connection, "m") });
+  const { url } = await setUpFace("http://127.0.0.1:9", { serveRun: (peer) => serve(peer, "m") });
   await using sdk = startSdk(url, KEY);
   const cwd = makeFolder();
   const { status, text } = await ask(sdk, "make it", { model: { id: "excursor/local" }, local: { cwd } });
@@ -105,19 +105,19 @@ it("lets our models use the client's own tools with a key of the gateway, withou
 });
 
 /** Answers each run with the name of the model. */
-const sayName: ServeRun = (connection, model) => {
-  connection.listen({
+const sayName: ServeRun = (peer, model) => {
+  peer.listen({
     message(payload) {
       if (fromBinary(AgentClientMessageSchema, payload).message.case !== "runRequest") return;
-      send(connection, { case: "textDelta", value: { text: `${model} for ${connection.principal.id}` } });
-      send(connection, { case: "turnEnded", value: {} });
-      connection.end();
+      send(peer, { case: "textDelta", value: { text: `${model} for ${peer.principal.id}` } });
+      send(peer, { case: "turnEnded", value: {} });
+      peer.end();
     },
     gone() {},
   });
 };
 
-function send(connection: RunConnection, message: object): void {
+function send(peer: RunPeer, message: object): void {
   const update = { message: { case: "interactionUpdate", value: { message } } };
-  void connection.send(toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, update as never)));
+  void peer.send(toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, update as never)));
 }

@@ -13,9 +13,9 @@ import { FACE_HEALTH_PATH } from "./health-path.ts";
 import { answerKeyHolder } from "./key-holder-responses.ts";
 import { MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
 import { type Backend, type Held, relay } from "./relay.ts";
-import type { ServeRun } from "./run-connection.ts";
+import type { ServeRun } from "./run-peer.ts";
 import { ServerConfigs } from "./server-config.ts";
-import { StreamConnection } from "./stream-connection.ts";
+import { StreamPeer } from "./stream-peer.ts";
 import { callWhole } from "./whole-call.ts";
 
 export interface CursorFaceOptions {
@@ -58,15 +58,15 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
   const { backend, serveRun, onBug, refuseToken = invalidToken } = options;
   const callers = new Callers(options);
   const configs = new ServerConfigs(backend, options.trustedOrigin);
-  const live = new Map<StreamConnection, ServerExchange>();
+  const live = new Map<StreamPeer, ServerExchange>();
 
-  const serve = (connection: StreamConnection, model: string, exchange: ServerExchange): void => {
-    live.set(connection, exchange);
-    exchange.onOver(() => live.delete(connection));
+  const serve = (peer: StreamPeer, model: string, exchange: ServerExchange): void => {
+    live.set(peer, exchange);
+    exchange.onOver(() => live.delete(peer));
     try {
-      serveRun(connection, model);
+      serveRun(peer, model);
     } catch (error) {
-      connection.revoke(ExcursorError.from(error));
+      peer.revoke(ExcursorError.from(error));
     }
   };
   const names = new ConversationNames();
@@ -84,8 +84,8 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
 
   /** A key that is revoked ends its runs as well. */
   const revocation = setInterval(() => {
-    for (const [connection, exchange] of live) {
-      if (callers.identify(exchange).type === "refused") connection.revoke(invalidToken());
+    for (const [peer, exchange] of live) {
+      if (callers.identify(exchange).type === "refused") peer.revoke(invalidToken());
     }
   }, REVOCATION_MS).unref();
 
@@ -95,7 +95,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const verdict = await decide(exchange, run.opening);
     if (verdict.type === "relay") relay(exchange, await configs.backendFor(exchange), run.held);
     else if (verdict.type === "refused") respondError(exchange, verdict.error);
-    else serve(connectionOf(exchange, run.held, verdict.principal), verdict.model, exchange);
+    else serve(peerOf(exchange, run.held, verdict.principal), verdict.model, exchange);
   };
 
   const answerName = async (exchange: ServerExchange): Promise<void> => {
@@ -159,7 +159,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
       });
     },
     endRuns(error) {
-      for (const connection of live.keys()) connection.revoke(error);
+      for (const peer of live.keys()) peer.revoke(error);
     },
     close: () => clearInterval(revocation),
   };
@@ -168,9 +168,9 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
 const LIST_TIMEOUT_MS = 15_000;
 const MAX_SMALL_REQUEST_BYTES = 1024 * 1024;
 
-function connectionOf(exchange: ServerExchange, held: Held, principal: Principal): StreamConnection {
-  const connection = new StreamConnection(exchange, { requestId: requestIdOf(exchange), principal }, (receive) =>
-    deliverMessages(exchange, held, receive, (error) => connection.revoke(error)),
+function peerOf(exchange: ServerExchange, held: Held, principal: Principal): StreamPeer {
+  const peer = new StreamPeer(exchange, { requestId: requestIdOf(exchange), principal }, (receive) =>
+    deliverMessages(exchange, held, receive, (error) => peer.revoke(error)),
   );
-  return connection;
+  return peer;
 }

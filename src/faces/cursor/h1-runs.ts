@@ -14,7 +14,7 @@ import { failureOf, respondError } from "./errors.ts";
 import { type RunOpening, readOpening } from "./find-model.ts";
 import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
 import { type Backend, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
-import { StreamConnection } from "./stream-connection.ts";
+import { StreamPeer } from "./stream-peer.ts";
 
 /** Some clients send append 0 only after they have the headers of RunSSE, so these go out after this long. */
 const HEADERS_AFTER_MS = 100;
@@ -47,7 +47,7 @@ export interface Http1RunsOptions {
   readonly backendFor: (exchange: ServerExchange) => Promise<Backend>;
   readonly decide: (exchange: ServerExchange, opening: RunOpening | undefined) => Promise<Verdict>;
   readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
-  readonly serve: (connection: StreamConnection, model: string, exchange: ServerExchange) => void;
+  readonly serve: (peer: StreamPeer, model: string, exchange: ServerExchange) => void;
 }
 
 /**
@@ -116,11 +116,11 @@ export class Http1Runs {
       endWith(exchange, notYours());
       return;
     }
-    const connection = new StreamConnection(exchange, { requestId, principal }, (receive) =>
-      this.#uploads.join(requestId, { receive, stop: (error) => connection.revoke(error) }),
+    const peer = new StreamPeer(exchange, { requestId, principal }, (receive) =>
+      this.#uploads.join(requestId, { receive, stop: (error) => peer.revoke(error) }),
     );
     exchange.onOver(() => this.#uploads.leave(requestId));
-    this.#options.serve(connection, model, exchange);
+    this.#options.serve(peer, model, exchange);
   }
 
   async #take(exchange: ServerExchange, append: Append, principal: Principal): Promise<void> {

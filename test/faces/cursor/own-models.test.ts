@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import type { RunConnection, ServeRun } from "../../../src/faces/cursor/run-connection.ts";
+import type { RunPeer, ServeRun } from "../../../src/faces/cursor/run-peer.ts";
 import { GetUsableModelsResponseSchema } from "../../../src/gen/agent/v1/model_pb.ts";
 import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../../src/gen/agent/v1/run_pb.ts";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
@@ -15,7 +15,7 @@ import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
 import { encodeFrame } from "../../../src/wire/connect/envelope.ts";
 import { KEY, SIGNED_IN, setUpFace, setUpSim } from "./support/stage.ts";
 
-const NOTHING: ServeRun = (connection) => connection.end();
+const NOTHING: ServeRun = (peer) => peer.end();
 
 async function post(url: string, path: string, token: string, type = "application/proto"): Promise<Buffer> {
   const headers = { authorization: `Bearer ${token}`, "content-type": type };
@@ -146,27 +146,25 @@ describe("a key of the gateway", () => {
 });
 
 /** Answers each run with the text of the model's name and ends it. */
-const sayName: ServeRun = (connection, model) => {
-  connection.listen({
+const sayName: ServeRun = (peer, model) => {
+  peer.listen({
     message(payload) {
       const { message } = fromBinary(AgentClientMessageSchema, payload);
       if (message.case !== "runRequest") return;
-      say(connection, `${model} for ${connection.principal.id}`);
-      send(connection, { case: "turnEnded", value: {} });
-      connection.end();
+      say(peer, `${model} for ${peer.principal.id}`);
+      send(peer, { case: "turnEnded", value: {} });
+      peer.end();
     },
     gone() {},
   });
 };
 
-function send(connection: RunConnection, message: { case: string; value: object }): Promise<void> | undefined {
+function send(peer: RunPeer, message: { case: string; value: object }): Promise<void> | undefined {
   const update = { case: "interactionUpdate", value: { message } };
-  return connection.send(
-    toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message: update } as never)),
-  );
+  return peer.send(toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message: update } as never)));
 }
 
-const say = (connection: RunConnection, text: string) => send(connection, { case: "textDelta", value: { text } });
+const say = (peer: RunPeer, text: string) => send(peer, { case: "textDelta", value: { text } });
 
 describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transport) => {
   const own = (modelId: string) => ({ request: { requestedModel: { modelId } } });
@@ -212,11 +210,11 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
     const kinds: (string | undefined)[] = [];
     const gone = Promise.withResolvers<void>();
     const { connect } = await setUpSim({
-      serveRun: (connection) =>
-        connection.listen({
+      serveRun: (peer) =>
+        peer.listen({
           message(payload) {
             kinds.push(fromBinary(AgentClientMessageSchema, payload).message.case);
-            if (kinds.length === 1) void say(connection, "begun");
+            if (kinds.length === 1) void say(peer, "begun");
           },
           gone: () => gone.resolve(),
         }),
@@ -234,8 +232,7 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
 
   it("that fail say so with title and detail", async () => {
     const { connect } = await setUpSim({
-      serveRun: (connection) =>
-        connection.end(new ExcursorError("rate-limited", "Too much at once.", { hint: "Wait a little." })),
+      serveRun: (peer) => peer.end(new ExcursorError("rate-limited", "Too much at once.", { hint: "Wait a little." })),
     });
     const { error } = await connect(transport).say("hello", own("excursor/local"));
     expect(error?.kind).toBe("rate-limited");
@@ -244,8 +241,8 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
 
   it("are cut when their key is revoked", async () => {
     const { connect, keys } = await setUpSim({
-      serveRun(connection) {
-        connection.listen({ message: () => void say(connection, "begun"), gone() {} });
+      serveRun(peer) {
+        peer.listen({ message: () => void say(peer, "begun"), gone() {} });
       },
     });
     const { error } = await connect(transport, { token: "exc_guest" }).say("hello", {
@@ -258,11 +255,11 @@ describe.each(["h2", "h1"] as const)("runs of our own models over %s", (transpor
   it("carry ten megabytes", async () => {
     let bytes = 0;
     const { connect } = await setUpSim({
-      serveRun: (connection) =>
-        connection.listen({
+      serveRun: (peer) =>
+        peer.listen({
           message(payload) {
             bytes = Math.max(bytes, payload.length);
-            connection.end();
+            peer.end();
           },
           gone() {},
         }),

@@ -27,7 +27,7 @@ import { blobSource, requestContexts, userMessagesOf } from "../../../wire/agent
 import type { BlobSource } from "../../../wire/agent/state/blobs.ts";
 import { summarizedState, summaryMessage } from "../../../wire/agent/state/summary.ts";
 import { Transcript } from "../../../wire/agent/state/transcript.ts";
-import type { RunConnection } from "../run-connection.ts";
+import type { RunPeer } from "../run-peer.ts";
 import { askSummary } from "./ask-summary.ts";
 import { Checkpoints, type Snapshot } from "./checkpoints.ts";
 import { completeCalls, unfinished } from "./complete-calls.ts";
@@ -44,7 +44,7 @@ import { RunTools } from "./tools/toolbox.ts";
 
 export interface OwnRunParts {
   readonly engine: Pick<Engine, "run" | "findModel">;
-  readonly connection: RunConnection;
+  readonly peer: RunPeer;
   readonly model: string;
   readonly instructions: string | undefined;
   /** How many rounds of tools one run may have. */
@@ -178,13 +178,13 @@ export class OwnRun {
     clearInterval(this.#heartbeat);
     this.#abort.abort(CANCELED);
     this.#client.abandon(CANCELED);
-    if (!this.#isGone) this.#parts.connection.end(this.#failure);
+    if (!this.#isGone) this.#parts.peer.end(this.#failure);
     this.#onEnded();
   }
 
   async #answer(request: AgentRunRequest): Promise<void> {
-    const { engine, connection, model, instructions } = this.#parts;
-    const { principal } = connection;
+    const { engine, peer, model, instructions } = this.#parts;
+    const { principal } = peer;
     const { signal } = this.#abort;
     const action = actionOf(request);
     this.#kept = await this.#parts.openKept(request);
@@ -196,8 +196,8 @@ export class OwnRun {
     this.#tools.workspace = contexts.flatMap(({ env }) => env?.workspacePaths ?? [])[0];
     const offered = [...(request.mcpTools?.mcpTools ?? []), ...contexts.flatMap((context) => context.tools)];
     const tools = new RunTools(offered, contexts, {
-      allowed: connection.header("x-cursor-agent-allowed-tools"),
-      excluded: connection.header("x-cursor-agent-exclude-tools"),
+      allowed: peer.header("x-cursor-agent-allowed-tools"),
+      excluded: peer.header("x-cursor-agent-exclude-tools"),
     });
     this.#tools.offered = tools;
     const system = systemOf(request, contexts, instructions);
@@ -210,7 +210,7 @@ export class OwnRun {
 
   /** Reads the conversation so far. A run that resumes takes its last turn up again. */
   async #readState(state: ConversationStateStructure, action: ConversationAction, blobs: BlobSource): Promise<void> {
-    const { requestId } = this.#parts.connection;
+    const { requestId } = this.#parts.peer;
     const { messages: conversation, isSummarized } = await readConversation(state, blobs);
     this.#tools.todos = await readTodos(state, blobs);
     this.#renderer.usedTokens = state.tokenDetails?.usedTokens ?? 0;
@@ -238,7 +238,7 @@ export class OwnRun {
 
   /** Replaces the conversation with a summary of it. It stays as it is if the model fails or the user cancels. */
   async #summarize(turn: TurnParts, state: ConversationStateStructure): Promise<void> {
-    const { engine, connection, checkCaller } = this.#parts;
+    const { engine, peer, checkCaller } = this.#parts;
     const { signal } = this.#abort;
     if (this.#messages.length === 0) {
       throw new ExcursorError("invalid-request", "This conversation has nothing to summarize.", {
@@ -258,7 +258,7 @@ export class OwnRun {
       const summary = await askSummary({ engine, turn: turnOf(turn, messages), signal, onEvent });
       const after = await this.#checkpoints.storeBlobs((add) => summarizedState(state, summary, add));
       this.#messages = [summaryMessage(summary)];
-      this.#transcript = new Transcript(after, [], connection.requestId, true);
+      this.#transcript = new Transcript(after, [], peer.requestId, true);
       this.#renderer.usedTokens = outputTokens;
       this.#send(encodeUpdate({ case: "summary", value: { summary } }));
       this.#send(encodeUpdate({ case: "summaryCompleted", value: {} }));
@@ -401,7 +401,7 @@ export class OwnRun {
   }
 
   #send(payload: Uint8Array): Promise<void> | undefined {
-    return this.#isGone || this.#isOver ? undefined : this.#parts.connection.send(payload);
+    return this.#isGone || this.#isOver ? undefined : this.#parts.peer.send(payload);
   }
 }
 

@@ -3,7 +3,7 @@ import { ExcursorError } from "../../../core/errors.ts";
 import { type HubAnswers, NO_HUB_ANSWERS } from "../../../core/hub/hub-answers.ts";
 import type { Principal } from "../../../core/turn.ts";
 import type { AgentRunRequest } from "../../../gen/agent/v1/run_pb.ts";
-import type { RunConnection, ServeRun } from "../run-connection.ts";
+import type { RunPeer, ServeRun } from "../run-peer.ts";
 import { KeptRun } from "./kept-run.ts";
 import { OwnRun } from "./own-run.ts";
 
@@ -33,9 +33,9 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
   const live = new Map<string, OwnRun>();
   const kept = new Map<string, KeptRun>();
 
-  const openKept = (run: OwnRun, connection: RunConnection) => async (request: AgentRunRequest) => {
-    const { id: principalId } = connection.principal;
-    const runId = request.runId || connection.header("x-original-request-id") || connection.requestId;
+  const openKept = (run: OwnRun, peer: RunPeer) => async (request: AgentRunRequest) => {
+    const { id: principalId } = peer.principal;
+    const runId = request.runId || peer.header("x-original-request-id") || peer.requestId;
     const key = `${principalId} ${runId}`;
     // The client has begun the run again, so the earlier attempt has lost its reader.
     const earlier = live.get(key);
@@ -55,23 +55,23 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
     return found;
   };
 
-  return (connection, model) => {
+  return (peer, model) => {
     const run: OwnRun = new OwnRun({
       engine,
-      connection,
+      peer,
       model,
       instructions: parts.instructions?.(),
       maxSteps: parts.maxSteps ?? MAX_STEPS,
       heartbeatMs: parts.heartbeatMs ?? HEARTBEAT_MS,
       answerTimeoutMs: parts.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
       checkCaller: () => {
-        if (isAllowed(connection.principal)) return;
+        if (isAllowed(peer.principal)) return;
         throw new ExcursorError("unauthenticated", "The key of this run is no longer valid.", {
           hint: "Sign in again, or ask for a new key.",
         });
       },
-      openKept: (request) => openKept(run, connection)(request),
+      openKept: (request) => openKept(run, peer)(request),
     });
-    connection.listen({ message: (payload) => run.receive(payload), gone: () => run.gone() });
+    peer.listen({ message: (payload) => run.receive(payload), gone: () => run.gone() });
   };
 }

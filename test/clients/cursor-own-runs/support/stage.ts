@@ -6,7 +6,7 @@ import { afterEach } from "vitest";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import type { Turn } from "../../../../src/core/turn.ts";
 import { createServeRun, type ServeRunParts } from "../../../../src/faces/cursor/run/serve-run.ts";
-import type { RunConnection, ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
+import type { RunPeer, ServeRun } from "../../../../src/faces/cursor/run-peer.ts";
 import { type AgentClientMessage, AgentClientMessageSchema } from "../../../../src/gen/agent/v1/run_pb.ts";
 import { engineWith, STOP, say } from "../../../faces/cursor/support/models.ts";
 import { type FaceStageOptions, SIGNED_IN, setUpSim } from "../../../faces/cursor/support/stage.ts";
@@ -52,7 +52,7 @@ export interface OwnRunsOptions {
 export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, options: OwnRunsOptions = {}) {
   const { engine, turns } = engineWith(answer);
   const serve = createServeRun({ engine, ...options.parts });
-  const serveRun = watched((connection) => serve(connection, options.model ?? "m"), options);
+  const serveRun = watched((peer) => serve(peer, options.model ?? "m"), options);
   const face = await setUpSim({ ...options.face, serveRun }, { hostConfig });
   const home = makeFolder();
   const cwd = makeFolder();
@@ -63,10 +63,10 @@ export async function setUpOwnRuns(hostConfig: Transport, answer: Answer, option
 
 function watched(serve: ServeRun, { beforeMessage, onMessage }: OwnRunsOptions): ServeRun {
   if (!beforeMessage && !onMessage) return serve;
-  return (connection, model) => {
-    const { requestId, principal } = connection;
-    const listen: RunConnection["listen"] = ({ message, gone }) =>
-      connection.listen({
+  return (peer, model) => {
+    const { requestId, principal } = peer;
+    const listen: RunPeer["listen"] = ({ message, gone }) =>
+      peer.listen({
         message(payload) {
           const decoded = fromBinary(AgentClientMessageSchema, payload);
           beforeMessage?.(decoded, requestId);
@@ -79,10 +79,10 @@ function watched(serve: ServeRun, { beforeMessage, onMessage }: OwnRunsOptions):
       {
         requestId,
         principal,
-        header: (name) => connection.header(name),
+        header: (name) => peer.header(name),
         listen,
-        send: (payload) => connection.send(payload),
-        end: (error) => connection.end(error),
+        send: (payload) => peer.send(payload),
+        end: (error) => peer.end(error),
       },
       model,
     );

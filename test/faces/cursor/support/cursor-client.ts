@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ExcursorError } from "../../../../src/core/errors.ts";
-import type { RunConnection, ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
+import type { RunPeer, ServeRun } from "../../../../src/faces/cursor/run-peer.ts";
 import type { ConversationStateStructure } from "../../../../src/gen/agent/v1/conversation_pb.ts";
 import type { ExecClientMessageSchema, ExecServerMessage } from "../../../../src/gen/agent/v1/exec_pb.ts";
 import type { InteractionUpdate } from "../../../../src/gen/agent/v1/interaction_pb.ts";
@@ -66,7 +66,7 @@ export class ClientRun {
   error: ExcursorError | undefined;
   readonly ended: Promise<void>;
   readonly #client: CursorClient;
-  #listener: Parameters<RunConnection["listen"]>[0] | undefined;
+  #listener: Parameters<RunPeer["listen"]>[0] | undefined;
   readonly #onEnded: () => void;
   #isCut = false;
   /** Called with each message before it is handled; true cuts the stream there. */

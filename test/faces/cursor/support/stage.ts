@@ -5,7 +5,7 @@ import { Secret } from "../../../../src/core/secret.ts";
 import type { Principal } from "../../../../src/core/turn.ts";
 import { createGivenAccess } from "../../../../src/credentials/given-access.ts";
 import { type CursorFace, createCursorFace } from "../../../../src/faces/cursor/face.ts";
-import type { ServeRun } from "../../../../src/faces/cursor/run-connection.ts";
+import type { ServeRun } from "../../../../src/faces/cursor/run-peer.ts";
 import type { SimOptions, TraceEntry } from "../../../../src/sim/options.ts";
 import { type Simulator, startSim } from "../../../../src/sim/server.ts";
 import { createConnectionPool } from "../../../../src/wire/http/connection-pool.ts";

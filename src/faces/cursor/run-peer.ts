@@ -1,8 +1,8 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { Principal } from "../../core/turn.ts";
 
-/** One run of a client of Cursor's agent protocol, whatever carries it (an HTTP/2 stream, or RunSSE with BidiAppend). */
-export interface RunConnection {
+/** The client of one run of Cursor's agent protocol, whatever carries it (an HTTP/2 stream, or RunSSE with BidiAppend). */
+export interface RunPeer {
   readonly requestId: string;
   /** The caller, who may use our models. */
   readonly principal: Principal;
@@ -20,4 +20,4 @@ export interface RunConnection {
 }
 
 /** Answers a run of one of our own models. `model` has no prefix. `listen` also delivers the run request. */
-export type ServeRun = (connection: RunConnection, model: string) => void;
+export type ServeRun = (peer: RunPeer, model: string) => void;

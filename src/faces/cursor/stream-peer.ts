@@ -3,12 +3,12 @@ import type { Principal } from "../../core/turn.ts";
 import { FrameWriter, streamFormat } from "../../wire/connect/frame-writer.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { failureOf } from "./errors.ts";
-import type { RunConnection } from "./run-connection.ts";
+import type { RunPeer } from "./run-peer.ts";
 
-type Listener = Parameters<RunConnection["listen"]>[0];
+type Listener = Parameters<RunPeer["listen"]>[0];
 
 /** A run on the answer of one exchange. Where its client's messages come from is the carrier's to say. */
-export class StreamConnection implements RunConnection {
+export class StreamPeer implements RunPeer {
   readonly requestId: string;
   readonly principal: Principal;
   readonly #exchange: ServerExchange;
