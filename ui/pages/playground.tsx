@@ -233,7 +233,7 @@ const IDEAS = ["Explain back-pressure in three sentences.", "Write a function th
 const DEMO_IDEAS = [
   "@sim think Let me see what is asked. ;; say **Hello!** This is the simulator.",
   "@sim tokens 400 20",
-  "@sim error resource_exhausted Too many requests",
+  "@sim fail resource_exhausted ERROR_RATE_LIMITED Too many requests",
 ];
 
 const Welcome = ({ isDemo, onPick }: { readonly isDemo: boolean; onPick(text: string): void }) => (

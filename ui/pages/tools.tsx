@@ -238,7 +238,7 @@ function Agents({ agents }: Pick<ToolsReply, "agents">) {
         ]}
         rows={agents}
         keyOf={({ model }) => model}
-        empty="No agent is configured. Set one up under `agents` in the settings; docs/acp.md shows how."
+        empty="No agent was found. Known agents are offered if their program is in PATH; docs/acp.md lists them."
       />
     </Section>
   );

@@ -36,7 +36,12 @@ const MIX: readonly DemoRequest[] = [
     tool: { name: "run_tests", resultAfterMs: null },
   },
   { afterMs: 5200, client: "demo-editor", model: "auto", say: "think Let me look. ;; tokens 260 25" },
-  { afterMs: 6500, client: "demo-script", model: "gpt-5.5", say: "error resource_exhausted Too many requests" },
+  {
+    afterMs: 6500,
+    client: "demo-script",
+    model: "gpt-5.5",
+    say: "fail resource_exhausted ERROR_RATE_LIMITED retry=30 Too many requests",
+  },
   { afterMs: 8000, client: "demo-chat", model: "claude-4.5-sonnet", say: "tokens 500 20" },
 ];
 
