@@ -47,6 +47,8 @@ export interface ParkedRow {
   readonly bytes: number;
   /** In whole seconds, so that an idle page gets few messages. */
   readonly waitedS: number;
+  /** A limit of its key keeps it from going on. */
+  readonly isPaused: boolean;
 }
 
 export interface RecentRow {

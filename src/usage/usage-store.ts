@@ -3,7 +3,7 @@ import { inTransaction } from "../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "./billing-period.ts";
 import { type Charge, ChargeRows } from "./charge-rows.ts";
 import { HeldClock } from "./held-clock.ts";
-import { LIFTED } from "./lift-limits.ts";
+import { LIFTED, liftLimits } from "./lift-limits.ts";
 import type { PhaseName, RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "./records.ts";
 import { KEYS_PER_MS, text } from "./row-values.ts";
 import { RunRows } from "./run-rows.ts";
@@ -188,6 +188,11 @@ export class UsageStore implements UsageSink {
   billingPeriod(account: string | undefined): BillingPeriod {
     const known = this.#isOpen ? this.#statements.billingPeriod.get(account ?? "") : undefined;
     return billingPeriodAt(this.#now(), known as Pick<BillingPeriod, "startMs" | "endMs"> | undefined);
+  }
+
+  /** Forgets what a principal has used as far as limits are concerned. Throws if the file cannot be written. */
+  liftLimits(principalId: string): void {
+    if (this.#isOpen) liftLimits(this.#connection, principalId, this.#now());
   }
 
   /** Keeps what Cursor says of an account's billing period. Does nothing if the file cannot be written. */

@@ -46,6 +46,21 @@ describe("keys", () => {
     expect((await json<KeysReply>(await visitor.get("/keys"))).keys).toEqual([]);
   });
 
+  it("have their limits lifted", async () => {
+    const visitor = await openDashboard();
+    const made = await visitor.send("POST", "/keys", { name: "bob", limits: ["10 tokens/total"] });
+    const { key } = await json<{ key: string }>(made);
+    const client = new OpenAI({ baseURL: `${visitor.url}/v1`, apiKey: key, maxRetries: 0 });
+    const ask = () =>
+      client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "@sim say hello" }] });
+    const used = async () => (await json<KeysReply>(await visitor.get("/keys"))).keys[0]?.limits[0]?.used;
+    await ask().catch(() => {});
+    await expect.poll(used).toBeGreaterThan(0);
+    expect((await visitor.send("POST", "/keys/bob/lift", {})).status).toBe(200);
+    expect(await used()).toBe(0);
+    expect((await visitor.send("POST", "/keys/nobody/lift", {})).status).toBe(404);
+  });
+
   it.each([
     [{ name: "a b" }, "name: expected 1 to 64 letters"],
     [{ name: "a", limits: ["much"] }, "limits.0: expected such as 500000 tokens/day"],

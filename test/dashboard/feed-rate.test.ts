@@ -89,6 +89,7 @@ it("has messages of bounded size", () => {
           model: long,
           tools: Array.from({ length: 64 }, () => long),
           bytes: 1e6,
+          isPaused: false,
           waitedMs: 1e6,
         })),
     },

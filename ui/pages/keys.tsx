@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { KeyRow, KeysReply, NewKeyReply } from "../../src/dashboard/messages.ts";
+import type { KeyRow, KeysReply, LimitRow, NewKeyReply } from "../../src/dashboard/messages.ts";
 import { now } from "../feed.ts";
 import { ago, dollars, short, whole } from "../format.ts";
 import { CopyText } from "../parts/copy-text.tsx";
+import { LiftButton } from "../parts/lift-button.tsx";
 import { LimitBars } from "../parts/limit-bars.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { Section } from "../parts/section.tsx";
@@ -67,6 +68,8 @@ const MadeKey = ({ made, onDone }: { readonly made: NewKeyReply; onDone(): void 
   </div>
 );
 
+const isReached = ({ used, amount }: LimitRow): boolean => used !== null && used >= amount;
+
 const nameOf = ({ name }: KeyRow): string => name;
 
 const TODAY: readonly Column<KeyRow>[] = [
@@ -100,14 +103,17 @@ function Keys({ reply, reload }: { readonly reply: KeysReply | undefined; reload
       {
         title: "Action",
         isNumber: true,
-        cell: ({ name }) => (
-          <RevokeButton
-            name={name}
-            onRevoke={() => {
-              setError(undefined);
-              remove(`/keys/${encodeURIComponent(name)}`).then(reload, setError);
-            }}
-          />
+        cell: ({ name, limits }) => (
+          <span class="actions">
+            {limits.some(isReached) && <LiftButton name={name} onLifted={reload} onError={setError} />}
+            <RevokeButton
+              name={name}
+              onRevoke={() => {
+                setError(undefined);
+                remove(`/keys/${encodeURIComponent(name)}`).then(reload, setError);
+              }}
+            />
+          </span>
         ),
       },
     ],

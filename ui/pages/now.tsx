@@ -3,6 +3,7 @@ import type { LiveRow, ParkedRow, RecentRow } from "../../src/dashboard/messages
 import { now } from "../feed.ts";
 import { bytes, dollars, moment, NONE, short, span, whole } from "../format.ts";
 import { DemoButton } from "../parts/demo-button.tsx";
+import { LiftButton } from "../parts/lift-button.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { Section } from "../parts/section.tsx";
 import { RunTag, StatusTag } from "../parts/status-tag.tsx";
@@ -113,18 +114,21 @@ function Parked({ rows, count }: { readonly rows: readonly ParkedRow[]; readonly
       {
         title: "Action",
         isNumber: true,
-        cell: ({ id, tools }) => (
-          <button
-            type="button"
-            class="danger small"
-            aria-label={`Drop the run that waits for ${tools.join(", ")}`}
-            onClick={() => {
-              setError(undefined);
-              remove(`/runs/${encodeURIComponent(id)}`).catch(setError);
-            }}
-          >
-            Drop
-          </button>
+        cell: ({ id, tools, key, isPaused }) => (
+          <span class="actions">
+            {isPaused && <LiftButton name={key} onError={setError} />}
+            <button
+              type="button"
+              class="danger small"
+              aria-label={`Drop the run that waits for ${tools.join(", ")}`}
+              onClick={() => {
+                setError(undefined);
+                remove(`/runs/${encodeURIComponent(id)}`).catch(setError);
+              }}
+            >
+              Drop
+            </button>
+          </span>
         ),
       },
     ],

@@ -65,6 +65,8 @@ export interface ParkedRunInfo {
   /** Its estimated memory. */
   readonly bytes: number;
   readonly waitedMs: number;
+  /** True if a limit has refused its follow-up, and the run is kept until the limit is lifted. */
+  readonly isPaused: boolean;
 }
 
 /** The request that parks or takes a run. */
@@ -114,6 +116,7 @@ export class Parking {
       tools: [...parked.calls.values()].map(({ tool }) => tool),
       bytes: parked.bytes,
       waitedMs: waitedMs(parked),
+      isPaused: parked.isPaused === true,
     }));
   }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
+import { ExcursorError } from "../../core/errors.ts";
 import { LIMIT_EXPECTED, parseLimit } from "../../core/limit.ts";
 import { OWNER } from "../../server/gate/caller-keys.ts";
 import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
@@ -15,7 +16,7 @@ export interface KeySources {
   readonly ownLimits: readonly string[];
   /** The names of the accounts that a key can be bound to. */
   readonly accounts: () => readonly string[];
-  readonly record: Pick<UsageStore, "spent" | "billingPeriod">;
+  readonly record: Pick<UsageStore, "spent" | "billingPeriod" | "liftLimits">;
   readonly now?: () => number;
 }
 
@@ -81,6 +82,16 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
       },
     },
     {
+      method: "POST",
+      path: "/keys/{name}/lift",
+      handle({ path: { name = "" } }) {
+        const id = name === OWNER.id ? OWNER.id : readKeys(keysPath(home)).find((key) => key.name === name)?.id;
+        if (id === undefined) throw unknownKey(name);
+        record.liftLimits(id);
+        return {};
+      },
+    },
+    {
       method: "DELETE",
       path: "/keys/{name}",
       async handle({ path: { name = "" } }) {
@@ -90,3 +101,6 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
     },
   ];
 }
+
+const unknownKey = (name: string): ExcursorError =>
+  new ExcursorError("not-found", `There is no key named ${name}.`, { code: "unknown_key", hint: "Reload the page." });

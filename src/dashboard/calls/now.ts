@@ -68,6 +68,7 @@ const parkedRow = (run: ReturnType<Engine["parkedRuns"]>[number], keyName: NowSo
   tools: run.tools.slice(0, MAX_TOOLS).map(cut),
   bytes: run.bytes,
   waitedS: Math.floor(run.waitedMs / 1000),
+  isPaused: run.isPaused,
 });
 
 const recentRow = (record: RecentRequests["list"][number]): RecentRow => ({
