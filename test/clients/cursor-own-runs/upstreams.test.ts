@@ -6,7 +6,7 @@ import { replyJson } from "../../drivers/support/api-server.ts";
 import { KEY, setUpGateway } from "../../gateway/support/gateway-process.ts";
 import { openOwnGateway } from "../../gateway/support/own-gateway.ts";
 import { installed, setUpAgentBridge } from "../support/agent-bridge.ts";
-import { SdkProcess } from "../support/sdk-process.ts";
+import { type SdkMessage, SdkProcess } from "../support/sdk-process.ts";
 import { makeFolder, TRANSPORTS, type Transport } from "./support/stage.ts";
 
 /** The account that is signed in at the gateway, and at its client. */
@@ -22,6 +22,21 @@ async function setUp(hostConfig: Transport, settings: (modelUrl: string) => obje
   const cwd = makeFolder();
   return { sdk, cwd, local: { cwd, enableAgentRetries: false } };
 }
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const IMAGES = [{ data: PNG.toString("base64"), mimeType: "image/png" }];
+
+/** Cancels the run of the agent `a` once its model has said something. */
+const cancelWhenBegun =
+  (sdk: SdkProcess) =>
+  ({ type }: SdkMessage) => {
+    if (type === "assistant") void sdk.cancel("a");
+  };
+
+const LONG = "@sim say begun ;; silent 600000 ;; say never";
 
 describe.each(TRANSPORTS)("the official client over %s, with a model behind Anthropic's API", (hostConfig) => {
   const tool = (id: string, name: string, input: object) => ({ type: "tool_use", id, name, input }) as const;
@@ -89,6 +104,34 @@ describe.each(TRANSPORTS)("the official client over %s, with a model behind Anth
     expect(JSON.stringify(kept[2])).toContain("from the shell");
   });
 
+  it("brings images, and ends a request that the user cancels", async () => {
+    const { promise: cancelled, resolve } = Promise.withResolvers<void>();
+    const upstream = await startAnthropicServer({ blocks: [text("A dot.")] }, (_call, response) => {
+      response.once("close", () => resolve());
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const message = { id: "msg_1", type: "message", role: "assistant", content: [], model: "claude-sonnet-5" };
+      const events = [
+        { type: "message_start", message: { ...message, usage: { input_tokens: 1, output_tokens: 1 } } },
+        { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "begun" } },
+      ];
+      for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    });
+    const { sdk: client, local } = await setUp(hostConfig, () => ({
+      anthropic: { key: "k", baseURL: upstream.url },
+      models: { "claude-*": "anthropic" },
+    }));
+    await using sdk = client;
+    await sdk.create("a", { model: { id: "excursor/claude-sonnet-5" }, local });
+    const seen = await sdk.send("a", { text: "what is this?", images: IMAGES });
+    expect([seen.status, seen.text, seen.error]).toEqual(["finished", "A dot.", undefined]);
+    const asked = upstream.calls.filter(({ path }) => path.includes("messages"));
+    const source = { type: "base64", media_type: "image/png", data: PNG.toString("base64") };
+    expect(JSON.stringify(asked[0]?.body.messages)).toContain(JSON.stringify(source));
+    expect((await sdk.send("a", "go on", cancelWhenBegun(sdk))).status).toBe("cancelled");
+    await cancelled;
+  });
+
   it("goes on in a conversation of the account's, and shows the upstream's errors", async () => {
     const upstream = await startAnthropicServer({ blocks: [text("Mine.")] }, (_call, response) =>
       replyJson(response, 400, errorBody("invalid_request_error", "Your credit balance is too low")),
@@ -138,6 +181,10 @@ describe.each(TRANSPORTS)("the official client over %s, with a second gateway as
     expect(await run(two)).toBe('looked at {"at":"x"} y');
     expect((await sdk.send("a", "@sim think let me see ;; say ok")).thinking).toBe("let me see");
     expect(await run("say {{history}}")).toContain("let me see");
+    const seen = await sdk.send("a", { text: "@sim say {{images}}", images: IMAGES });
+    expect([seen.text, seen.error]).toEqual([`1 image/png:${PNG.length}`, undefined]);
+    expect((await sdk.send("a", LONG, cancelWhenBegun(sdk))).status).toBe("cancelled");
+    expect(await run("say still here")).toBe("still here");
   });
 });
 
@@ -178,5 +225,7 @@ describe.each(TRANSPORTS)("the official client over %s, with an agent as its mod
     );
     expect(existsSync(join(cwd, "made.txt"))).toBe(false);
     expect((await sdk.send("a", "@sim say {{history}}")).text).toContain("allowed");
+    expect((await sdk.send("a", LONG, cancelWhenBegun(sdk))).status).toBe("cancelled");
+    expect((await sdk.send("a", "@sim say still here")).text).toContain("still here");
   });
 });
