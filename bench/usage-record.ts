@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RequestRecord, RunRecord } from "../src/usage/records.ts";
-import { openUsageDatabase } from "../src/usage/usage-database.ts";
-import { reportUsage } from "../src/usage/usage-report.ts";
-import { UsageStore } from "../src/usage/usage-store.ts";
+import type { RequestRecord, RunRecord } from "../src/usage/record/records.ts";
+import { reportUsage } from "../src/usage/reports/usage-report.ts";
+import { openUsageDatabase } from "../src/usage/store/usage-database.ts";
+import { UsageStore } from "../src/usage/store/usage-store.ts";
 import { type BenchResult, interleave, median, medianRatio, spreadOf } from "./measure.ts";
 
 const REQUESTS = 1_000_000;

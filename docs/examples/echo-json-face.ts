@@ -2,13 +2,13 @@ import { z } from "zod";
 import type { ExcursorError } from "../../src/core/errors.ts";
 import type { TurnEvent, Usage } from "../../src/core/events.ts";
 import type { JsonObject, Turn } from "../../src/core/turn.ts";
-import { errorMessage } from "../../src/faces/shared/error-message.ts";
+import { errorMessage } from "../../src/faces/shared/errors/error-message.ts";
+import { httpStatus } from "../../src/faces/shared/errors/http-errors.ts";
+import { invalidRequest } from "../../src/faces/shared/errors/schema-issue.ts";
 import type { AnswerCollector, ErrorBody, Face, ParseContext, TextRenderer } from "../../src/faces/shared/face.ts";
 import type { FaceContext, FaceModule, FaceRoute } from "../../src/faces/shared/face-module.ts";
-import { httpStatus } from "../../src/faces/shared/http-errors.ts";
 import { jsonObject } from "../../src/faces/shared/json-object.ts";
-import { invalidRequest } from "../../src/faces/shared/schema-issue.ts";
-import { toolName } from "../../src/faces/shared/tool-definition.ts";
+import { toolName } from "../../src/faces/shared/tools/tool-definition.ts";
 
 /**
  * A small dialect: `POST /echo/{model}:ask` with `{"prompt": "…"}` is answered with one JSON object, or with a line of

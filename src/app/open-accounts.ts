@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
-import type { AccessTokens } from "../core/access.ts";
+import type { AccessTokens } from "../core/access/access.ts";
 import type { Secret } from "../core/secret.ts";
 import { createAccessTokens } from "../credentials/access-tokens.ts";
 import { type AccountStore, createAccountStore } from "../credentials/account-store.ts";

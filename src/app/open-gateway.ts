@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { keyOf } from "../config/key-file.ts";
-import type { AccessTokens } from "../core/access.ts";
+import type { AccessTokens } from "../core/access/access.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
@@ -10,8 +10,8 @@ import { readSmallFile } from "../files/read-small-file.ts";
 import { createLog, type Log } from "../observe/log.ts";
 import { LogTail } from "../observe/log-tail.ts";
 import { createRedactor, type Redactor, type SecretOrigin } from "../observe/redactor.ts";
-import { keysPath } from "../server/gate/gateway-keys.ts";
-import { isIssued, KnownKeys } from "../server/gate/known-keys.ts";
+import { keysPath } from "../server/gate/keys/gateway-keys.ts";
+import { isIssued, KnownKeys } from "../server/gate/keys/known-keys.ts";
 import { knowsPeers } from "../server/gate/peer-user.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";

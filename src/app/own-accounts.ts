@@ -1,8 +1,8 @@
-import type { AccessTokens } from "../core/access.ts";
+import type { AccessTokens } from "../core/access/access.ts";
 import type { Principal } from "../core/turn.ts";
 import type { SignedInAccounts } from "../faces/cursor/index.ts";
 import { DashboardService } from "../gen/aiserver/v1/dashboard_pb.ts";
-import { OWNER } from "../server/gate/caller-keys.ts";
+import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import { callHeaders } from "../wire/agent/headers.ts";
 import { callUnary } from "../wire/connect/unary.ts";
 import type { HttpTransport } from "../wire/http/http.ts";

@@ -1,4 +1,4 @@
-import { LIMIT_EXPECTED, parseLimit } from "../core/limit.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../core/limits/limit.ts";
 import { THINKING_STYLES } from "../core/thinking/thoughts.ts";
 import { bridgeSetting } from "./bridge-setting.ts";
 import { captureSetting } from "./capture-setting.ts";

@@ -1,4 +1,4 @@
-import type { AccessTokens } from "../core/access.ts";
+import type { AccessTokens } from "../core/access/access.ts";
 import type { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import { AccountToken, type AccountTokenParts } from "./account-token.ts";

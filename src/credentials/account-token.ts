@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import type { AccessToken } from "../core/access.ts";
+import type { AccessToken } from "../core/access/access.ts";
+import { readClaims } from "../core/access/token-claims.ts";
 import { ExcursorError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import { readClaims } from "../core/token-claims.ts";
 import { fileError } from "../files/file-error.ts";
 import type { Account, AccountStore } from "./account-store.ts";
 import { type AuthClient, renewLogin } from "./auth-client.ts";

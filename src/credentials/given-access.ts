@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { AccessTokens } from "../core/access.ts";
+import type { AccessTokens } from "../core/access/access.ts";
 import type { Secret } from "../core/secret.ts";
 
 /** Returns the same token for every account. It is never renewed. */

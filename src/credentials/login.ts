@@ -1,5 +1,5 @@
+import { readClaims } from "../core/access/token-claims.ts";
 import { Secret } from "../core/secret.ts";
-import { readClaims } from "../core/token-claims.ts";
 
 /** The secrets that sign an account in: an access token, and what it can be renewed with. */
 export interface Login {

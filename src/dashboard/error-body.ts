@@ -1,5 +1,5 @@
+import { httpStatus } from "../faces/shared/errors/http-errors.ts";
 import type { FaceModule } from "../faces/shared/face-module.ts";
-import { httpStatus } from "../faces/shared/http-errors.ts";
 
 /** Formats the errors of the dashboard's routes. */
 export const DASHBOARD_ERRORS: FaceModule = {

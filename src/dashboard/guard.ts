@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
-import { OWNER } from "../server/gate/caller-keys.ts";
+import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import { checkPeer } from "../server/gate/peer-user.ts";
 import { Refusal } from "../server/refusal.ts";
 import { readCookie } from "./session-cookie.ts";

@@ -1,4 +1,4 @@
-import type { PhaseName } from "../usage/records.ts";
+import type { PhaseName } from "../usage/record/records.ts";
 
 /** The types in the API of the dashboard. The page imports them; it shares nothing else with the gateway. */
 

@@ -1,6 +1,6 @@
 import type { Limits } from "../config/settings.ts";
 import type { JsonValue } from "../core/turn.ts";
-import { OWNER } from "../server/gate/caller-keys.ts";
+import { OWNER } from "../server/gate/keys/caller-keys.ts";
 import type { GatewayExchange } from "../server/gateway-exchange.ts";
 import type { ServerView } from "../server/live-requests.ts";
 import { readJson } from "../server/read-json.ts";

@@ -1,4 +1,4 @@
-import type { RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
+import type { RequestRecord, ToolCallRecord, UsageSink } from "../usage/record/records.ts";
 import type { GaugeSources, ServerStats } from "./gauge-sources.ts";
 
 /** What `/metrics` shows. */

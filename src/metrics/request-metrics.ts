@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Usage } from "../core/events.ts";
-import type { Cost, RequestRecord, ToolCallRecord, UsageSink } from "../usage/records.ts";
+import type { Cost, RequestRecord, ToolCallRecord, UsageSink } from "../usage/record/records.ts";
 import { LabelCap } from "./label-cap.ts";
 
 const MAX_MODELS = 200;

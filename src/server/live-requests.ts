@@ -1,6 +1,6 @@
 import type { Principal } from "../core/turn.ts";
-import { clientFamily } from "../usage/client-family.ts";
-import type { LiveRequest } from "../usage/request-recording.ts";
+import { clientFamily } from "../usage/record/client-family.ts";
+import type { LiveRequest } from "../usage/record/request-recording.ts";
 import type { Exchange, GatewayExchange } from "./gateway-exchange.ts";
 
 /** What the dashboard sees of a listener. */

@@ -1,5 +1,5 @@
 import { ExcursorError } from "../core/errors.ts";
-import { httpStatus } from "../faces/shared/http-errors.ts";
+import { httpStatus } from "../faces/shared/errors/http-errors.ts";
 import type { Log } from "../observe/log.ts";
 import type { Exchange } from "./gateway-exchange.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { isGuest } from "../core/guest.ts";
+import { isGuest } from "../core/access/guest.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 /** Limits of a store; each store has its own defaults. */

@@ -1,6 +1,6 @@
 import type { DoneReason } from "../core/events.ts";
 import type { JsonValue, Message } from "../core/turn.ts";
-import type { TurnContent } from "../usage/records.ts";
+import type { TurnContent } from "../usage/record/records.ts";
 import { NAMES } from "./names.ts";
 import type { AttributeValue } from "./otlp.ts";
 

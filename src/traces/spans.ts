@@ -1,5 +1,5 @@
 import { newSpanId, type TraceContext, toolTrace } from "../core/http/trace-context.ts";
-import type { RequestRecord, ToolCallRecord, TurnContent } from "../usage/records.ts";
+import type { RequestRecord, ToolCallRecord, TurnContent } from "../usage/record/records.ts";
 import { contentAttributes } from "./content.ts";
 import { NAMES, OPERATIONS } from "./names.ts";
 import { type AttributeValue, type OtlpSpan, SPAN_KIND, writeAttributes, writeTime } from "./otlp.ts";

@@ -6,7 +6,7 @@ import {
   type TracedRequest,
   type TraceSource,
 } from "../core/http/trace-context.ts";
-import type { RequestRecord, ToolCallRecord, TurnContent, UsageSink } from "../usage/records.ts";
+import type { RequestRecord, ToolCallRecord, TurnContent, UsageSink } from "../usage/record/records.ts";
 import type { Exporter } from "./exporter.ts";
 import { type RequestTrace, requestSpans, toolSpan } from "./spans.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { historyKeys } from "../core/history/history-key.ts";
 import type { Turn } from "../core/turn.ts";
-import type { CacheMiss, CacheTruth, RequestRecord } from "./records.ts";
+import type { CacheMiss, CacheTruth, RequestRecord } from "./record/records.ts";
 
 /** What is remembered of the last turn of a conversation. */
 interface LastTurn {

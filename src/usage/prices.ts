@@ -3,7 +3,7 @@ import type { calcPrice } from "@pydantic/genai-prices";
 import type { Usage } from "../core/events.ts";
 import { closestPattern } from "../core/models/model-pattern.ts";
 import { NO_USAGE } from "../core/rules/usage-estimate.ts";
-import type { Cost, RequestRecord } from "./records.ts";
+import type { Cost, RequestRecord } from "./record/records.ts";
 
 /** US dollars for a million tokens, for models of the user's choice. */
 export type OwnPrices = Readonly<

@@ -96,7 +96,7 @@ it.each([...Object.keys(ATTACKS), "all of it at once"])(
 );
 
 it("a key's tokens of a day run out, however early its client leaves", async () => {
-  const { addKey } = await import("../../src/server/gate/gateway-keys.ts");
+  const { addKey } = await import("../../src/server/gate/keys/gateway-keys.ts");
   const stage = await setUpGateway();
   const gateway = await stage.start();
   const key = (

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { readClaims } from "../../src/core/access/token-claims.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { readClaims } from "../../src/core/token-claims.ts";
 import { createEnvironmentSource } from "../../src/credentials/sources/environment.ts";
 import { issueTokens } from "../../src/sim/accounts.ts";
 import { setUpAccounts } from "./support/accounts-stage.ts";

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
-import { addKey } from "../../src/server/gate/gateway-keys.ts";
+import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { openDashboard } from "./support/open-dashboard.ts";
 
 const codeOf = async (response: Response): Promise<string> => {

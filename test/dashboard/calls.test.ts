@@ -12,8 +12,8 @@ import type {
   ModelsReply,
   ProbeReply,
 } from "../../src/dashboard/messages.ts";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aCall, aRecord } from "../usage/support.ts";
 import { openDashboard } from "./support/open-dashboard.ts";
 

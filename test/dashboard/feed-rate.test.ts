@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type NowSources, nowMessage } from "../../src/dashboard/calls/now.ts";
 import { Feed } from "../../src/dashboard/feed.ts";
 import { Session, Sessions } from "../../src/dashboard/sessions.ts";
-import { RecentRequests } from "../../src/usage/recent-requests.ts";
+import { RecentRequests } from "../../src/usage/record/recent-requests.ts";
 import { aRecord } from "../usage/support.ts";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { addKey, type KeyLimits } from "../../src/server/gate/gateway-keys.ts";
+import { addKey, type KeyLimits } from "../../src/server/gate/keys/gateway-keys.ts";
 import { excursor } from "../cli/support/excursor.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
 import { answersTo, type Messages, TOOLS } from "./support/tool-client.ts";

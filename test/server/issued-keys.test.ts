@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src/server/gate/gateway-keys.ts";
-import { KnownKeys } from "../../src/server/gate/known-keys.ts";
+import { addKey, type KeyLimits, keysPath, readKeys, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
+import { KnownKeys } from "../../src/server/gate/keys/known-keys.ts";
 import { RequestRate } from "../../src/server/gate/request-rate.ts";
 import { postChat, startTestGateway } from "./support/gateway.ts";
 import { connect } from "./support/socket-client.ts";

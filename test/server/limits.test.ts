@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isDeeperThan } from "../../src/core/json/json-depth.ts";
-import { WrongKeys } from "../../src/server/gate/wrong-keys.ts";
+import { WrongKeys } from "../../src/server/gate/keys/wrong-keys.ts";
 import { chatBody, KEY, postChat, startTestGateway } from "./support/gateway.ts";
 import { RawConnection, rawRequest } from "./support/raw.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
 import { setUpGateway } from "../gateway/support/gateway-process.ts";
 import { openBrowser } from "./support/browser.ts";
 import { type LiveDashboard, startDashboard } from "./support/live-dashboard.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { billingPeriodAt } from "../../src/usage/billing-period.ts";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 
 const at = (text: string): number => Date.parse(text);
 const iso = ({ startMs, endMs, source }: ReturnType<typeof billingPeriodAt>) => [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Turn } from "../../src/core/turn.ts";
 import { CacheWatch } from "../../src/usage/cache-watch.ts";
-import type { RequestRecord } from "../../src/usage/records.ts";
+import type { RequestRecord } from "../../src/usage/record/records.ts";
 import { aTurn } from "../core/support/turns.ts";
 import { aRecord } from "./support.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { reportUsage } from "../../src/usage/usage-report.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { reportUsage } from "../../src/usage/reports/usage-report.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aRecord } from "./support.ts";
 
 const HOUR = 3_600_000;

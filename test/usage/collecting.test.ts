@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { loadUsageEvents } from "../../src/credentials/account-usage.ts";
-import { addKey } from "../../src/server/gate/gateway-keys.ts";
+import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";

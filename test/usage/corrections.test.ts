@@ -2,10 +2,10 @@ import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../../src/core/events.ts";
 import { createRequestMetrics } from "../../src/metrics/request-metrics.ts";
-import { liftLimits } from "../../src/usage/lift-limits.ts";
-import type { RequestRecord } from "../../src/usage/records.ts";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { liftLimits } from "../../src/usage/limits/lift-limits.ts";
+import type { RequestRecord } from "../../src/usage/record/records.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aRecord, aRun } from "./support.ts";
 
 const used = (inputTokens: number, outputTokens: number, isEstimate: boolean): Usage => ({

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { addKey } from "../../src/server/gate/gateway-keys.ts";
+import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { type Simulator, startSim } from "../../src/sim/server.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { openOwnGateway } from "../gateway/support/own-gateway.ts";

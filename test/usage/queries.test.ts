@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { reportCharges } from "../../src/usage/charge-report.ts";
 import { chargesByConversation } from "../../src/usage/queries/conversation-charges.ts";
 import { listConversations, listTurns } from "../../src/usage/queries/conversations.ts";
 import { limitUse } from "../../src/usage/queries/limit-use.ts";
 import { readSeries, seriesMoments } from "../../src/usage/queries/usage-series.ts";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { reportCharges } from "../../src/usage/reports/charge-report.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aCall, aCharge, aRecord, aRun } from "./support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);

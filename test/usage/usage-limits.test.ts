@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type Limit, parseLimit } from "../../src/core/limit.ts";
-import type { LimitReached } from "../../src/core/limit-reached.ts";
-import { billingPeriodAt } from "../../src/usage/billing-period.ts";
-import { HeldClock } from "../../src/usage/held-clock.ts";
-import { type Demand, UsageLimits } from "../../src/usage/usage-limits.ts";
-import type { Spending } from "../../src/usage/usage-store.ts";
+import { type Limit, parseLimit } from "../../src/core/limits/limit.ts";
+import type { LimitReached } from "../../src/core/limits/limit-reached.ts";
+import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
+import { HeldClock } from "../../src/usage/limits/held-clock.ts";
+import { type Demand, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
+import type { Spending } from "../../src/usage/store/usage-store.ts";
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 10, 16, 12);

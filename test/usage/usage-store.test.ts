@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { liftLimits } from "../../src/usage/lift-limits.ts";
-import { openUsageDatabase } from "../../src/usage/usage-database.ts";
-import { UsageStore } from "../../src/usage/usage-store.ts";
+import { liftLimits } from "../../src/usage/limits/lift-limits.ts";
+import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../src/usage/store/usage-store.ts";
 import { aCall, aRecord } from "./support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);

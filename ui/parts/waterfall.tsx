@@ -1,4 +1,4 @@
-import type { PhaseName } from "../../src/usage/records.ts";
+import type { PhaseName } from "../../src/usage/record/records.ts";
 import { span } from "../format.ts";
 
 /** In the order in which they happen. A parked run has waited before the request that brings its results. */

@@ -1,4 +1,4 @@
-import { readClaims } from "../../core/token-claims.ts";
+import { readClaims } from "../../core/access/token-claims.ts";
 import { loadProfile } from "../../credentials/profile.ts";
 import type { AccountReply } from "../../dashboard/messages.ts";
 import { withCredential } from "../../drivers/shared/account-credential.ts";

@@ -10,7 +10,7 @@ import { ExcursorError } from "../../core/errors.ts";
 import type { ClientSources } from "../../dashboard/calls/clients.ts";
 import type { ClientRow, CursorWay, DiffLine } from "../../dashboard/messages.ts";
 import { readSmallFile } from "../../files/read-small-file.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { Config } from "../load-config.ts";
 import type { OpenEngine, RunningGateway } from "../open-gateway.ts";
 import { thisMachine } from "../this-machine.ts";

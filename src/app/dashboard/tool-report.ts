@@ -14,7 +14,7 @@ import { targetOf } from "../../mcp/servers/server-target.ts";
 import { catalogueName } from "../../mcp/tools/tool-catalogue.ts";
 import type { ServerTool } from "../../mcp/tools/tool-list.ts";
 import { pinTools, toolDigest } from "../../mcp/tools/tool-pins.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { GatewayParts } from "../compose-gateway.ts";
 
 const CONNECT_MS = 15_000;

@@ -1,4 +1,4 @@
-import { secretsAmong } from "../../core/environment-secrets.ts";
+import { secretsAmong } from "../../core/access/environment-secrets.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { ServerConfig } from "../../mcp/servers/server-config.ts";
 

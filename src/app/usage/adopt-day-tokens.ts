@@ -1,5 +1,5 @@
 import type { StateDatabase } from "../../state/state-database.ts";
-import type { UsageStore } from "../../usage/usage-store.ts";
+import type { UsageStore } from "../../usage/store/usage-store.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
-import type { AccessTokens } from "../../core/access.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type AccountCall, loadPeriodUsage, loadUsageEvents } from "../../credentials/account-usage.ts";
 import type { Log } from "../../observe/log.ts";
-import type { UsageStore } from "../../usage/usage-store.ts";
+import type { UsageStore } from "../../usage/store/usage-store.ts";
 
 export interface ChargeFollowerOptions {
   readonly access: AccessTokens;

@@ -1,12 +1,12 @@
 import { ExcursorError } from "../../core/errors.ts";
-import { describeLimit, type Limit, parseLimit } from "../../core/limit.ts";
+import { describeLimit, type Limit, parseLimit } from "../../core/limits/limit.ts";
 import { NO_USAGE } from "../../core/rules/usage-estimate.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
-import type { KeyLimits } from "../../server/gate/gateway-keys.ts";
-import type { HeldClock } from "../../usage/held-clock.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
+import type { KeyLimits } from "../../server/gate/keys/gateway-keys.ts";
+import type { HeldClock } from "../../usage/limits/held-clock.ts";
+import { UsageLimits } from "../../usage/limits/usage-limits.ts";
 import type { Prices } from "../../usage/prices.ts";
-import { UsageLimits } from "../../usage/usage-limits.ts";
-import type { UsageStore } from "../../usage/usage-store.ts";
+import type { UsageStore } from "../../usage/store/usage-store.ts";
 import type { Config } from "../load-config.ts";
 
 export interface LimitParts {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { openHome } from "../../config/home.ts";
 import type { Log } from "../../observe/log.ts";
-import type { HeldClock } from "../../usage/held-clock.ts";
-import { openUsageDatabase } from "../../usage/usage-database.ts";
-import { UsageStore } from "../../usage/usage-store.ts";
+import type { HeldClock } from "../../usage/limits/held-clock.ts";
+import { openUsageDatabase } from "../../usage/store/usage-database.ts";
+import { UsageStore } from "../../usage/store/usage-store.ts";
 import type { Config } from "../load-config.ts";
 
 export interface UsageOptions {

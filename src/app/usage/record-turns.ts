@@ -1,8 +1,8 @@
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { TurnEvent } from "../../core/events.ts";
-import { httpStatus, publicCode } from "../../faces/shared/http-errors.ts";
-import type { UsageRecorder } from "../../usage/usage-recorder.ts";
+import { httpStatus, publicCode } from "../../faces/shared/errors/http-errors.ts";
+import type { UsageRecorder } from "../../usage/record/usage-recorder.ts";
 
 /** The status of a turn whose reader has left. */
 const LEFT = 499;

@@ -5,7 +5,7 @@ import { createEditorServers } from "../../app/hub/open-editor-servers.ts";
 import { loadConfig } from "../../app/load-config.ts";
 import { openEngine } from "../../app/open-gateway.ts";
 import { recordTurns } from "../../app/usage/record-turns.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import { redirectConsole } from "../redirect-console.ts";
 import { nextSignal } from "../shutdown.ts";
 import { version } from "../version.ts";

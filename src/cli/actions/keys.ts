@@ -2,10 +2,17 @@ import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../core/limit.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../core/limits/limit.ts";
 import { unknownAccount } from "../../credentials/sources/store.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
-import { addKey, type GatewayKey, keysPath, readKeys, revokeKey, spellLimits } from "../../server/gate/gateway-keys.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
+import {
+  addKey,
+  type GatewayKey,
+  keysPath,
+  readKeys,
+  revokeKey,
+  spellLimits,
+} from "../../server/gate/keys/gateway-keys.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 interface AddFlags {

@@ -3,13 +3,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { formatAmount } from "../../core/limit.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
-import { keysPath, readKeys } from "../../server/gate/gateway-keys.ts";
-import { liftLimits } from "../../usage/lift-limits.ts";
+import { formatAmount } from "../../core/limits/limit.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
+import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
+import { liftLimits } from "../../usage/limits/lift-limits.ts";
 import { limitUse } from "../../usage/queries/limit-use.ts";
-import { openUsageDatabase } from "../../usage/usage-database.ts";
-import { UsageStore } from "../../usage/usage-store.ts";
+import { openUsageDatabase } from "../../usage/store/usage-database.ts";
+import { UsageStore } from "../../usage/store/usage-store.ts";
 import { formatTable } from "../terminal/format-table.ts";
 
 /** A key as far as its limits are concerned. */

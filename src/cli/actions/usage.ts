@@ -4,10 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadConfig } from "../../app/load-config.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { type ChargeReport, type Reconciled, reportCharges } from "../../usage/charge-report.ts";
-import { openUsageForReading } from "../../usage/usage-database.ts";
-import { csvLine, EXPORTS } from "../../usage/usage-export.ts";
-import type { ExportedRecords, UsageGroup } from "../../usage/usage-groups.ts";
+import { type ChargeReport, type Reconciled, reportCharges } from "../../usage/reports/charge-report.ts";
+import { csvLine, EXPORTS } from "../../usage/reports/usage-export.ts";
+import type { ExportedRecords, UsageGroup } from "../../usage/reports/usage-groups.ts";
 import {
   localDay,
   lostRecords,
@@ -15,7 +14,8 @@ import {
   startOfDay,
   startOfNextDay,
   type UsageRow,
-} from "../../usage/usage-report.ts";
+} from "../../usage/reports/usage-report.ts";
+import { openUsageForReading } from "../../usage/store/usage-database.ts";
 import { formatTable } from "../terminal/format-table.ts";
 import { printable } from "../terminal/printable.ts";
 

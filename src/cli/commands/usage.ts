@@ -1,5 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { EXPORTED, GROUPS } from "../../usage/usage-groups.ts";
+import { EXPORTED, GROUPS } from "../../usage/reports/usage-groups.ts";
 
 const SINCE = "today, a number of days (7d) or hours (12h), or a day such as 2026-11-01; without it, the last 30 days";
 

@@ -1,6 +1,6 @@
 import type { Accounts } from "../../app/open-accounts.ts";
+import { readClaims } from "../../core/access/token-claims.ts";
 import type { ExcursorError } from "../../core/errors.ts";
-import { readClaims } from "../../core/token-claims.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";
 import { loadProfile } from "../../credentials/profile.ts";
 import { withCredential } from "../../drivers/shared/account-credential.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../../app/load-config.ts";
-import { secretsAmong } from "../../core/environment-secrets.ts";
+import { secretsAmong } from "../../core/access/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { createAgentTable, hasSwitch } from "../../drivers/acp/agent/agent-table.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { LoadedConfig } from "../../app/load-config.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
-import { keysPath, readKeys } from "../../server/gate/gateway-keys.ts";
+import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../../server/gate/public-bind.ts";
 import { type Check, ok, warn } from "./check.ts";
 

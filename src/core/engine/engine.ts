@@ -4,7 +4,7 @@ import type { TurnEvent } from "../events.ts";
 import type { HubAnswers } from "../hub/hub-answers.ts";
 import { HubMemory } from "../hub/hub-memory.ts";
 import type { ToolHub } from "../hub/tool-hub.ts";
-import { LimitReached } from "../limit-reached.ts";
+import { LimitReached } from "../limits/limit-reached.ts";
 import { ignoredNotice } from "../notices/ignored.ts";
 import type { PassedAnswer, PassedApi, PassedRequest } from "../passed-request.ts";
 import { answerWithCall, mustCall } from "../rules/forced-call.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
-import { LIMIT_EXPECTED, parseLimit } from "../../core/limit.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
-import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/gateway-keys.ts";
+import { LIMIT_EXPECTED, parseLimit } from "../../core/limits/limit.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
+import { addKey, type GatewayKey, keysPath, readKeys, revokeKey } from "../../server/gate/keys/gateway-keys.ts";
 import { limitUse } from "../../usage/queries/limit-use.ts";
-import type { UsageStore } from "../../usage/usage-store.ts";
+import type { UsageStore } from "../../usage/store/usage-store.ts";
 import type { Call } from "../call.ts";
 import type { KeyRow, KeysReply, NewKeyReply } from "../messages.ts";
 import { readBody } from "../read-body.ts";

@@ -4,7 +4,7 @@ import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Usage } from "../../core/events.ts";
 import type { Turn } from "../../core/turn.ts";
-import { OWNER } from "../../server/gate/caller-keys.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { Prices } from "../../usage/prices.ts";
 import type { Call } from "../call.ts";
 import type { ModelRow, ModelsReply, ProbeReply } from "../messages.ts";

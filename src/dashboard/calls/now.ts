@@ -1,7 +1,7 @@
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { ServerView } from "../../server/live-requests.ts";
-import type { RecentRequests } from "../../usage/recent-requests.ts";
+import type { RecentRequests } from "../../usage/record/recent-requests.ts";
 import type { Call } from "../call.ts";
 import type { LiveRow, NowMessage, ParkedRow, RecentRow } from "../messages.ts";
 

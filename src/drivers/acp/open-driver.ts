@@ -1,6 +1,6 @@
 import type { ValuesOf } from "../../config/setting.ts";
+import { secretsAmong } from "../../core/access/environment-secrets.ts";
 import type { Driver } from "../../core/driver.ts";
-import { secretsAmong } from "../../core/environment-secrets.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { createWatchdog } from "../../process/watchdog.ts";
 import type { DriverContext } from "../shared/driver-module.ts";

@@ -1,4 +1,4 @@
-import type { AccessTokens } from "../../core/access.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver, ModelInfo } from "../../core/driver.ts";
 import type { Principal, Turn } from "../../core/turn.ts";
 import type { ClientHeaders } from "../../wire/agent/headers.ts";

@@ -1,4 +1,4 @@
-import type { AccessTokens } from "../../core/access.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import { RetryBudget } from "../../core/engine/run/retry-budget.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";

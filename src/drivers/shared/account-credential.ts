@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import type { AccessToken, AccessTokens } from "../../core/access.ts";
+import type { AccessToken, AccessTokens } from "../../core/access/access.ts";
+import { readClaims } from "../../core/access/token-claims.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { readClaims } from "../../core/token-claims.ts";
 import type { Principal } from "../../core/turn.ts";
 
 export interface AccountCredential {

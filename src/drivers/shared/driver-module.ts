@@ -1,5 +1,5 @@
 import type { SettingsShape, ValuesOf } from "../../config/setting.ts";
-import type { AccessTokens } from "../../core/access.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { Secret } from "../../core/secret.ts";

@@ -1,6 +1,6 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { ExcursorError } from "../../core/errors.ts";
-import { errorMessage } from "../shared/error-message.ts";
+import { errorMessage } from "../shared/errors/error-message.ts";
 
 export function throwRequestError(thrown: unknown): never {
   if (thrown instanceof RequestError) throw thrown;

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { OutputFormat, Turn } from "../../core/turn.ts";
+import { invalid } from "../shared/errors/invalid.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
-import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
 import { ignoredFields } from "./ignored.ts";
 import { readEffort } from "./request/effort.ts";
 import { countImages, readMessages } from "./request/messages.ts";

@@ -1,6 +1,6 @@
 import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { CalledTool } from "../shared/call-memory.ts";
+import type { CalledTool } from "../shared/tools/call-memory.ts";
 
 /** What the chunks of one answer have in common. */
 export interface AnswerHead {

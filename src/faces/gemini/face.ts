@@ -1,9 +1,9 @@
 import { isJsonObject } from "../../core/json/is-json-object.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { CallMemory } from "../shared/call-memory.ts";
 import type { Face, ParseContext } from "../shared/face.ts";
 import type { RequestLimits } from "../shared/request-limits.ts";
+import type { CallMemory } from "../shared/tools/call-memory.ts";
 import type { AnswerHead } from "./answer.ts";
 import { ResponseCollector } from "./collect.ts";
 import { readRequest, toTurn } from "./parse.ts";

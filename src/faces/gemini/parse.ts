@@ -1,12 +1,12 @@
 import { isJsonObject } from "../../core/json/is-json-object.ts";
 import type { OutputFormat, Turn } from "../../core/turn.ts";
-import type { CallMemory } from "../shared/call-memory.ts";
 import { effortOfBudget } from "../shared/effort-of-budget.ts";
+import { invalid } from "../shared/errors/invalid.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
-import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
+import type { CallMemory } from "../shared/tools/call-memory.ts";
 import { ignoredFields, refuseUnsupported } from "./refusals.ts";
 import { inCamelCase } from "./request/camel-case.ts";
 import { countImages, readContents } from "./request/contents.ts";

@@ -1,9 +1,9 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { CalledTool } from "../shared/call-memory.ts";
 import type { TextRenderer } from "../shared/face.ts";
 import { splitTemplate, type Template } from "../shared/template.ts";
+import type { CalledTool } from "../shared/tools/call-memory.ts";
 import { type AnswerHead, callPart, response } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 import { wrapSignature } from "./signature.ts";

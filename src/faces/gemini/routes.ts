@@ -1,6 +1,6 @@
-import { CallMemory } from "../shared/call-memory.ts";
 import type { FaceContext, FaceRoute } from "../shared/face-module.ts";
 import { modelRoutes } from "../shared/model-routes.ts";
+import { CallMemory } from "../shared/tools/call-memory.ts";
 import { countTokens, createGeminiFace } from "./face.ts";
 import { modelObject, modelPage } from "./models.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonObject } from "../shared/json-object.ts";
-import { toolName } from "../shared/tool-definition.ts";
+import { toolName } from "../shared/tools/tool-definition.ts";
 
 const blob = z.object({ mimeType: z.string(), data: z.string() });
 

@@ -1,6 +1,6 @@
 import type { Message, Principal, Turn, UserPart } from "../../core/turn.ts";
+import { invalid } from "../shared/errors/invalid.ts";
 import type { ImageLoader } from "../shared/face.ts";
-import { invalid } from "../shared/invalid.ts";
 import { loadImage } from "../shared/load-image.ts";
 import { type Block, dataUrl, type Reference, type SendMessage } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isAgentModel, agentModel as modelOfAgent, readAgentModel } from "../../core/models/agent-models.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 
 const id = z.string().min(1).max(256);
 

@@ -1,7 +1,7 @@
 import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { CalledTool } from "../shared/call-memory.ts";
 import type { ThoughtKeeper } from "../shared/thought-keeper.ts";
+import type { CalledTool } from "../shared/tools/call-memory.ts";
 
 /** What the lines of one answer have in common. */
 export interface AnswerHead {

@@ -1,8 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import type { CalledTool } from "../shared/call-memory.ts";
 import type { AnswerCollector } from "../shared/face.ts";
+import type { CalledTool } from "../shared/tools/call-memory.ts";
 import { type AnswerHead, endFields, line } from "./answer.ts";
 
 export class LineCollector implements AnswerCollector {

@@ -1,9 +1,9 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { errorMessage } from "../shared/error-message.ts";
+import { errorMessage } from "../shared/errors/error-message.ts";
+import { httpStatus } from "../shared/errors/http-errors.ts";
+import { retryHeaders } from "../shared/errors/retry-headers.ts";
 import type { ErrorBody } from "../shared/face.ts";
-import { httpStatus } from "../shared/http-errors.ts";
-import { retryHeaders } from "../shared/retry-headers.ts";
 
 /** Returns Ollama's error object, which is the same in a body and in a stream. */
 export const errorObject = (error: ExcursorError, requestId: string): JsonObject => ({

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { Thoughts } from "../../core/thinking/thoughts.ts";
-import type { CallMemory } from "../shared/call-memory.ts";
 import type { Face } from "../shared/face.ts";
 import type { RequestLimits } from "../shared/request-limits.ts";
 import { ThoughtKeeper } from "../shared/thought-keeper.ts";
+import type { CallMemory } from "../shared/tools/call-memory.ts";
 import type { AnswerHead } from "./answer.ts";
 import { LineCollector } from "./collect.ts";
 import { chatTurn, generateTurn, type ReadContext, type ReadTurn, readRequest } from "./parse.ts";

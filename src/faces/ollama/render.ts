@@ -1,8 +1,8 @@
 import type { ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
-import type { CalledTool } from "../shared/call-memory.ts";
 import type { TextRenderer } from "../shared/face.ts";
 import { splitTemplate, type Template } from "../shared/template.ts";
+import type { CalledTool } from "../shared/tools/call-memory.ts";
 import { type AnswerHead, endFields, line } from "./answer.ts";
 import { errorObject } from "./errors.ts";
 

@@ -1,8 +1,8 @@
-import { CallMemory } from "../shared/call-memory.ts";
+import { invalid } from "../shared/errors/invalid.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { CallRoute, FaceContext, FaceRoute } from "../shared/face-module.ts";
-import { invalid } from "../shared/invalid.ts";
 import { findModel } from "../shared/model-routes.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
+import { CallMemory } from "../shared/tools/call-memory.ts";
 import { createChatFace, createGenerateFace } from "./face.ts";
 import { API_VERSION, modelDetails, modelList } from "./models.ts";
 import { showRequest } from "./schema.ts";

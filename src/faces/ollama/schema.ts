@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonObject } from "../shared/json-object.ts";
-import { toolName, toolParameters } from "../shared/tool-definition.ts";
+import { toolName, toolParameters } from "../shared/tools/tool-definition.ts";
 
 /** Images in base64, without their types. */
 const images = z.array(z.string()).nullish();

@@ -1,6 +1,6 @@
 import type { ModelInfo } from "../../core/driver.ts";
 import type { JsonObject } from "../../core/turn.ts";
-import { invalid } from "../shared/invalid.ts";
+import { invalid } from "../shared/errors/invalid.ts";
 import { pageAfter, readCount } from "../shared/page.ts";
 
 /**

@@ -1,9 +1,9 @@
 import type { JsonObject, OutputFormat, Turn } from "../../core/turn.ts";
+import { invalid } from "../shared/errors/invalid.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
-import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
 import { normalise } from "./odd/normalise.ts";
 import { refuseUnsupported } from "./refusals.ts";
 import { countImages, readMessages } from "./request/messages.ts";

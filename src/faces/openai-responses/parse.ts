@@ -1,9 +1,9 @@
 import type { OutputFormat, Turn } from "../../core/turn.ts";
+import { invalid } from "../shared/errors/invalid.ts";
+import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { ParseContext } from "../shared/face.ts";
-import { invalid } from "../shared/invalid.ts";
 import { checkCount, type RequestLimits } from "../shared/request-limits.ts";
 import { readSampling } from "../shared/sampling.ts";
-import { invalidRequest } from "../shared/schema-issue.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import { refuseUnsupported } from "./refusals.ts";
 import { type PlacedItem, type ReadContext, readConversation } from "./request/conversation.ts";

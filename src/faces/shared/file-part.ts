@@ -1,5 +1,5 @@
 import type { FilePart } from "../../core/turn.ts";
-import { invalid } from "./invalid.ts";
+import { invalid } from "./errors/invalid.ts";
 
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:json|xml|yaml|toml|sql|javascript|typescript|graphql|x-(?:sh|yaml|ndjson|javascript|typescript|httpd-php)|.*\+(?:json|xml|yaml)))$/;

@@ -1,5 +1,5 @@
 import type { ExcursorError } from "../../core/errors.ts";
-import { invalid } from "./invalid.ts";
+import { invalid } from "./errors/invalid.ts";
 
 export interface Page<T> {
   readonly items: readonly T[];

@@ -1,4 +1,4 @@
-import { invalid } from "./invalid.ts";
+import { invalid } from "./errors/invalid.ts";
 
 export interface RequestLimits {
   readonly maxMessages: number;

@@ -3,13 +3,13 @@ import type { Limits } from "../../config/settings.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import { Refusal } from "../refusal.ts";
-import { createIdentify, type Identity, OWNER } from "./caller-keys.ts";
 import { checkHost, createHostList } from "./host-list.ts";
-import type { KnownKeys } from "./known-keys.ts";
+import { createIdentify, type Identity, OWNER } from "./keys/caller-keys.ts";
+import type { KnownKeys } from "./keys/known-keys.ts";
+import { missingKey, WrongKeys } from "./keys/wrong-keys.ts";
 import { checkOrigin, createOriginList } from "./origin-list.ts";
 import { checkPage, needsNoKey, type PageAccess } from "./page-access.ts";
 import { checkPeer } from "./peer-user.ts";
-import { missingKey, WrongKeys } from "./wrong-keys.ts";
 
 export interface GateOptions {
   /** The address of the listener. */

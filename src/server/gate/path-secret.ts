@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Secret } from "../../core/secret.ts";
-import { digestOf } from "./digest.ts";
+import { digestOf } from "./keys/digest.ts";
 
 /** Headers of a request that was forwarded. */
 const PASSED_ON = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip"];

@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../core/errors.ts";
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { MetricsPage } from "../../metrics/metrics.ts";
-import { isOwner } from "../gate/caller-keys.ts";
+import { isOwner } from "../gate/keys/caller-keys.ts";
 import type { Route } from "./route.ts";
 
 export const METRICS_PATH = "/metrics";

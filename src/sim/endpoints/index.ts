@@ -2,15 +2,15 @@ import type { Routes } from "../backend.ts";
 import { analyticsRoutes } from "./analytics.ts";
 import { dashboardRoutes } from "./dashboard.ts";
 import { loginRoutes } from "./login.ts";
-import { modelRpcRoutes } from "./model-rpc.ts";
+import { modelRpcRoutes } from "./models/model-rpc.ts";
 import { nameAgentRoutes } from "./name-agent.ts";
 import { restV1Routes } from "./rest-v1.ts";
 import { serverConfigRoutes } from "./server-config.ts";
 import { tokenRoutes } from "./tokens.ts";
-import { usageRestRoutes } from "./usage-rest.ts";
-import { usageRpcRoutes } from "./usage-rpc.ts";
+import { usageRestRoutes } from "./usage/usage-rest.ts";
+import { usageRpcRoutes } from "./usage/usage-rpc.ts";
 
-export { findModel } from "./find-model.ts";
+export { findModel } from "./models/find-model.ts";
 
 /** All routes except runs and chats. */
 export const endpointRoutes: Routes = {

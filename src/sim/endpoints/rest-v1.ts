@@ -3,8 +3,8 @@ import { type Account, authenticate } from "../accounts.ts";
 import type { Route, Routes } from "../backend.ts";
 import type { SimExchange } from "../sim-exchange.ts";
 import { identityOf } from "./identity.ts";
-import { variantsOf } from "./model-variants.ts";
-import { MODELS, type ModelParameter, type SimModel } from "./sim-models.ts";
+import { variantsOf } from "./models/model-variants.ts";
+import { MODELS, type ModelParameter, type SimModel } from "./models/sim-models.ts";
 
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWriteTokens: 0, cacheReadTokens: 0, totalTokens: 0 } as const;
 const NO_COST = { rawCostCents: 0, chargedCents: 0 } as const;

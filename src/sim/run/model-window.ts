@@ -1,4 +1,4 @@
-import { findModel } from "../endpoints/find-model.ts";
+import { findModel } from "../endpoints/models/find-model.ts";
 
 /** The window of models that the list lacks; any id may be used. */
 const USUAL_TOKENS = 200_000;

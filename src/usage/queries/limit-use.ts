@@ -1,6 +1,6 @@
-import { type Limit, parseLimit } from "../../core/limit.ts";
-import { NEVER, windowAt } from "../limit-window.ts";
-import type { UsageStore } from "../usage-store.ts";
+import { type Limit, parseLimit } from "../../core/limits/limit.ts";
+import { NEVER, windowAt } from "../limits/limit-window.ts";
+import type { UsageStore } from "../store/usage-store.ts";
 
 /** A limit, and how much of it is used. */
 export interface LimitUse {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { KEYS_PER_MS } from "../row-values.ts";
+import { KEYS_PER_MS } from "../store/row-values.ts";
 
 /** The sums of the requests that began in one part of a series. */
 export interface SeriesPoint {

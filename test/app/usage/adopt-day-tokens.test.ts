@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { adoptDayTokens } from "../../../src/app/usage/adopt-day-tokens.ts";
 import { createKeyValueStore } from "../../../src/state/key-value-store.ts";
 import { openStateDatabase } from "../../../src/state/state-database.ts";
-import { openUsageDatabase } from "../../../src/usage/usage-database.ts";
-import { UsageStore } from "../../../src/usage/usage-store.ts";
+import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../src/usage/store/usage-store.ts";
 import { aRecord } from "../../usage/support.ts";
 
 const NOON = Date.UTC(2026, 10, 16, 12);

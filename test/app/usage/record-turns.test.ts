@@ -2,12 +2,12 @@ import { expect, it } from "vitest";
 import { recordTurns } from "../../../src/app/usage/record-turns.ts";
 import { createEngine } from "../../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import { parseLimit } from "../../../src/core/limit.ts";
-import { billingPeriodAt } from "../../../src/usage/billing-period.ts";
-import { HeldClock } from "../../../src/usage/held-clock.ts";
-import type { RequestRecord } from "../../../src/usage/records.ts";
-import { UsageLimits } from "../../../src/usage/usage-limits.ts";
-import { UsageRecorder } from "../../../src/usage/usage-recorder.ts";
+import { parseLimit } from "../../../src/core/limits/limit.ts";
+import { billingPeriodAt } from "../../../src/usage/limits/billing-period.ts";
+import { HeldClock } from "../../../src/usage/limits/held-clock.ts";
+import { UsageLimits } from "../../../src/usage/limits/usage-limits.ts";
+import type { RequestRecord } from "../../../src/usage/record/records.ts";
+import { UsageRecorder } from "../../../src/usage/record/usage-recorder.ts";
 import { aTurn, done, gather, scriptedDriver, text, usage } from "../../core/support/turns.ts";
 
 it("records each turn of a face without a server: answered, failed or left", async () => {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { addKey, keysPath, readKeys } from "../../../src/server/gate/gateway-keys.ts";
-import { openUsageDatabase } from "../../../src/usage/usage-database.ts";
-import { UsageStore } from "../../../src/usage/usage-store.ts";
+import { addKey, keysPath, readKeys } from "../../../src/server/gate/keys/gateway-keys.ts";
+import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../src/usage/store/usage-store.ts";
 import { aRecord } from "../../usage/support.ts";
 import { excursor } from "../support/excursor.ts";
 

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS } from "../../../src/config/settings.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createHub } from "../../../src/mcp/hub.ts";
 import { BodyBudget } from "../../../src/server/gate/body-budget.ts";
-import { KnownKeys } from "../../../src/server/gate/known-keys.ts";
+import { KnownKeys } from "../../../src/server/gate/keys/known-keys.ts";
 
 const KEY = "exc_a-key-for-tests-only-0123456789";
 const MIB = 1024 * 1024;

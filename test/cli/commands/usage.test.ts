@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RequestRecord } from "../../../src/usage/records.ts";
-import { openUsageDatabase } from "../../../src/usage/usage-database.ts";
-import { UsageStore } from "../../../src/usage/usage-store.ts";
+import type { RequestRecord } from "../../../src/usage/record/records.ts";
+import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../src/usage/store/usage-store.ts";
 import { aCall, aRecord, aRun } from "../../usage/support.ts";
 import { excursor } from "../support/excursor.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import type { AccessTokens } from "../../../src/core/access.ts";
+import type { AccessTokens } from "../../../src/core/access/access.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createAccessTokens } from "../../../src/credentials/access-tokens.ts";
 import { type AccountStore, createAccountStore } from "../../../src/credentials/account-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { AccessTokens } from "../../../src/core/access.ts";
+import type { AccessTokens } from "../../../src/core/access/access.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import type { JsonObject, Message, ToolDefinition } from "../../../src/core/turn.ts";

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../../src/core/turn.ts";
 import { createGeminiFace } from "../../../src/faces/gemini/face.ts";
 import { toJsonSchema } from "../../../src/faces/gemini/request/json-schema.ts";
 import { unwrapSignature, wrapSignature } from "../../../src/faces/gemini/signature.ts";
-import { CallMemory } from "../../../src/faces/shared/call-memory.ts";
 import { REQUEST_LIMITS } from "../../../src/faces/shared/request-limits.ts";
+import { CallMemory } from "../../../src/faces/shared/tools/call-memory.ts";
 import { context as anyContext } from "../openai-chat/support/requests.ts";
 import { expectSoundParsing, hostile, key, or, withMore } from "../support/hostile.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../../src/core/turn.ts";
-import { CallMemory, type GivenMessage } from "../../../src/faces/shared/call-memory.ts";
+import { CallMemory, type GivenMessage } from "../../../src/faces/shared/tools/call-memory.ts";
 
 const user = (text: string): GivenMessage => ({ role: "user", content: [{ type: "text", text }] });
 const called = (...calls: { readonly id?: string; readonly name?: string; readonly at: string }[]): GivenMessage => ({

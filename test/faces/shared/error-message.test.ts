@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ExcursorError } from "../../../src/core/errors.ts";
-import { errorMessage } from "../../../src/faces/shared/error-message.ts";
+import { errorMessage } from "../../../src/faces/shared/errors/error-message.ts";
 
 it.each([
   ["User is unauthorized", "User is unauthorized. Sign in again."],

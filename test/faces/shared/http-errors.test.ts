@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ERROR_KINDS, type ErrorKind, ExcursorError } from "../../../src/core/errors.ts";
-import { httpStatus, publicCode } from "../../../src/faces/shared/http-errors.ts";
+import { httpStatus, publicCode } from "../../../src/faces/shared/errors/http-errors.ts";
 
 const KINDS = Object.keys(ERROR_KINDS) as ErrorKind[];
 

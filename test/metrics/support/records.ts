@@ -1,5 +1,5 @@
 import type { GaugeSources } from "../../../src/metrics/gauge-sources.ts";
-import type { RequestRecord, ToolCallRecord } from "../../../src/usage/records.ts";
+import type { RequestRecord, ToolCallRecord } from "../../../src/usage/record/records.ts";
 
 export const requestRecord = (extra: Partial<RequestRecord> = {}): RequestRecord => ({
   id: "req-1",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DashboardService, PrivacyMode } from "../../../src/gen/aiserver/v1/dashboard_pb.ts";
-import { billingCycle } from "../../../src/sim/endpoints/billing.ts";
+import { billingCycle } from "../../../src/sim/endpoints/usage/billing.ts";
 import { bearer, call, callJson, jwt, post, postJson, secondsFromNow, startEndpoints } from "./support.ts";
 
 const { method } = DashboardService;

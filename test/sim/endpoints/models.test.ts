@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { AgentService } from "../../../src/gen/agent/v1/service_pb.ts";
 import { AiService } from "../../../src/gen/aiserver/v1/ai_pb.ts";
 import { findModel } from "../../../src/sim/endpoints/index.ts";
-import { variantsOf } from "../../../src/sim/endpoints/model-variants.ts";
-import { MODELS } from "../../../src/sim/endpoints/sim-models.ts";
+import { variantsOf } from "../../../src/sim/endpoints/models/model-variants.ts";
+import { MODELS } from "../../../src/sim/endpoints/models/sim-models.ts";
 import { bearer, call, callJson, startEndpoints } from "./support.ts";
 
 describe("the catalogue", () => {

@@ -6,7 +6,7 @@ import type { HubCallLog } from "../../../core/engine/call-log.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { Secret } from "../../../core/secret.ts";
 import type { Principal } from "../../../core/turn.ts";
-import { httpStatus, publicCode } from "../../../faces/shared/http-errors.ts";
+import { httpStatus, publicCode } from "../../../faces/shared/errors/http-errors.ts";
 import { PausedCalls } from "../../../mcp/connection/paused-calls.ts";
 import type { Hub } from "../../../mcp/hub.ts";
 import { HUB_LIMITS } from "../../../mcp/limits.ts";
@@ -15,7 +15,7 @@ import { type GivenRequest, HttpSessions } from "../../../mcp/serve/http-session
 import { createHubServer } from "../../../mcp/serve/hub-server.ts";
 import { BodyBudget } from "../../../server/gate/body-budget.ts";
 import { createGate } from "../../../server/gate/gate.ts";
-import type { KnownKeys } from "../../../server/gate/known-keys.ts";
+import type { KnownKeys } from "../../../server/gate/keys/known-keys.ts";
 import { checkBind } from "../../../server/gate/public-bind.ts";
 import { Seats } from "../../../server/gate/seats.ts";
 import { listen } from "../../../server/listener.ts";

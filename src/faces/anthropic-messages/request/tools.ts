@@ -1,5 +1,5 @@
 import type { ToolChoice, ToolDefinition, Turn } from "../../../core/turn.ts";
-import { invalid } from "../../shared/invalid.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { CountRequest, RequestMessage, RequestTool } from "../schema.ts";
 import { builtInTool } from "./built-in-tools.ts";
 

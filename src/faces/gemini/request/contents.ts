@@ -1,10 +1,10 @@
 import type { AssistantPart, ImagePart, JsonObject, Message, TextPart, UserPart } from "../../../core/turn.ts";
-import type { CallMemory, GivenMessage } from "../../shared/call-memory.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { ImageLoader, ParseContext } from "../../shared/face.ts";
 import { readFile } from "../../shared/file-part.ts";
-import { invalid } from "../../shared/invalid.ts";
 import { loadImage } from "../../shared/load-image.ts";
 import { separateTexts } from "../../shared/separate-texts.ts";
+import type { CallMemory, GivenMessage } from "../../shared/tools/call-memory.ts";
 import type { Content, Part } from "../schema.ts";
 import { unwrapSignature } from "../signature.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject, ToolDefinition, Turn } from "../../../core/turn.ts";
-import { invalid } from "../../shared/invalid.ts";
-import { toolParameters } from "../../shared/tool-definition.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
+import { toolParameters } from "../../shared/tools/tool-definition.ts";
 import type { GenerateRequest } from "../schema.ts";
 import { toJsonSchema } from "./json-schema.ts";
 

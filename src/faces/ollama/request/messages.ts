@@ -1,7 +1,7 @@
 import { readArguments } from "../../../core/json/call-arguments.ts";
 import type { AssistantPart, Message, TextPart } from "../../../core/turn.ts";
-import type { GivenMessage } from "../../shared/call-memory.ts";
-import { invalid } from "../../shared/invalid.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
+import type { GivenMessage } from "../../shared/tools/call-memory.ts";
 import type { ReadContext } from "../parse.ts";
 import type { ChatMessage } from "../schema.ts";
 import { loadImages } from "./images.ts";

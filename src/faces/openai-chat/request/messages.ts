@@ -1,9 +1,9 @@
 import { readArguments } from "../../../core/json/call-arguments.ts";
 import { type AssistantPart, type Message, type TextPart, type ToolCallPart, textOf } from "../../../core/turn.ts";
-import { CallResults } from "../../shared/call-results.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { ImageLoader } from "../../shared/face.ts";
-import { invalid } from "../../shared/invalid.ts";
 import { separateTexts } from "../../shared/separate-texts.ts";
+import { CallResults } from "../../shared/tools/call-results.ts";
 import type { ChatMessage } from "../schema.ts";
 import { type ReturnContext, readReturnedField, readReturnedText } from "../thinking/returned-thinking.ts";
 import { type Content, isImage, loadParts } from "./parts.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject, ToolChoice, ToolDefinition, Turn } from "../../../core/turn.ts";
-import { invalid } from "../../shared/invalid.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { ChatRequest } from "../schema.ts";
 
 const NO_ARGUMENTS: JsonObject = { type: "object", properties: {} };

@@ -1,5 +1,5 @@
 import type { Turn } from "../../../core/turn.ts";
-import { invalid } from "../../shared/invalid.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { ResponsesRequest } from "../schema.ts";
 import { TOOL_SEARCH, type Toolbox } from "./toolbox.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonObject } from "../../shared/json-object.ts";
-import { toolName as name, toolParameters } from "../../shared/tool-definition.ts";
+import { toolName as name, toolParameters } from "../../shared/tools/tool-definition.ts";
 
 const functionTool = z.object({
   type: z.literal("function"),

@@ -1,6 +1,6 @@
 import type { JsonObject, ToolDefinition } from "../../../core/turn.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import { freeTextSchema } from "../../shared/free-text.ts";
-import { invalid } from "../../shared/invalid.ts";
 import type { RequestTool } from "./tool-schema.ts";
 
 /** A tool under the names that the client uses. */

@@ -1,6 +1,6 @@
 import { ExcursorError } from "../../../core/errors.ts";
+import { invalid } from "../../shared/errors/invalid.ts";
 import type { SocketDialect } from "../../shared/face-module.ts";
-import { invalid } from "../../shared/invalid.ts";
 import type { Body } from "../../shared/unsupported-fields.ts";
 import { createOpenAiResponsesFace, type OpenAiResponsesOptions } from "../face.ts";
 import { RecentAnswer } from "./recent-answer.ts";

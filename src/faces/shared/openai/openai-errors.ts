@@ -1,9 +1,9 @@
 import type { ErrorKind, ExcursorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/turn.ts";
-import { errorMessage } from "../error-message.ts";
+import { errorMessage } from "../errors/error-message.ts";
+import { httpStatus, publicCode } from "../errors/http-errors.ts";
+import { retryHeaders } from "../errors/retry-headers.ts";
 import type { ErrorBody } from "../face.ts";
-import { httpStatus, publicCode } from "../http-errors.ts";
-import { retryHeaders } from "../retry-headers.ts";
 
 const TYPES = {
   "invalid-request": "invalid_request_error",

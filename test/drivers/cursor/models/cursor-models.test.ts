@@ -3,7 +3,7 @@ import { ExcursorError } from "../../../../src/core/errors.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import { createCursorModels } from "../../../../src/drivers/cursor/models/cursor-models.ts";
 import type { ModelListSource } from "../../../../src/drivers/cursor/models/model-lists.ts";
-import { MODELS } from "../../../../src/sim/endpoints/sim-models.ts";
+import { MODELS } from "../../../../src/sim/endpoints/models/sim-models.ts";
 import { ALICE, flatList, NEVER, row, shown, simulatedLists } from "./support.ts";
 
 const ROW = row({ name: "m", variants: [{ effort: "high" }, { effort: "low" }] });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createCursorModels } from "../../../../src/drivers/cursor/models/cursor-models.ts";
 import type { CursorModels } from "../../../../src/drivers/cursor/models/model.ts";
 import type { ModelListSource } from "../../../../src/drivers/cursor/models/model-lists.ts";
-import { variantsOf, variantText } from "../../../../src/sim/endpoints/model-variants.ts";
-import { MODELS } from "../../../../src/sim/endpoints/sim-models.ts";
+import { variantsOf, variantText } from "../../../../src/sim/endpoints/models/model-variants.ts";
+import { MODELS } from "../../../../src/sim/endpoints/models/sim-models.ts";
 import { ALICE, flatList, NEVER, row, shown, simulatedLists } from "./support.ts";
 
 let lists: ModelListSource & AsyncDisposable;

@@ -1,0 +1,231 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { replaceBlobIds } from "../../../capture/blob-ids.ts";
+import { methodAt } from "../../../capture/call-schema.ts";
+import { type CaptureTail, readCapture } from "../../../capture/capture-reader.ts";
+import type { CapturedMessage, CaptureRecord } from "../../../capture/records.ts";
+import { CallList, type CallSummary, type CaptureFilter } from "../../../capture/view/call-list.ts";
+import { HarEntries } from "../../../capture/view/har.ts";
+import { kindOf, viewMessage } from "../../../capture/view/message-view.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { formatBytes } from "../../terminal/format-bytes.ts";
+import { formatTable } from "../../terminal/format-table.ts";
+import { printable } from "../../terminal/printable.ts";
+import { version } from "../../version.ts";
+
+interface InspectFlags extends CaptureFilter {
+  readonly messages: boolean;
+  readonly follow: boolean;
+  readonly json: boolean;
+  readonly jsonl: boolean;
+  readonly har?: string | undefined;
+}
+
+/** How often a capture that grows is read again. */
+const FOLLOW_MS = 200;
+
+export async function runInspect(file: string, flags: InspectFlags): Promise<void> {
+  if (flags.follow) return follow(file, flags);
+  const list = await listCalls(file, flags);
+  if (flags.call !== undefined && list.wanted().length === 0) {
+    throw new ExcursorError("not-found", `${file} has no call ${flags.call}, or the filters leave it out.`, {
+      hint: "List the calls without --call.",
+    });
+  }
+  if (flags.har !== undefined) return exportHar(file, flags.har, list);
+  if (flags.jsonl) return printLines(file, list);
+  if (flags.call !== undefined) return printTimeline(file, list, flags);
+  const calls = list.wanted();
+  process.stdout.write(flags.json ? `${JSON.stringify(calls, null, 2)}\n` : tableOf(calls));
+}
+
+type Listing = CallList & { readonly blobIds: ReadonlyMap<string, string> };
+
+/** Reads the capture once, for its calls. Says on stderr if it has no proper end. */
+async function listCalls(file: string, filter: CaptureFilter): Promise<Listing> {
+  const blobIds = new Map<string, string>();
+  const list = Object.assign(new CallList(filter), { blobIds });
+  const tail = await readAll(file, (stored) => {
+    const record = list.add(stored);
+    if (record?.type === "note" && record.note.type === "blob") blobIds.set(record.note.from, record.note.to);
+  });
+  for (const line of problemsOf(file, tail, list)) process.stderr.write(`${line}\n`);
+  return list;
+}
+
+async function readAll(
+  file: string,
+  onRecord: (stored: Parameters<CallList["add"]>[0]) => void,
+  offset = 0,
+): Promise<CaptureTail> {
+  const records = readCapture(file, offset);
+  for (;;) {
+    const next = await records.next();
+    if (next.done) return next.value;
+    onRecord(next.value);
+  }
+}
+
+function problemsOf(file: string, tail: CaptureTail, { damaged, endReason }: CallList): readonly string[] {
+  return [
+    ...(endReason === undefined ? [] : [`The capture ended early: ${endReason}.`]),
+    ...(tail.type === "cut"
+      ? [
+          `${file} ends in the middle of a record, after byte ${tail.offset}: its writer was stopped, or the disk was full.`,
+        ]
+      : []),
+    ...(tail.type === "damaged" ? [`${file} is damaged after byte ${tail.offset}; the rest cannot be read.`] : []),
+    ...(damaged > 0 ? [`${damaged} damaged records were left out.`] : []),
+  ];
+}
+
+/** Calls `onMessage` for each message that the filter lets through. */
+async function readMessages(
+  file: string,
+  list: Listing,
+  onMessage: (message: Extract<CaptureRecord, { type: "message" }>, call: CallSummary) => void,
+): Promise<void> {
+  const wanted = new Set(list.wanted().map(({ call }) => call));
+  await readAll(file, (stored) => {
+    if (stored.type !== "message" || !wanted.has(stored.call)) return;
+    const record = stored.read();
+    const call = list.of(stored.call);
+    if (record?.type !== "message" || !call || !list.isWanted(record, call.path)) return;
+    onMessage(withBlobIds(record, call.path, list.blobIds), call);
+  });
+}
+
+function withBlobIds<Message extends CapturedMessage>(
+  message: Message,
+  path: string,
+  ids: ReadonlyMap<string, string>,
+): Message {
+  if (message.form === "event") return message;
+  const method = methodAt(path);
+  const schema = message.direction === "sent" ? method?.input : method?.output;
+  return { ...message, bytes: replaceBlobIds(message.bytes, schema, ids) };
+}
+
+function tableOf(calls: readonly CallSummary[]): string {
+  if (calls.length === 0) return "No calls.\n";
+  const rows = calls.map((call) =>
+    [
+      String(call.call),
+      clock(call.at),
+      call.method,
+      call.path.split("?", 1)[0] ?? "",
+      String(call.status ?? "-"),
+      call.ms === undefined ? "open" : `${Math.round(call.ms)} ms`,
+      call.sentBytes === undefined ? "-" : formatBytes(call.sentBytes),
+      call.receivedBytes === undefined ? "-" : formatBytes(call.receivedBytes),
+      String(call.messages),
+      call.conversation ?? "",
+    ].map(printable),
+  );
+  return formatTable(
+    ["CALL", "TIME", "METHOD", "PATH", "STATUS", "DURATION", "SENT", "RECEIVED", "MESSAGES", "CONVERSATION"],
+    rows,
+  );
+}
+
+const clock = (at: number): string => new Date(at).toISOString().slice(11, 23);
+
+async function printTimeline(file: string, list: Listing, { json, messages }: InspectFlags): Promise<void> {
+  const [call] = list.wanted();
+  if (!call) return;
+  const rows: string[][] = [];
+  const views: object[] = [];
+  await readMessages(file, list, (message) => {
+    const time = message.at - call.at;
+    const { direction, bytes } = message;
+    if (json || messages) {
+      views.push({ ms: time, direction, bytes: bytes.length, ...viewMessage(message, call.path) });
+    }
+    rows.push([`+${Math.round(time)} ms`, direction, kindOf(message, call.path), formatBytes(bytes.length)]);
+  });
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ ...call, messages: views }, null, 2)}\n`);
+    return;
+  }
+  process.stdout.write(`${printable(`${call.method} ${call.origin}${call.path}`)}\n`);
+  if (!messages) {
+    process.stdout.write(
+      formatTable(
+        ["TIME", "DIRECTION", "KIND", "BYTES"],
+        rows.map((row) => row.map(printable)),
+      ),
+    );
+    return;
+  }
+  for (const [index, row] of rows.entries()) {
+    const { value, unknown } = views[index] as { readonly value: unknown; readonly unknown?: unknown };
+    const more = unknown === undefined ? "" : `\nunknown fields: ${JSON.stringify(unknown, null, 2)}`;
+    process.stdout.write(`${printable(`\n${row.join("  ")}\n${JSON.stringify(value, null, 2)}${more}`)}\n`);
+  }
+}
+
+const lineOf = (message: Extract<CaptureRecord, { type: "message" }>, { path, conversation }: CallSummary): string =>
+  JSON.stringify({
+    call: message.call,
+    at: new Date(message.at).toISOString(),
+    path,
+    conversation,
+    direction: message.direction,
+    bytes: message.bytes.length,
+    ...viewMessage(message, path),
+  });
+
+async function printLines(file: string, list: Listing): Promise<void> {
+  await readMessages(file, list, (message, call) => process.stdout.write(`${lineOf(message, call)}\n`));
+}
+
+/** Prints messages as they come. Ends with the capture's own end, or with Ctrl-C. */
+async function follow(file: string, flags: InspectFlags): Promise<void> {
+  const list = new CallList({ ...flags, direction: undefined, kind: undefined });
+  const filter = new CallList(flags);
+  let offset = 0;
+  while (list.endReason === undefined) {
+    const tail = await readAll(
+      file,
+      (stored) => {
+        list.add(stored);
+        const call = list.of(stored.call);
+        if (stored.type !== "message" || !call || !list.isWantedCall(call)) return;
+        const message = stored.read();
+        if (message?.type !== "message" || !filter.isWanted(message, call.path)) return;
+        const { direction, bytes, at } = message;
+        const facts = [clock(at), `#${call.call}`, direction, kindOf(message, call.path), formatBytes(bytes.length)];
+        process.stdout.write(`${flags.jsonl ? lineOf(message, call) : printable(facts.join("  "))}\n`);
+      },
+      offset,
+    );
+    if (tail.type === "damaged") break;
+    offset = tail.offset;
+    await sleep(FOLLOW_MS);
+  }
+}
+
+async function exportHar(file: string, target: string, list: Listing): Promise<void> {
+  const wanted = new Set(list.wanted().map(({ call }) => call));
+  const entries = new HarEntries();
+  const out = createWriteStream(target, { mode: 0o600 });
+  await once(out, "open");
+  const creator = JSON.stringify({ name: "excursor", version: version() });
+  out.write(`{"log":{"version":"1.2","creator":${creator},"entries":[`);
+  let count = 0;
+  const write = (entry: object) => out.write(`${count++ === 0 ? "" : ","}\n${JSON.stringify(entry)}`);
+  const records = readCapture(file);
+  for await (const stored of records) {
+    if (!wanted.has(stored.call)) continue;
+    const record = stored.read();
+    const path = list.of(stored.call)?.path ?? "";
+    if (!record || (record.type === "message" && !list.isWanted(record, path))) continue;
+    const entry = entries.add(record.type === "message" ? withBlobIds(record, path, list.blobIds) : record);
+    if (entry && !write(entry)) await once(out, "drain");
+  }
+  for (const entry of entries.rest()) write(entry);
+  out.end("\n]}}\n");
+  await once(out, "finish");
+  process.stderr.write(`Wrote ${count} calls to ${target}.\n`);
+}

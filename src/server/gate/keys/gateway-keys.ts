@@ -1,0 +1,131 @@
+import { hash, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { z } from "zod";
+import { checkPrivate } from "../../../config/home.ts";
+import { createHomeLock } from "../../../config/home-lock.ts";
+import { newKey } from "../../../config/key-file.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { parseLimit } from "../../../core/limits/limit.ts";
+import { Secret } from "../../../core/secret.ts";
+import { readSmallFile } from "../../../files/read-small-file.ts";
+import { writePrivate } from "../../../files/write-private.ts";
+
+const KeyLimitsSchema = z
+  .object({
+    streams: z.int().positive().optional(),
+    /** Such as `500000 tokens/day` or `$5/hour`. */
+    usage: z.array(z.string().refine((text) => parseLimit(text) !== undefined)).default([]),
+    /** Whether a parked run is kept when the key reaches a limit. */
+    onLimit: z.enum(["end", "pause"]).optional(),
+    /** Older spellings of limits in `usage`. */
+    requestsPerMinute: z.int().positive().optional(),
+    tokensPerDay: z.int().positive().optional(),
+  })
+  .transform(({ requestsPerMinute, tokensPerDay, usage, ...limits }) => ({
+    ...limits,
+    usage: [...usage, ...spellLimits({ requestsPerMinute, tokensPerDay })],
+  }));
+
+const GatewayKeySchema = z.object({
+  name: z.string(),
+  /** The principal id. Never reused, not even for a later key of the same name. */
+  id: z.string(),
+  /** SHA-256 of the key, in hex. The key itself is not stored. */
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  /** The account that the key uses. Unset: the gateway's own. */
+  account: z.string().optional(),
+  limits: KeyLimitsSchema,
+  createdAt: z.string(),
+});
+
+const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
+
+/** Returns limits in requests per minute and tokens per day as the texts of limits. */
+export const spellLimits = ({
+  requestsPerMinute,
+  tokensPerDay,
+}: {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+}): readonly string[] => [
+  ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`]),
+  ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`]),
+];
+
+export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
+export type GatewayKey = z.infer<typeof GatewayKeySchema>;
+
+export const keysPath = (home: string): string => join(home, "keys.json");
+
+const digestOfKey = (key: string): string => hash("sha256", key, "hex");
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Throws if the file is damaged or readable by other users. */
+export function readKeys(path: string): readonly GatewayKey[] {
+  checkPrivate(path);
+  const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
+  if (text === undefined) return [];
+  try {
+    return FileSchema.parse(JSON.parse(text)).keys;
+  } catch {
+    throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
+      code: "keys_damaged",
+      hint: "Repair that file, or delete it and create new keys.",
+    });
+  }
+}
+
+export interface NewKeyOptions {
+  readonly account: string | undefined;
+  readonly limits: z.input<typeof KeyLimitsSchema>;
+}
+
+/** Creates a key and returns it. It cannot be shown again. */
+export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
+  return changeKeys(home, (keys) => {
+    if (keys.some((key) => key.name === name)) {
+      throw new ExcursorError("invalid-request", `A key named ${name} already exists.`, {
+        code: "key_exists",
+        hint: `Choose another name, or revoke it first: excursor keys revoke ${name}`,
+      });
+    }
+    const key = new Secret(newKey());
+    const id = `key_${name}_${randomBytes(4).toString("hex")}`;
+    const digest = digestOfKey(key.reveal());
+    const record = {
+      name,
+      id,
+      digest,
+      ...(account !== undefined && { account }),
+      limits: KeyLimitsSchema.parse(limits),
+      createdAt: new Date().toISOString(),
+    };
+    return { keys: [...keys, record], result: key };
+  });
+}
+
+export function revokeKey(home: string, name: string): Promise<void> {
+  return changeKeys(home, (keys) => {
+    const left = keys.filter((key) => key.name !== name);
+    if (left.length < keys.length) return { keys: left, result: undefined };
+    const others = keys.length === 0 ? "there are no keys" : `known keys: ${keys.map((key) => key.name).join(", ")}`;
+    throw new ExcursorError("not-found", `There is no key named ${name}; ${others}.`, {
+      code: "unknown_key",
+      hint: null,
+    });
+  });
+}
+
+async function changeKeys<T>(
+  home: string,
+  change: (keys: readonly GatewayKey[]) => { readonly keys: readonly GatewayKey[]; readonly result: T },
+): Promise<T> {
+  const path = keysPath(home);
+  return createHomeLock(home, "keys.lock").run(() => {
+    const { keys, result } = change(readKeys(path));
+    const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys] };
+    writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
+    return result;
+  });
+}

@@ -1,0 +1,61 @@
+import { Refusal } from "../../refusal.ts";
+
+const MINUTE_MS = 60_000;
+const MAX_SOURCES = 10_000;
+
+/** A client that repeats one wrong key is misconfigured, not guessing. */
+const REPEAT_WEIGHT = 0.1;
+
+/**
+ * Counts wrong keys by source address. Above the limit they get 429 for the rest of the minute. The right key is never
+ * delayed, since on loopback all clients share one address.
+ */
+export class WrongKeys {
+  readonly #perMinute: number;
+  readonly #now: () => number;
+  readonly #sources = new Map<string, { readonly until: number; readonly digests: Set<string>; weight: number }>();
+
+  constructor(perMinute: number, now: () => number = () => performance.now()) {
+    this.#perMinute = perMinute;
+    this.#now = now;
+  }
+
+  refuse(address: string, digest: string): Refusal {
+    const now = this.#now();
+    let source = this.#sources.get(address);
+    if (!source || source.until <= now) {
+      if (this.#sources.size >= MAX_SOURCES) this.#sources.clear();
+      source = { until: now + MINUTE_MS, digests: new Set(), weight: 0 };
+      this.#sources.set(address, source);
+    }
+    source.weight += source.digests.has(digest) ? REPEAT_WEIGHT : 1;
+    if (source.weight <= this.#perMinute) {
+      source.digests.add(digest);
+      return wrongKey();
+    }
+    // The random part spreads the retries, and hides the exact end of the minute.
+    return tooMany(source.until - now + Math.random() * 5000);
+  }
+}
+
+export const missingKey = (): Refusal =>
+  new Refusal(401, "unauthenticated", "No API key was sent.", {
+    code: "missing_api_key",
+    hint: "Send it as `Authorization: Bearer …` or `x-api-key`; `excursor key` prints it.",
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+const wrongKey = (): Refusal =>
+  new Refusal(401, "unauthenticated", "The API key is wrong.", {
+    code: "invalid_api_key",
+    hint: "`excursor key` prints the right key.",
+    headers: { "www-authenticate": "Bearer" },
+  });
+
+const tooMany = (retryAfterMs: number): Refusal =>
+  new Refusal(429, "rate-limited", "This address sent too many wrong API keys.", {
+    code: "too_many_wrong_keys",
+    hint: "`excursor key` prints the right key, which works at once.",
+    retryAfterMs,
+    headers: { "retry-after": String(Math.ceil(retryAfterMs / 1000)) },
+  });

@@ -1,0 +1,232 @@
+import { ExcursorError } from "../../core/errors.ts";
+import { describeLimit, formatAmount, type Limit } from "../../core/limits/limit.ts";
+import { LimitReached } from "../../core/limits/limit-reached.ts";
+import type { Spending } from "../store/usage-store.ts";
+import type { HeldClock } from "./held-clock.ts";
+import { NEVER, type Period, type Window, windowAt } from "./limit-window.ts";
+
+/** What a request is about to use, before it is sent. */
+export interface Demand {
+  readonly model: string;
+  readonly driver: string;
+  readonly conversation: string;
+  readonly inputTokens: number;
+}
+
+export interface UsageLimitsOptions {
+  readonly limitsOf: (principalId: string) => readonly Limit[];
+  /** Returns the name of a key whose parked runs are kept when it reaches a limit; undefined for other keys. */
+  readonly pausedName?: ((principalId: string) => string | undefined) | undefined;
+  readonly spent: (principalId: string, fromMs: number, untilMs: number) => Spending;
+  readonly spentIn: (conversation: string, principalId: string, fromMs: number, untilMs: number) => Spending;
+  /** Returns millionths of a dollar for so many tokens; undefined if the model has no price. */
+  readonly costOf: (inputTokens: number, outputTokens: number, model: string, driver: string) => number | undefined;
+  /** Returns the billing period of the account of a principal. */
+  readonly periodOf: (principalId: string) => Period;
+  /** The same one as the store's. */
+  readonly clock: HeldClock;
+  /** A monotonic clock in milliseconds. */
+  readonly ticks?: () => number;
+}
+
+/** What is set aside for a request under way. */
+export interface Reservation {
+  /** The request has used so much by now. Throws if a limit is reached. */
+  grow(inputTokens: number, outputTokens: number): void;
+  /** Time has passed. Throws if a limit is reached. */
+  check(): void;
+  /** The record of the request is stored, and counts from now on instead: so many tokens and millionths of a dollar. */
+  release(tokens: number, micros: number): void;
+}
+
+type Amounts = Record<Exclude<Limit["unit"], "requests">, number>;
+type Usual = Pick<Amounts, "tokens" | "dollars">;
+type UsageLimit = Limit & { readonly unit: keyof Amounts };
+
+interface UnderWay {
+  readonly principalId: string;
+  readonly conversation: string;
+  /** Grows with what is used. */
+  readonly reserved: Amounts;
+  readonly used: Amounts;
+}
+
+/** Few enough for the lowest tier of every price. */
+const RATE_TOKENS = 10_000;
+
+/** When to try again after requests under way have left no room; most are over by then. */
+const UNDER_WAY_MS = 10_000;
+
+/** The part of a limit that a request reserves while nothing is known of the requests of its key. */
+const FIRST_PART = 1 / 10;
+
+/** By which part of what it has used an answer extends its reservation. */
+const EXTENSION = 1 / 8;
+
+/**
+ * Holds keys to their limits. A request reserves its estimated input before it is sent, or what requests of the key usually
+ * use if that is more. An answer that needs more extends its reservation, and is ended if there is nothing left. So the
+ * requests of a key pass a limit by no more than one reservation, as far as upstreams use what was estimated.
+ */
+export class UsageLimits {
+  readonly #options: UsageLimitsOptions;
+  readonly #ticks: () => number;
+  readonly #underWay = new Set<UnderWay>();
+  /** What a request of a principal usually uses. */
+  readonly #usual = new Map<string, Usual>();
+
+  constructor(options: UsageLimitsOptions) {
+    this.#options = options;
+    this.#ticks = options.ticks ?? (() => performance.now());
+  }
+
+  /** Reserves what a request needs, or throws. Undefined if its principal has no limits. */
+  reserve(principalId: string, demandOf: () => Demand): Reservation | undefined {
+    const limits = this.#options.limitsOf(principalId).filter(isOfUsage);
+    if (limits.length === 0) return undefined;
+    const demand = demandOf();
+    const startedAt = this.#ticks();
+    // Prices are looked up once, and not with each batch of the answer.
+    const rates = limits.some(({ unit }) => unit === "dollars") ? this.#ratesOf(demand) : { input: 0, output: 0 };
+    const usual = this.#usualOf(principalId, limits);
+    const entry: UnderWay = {
+      principalId,
+      conversation: demand.conversation,
+      reserved: {
+        tokens: Math.max(demand.inputTokens, usual.tokens),
+        dollars: Math.max(demand.inputTokens * rates.input, usual.dollars),
+        steps: 1,
+        time: 0,
+      },
+      used: { tokens: 0, dollars: 0, steps: 1, time: 0 },
+    };
+    for (const limit of limits) this.#admit(limit, entry);
+    this.#underWay.add(entry);
+    const check = () => {
+      entry.used.time = this.#ticks() - startedAt;
+      this.#extend(limits, entry);
+    };
+    return {
+      check,
+      grow: (input, output) => {
+        entry.used.tokens = input + output;
+        entry.used.dollars = input * rates.input + output * rates.output;
+        check();
+      },
+      release: (tokens, micros) => {
+        this.#underWay.delete(entry);
+        // The last request of a run may have a negative amount, which corrects earlier estimates.
+        if (tokens <= 0) return;
+        const before = this.#usual.get(principalId) ?? { tokens, dollars: micros };
+        const usual = { tokens: (before.tokens + tokens) / 2, dollars: (before.dollars + micros) / 2 };
+        this.#usual.set(principalId, usual);
+      },
+    };
+  }
+
+  #admit(limit: UsageLimit, asking: UnderWay): void {
+    const stored = this.#stored(limit, asking);
+    const used = stored + this.#sum(limit, asking, (entry) => entry.used[limit.unit]);
+    if (used >= limit.amount) throw this.#reached(limit, asking, used);
+    if (stored + this.#held(limit, asking) < limit.amount) return;
+    throw new ExcursorError(
+      "rate-limited",
+      `This key may use ${describeLimit(limit)}, and its requests under way may need the rest.`,
+      { code: "limit_reserved", hint: "Wait until one of them has ended.", retryAfterMs: UNDER_WAY_MS },
+    );
+  }
+
+  /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
+  #extend(limits: readonly UsageLimit[], entry: UnderWay): void {
+    const { used, reserved } = entry;
+    const more = new Map<keyof Amounts, number>();
+    for (const limit of limits) {
+      const { unit, amount } = limit;
+      if (used[unit] <= reserved[unit]) continue;
+      const stored = this.#stored(limit, entry);
+      const left = amount - stored - this.#held(limit, entry);
+      if (left <= 0) throw this.#reached(limit, entry, stored + this.#sum(limit, entry, (one) => one.used[unit]));
+      more.set(unit, Math.min(left, more.get(unit) ?? used[unit] * EXTENSION));
+    }
+    for (const [unit, amount] of more) reserved[unit] = used[unit] + amount;
+  }
+
+  #reached(limit: UsageLimit, { principalId }: UnderWay, used: number): LimitReached {
+    const { untilMs } = this.#window(limit, principalId);
+    const rest = used < limit.amount ? ", and its other requests under way may need the rest" : "";
+    const resets = untilMs === NEVER ? "It does not reset." : `It resets at ${new Date(untilMs).toISOString()}.`;
+    const paused = this.#options.pausedName?.(principalId);
+    return new LimitReached(
+      `This key may use ${describeLimit(limit)}, and has used ${formatAmount(limit.unit, Math.round(used))}${rest}. ${resets}`,
+      paused !== undefined,
+      {
+        hint:
+          paused === undefined
+            ? `${limit.isPerConversation ? "Begin another conversation" : "Wait"}, or ask the owner of the gateway for a higher limit.`
+            : `The run is kept. Send the same request again after the owner of the gateway has run: excursor limits lift ${paused}`,
+        ...(untilMs !== NEVER && { retryAfterMs: untilMs - this.#options.clock.now() }),
+      },
+    );
+  }
+
+  #stored(limit: UsageLimit, { principalId, conversation }: UnderWay): number {
+    const { fromMs, untilMs } = this.#window(limit, principalId);
+    const { spent, spentIn } = this.#options;
+    const spending = limit.isPerConversation
+      ? spentIn(conversation, principalId, fromMs, untilMs)
+      : spent(principalId, fromMs, untilMs);
+    return spending[limit.unit];
+  }
+
+  /** What the requests under way have reserved, or used if that is more. */
+  #held(limit: UsageLimit, asking: UnderWay): number {
+    return this.#sum(limit, asking, ({ reserved, used }) => Math.max(reserved[limit.unit], used[limit.unit]));
+  }
+
+  #sum({ isPerConversation }: Limit, asking: UnderWay, amountOf: (entry: UnderWay) => number): number {
+    let sum = 0;
+    for (const entry of this.#underWay) {
+      if (entry.principalId !== asking.principalId) continue;
+      if (!isPerConversation || entry.conversation === asking.conversation) sum += amountOf(entry);
+    }
+    return sum;
+  }
+
+  #window(limit: Limit, principalId: string): Window {
+    return windowAt(limit, this.#options.clock.now(), () => this.#options.periodOf(principalId));
+  }
+
+  /** A moving average. It begins with the average of the record, or a part of the limits if that has nothing. */
+  #usualOf(principalId: string, limits: readonly UsageLimit[]): Usual {
+    const known = this.#usual.get(principalId);
+    if (known) return known;
+    const { tokens, dollars, requests } = this.#options.spent(principalId, 0, NEVER);
+    if (tokens <= 0)
+      return { tokens: lowest(limits, "tokens") * FIRST_PART, dollars: lowest(limits, "dollars") * FIRST_PART };
+    const usual = { tokens: tokens / requests, dollars: dollars / requests };
+    this.#usual.set(principalId, usual);
+    return usual;
+  }
+
+  /** Returns what a token costs, in millionths of a dollar. */
+  #ratesOf({ model, driver }: Demand): { readonly input: number; readonly output: number } {
+    const { costOf } = this.#options;
+    const input = costOf(RATE_TOKENS, 0, model, driver);
+    const output = costOf(0, RATE_TOKENS, model, driver);
+    if (input !== undefined && output !== undefined) {
+      return { input: input / RATE_TOKENS, output: output / RATE_TOKENS };
+    }
+    throw new ExcursorError("forbidden", `This key has a limit in dollars, and the model ${model} has no price.`, {
+      code: "no_price",
+      hint: "Add the model to the setting `prices`, or use a model that has a price.",
+    });
+  }
+}
+
+const isOfUsage = (limit: Limit): limit is UsageLimit => limit.unit !== "requests";
+
+/** Returns the lowest limit of a unit; 0 if there is none. */
+function lowest(limits: readonly UsageLimit[], unit: keyof Amounts): number {
+  const amounts = limits.filter((limit) => limit.unit === unit).map(({ amount }) => amount);
+  return amounts.length === 0 ? 0 : Math.min(...amounts);
+}

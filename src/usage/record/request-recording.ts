@@ -1,0 +1,276 @@
+import type { LossReason } from "../../core/engine/call-log.ts";
+import type { Usage } from "../../core/events.ts";
+import { addUsage } from "../../core/rules/usage-estimate.ts";
+import type { RunMeter, RunWatch, UsageOrigin } from "../../core/run-meter.ts";
+import type { RunObserver, RunPhase } from "../../core/run-observer.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { Reservation } from "../limits/usage-limits.ts";
+import { conversationId } from "./conversation.ts";
+import type { PhaseName, RequestRecord, RunFate, RunRecord, TurnContent } from "./records.ts";
+import { RunRecording, type RunRequest } from "./run-recording.ts";
+import { leastCertain } from "./usage-origin.ts";
+
+/** What is known of a request when it is over, beside what its recording has seen. */
+export type RequestEnd = Pick<RequestRecord, "principalId" | "keyName" | "status" | "errorCode"> & {
+  readonly face: string;
+  readonly route: string;
+  readonly client: string;
+};
+
+/** A request under way. */
+export interface LiveRequest {
+  readonly model: string | undefined;
+  readonly driver: string | undefined;
+  readonly phase: PhaseName;
+  readonly run: RunFate["type"];
+  readonly firstTokenMs: number | undefined;
+  readonly elapsedMs: number;
+  /** What the model has written so far, by estimate; undefined if nothing was counted yet. */
+  readonly outputTokens: number | undefined;
+}
+
+/** Reserves what a turn will use, or throws if a limit is reached. */
+export type ReserveTurn = (turn: Turn, model: string, driver: string) => Reservation | undefined;
+
+/** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
+export class RequestRecording implements RunObserver, RunMeter, RunRequest {
+  readonly #id: string;
+  readonly #startedAt: number;
+  /** By `performance.now()`, like all times below. */
+  readonly #start: number;
+  #routedAt: number | undefined;
+  #askedAt: number | undefined;
+  #reached: Partial<Record<RunPhase, number>> = {};
+  #turn: Turn | undefined;
+  #answer: TurnContent["answer"];
+  #served: { readonly model: string; readonly driver: string } | undefined;
+  #run: RunFate = { type: "fresh" };
+  #usage: Usage | undefined;
+  #origin: UsageOrigin | undefined;
+  /** How many parts of runs were counted. */
+  #parts = 0;
+  readonly #runs = new Set<RunRecording>();
+  readonly #onRun: ((record: RunRecord) => void) | undefined;
+  #record: RequestRecord | undefined;
+  #onCorrected: ((record: RequestRecord) => RequestRecord) | undefined;
+  #modelMs = 0;
+  #toolMs = 0;
+  #parkMs: number | undefined;
+  /** Only counted while a limit holds or somebody watches. */
+  #outputTokens: number | undefined;
+  /** Set for the first turn of a conversation, whose answer is part of the conversation's id, and if a sink wants answers. */
+  answered: RunObserver["answered"];
+
+  /** Set while a limit holds for the request. */
+  grow: ((inputTokens: number, outputTokens: number) => void) | undefined;
+  readonly #reserve: ReserveTurn | undefined;
+  readonly #keepsAnswer: boolean;
+  #reservation: Reservation | undefined;
+
+  constructor(
+    id: string,
+    startMs: number,
+    wallClock: number,
+    reserve?: ReserveTurn,
+    onRun?: (record: RunRecord) => void,
+    keepsAnswer = false,
+  ) {
+    this.#keepsAnswer = keepsAnswer;
+    this.#id = id;
+    this.#reserve = reserve;
+    this.#onRun = onRun;
+    this.#start = startMs;
+    this.#startedAt = Math.round(wallClock - (performance.now() - startMs));
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** The turn as the client asked for it; undefined before the request is parsed. */
+  get turn(): Turn | undefined {
+    return this.#turn;
+  }
+
+  /** What was said; undefined before the request is parsed. */
+  get content(): TurnContent | undefined {
+    return this.#turn && { turn: this.#turn, answer: this.#answer };
+  }
+
+  /** The gate has let the request pass. */
+  routed(): void {
+    this.#routedAt = performance.now();
+  }
+
+  /** The request is parsed, and is given to the engine next. */
+  asks(turn: Turn): void {
+    this.#askedAt = performance.now();
+    this.#turn = turn;
+    if (!this.#keepsAnswer && turn.messages.some(({ role }) => role === "assistant")) return;
+    this.answered = (message, reason) => {
+      this.#answer = { message, reason };
+    };
+  }
+
+  /** Throws if a limit is reached. */
+  served(model: string, driver: string): void {
+    const isFirst = this.#served === undefined;
+    this.#served = { model, driver };
+    const reservation = isFirst && this.#turn ? this.#reserve?.(this.#turn, model, driver) : undefined;
+    if (!reservation) return;
+    this.grow = (input, output) => {
+      this.#outputTokens = output;
+      const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {};
+      reservation.grow(inputTokens + input, outputTokens + output);
+    };
+    this.#reservation = reservation;
+  }
+
+  /** Throws if a limit of time is reached, also while the answer is silent. */
+  checkLimits(): void {
+    this.#reservation?.check();
+  }
+
+  /** Returns what is known of the request so far. From then on its output is counted with each batch. */
+  live(): LiveRequest {
+    this.grow ??= (_, output) => {
+      this.#outputTokens = output;
+    };
+    const firstEvent = this.#reached["first-event"];
+    return {
+      model: this.#served?.model ?? this.#turn?.model.id,
+      driver: this.#served?.driver,
+      phase: this.#livePhase(),
+      run: this.#run.type,
+      firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),
+      elapsedMs: round(performance.now() - this.#start),
+      outputTokens: this.#outputTokens,
+    };
+  }
+
+  #livePhase(): PhaseName {
+    const { planned, opened, "first-event": firstEvent } = this.#reached;
+    if (firstEvent !== undefined) return "model";
+    if (opened !== undefined) return "first-frame";
+    if (planned !== undefined) return "checkpoint";
+    if (this.#askedAt !== undefined) return "credential";
+    return this.#routedAt === undefined ? "gate" : "parse";
+  }
+
+  /** The record, once the request is over. */
+  get record(): RequestRecord | undefined {
+    return this.#record;
+  }
+
+  /** The record is stored. `onCorrected` stores another one in its place, and returns it. */
+  stored(record: RequestRecord, onCorrected: (record: RequestRecord) => RequestRecord): void {
+    const { usage, cost } = record;
+    this.#reservation?.release(usage ? usage.inputTokens + usage.outputTokens : 0, cost?.micros ?? 0);
+    this.#record = record;
+    this.#onCorrected = onCorrected;
+    for (const run of this.#runs) run.settle();
+  }
+
+  opens(): RunWatch {
+    const lost = this.#run.type === "replayed" ? this.#run.reason : undefined;
+    const startedAt = Math.round(this.#startedAt + performance.now() - this.#start);
+    const run = new RunRecording(this, lost, startedAt, (record) => this.#onRun?.(record));
+    this.#runs.add(run);
+    return run;
+  }
+
+  goesOn(watch: RunWatch): void {
+    if (!(watch instanceof RunRecording)) return;
+    watch.goesOn(this);
+    this.#runs.add(watch);
+  }
+
+  corrected(difference: Usage): void {
+    const isExact = this.#parts <= 1;
+    const sum = this.#usage ? addUsage(this.#usage, difference) : difference;
+    this.#usage = { ...sum, isEstimate: !isExact };
+    if (isExact) this.#origin = "upstream";
+    if (!this.#record || !this.#onCorrected) return;
+    this.#record = this.#onCorrected({
+      ...this.#record,
+      usage: this.#usage,
+      usageOrigin: this.#origin,
+      run: this.#record.run ?? this.#run,
+    });
+  }
+
+  phase(name: RunPhase, atMs: number, reason?: LossReason): void {
+    if (name === "resumed") this.#run = { type: "resumed" };
+    if (name === "replayed") this.#run = { type: "replayed", reason: reason ?? "unknown" };
+    const firstEvent = this.#reached["first-event"];
+    if (name === "ended" && firstEvent !== undefined) this.#modelMs = atMs - firstEvent;
+    this.#reached[name] ??= atMs;
+  }
+
+  used(usage: Usage, origin: UsageOrigin): void {
+    this.#parts++;
+    this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage;
+    this.#origin = leastCertain(this.#origin, origin);
+  }
+
+  /** A hub call of this request has taken so long. */
+  ranTool(ms: number): void {
+    this.#toolMs += ms;
+  }
+
+  /** The run had waited so long for the results that this request brought. */
+  waited(ms: number): void {
+    this.#parkMs = Math.max(this.#parkMs ?? 0, ms);
+  }
+
+  /** Returns the record. */
+  finish(end: RequestEnd): RequestRecord {
+    const now = performance.now();
+    const firstEvent = this.#reached["first-event"];
+    const turn = this.#turn;
+    const { principalId, keyName, client, face, route, status, errorCode } = end;
+    return {
+      id: this.#id,
+      startedAt: this.#startedAt,
+      principalId,
+      keyName,
+      client,
+      face,
+      route,
+      modelAsked: turn?.model.id,
+      modelServed: this.#served?.model,
+      driver: this.#served?.driver,
+      conversation: turn && conversationId(turn, this.#answer?.message),
+      status,
+      errorCode,
+      firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),
+      durationMs: round(now - this.#start),
+      phases: this.#phases(),
+      usage: this.#usage,
+      usageOrigin: this.#origin,
+      run: this.#usage && this.#run,
+      cost: undefined,
+      cache: undefined,
+    };
+  }
+
+  #phases(): Partial<Record<PhaseName, number>> {
+    const { planned, opened, "first-event": firstEvent } = this.#reached;
+    const phases: Partial<Record<PhaseName, number>> = {};
+    const between = (name: PhaseName, from: number | undefined, to: number | undefined) => {
+      if (from !== undefined && to !== undefined && to >= from) phases[name] = round(to - from);
+    };
+    between("gate", this.#start, this.#routedAt);
+    between("parse", this.#routedAt, this.#askedAt);
+    between("credential", this.#askedAt, planned);
+    between("checkpoint", planned, opened);
+    between("open", planned === undefined ? this.#askedAt : undefined, opened);
+    between("first-frame", opened ?? this.#askedAt, firstEvent);
+    if (firstEvent !== undefined) phases.model = round(Math.max(0, this.#modelMs - this.#toolMs));
+    if (this.#toolMs > 0) phases.tools = round(this.#toolMs);
+    if (this.#parkMs !== undefined) phases.park = round(this.#parkMs);
+    return phases;
+  }
+}
+
+const round = (ms: number): number => Math.round(ms * 10) / 10;

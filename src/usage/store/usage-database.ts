@@ -1,0 +1,126 @@
+import type { DatabaseSync } from "node:sqlite";
+import { ExcursorError } from "../../core/errors.ts";
+import { isCorrupt } from "../../state/sqlite-failure.ts";
+import { loadSqlite } from "../../state/state-database.ts";
+import { prepareStateFile, quarantine } from "../../state/state-file.ts";
+import { inTransaction } from "../../state/transaction.ts";
+
+/** A write waits no longer for another process; the batch is tried again a second later. */
+const BUSY_TIMEOUT_MS = 100;
+
+/**
+ * `request.at` and `run.at` are the start in milliseconds × 1024, made unique, so that a range of time is a range of the
+ * table. `run.requests` has the ids of its requests, with commas. `charge` has what Cursor says that it charged, and
+ * `charge.conversation` is what `run.upstream_conversation` is: Cursor's id.
+ * `spent` has the sums of each principal by UTC hour; limits read it, and it outlives the rows that it sums up.
+ * `billing_period` has what Cursor said last of each account; the gateway's default account has an empty name.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE request (
+    at INTEGER PRIMARY KEY, id TEXT NOT NULL, principal TEXT NOT NULL, key_name TEXT NOT NULL, client TEXT NOT NULL,
+    face TEXT NOT NULL, route TEXT NOT NULL, model_asked TEXT, model TEXT, driver TEXT, conversation TEXT,
+    status INTEGER NOT NULL, error TEXT, first_ms REAL, ms REAL NOT NULL, phases TEXT NOT NULL,
+    input INTEGER, output INTEGER, cached INTEGER, cache_written INTEGER, reasoning INTEGER, origin TEXT,
+    run TEXT, run_reason TEXT, cost_micros INTEGER, cost_estimated INTEGER, cost_source TEXT,
+    cache_possible INTEGER, cache_reason TEXT
+  ) STRICT;
+  CREATE INDEX request_conversation ON request (conversation);
+  CREATE TABLE tool_call (
+    call_id TEXT NOT NULL, scope TEXT NOT NULL, request_id TEXT NOT NULL, principal TEXT NOT NULL, ran_by TEXT NOT NULL,
+    server TEXT, tool TEXT NOT NULL, asked_at INTEGER NOT NULL, answered_at INTEGER, outcome TEXT NOT NULL, bytes INTEGER,
+    PRIMARY KEY (call_id, scope)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX tool_call_time ON tool_call (asked_at);
+  CREATE TABLE spent (
+    principal TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    micros INTEGER NOT NULL, PRIMARY KEY (principal, hour)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE fact (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE billing_period (
+    account TEXT PRIMARY KEY, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE run (
+    at INTEGER PRIMARY KEY, id TEXT NOT NULL, requests TEXT NOT NULL, principal TEXT NOT NULL, driver TEXT, model TEXT,
+    conversation TEXT, upstream_conversation ANY, account TEXT, start TEXT NOT NULL, start_reason TEXT,
+    parked_ms INTEGER NOT NULL, ms INTEGER NOT NULL, outcome TEXT NOT NULL,
+    input INTEGER, output INTEGER, cached INTEGER, cache_written INTEGER, reasoning INTEGER, origin TEXT
+  ) STRICT;
+  CREATE INDEX run_upstream ON run (upstream_conversation) WHERE upstream_conversation IS NOT NULL;
+  CREATE TABLE charge (
+    account TEXT NOT NULL, at INTEGER NOT NULL, conversation ANY NOT NULL, model TEXT NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cached INTEGER NOT NULL, cache_written INTEGER NOT NULL,
+    cost_micros INTEGER NOT NULL, charged_micros INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX charge_time ON charge (at);`,
+  `CREATE INDEX charge_conversation ON charge (conversation);
+  CREATE INDEX run_conversation ON run (conversation) WHERE upstream_conversation IS NOT NULL;`,
+];
+
+/** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */
+export async function openUsageDatabase(path: string, onNotice: (text: string) => void): Promise<DatabaseSync> {
+  const Database = await loadSqlite();
+  if (path === ":memory:") return prepared(new Database(path));
+  prepareStateFile(path);
+  try {
+    return prepared(new Database(path));
+  } catch (error) {
+    if (!isCorrupt(error)) throw unusable(error);
+    onNotice(`The usage record was damaged. A new one was begun; the old one is kept at ${quarantine(path)}.`);
+  }
+  prepareStateFile(path);
+  return prepared(new Database(path));
+}
+
+/** Opens a usage record for reading; undefined if there is none. */
+export async function openUsageForReading(path: string): Promise<DatabaseSync | undefined> {
+  const Database = await loadSqlite();
+  const { existsSync } = await import("node:fs");
+  if (!existsSync(path)) return undefined;
+  try {
+    const connection = new Database(path, { readOnly: true });
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    checkVersion(connection);
+    return connection;
+  } catch (error) {
+    throw unusable(error);
+  }
+}
+
+function prepared(connection: DatabaseSync): DatabaseSync {
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL`);
+    checkVersion(connection);
+    if (versionOf(connection) < MIGRATIONS.length) {
+      inTransaction(connection, "BEGIN IMMEDIATE", () => {
+        // Another process may have been quicker.
+        for (const step of MIGRATIONS.slice(versionOf(connection))) connection.exec(step);
+        connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+      });
+    }
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function checkVersion(connection: DatabaseSync): void {
+  if (versionOf(connection) <= MIGRATIONS.length) return;
+  throw new ExcursorError("config", "The usage record was written by a newer Excursor.", {
+    code: "usage_too_new",
+    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
+  });
+}
+
+const versionOf = (connection: DatabaseSync): number =>
+  Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
+
+function unusable(cause: unknown): ExcursorError {
+  if (cause instanceof ExcursorError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ExcursorError("io", `The usage record cannot be opened: ${reason}.`, {
+    code: "usage_unusable",
+    hint: "Check the file usage.db in the home folder, its permissions and the space on the disk.",
+    cause,
+  });
+}
