@@ -43,7 +43,7 @@ export class CaptureRecorder {
   #calls = 0;
   #messageCount = 0;
 
-  constructor(writer: CaptureWriter, { secrets = [], content = "full", now = Date.now }: RecorderOptions = {}) {
+  constructor(writer: CaptureWriter, { secrets = [], content = "full", now = preciseNow }: RecorderOptions = {}) {
     this.#writer = writer;
     this.#now = now;
     this.#messages = new MessageMasker(this.#masker, content);
@@ -134,3 +134,6 @@ export interface CallRecording {
   note(note: CaptureNote): void;
   end(end: CallEnd): void;
 }
+
+/** Milliseconds since the epoch, with their fractions: what is held back is written later, and sorted by its time. */
+const preciseNow = (): number => performance.timeOrigin + performance.now();

@@ -50,7 +50,6 @@ export async function loadCassette(file: string): Promise<Cassette> {
   const found = new Map<number, Found>();
   const blobs = new Map<string, string>();
   let bytes = 0;
-  let position = 0;
   for await (const stored of readCapture(file)) {
     bytes += stored.length;
     if (bytes > MAX_BYTES)
@@ -58,7 +57,7 @@ export async function loadCassette(file: string): Promise<Cassette> {
         hint: "Record fewer calls into it.",
       });
     const record = stored.read();
-    if (record) addRecord(record, position++, found, blobs);
+    if (record) addRecord(record, found, blobs);
   }
   const calls = joinUploads([...found.values()]).map((call) => describe(call, methods));
   if (calls.length === 0)
@@ -66,12 +65,7 @@ export async function loadCassette(file: string): Promise<Cassette> {
   return { calls, blobs };
 }
 
-function addRecord(
-  record: CaptureRecord,
-  position: number,
-  found: Map<number, Found>,
-  blobs: Map<string, string>,
-): void {
+function addRecord(record: CaptureRecord, found: Map<number, Found>, blobs: Map<string, string>): void {
   if (record.type === "call") {
     found.set(record.call, { head: record.head, messages: [] });
     return;
@@ -85,7 +79,7 @@ function addRecord(
   const { direction, form, flags, wasCompressed } = record;
   // The reader reuses its memory.
   const message = { direction, form, flags, wasCompressed, bytes: Buffer.from(record.bytes) };
-  call.messages.push({ at: position, message });
+  call.messages.push({ at: record.at, message });
 }
 
 /** Gives each download over HTTP/1.1 its uploads. */
