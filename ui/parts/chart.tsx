@@ -45,7 +45,7 @@ export function Chart({ label, times, lines, kind, format, least = 1 }: ChartPro
         height: HEIGHT,
         cursor: { show: false },
         legend: { show: false },
-        padding: [8, 4, 0, 0],
+        padding: [8, 18, 0, 0],
         scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : least] } },
         axes: [
           {
