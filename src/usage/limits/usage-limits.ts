@@ -200,10 +200,11 @@ export class UsageLimits {
   #usualOf(principalId: string, limits: readonly UsageLimit[]): Usual {
     const known = this.#usual.get(principalId);
     if (known) return known;
-    const { tokens, dollars, requests } = this.#options.spent(principalId, 0, NEVER);
-    if (tokens <= 0)
+    // Refused requests have used nothing, so only the answered ones count.
+    const { tokens, dollars, steps } = this.#options.spent(principalId, 0, NEVER);
+    if (tokens <= 0 || steps === 0)
       return { tokens: lowest(limits, "tokens") * FIRST_PART, dollars: lowest(limits, "dollars") * FIRST_PART };
-    const usual = { tokens: tokens / requests, dollars: dollars / requests };
+    const usual = { tokens: tokens / steps, dollars: dollars / steps };
     this.#usual.set(principalId, usual);
     return usual;
   }
