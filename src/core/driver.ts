@@ -84,7 +84,7 @@ export interface RunContext {
 export interface RequestContext extends RunContext {
   /** Aborted when the client is gone; the run that is being read is cancelled then. */
   readonly signal: AbortSignal;
-  /** Is told the usage of every run of this request, finished or not. Absent: nobody counts. */
+  /** Is told the usage of every run of this request, finished or not. Absent: the usage is not counted. */
   readonly meter?: RunMeter | undefined;
 }
 

@@ -72,7 +72,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 
-/** Returns a response for a request whose connection Node has let go of. The connection ends with it. */
+/** Returns a response for a request whose socket Node has handed over. The socket is closed after it. */
 function responseOn(socket: Socket, request: IncomingMessage): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

@@ -18,7 +18,7 @@ export class StreamPeer implements RunPeer {
   #isGone = false;
   #isOver = false;
 
-  /** `onListen` starts to deliver messages, once somebody listens. */
+  /** `onListen` is called when there is a listener, and starts the delivery of messages. */
   constructor(
     exchange: ServerExchange,
     run: { readonly requestId: string; readonly principal: Principal },

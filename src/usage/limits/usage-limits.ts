@@ -200,7 +200,7 @@ export class UsageLimits {
   #usualOf(principalId: string, limits: readonly UsageLimit[]): Usual {
     const known = this.#usual.get(principalId);
     if (known) return known;
-    // Refused requests have used nothing, so only the answered ones count.
+    // Refused requests have used nothing, so only the answered ones count, if their number is known.
     const { tokens, dollars, steps } = this.#options.spent(principalId, 0, NEVER);
     if (tokens <= 0 || steps === 0)
       return { tokens: lowest(limits, "tokens") * FIRST_PART, dollars: lowest(limits, "dollars") * FIRST_PART };

@@ -156,10 +156,11 @@ export class UsageStore implements UsageSink {
     const from = Math.floor(fromMs / HOUR_MS);
     const until = Math.ceil(untilMs / HOUR_MS);
     const written = this.#isOpen ? this.#statements.spent.get(principalId, from, until) : undefined;
-    return this.#addWaiting(principalId, written, ({ startedAt }) => {
+    const sum = this.#addWaiting(principalId, written, ({ startedAt }) => {
       const hour = this.#hourOf(startedAt);
       return hour >= from && hour < until;
     });
+    return { ...sum, steps: 0, time: 0 };
   }
 
   /** Returns what a principal has used in a conversation in this window. */

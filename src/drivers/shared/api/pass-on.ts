@@ -38,7 +38,7 @@ export function passOn(
       answer.destroy(error);
     };
     const onAbort = () => fail(ExcursorError.from(signal.reason));
-    // Nobody may listen yet.
+    // There may be no listener yet.
     answer.on("error", () => {});
     const exchange = transport.open(
       {
