@@ -75,15 +75,4 @@ export class SimExchange extends ServerExchange {
     session?.goaway(code);
     session?.close();
   }
-
-  /** Breaks the TCP connection with an RST. */
-  resetConnection(): void {
-    const { socket } = this;
-    try {
-      socket?.resetAndDestroy();
-    } catch {
-      // Only a bare TCP socket can send an RST; under TLS the connection is cut.
-      socket?.destroy();
-    }
-  }
 }

@@ -175,10 +175,9 @@ describe.each(["h2", "h1"] as const)("a model of the account through the face, o
 
 /** What a user sees, with retries switched off. */
 const FAULTS = [
-  ...["rst", "rst code=8", "refused", "goaway", "truncate", "garbage", "gzip", "split", "dup-frame"],
+  ...["tcp-reset", "rst", "rst code=8", "refused", "goaway", "truncate", "garbage", "gzip", "split", "dup-frame"],
   ...["end-without-turn-ended", "late-checkpoint", "no-usage"],
 ];
-/** A lost connection is told in other words behind the face, since other streams share the client's. Retries take care of it. */
 const RETRIED = ["tcp-reset", "rst", "goaway"];
 
 describe.each(["h2", "h1"] as const)("a backend that fails, over %s", (hostConfig) => {

@@ -13,7 +13,7 @@ import { RELAY, type Verdict } from "./decide-run.ts";
 import { failureOf, respondError } from "./errors.ts";
 import { type RunOpening, readOpening } from "./find-model.ts";
 import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
-import { type Backend, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
+import { type Backend, breakOff, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
 import { StreamPeer } from "./stream-peer.ts";
 
 /** Some clients send append 0 only after they have the headers of RunSSE, so these go out after this long. */
@@ -256,7 +256,7 @@ function relayIntoOpen(exchange: ServerExchange, backend: Backend, held: Held): 
       };
     },
     fail(error) {
-      if (hasBegun) exchange.reset();
+      if (hasBegun) breakOff(exchange, error);
       else endWith(exchange, error);
     },
   };

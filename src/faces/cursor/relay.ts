@@ -119,12 +119,17 @@ export function pipe(
 
 /** What the client would have got: an error before the answer began, a reset after that. */
 function failed(exchange: ServerExchange, error: ExcursorError): void {
-  if (!exchange.hasResponded) {
-    respondError(exchange, error);
-    return;
-  }
+  if (exchange.hasResponded) breakOff(exchange, error);
+  else respondError(exchange, error);
+}
+
+/** Breaks off an answer that has begun, in the way in which the backend did. */
+export function breakOff(exchange: ServerExchange, error: ExcursorError): void {
   const { http2Code } = error.context;
-  exchange.reset(typeof http2Code === "number" ? http2Code : constants.NGHTTP2_INTERNAL_ERROR);
+  // An error of the socket names its system call. A connection that the backend closed in order has none.
+  const isTcpReset = error.code === "connection_reset" && (error.cause as NodeJS.ErrnoException | undefined)?.syscall;
+  if (isTcpReset) exchange.loseBackend();
+  else exchange.reset(typeof http2Code === "number" ? http2Code : constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 export function requestTo(

@@ -1,5 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
 import { ExcursorError } from "../../core/errors.ts";
 
@@ -7,6 +13,10 @@ import { ExcursorError } from "../../core/errors.ts";
 const LINGER_MS = 5000;
 
 export type HttpVersion = "h1" | "h2";
+/** Where a connection of HTTP/2 keeps its open exchanges. */
+const OPEN_EXCHANGES = Symbol("open exchanges");
+type SharedSession = Http2Session & { [OPEN_EXCHANGES]?: Set<ServerExchange> };
+
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
 export type ServerReply = ServerResponse | Http2ServerResponse;
 
@@ -21,6 +31,9 @@ export class ServerExchange {
   readonly request: ServerRequest;
   protected readonly response: ServerReply;
   #drained: Promise<void> | undefined;
+  /** The open exchanges of its connection of HTTP/2, this one included. */
+  #onConnection: ReadonlySet<ServerExchange> | undefined;
+  #hasLostBackend = false;
 
   constructor(request: ServerRequest, response: ServerReply) {
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
@@ -35,6 +48,16 @@ export class ServerExchange {
     // A vanished peer is an ordinary event here; without a listener it would end the process.
     request.on("error", () => {});
     response.on("error", () => {});
+    this.#joinConnection();
+  }
+
+  #joinConnection(): void {
+    const session: SharedSession | undefined = this.stream?.session;
+    if (!session) return;
+    const open = session[OPEN_EXCHANGES] ?? new Set();
+    session[OPEN_EXCHANGES] = open.add(this);
+    this.response.once("close", () => open.delete(this));
+    this.#onConnection = open;
   }
 
   header(name: string): string | undefined {
@@ -133,6 +156,30 @@ export class ServerExchange {
   reset(code: number = constants.NGHTTP2_INTERNAL_ERROR): void {
     if (this.stream) this.stream.close(code);
     else this.socket?.destroy();
+  }
+
+  /**
+   * Passes on that the backend's connection was reset. The client's connection is reset too, unless one of its exchanges has not
+   * lost its backend: then only the stream is. The exchanges of one lost connection say so one after the other.
+   */
+  loseBackend(): void {
+    this.#hasLostBackend = true;
+    setImmediate(() => {
+      const isShared = [...(this.#onConnection ?? [])].some((exchange) => !exchange.#hasLostBackend);
+      if (isShared) this.reset();
+      else this.resetConnection();
+    });
+  }
+
+  /** Breaks the TCP connection with an RST. */
+  resetConnection(): void {
+    const { socket } = this;
+    try {
+      socket?.resetAndDestroy();
+    } catch {
+      // Only a bare TCP socket can send an RST; under TLS the connection is cut.
+      socket?.destroy();
+    }
   }
 
   /** The HTTP/2 stream, where there is one. */

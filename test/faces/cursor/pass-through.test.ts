@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
   type RequestOptions,
 } from "node:http";
-import { connect as http2Connect } from "node:http2";
+import { type ClientHttp2Stream, connect as http2Connect, type ServerOptions } from "node:http2";
 import { buffer, text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
@@ -18,10 +18,14 @@ import { listenForBoth } from "../../../src/wire/http/server-listener.ts";
 import { deferred, setUpFace, setUpSim } from "./support/stage.ts";
 
 /** A backend that answers as the test says. */
-async function startBackend(onExchange: (exchange: ServerExchange) => void): Promise<string> {
+async function startBackend(
+  onExchange: (exchange: ServerExchange) => void,
+  http2: ServerOptions = {},
+): Promise<string> {
   const listener = await listenForBoth({
     host: "127.0.0.1",
     port: 0,
+    http2,
     onRequest: (request, response) => onExchange(new Exchange(request, response)),
   });
   deferred(() => {
@@ -307,6 +311,48 @@ it("what a client sends after the end of the answer still reaches the backend", 
   expect(await received.promise).toBe("early late");
 });
 
+describe("a backend that resets a TCP connection", () => {
+  /** Two streams of one client, each on so many connections of the backend's. */
+  async function openTwo(maxConcurrentStreams: number) {
+    const answers: ServerExchange[] = [];
+    const origin = await startBackend(
+      (exchange) => {
+        exchange.open(200, {});
+        exchange.write(Buffer.from(exchange.path));
+        answers.push(exchange);
+      },
+      { settings: { maxConcurrentStreams } },
+    );
+    const { url } = await setUpFace(origin);
+    const session = http2Connect(url);
+    deferred(() => session.destroy());
+    const lost = once(session, "error").then(([error]) => (error as NodeJS.ErrnoException).code);
+    const streams = ["/a", "/b"].map((path) => session.request({ ":path": path, ":method": "POST" }));
+    const failed = streams.map((stream) =>
+      once(stream, "error").then(([error]) => (error as NodeJS.ErrnoException).code),
+    );
+    await Promise.all(streams.map((stream) => once(stream, "data")));
+    const [a, b] = ["/a", "/b"].map((path) => answers.find((exchange) => exchange.path === path));
+    return { a, b, streams, failed, lost };
+  }
+
+  it("resets the client's, if everything on it is lost", async () => {
+    const { a, failed, lost } = await openTwo(100);
+    a?.resetConnection();
+    expect(await Promise.all([...failed, lost])).toEqual(["ECONNRESET", "ECONNRESET", "ECONNRESET"]);
+  });
+
+  it("resets only the streams that are lost, if others are not", async () => {
+    const { a, b, streams, failed, lost } = await openTwo(1);
+    a?.resetConnection();
+    expect(await failed[0]).toBe("ERR_HTTP2_STREAM_ERROR");
+    b?.write(Buffer.from("still here"));
+    expect(String((await once(streams[1] as ClientHttp2Stream, "data"))[0])).toBe("still here");
+    b?.resetConnection();
+    expect(await Promise.all([failed[1], lost])).toEqual(["ECONNRESET", "ECONNRESET"]);
+  });
+});
+
 describe.each(["h2", "h1"] as const)(
   "runs of the account's models over %s are as if the face were not there",
   (transport) => {
@@ -374,9 +420,7 @@ describe.each(["h2", "h1"] as const)(
         const script = `@sim say one ;; fault ${fault} times=2 ;; say two`;
         const direct = await connectDirectly(transport).say(script);
         const passed = await connect(transport).say(script);
-        // A connection that carries others is not cut for one of its streams.
-        const seen = ({ text, error }: typeof direct) =>
-          fault === "tcp-reset" ? [text, error?.retryable] : [text, error?.kind, error?.code];
+        const seen = ({ text, error }: typeof direct) => [text, error?.kind, error?.code];
         expect(seen(passed)).toEqual(seen(direct));
       },
     );
