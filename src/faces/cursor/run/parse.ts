@@ -12,7 +12,7 @@ import { selectedText } from "./selected-context.ts";
 /** Reads a message of the user, with everything that is attached to it. */
 export async function readAsked(message: WireUserMessage, blobs: BlobSource): Promise<UserMessage> {
   const read = await readUserMessage(message, blobs);
-  const attached = selectedText(message.selectedContext);
+  const attached = await selectedText(message.selectedContext, blobs);
   return attached === ""
     ? read
     : { role: "user", content: [{ type: "text", text: `${attached}\n\n` }, ...read.content] };

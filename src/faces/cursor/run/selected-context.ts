@@ -1,7 +1,8 @@
-import type { SelectedContext } from "../../../gen/agent/v1/selected_context_pb.ts";
+import type { ExtraContextEntry, SelectedContext } from "../../../gen/agent/v1/selected_context_pb.ts";
+import { type BlobSource, needBlob } from "../../../wire/agent/state/blobs.ts";
 
-/** Returns what the user attached to a message, beside files and images, as text. */
-export function selectedText(context: SelectedContext | undefined): string {
+/** Returns what the user attached to a message, beside files and images, as text. Some of it may be in blobs. */
+export async function selectedText(context: SelectedContext | undefined, blobs: BlobSource): Promise<string> {
   if (!context) return "";
   const blocks = [
     ...context.codeSelections.map(({ content, path, relativePath, range }) =>
@@ -26,11 +27,17 @@ export function selectedText(context: SelectedContext | undefined): string {
       diff ? [block("diff", "", diff.content)] : [],
     ),
     ...context.extraContext,
-    ...context.extraContextEntries.flatMap(({ dataOrBlobId }) =>
-      dataOrBlobId.case === "data" ? [dataOrBlobId.value] : [],
-    ),
+    ...(await Promise.all(
+      context.extraContextEntries.map((entry, index) => entryText(entry, `extra_context_entries[${index}]`, blobs)),
+    )),
   ];
   return blocks.join("\n\n");
+}
+
+async function entryText({ dataOrBlobId }: ExtraContextEntry, field: string, blobs: BlobSource): Promise<string> {
+  if (dataOrBlobId.case !== "blobId") return dataOrBlobId.value ?? "";
+  const blob = await needBlob(dataOrBlobId.value, `user_message.selected_context.${field}.blob_id`, blobs);
+  return Buffer.from(blob).toString("utf8");
 }
 
 function block(tag: string, name: string, content: string, note?: string): string {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import { type Turn, textOf } from "../../../../src/core/turn.ts";
 import { createServeRun, type ServeRunParts } from "../../../../src/faces/cursor/run/serve-run.ts";
+import { blobIdOf, hexId } from "../../../../src/wire/agent/state/blobs.ts";
 import { type ClientOptions, CursorClient } from "../support/cursor-client.ts";
 import { CALLS, call, engineWith, STOP, say } from "../support/models.ts";
 
@@ -103,6 +104,23 @@ describe("a run without tools", () => {
       { type: "text", text: "One" },
     ]);
     expect(textOf(second?.content ?? [])).toBe("second");
+  });
+
+  it("reads attached context that is in blobs, also in later turns", async () => {
+    const { client, turns } = open(rounds([say("One"), STOP], [say("Two"), STOP]));
+    const text = Buffer.from("FROM A BLOB");
+    client.blobs.set(hexId(blobIdOf(text)), text);
+    const extraContextEntries = [
+      { dataOrBlobId: { case: "data" as const, value: "INLINE" } },
+      { dataOrBlobId: { case: "blobId" as const, value: blobIdOf(text) } },
+    ];
+    const userMessage = { text: "first", selectedContext: { extraContextEntries } };
+    await client.ask("", { action: { action: { case: "userMessageAction", value: { userMessage } } } }).ended;
+    await client.ask("second", { runId: "run-2" }).ended;
+    for (const { messages } of turns) {
+      expect(textOf(messages[0]?.content ?? [])).toBe("INLINE\n\nFROM A BLOB\n\nfirst");
+    }
+    expect(turns).toHaveLength(2);
   });
 
   it("asks a model that says nothing only once", async () => {
