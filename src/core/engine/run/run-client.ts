@@ -14,7 +14,7 @@ export type ClientRequest = Pick<RequestContext, "elicit" | "observer" | "meter"
 export class RunClient {
   /** Unset if the first request has no observer, so that unobserved runs pay nothing. */
   readonly observer: RunObserver | undefined;
-  /** False if nobody counts the tokens of the first request, so that its run is not metered. */
+  /** Whether the first request has a meter. A run without one stays unmetered, so that it pays nothing for it. */
   readonly isMetered: boolean;
   #request: ClientRequest;
   #isLost = false;
