@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sim: ["core", "gen", "replay", "wire"],
   drift: ["capture", "core", "gen", "wire"],
   capture: ["core", "gen", "observe", "wire"],
-  replay: ["capture", "core", "drift", "gen", "wire"],
+  replay: ["capture", "core", "gen", "wire"],
   app: [
     "capture",
     "client-config",

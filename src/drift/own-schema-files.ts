@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import type { DescFile, DescMethod } from "@bufbuild/protobuf";
+import type { DescFile } from "@bufbuild/protobuf";
 
 const FOLDERS = ["agent/v1", "aiserver/v1"];
 
@@ -13,14 +13,6 @@ export async function loadOwnFiles(): Promise<readonly DescFile[]> {
     }),
   );
   return folders.flat().flatMap((module) => Object.values(module).filter(isFile));
-}
-
-/** Returns every method of our schema by its path. */
-export async function loadOwnMethods(): Promise<ReadonlyMap<string, DescMethod>> {
-  const services = (await loadOwnFiles()).flatMap((file) => file.services);
-  return new Map(
-    services.flatMap(({ typeName, methods }) => methods.map((method) => [`/${typeName}/${method.name}`, method])),
-  );
 }
 
 const isFile = (value: unknown): value is DescFile =>

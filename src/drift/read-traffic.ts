@@ -1,8 +1,10 @@
-import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { methodAt } from "../capture/call-schema.ts";
 import { readCapture } from "../capture/capture-reader.ts";
 import type { CallHead } from "../capture/records.ts";
+import { AgentClientMessageSchema } from "../gen/agent/v1/run_pb.ts";
 import { BidiAppendRequestSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import { readAppend } from "../wire/agent/bidi-append.ts";
 import { FLAG_END } from "../wire/connect/envelope.ts";
@@ -28,7 +30,7 @@ const MAX_DEPTH = 50;
 const EXAMPLE_BYTES = 24;
 
 /** Lists what a capture holds beyond our schema. A message that the schema cannot read is a conflict. */
-export async function readTraffic(file: string, methods: ReadonlyMap<string, DescMethod>): Promise<Traffic> {
+export async function readTraffic(file: string): Promise<Traffic> {
   const tally = new Tally();
   const calls = new Map<number, { readonly head: CallHead; type: string | undefined }>();
   let messages = 0;
@@ -39,7 +41,7 @@ export async function readTraffic(file: string, methods: ReadonlyMap<string, Des
       callCount++;
       calls.set(record.call, { head: record.head, type: undefined });
       addHeaders(record.head.headers, "request", tally);
-      addMethod(record.head, methods, tally);
+      addMethod(record.head, tally);
     }
     const call = record && calls.get(record.call);
     if (!record || !call) continue;
@@ -51,10 +53,10 @@ export async function readTraffic(file: string, methods: ReadonlyMap<string, Des
     if (record.type !== "message" || (record.flags & FLAG_END) !== 0) continue;
     messages++;
     const type = record.direction === "sent" ? call.head.headers["content-type"] : call.type;
-    const method = methods.get(pathOf(call.head));
+    const method = methodAt(call.head.path);
     const schema = record.direction === "sent" ? method?.input : method?.output;
     if (!schema || !/^application\/(?:connect\+)?proto\b/.test(type ?? "")) continue;
-    addMessage(schema, record.bytes, methods, tally);
+    addMessage(schema, record.bytes, tally);
   }
   return { differences: tally.differences(), read: { calls: callCount, messages } };
 }
@@ -82,26 +84,20 @@ function addHeaders(headers: CallHead["headers"], owner: string, tally: Tally): 
     if (!KNOWN_HEADERS.test(name)) tally.add({ type: "missing", what: "header", owner, name }, value.slice(0, 60));
 }
 
-function addMethod(head: CallHead, methods: ReadonlyMap<string, DescMethod>, tally: Tally): void {
+function addMethod(head: CallHead, tally: Tally): void {
   const path = pathOf(head);
   const [, owner, name] = /^\/([\w.]+\.v\d+\.\w+)\/(\w+)$/.exec(path) ?? [];
-  if (owner === undefined || name === undefined || methods.has(path)) return;
+  if (owner === undefined || name === undefined || methodAt(path)) return;
   tally.add({ type: "missing", what: "rpc", owner, name }, head.headers["content-type"] ?? "");
 }
 
-function addMessage(
-  schema: DescMessage,
-  bytes: Uint8Array,
-  methods: ReadonlyMap<string, DescMethod>,
-  tally: Tally,
-): void {
+function addMessage(schema: DescMessage, bytes: Uint8Array, tally: Tally): void {
   try {
     const message = fromBinary(schema, bytes);
     addUnknown(reflect(schema, message), tally, 0);
     if (schema.typeName !== BidiAppendRequestSchema.typeName) return;
-    const uploaded = methods.get("/agent.v1.AgentService/Run")?.input;
     const { payload } = readAppend(fromBinary(BidiAppendRequestSchema, bytes));
-    if (uploaded) addMessage(uploaded, payload, methods, tally);
+    addMessage(AgentClientMessageSchema, payload, tally);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     tally.add(

@@ -1,8 +1,8 @@
 import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
+import { methodAt } from "../capture/call-schema.ts";
 import { readCapture } from "../capture/capture-reader.ts";
 import type { CallEnd, CallHead, CapturedMessage, CaptureRecord, ResponseInfo } from "../capture/records.ts";
 import { ExcursorError } from "../core/errors.ts";
-import { loadOwnMethods } from "../drift/own-schema-files.ts";
 import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import { readAppend } from "../wire/agent/bidi-append.ts";
 import { FLAG_END } from "../wire/connect/envelope.ts";
@@ -46,7 +46,6 @@ interface Found {
 
 /** Reads a capture into memory. A capture that was cut is read up to there. */
 export async function loadCassette(file: string): Promise<Cassette> {
-  const methods = await loadOwnMethods();
   const found = new Map<number, Found>();
   const blobs = new Map<string, string>();
   let bytes = 0;
@@ -59,7 +58,7 @@ export async function loadCassette(file: string): Promise<Cassette> {
     const record = stored.read();
     if (record) addRecord(record, found, blobs);
   }
-  const calls = joinUploads([...found.values()]).map((call) => describe(call, methods));
+  const calls = joinUploads([...found.values()]).map(describe);
   if (calls.length === 0)
     throw new ExcursorError("invalid-request", `${file} holds no call.`, { hint: "Record at least one call into it." });
   return { calls, blobs };
@@ -109,9 +108,9 @@ function joinUploads(found: readonly Found[]): readonly Found[] {
 
 const pathOf = ({ path }: CallHead): string => path.split("?", 1)[0] ?? path;
 
-function describe({ head, response, messages, end }: Found, methods: ReadonlyMap<string, DescMethod>): CassetteCall {
+function describe({ head, response, messages, end }: Found): CassetteCall {
   const path = pathOf(head).replace(/SSE$/, "");
-  const method = methods.get(path);
+  const method = methodAt(path);
   return {
     head,
     path,

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { CaptureWriter } from "../../src/capture/capture-writer.ts";
 import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import { isConflict } from "../../src/drift/compare-schemas.ts";
-import { loadOwnMethods } from "../../src/drift/own-schema-files.ts";
 import { readTraffic } from "../../src/drift/read-traffic.ts";
 import { AgentServerMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { recordCassette } from "../sim/support/record-cassette.ts";
@@ -29,7 +28,7 @@ async function differencesOf(path: string, ...received: readonly Uint8Array[]) {
   for (const bytes of [...received, ...received])
     call.message({ direction: "received", form: "frame", flags: 0, wasCompressed: false, bytes });
   recorder.close();
-  return readTraffic(file, await loadOwnMethods());
+  return readTraffic(file);
 }
 
 const RUN = "/agent.v1.AgentService/Run";
@@ -75,12 +74,12 @@ test.each(TRANSPORTS)("the simulator says nothing over %s that the schema does n
     (client) => client.say("@sim think hm ;; call look {} ;; say a"),
     file,
   );
-  const { differences, read } = await readTraffic(file, await loadOwnMethods());
+  const { differences, read } = await readTraffic(file);
   expect(read.messages).toBeGreaterThan(10);
   expect(differences).toEqual([]);
 });
 
 test("a file that is no capture is refused", async () => {
   writeFileSync(file, "hello, this is not one");
-  await expect(readTraffic(file, new Map())).rejects.toThrow("is not a capture");
+  await expect(readTraffic(file)).rejects.toThrow("is not a capture");
 });

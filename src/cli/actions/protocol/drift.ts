@@ -1,7 +1,7 @@
 import { ExcursorError } from "../../../core/errors.ts";
 import { compareSchemas, type Difference, isConflict } from "../../../drift/compare-schemas.ts";
 import { schemaOf } from "../../../drift/own-schema.ts";
-import { loadOwnFiles, loadOwnMethods } from "../../../drift/own-schema-files.ts";
+import { loadOwnFiles } from "../../../drift/own-schema-files.ts";
 import { readSdk } from "../../../drift/read-sdk.ts";
 import { readTraffic } from "../../../drift/read-traffic.ts";
 import { formatTable } from "../../terminal/format-table.ts";
@@ -24,7 +24,7 @@ export async function runDrift({ file, sdk, rpcs, json }: DriftFlags): Promise<n
 }
 
 async function compareTraffic(file: string, json: boolean): Promise<number> {
-  const { differences, read } = await readTraffic(file, await loadOwnMethods());
+  const { differences, read } = await readTraffic(file);
   const conflicts = differences.filter(isConflict).length;
   const rows = conflictsFirst(differences).map(({ type, what, owner, name, ours = "", theirs = "", count, example }) =>
     [type, what, owner, name, ours, theirs, String(count), example].map(printable),
