@@ -7,7 +7,7 @@ import type { CallEnd, CallHead, CapturedMessage, CaptureNote, CaptureRecord, Re
 import { RunConversations } from "./run-conversations.ts";
 
 /** Headers whose whole value is a secret. */
-const SECRET_HEADERS: ReadonlySet<string> = new Set([
+export const SECRET_HEADERS: ReadonlySet<string> = new Set([
   "authorization",
   "cookie",
   "set-cookie",

@@ -17,6 +17,7 @@ import { modelsCommand } from "./commands/models.ts";
 import { captureCommand } from "./commands/protocol/capture.ts";
 import { driftCommand } from "./commands/protocol/drift.ts";
 import { inspectCommand } from "./commands/protocol/inspect.ts";
+import { replayCommand } from "./commands/protocol/replay.ts";
 import { simCommand } from "./commands/protocol/sim.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -50,6 +51,7 @@ const COMMANDS = [
   simCommand,
   captureCommand,
   inspectCommand,
+  replayCommand,
   driftCommand,
 ];
 

@@ -9,6 +9,8 @@ import { FLAG_END } from "../wire/connect/envelope.ts";
 import { type Meaning, meaningOf } from "./meaning.ts";
 
 export interface CassetteMessage extends CapturedMessage {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
   readonly meaning: Meaning;
   readonly isEnd: boolean;
 }
@@ -116,11 +118,11 @@ function describe({ head, response, messages, end }: Found): CassetteCall {
     path,
     method,
     response,
-    messages: messages.map(({ message }) => {
+    messages: messages.map(({ at, message }) => {
       const isEnd = (message.flags & FLAG_END) !== 0;
       const schema = message.direction === "sent" ? method?.input : method?.output;
       const isReadable = !isEnd && (message.form === "frame" || isProtobuf(message.direction, head, response));
-      return { ...message, isEnd, meaning: meaningOf(isReadable ? schema : undefined, message.bytes) };
+      return { ...message, at, isEnd, meaning: meaningOf(isReadable ? schema : undefined, message.bytes) };
     }),
     outcome: end?.outcome,
   };

@@ -23,6 +23,11 @@ export class IdMap {
     this.#add(Buffer.from(from).toString("hex"), Buffer.from(to).toString("hex"));
   }
 
+  /** Replaces a UUID by another one. */
+  addUuid(from: string, to: string): void {
+    this.#add(from, to);
+  }
+
   /** Learns the ids in which both messages differ. They are read without a schema. */
   learn(recorded: Uint8Array, now: Uint8Array, depth = 0): void {
     const [before, after] = [fieldsOf(recorded), fieldsOf(now)];

@@ -20,7 +20,7 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
   "kv_client_message",
   "kv_server_message",
 ]);
-const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
+export const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi;
 const MAX_DEPTH = 30;
 
 export function meaningOf(schema: DescMessage | undefined, bytes: Uint8Array): Meaning {

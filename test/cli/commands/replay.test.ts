@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { SimOptions } from "../../../src/sim/options.ts";
+import { startSim } from "../../../src/sim/server.ts";
+import { recordCassette } from "../../sim/support/record-cassette.ts";
+import { excursor } from "../support/excursor.ts";
+
+const TOKEN = "tester-token-0123456789";
+let folder = "";
+let file = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "excursor-replay-"));
+  file = join(folder, "a.capture");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function startBackend(options: Partial<SimOptions> = {}): Promise<string> {
+  const sim = await startSim(options);
+  onTestFinished(() => sim.close());
+  return sim.url;
+}
+
+const run = (...args: string[]) =>
+  excursor(["replay", file, ...args], {
+    environment: { EXCURSOR_HOME: join(folder, "home"), REPLAY_TOKEN: TOKEN },
+  }).exited;
+
+async function record(script: string): Promise<void> {
+  const url = await startBackend({ script });
+  await recordCassette({ url, transport: "h2", tools: {} }, (client) => client.say("hello"), file);
+}
+
+describe("excursor replay", { timeout: 60_000 }, () => {
+  it("prints a line per call and the first difference, and exits with 1 if there is one", async () => {
+    await record("@sim say one");
+    const same = await run("--to", await startBackend({ script: "@sim say one" }), "--token-from", "REPLAY_TOKEN");
+    expect([same.code, same.stderr]).toEqual([0, ""]);
+    expect(same.stdout).toMatch(
+      /^same +#1 \/agent\.v1\.AgentService\/Run +\d+ ms\n1 same, 0 different, 0 skipped\.\n$/,
+    );
+    const other = await startBackend({ script: "@sim say two" });
+    const different = await run("--to", other, "--token-from", "REPLAY_TOKEN");
+    expect(different.code).toBe(1);
+    expect(different.stdout).toMatch(
+      /^diff +#1 .*\n +step \d+\n +recorded: .*"one"\n +now: .*"two"\n0 same, 1 different/,
+    );
+    const json = await run("--to", other, "--token-from", "REPLAY_TOKEN", "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      to: other,
+      different: 1,
+      calls: [{ call: 1, result: "different", difference: { now: { text: "two" } } }],
+    });
+  });
+
+  it("SEC-13 sends nothing to another machine without --yes", async () => {
+    await record("@sim say one");
+    const { code, stderr } = await run("--to", "https://backend.example", "--token-from", "REPLAY_TOKEN");
+    expect([code, stderr]).toEqual([78, expect.stringContaining("neither on this machine nor the configured backend")]);
+  });
+
+  it("says what is wrong in one sentence", async () => {
+    writeFileSync(file, "mine");
+    const url = await startBackend();
+    expect(await run("--to", url)).toMatchObject({ code: 65, stderr: expect.stringContaining("is not a capture") });
+    rmSync(file);
+    await record("@sim say one");
+    const absent = await run("--to", url, "--token-from", "NO_SUCH");
+    expect(absent).toMatchObject({ code: 78, stderr: expect.stringContaining("variable NO_SUCH is not set") });
+    const odd = await run("--to", "nowhere");
+    expect(odd).toMatchObject({ code: 78, stderr: expect.stringContaining("not an http or https URL") });
+    const unsigned = await run("--to", url);
+    expect(unsigned).toMatchObject({ code: 1, stdout: expect.stringContaining("unauthenticated") });
+  });
+});
