@@ -4,14 +4,14 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 describe("the AI SDK through the gateway", () => {
   it.each(["compatible", "openai", "anthropic"] as const)(
     "generates and streams, with reasoning and usage: %s",
     async (provider) => {
-      const { start } = await setUpGateway();
-      const { url } = await start();
+      const { url } = await sharedGateway();
       const baseURL = `${url}/v1`;
       const model = {
         compatible: () =>
@@ -34,8 +34,7 @@ describe("the AI SDK through the gateway", () => {
   );
 
   it("gets objects that fit their schema", async () => {
-    const { start } = await setUpGateway();
-    const { url } = await start();
+    const { url } = await sharedGateway();
     const provider = createOpenAICompatible({
       name: "excursor",
       baseURL: `${url}/v1`,
@@ -53,8 +52,7 @@ describe("the AI SDK through the gateway", () => {
   });
 
   it("Anthropic's dialect: objects, and several steps of calls that bring the thinking back", async () => {
-    const { start, trace } = await setUpGateway();
-    const { url } = await start();
+    const { url, trace } = await sharedGateway();
     const model = createAnthropic({ baseURL: `${url}/v1`, apiKey: KEY })("claude-sonnet-5");
     const { object } = await generateObject({
       model,

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -24,9 +25,8 @@ const textIn = ({ content }: Anthropic.Message): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");
 
 async function setUp(...flags: string[]) {
-  const stage = await setUpGateway();
-  const gateway = await stage.start(...flags);
-  return { ...stage, ...gateway, client: new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 }) };
+  const gateway = await sharedGateway({}, ...flags);
+  return { ...gateway, client: new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 }) };
 }
 
 describe("Anthropic's own client through the gateway", () => {

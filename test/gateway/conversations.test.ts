@@ -2,7 +2,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import type { TraceEntry } from "../../src/sim/options.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 import { answersTo, callsOf, converse, type Messages, TOOLS } from "./support/tool-client.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -31,8 +32,7 @@ async function callOnce(
 
 describe.each(["h2", "h1"] as const)("many windows over %s", (hostConfig) => {
   it("fifty conversations with tools, side by side, each on one stream of its own, never cross (SEC-30)", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client, trace } = await sharedGateway({ hostConfig });
     const conversations = Array.from({ length: 50 }, async (_, n) => {
       const call = (name: string) => `call look {"at":"w${n}${name}"}`;
       const content = `@sim ${call("a")} ;; ${call("b")} ;; say mid ;; ${call("c")} ;; wait ;; ${call("d")} ;; ${call("e")} ;; say {{history}} {{result.0}} {{result.1}} {{result.2}} {{result.3}} {{result.4}} {{reused}}`;
@@ -48,8 +48,7 @@ describe.each(["h2", "h1"] as const)("many windows over %s", (hostConfig) => {
 
 describe("a follow-up", () => {
   it("sent again while the first is still being answered is told anew; the first goes on undisturbed (REL-40)", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const { opening, answer } = await callOnce(
       client,
       '@sim call look {"at":"a"} ;; say {{result}} {{reused}} ;; tokens 20 20',
@@ -65,8 +64,7 @@ describe("a follow-up", () => {
   });
 
   it("sent five times at once feeds the run once, and every one is answered (REL-40)", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const { opening, answer } = await callOnce(client, '@sim call look {"at":"a"} ;; say {{result}} {{reused}}');
     const messages = [...opening, answer, ...answersTo(answer)];
     const answers = await Promise.all(
@@ -78,8 +76,7 @@ describe("a follow-up", () => {
   });
 
   it("brings images in results to the run that asked", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const { opening, answer } = await callOnce(client, '@sim call look {"at":"a"} ;; say {{result}} {{reused}}');
     const [call] = callsOf(answer);
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } };
@@ -91,8 +88,7 @@ describe("a follow-up", () => {
   });
 
   it("brings failures of tools as failures", async () => {
-    const { start, trace } = await setUpGateway();
-    const { url } = await start();
+    const { url, trace } = await sharedGateway();
     const anthropic = new Anthropic({ baseURL: url, apiKey: KEY, maxRetries: 0 });
     const question = {
       model: "gpt-5.5",

@@ -4,7 +4,8 @@ import { generateObject, generateText, stepCountIs, streamText, tool } from "ai"
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const model = "gpt-5.5";
@@ -17,9 +18,8 @@ const TASK =
   '@sim think hm ;; say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; wait ;; call look {"at":"c"} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}';
 
 async function setUp(...flags: string[]) {
-  const stage = await setUpGateway();
-  const gateway = await stage.start(...flags);
-  return { ...stage, ...gateway, client: new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: gateway.url } }) };
+  const gateway = await sharedGateway({}, ...flags);
+  return { ...gateway, client: new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: gateway.url } }) };
 }
 
 describe("Google's own client through the gateway", () => {

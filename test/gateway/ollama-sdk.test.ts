@@ -1,7 +1,8 @@
 import { type Message, Ollama, type Tool } from "ollama";
 import { describe, expect, it } from "vitest";
 import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const model = "gpt-5.5";
@@ -15,10 +16,9 @@ const LOOK: Tool = {
 };
 
 async function setUp() {
-  const stage = await setUpGateway();
-  const gateway = await stage.start();
+  const gateway = await sharedGateway();
   const headers = { authorization: `Bearer ${KEY}` };
-  return { ...stage, ...gateway, client: new Ollama({ host: gateway.url, headers }) };
+  return { ...gateway, client: new Ollama({ host: gateway.url, headers }) };
 }
 
 const asked = (content: string): Message[] => [{ role: "user", content }];

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 /** The smallest there is: one pixel. */
 const PNG =
@@ -12,8 +13,7 @@ const ask = (content: string) => ({ model: "gpt-5.5", messages: [{ role: "user" 
 
 describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, backend over %s", (hostConfig) => {
   it("creates: what the backend received is what the client sent", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const { choices, usage, model } = await client.chat.completions.create({
       model: "gpt-5.5",
       reasoning_effort: "high",
@@ -47,8 +47,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
   });
 
   it("streams as the tokens arrive: text, thinking, usage", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const stream = client.chat.completions.stream({
       ...ask("@sim think let me see ;; say hello wide world"),
       stream_options: { include_usage: true },
@@ -88,8 +87,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
   });
 
   it("an abort reaches the backend, while streaming, before the first token and without a stream", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client, trace } = await sharedGateway({ hostConfig });
     const givenUp = () => trace.filter(isGivenUp).length;
     const stream = await client.chat.completions.create({ ...ask("@sim say a ;; silent 60000"), stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
@@ -113,8 +111,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
   });
 
   it("an upstream failure in the middle is the dialect's error, and no sign of success follows", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client, url } = await start();
+    const { client, url } = await sharedGateway({ hostConfig });
     const stream = await client.chat.completions.create({
       ...ask("@sim say shown ;; fail internal went wrong"),
       stream: true,
@@ -136,8 +133,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
   });
 
   it("a stream that drops is resumed from its checkpoint, unseen", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const { choices } = await client.chat.completions.create(ask("@sim say one ;; fault rst ;; say two"));
     expect(choices[0]?.message.content).toBe("onetwo");
   });
@@ -145,8 +141,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
 
 describe("what the gateway keeps for itself", () => {
   it("stop, max_tokens and JSON", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const stopped = await client.chat.completions.create({
       ...ask("@sim say one two three four ;; silent 60000"),
       stop: "three",
@@ -166,8 +161,7 @@ describe("what the gateway keeps for itself", () => {
   });
 
   it("says which parameters it cannot honour, and refuses what would be a lie", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const { response } = await client.chat.completions
       .create({ ...ask("@sim say hi"), temperature: 0.2, seed: 7 })
       .withResponse();
@@ -183,8 +177,7 @@ describe("what the gateway keeps for itself", () => {
   });
 
   it("lists a row a base model with its window; an unknown one is a 404 that names what is close", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const { data } = await client.models.list();
     const ids = data.map(({ id }) => id);
     expect(ids).toContain("auto");
@@ -253,8 +246,7 @@ describe("what the gateway keeps for itself", () => {
   });
 
   it("takes a Cursor token as the API key: then it is that account that asks", async () => {
-    const { start } = await setUpGateway();
-    const { url } = await start();
+    const { url } = await sharedGateway();
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const jwt = `${part({ alg: "none" })}.${part({ sub: "auth0|user_9", exp: 4_000_000_000 })}.${"s".repeat(43)}`;
     for (const apiKey of [jwt, `user_9::${jwt}`, `user_9%3A%3A${jwt}`]) {
@@ -287,8 +279,7 @@ describe("what the gateway keeps for itself", () => {
   );
 
   it("each failure of the backend has its status, and the client's own retries work", async () => {
-    const { start } = await setUpGateway();
-    const { client, url } = await start();
+    const { client, url } = await sharedGateway();
     const table = [
       ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
       ["fail unavailable", 503],

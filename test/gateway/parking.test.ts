@@ -2,6 +2,7 @@ import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { setUpGateway } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 import { answersTo, converse, TOOLS } from "./support/tool-client.ts";
 
 const PROMPT = '@sim call look {"at":"secret-argument"} ;; say {{result}} {{reused}}';
@@ -17,8 +18,7 @@ const callLogOf = (log: string): string[] =>
 
 describe("runs that wait", () => {
   it("leave a line for each thing that happens to a call, and nothing of what was said", async () => {
-    const { start } = await setUpGateway();
-    const { client, log } = await start();
+    const { client, log } = await sharedGateway();
     const conversation = await converse(client, opening);
     expect(conversation.said.at(-1)).toBe("saw secret-argument stream");
     const { messages } = conversation;

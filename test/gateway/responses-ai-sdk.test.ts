@@ -2,7 +2,8 @@ import { createOpenAI, type OpenAILanguageModelResponsesOptions } from "@ai-sdk/
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { KEY } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 const PROMPT =
   '@sim think hm so ;; say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}';
@@ -10,8 +11,7 @@ const PROMPT =
 const look = tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `saw ${at}` });
 
 async function setUp() {
-  const { start, trace } = await setUpGateway();
-  const { url } = await start();
+  const { url, trace } = await sharedGateway();
   return { model: createOpenAI({ baseURL: `${url}/v1`, apiKey: KEY }).responses("gpt-5.5"), trace };
 }
 

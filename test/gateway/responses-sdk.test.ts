@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 /** The smallest there is: one pixel. */
 const PNG =
@@ -37,8 +38,7 @@ const results = (response: OpenAI.Responses.Response): Item[] =>
 
 describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend over %s", (hostConfig) => {
   it("creates: what the backend received is what the client sent", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const response = await client.responses.create({
       model: MODEL,
       instructions: "Be brief.",
@@ -75,8 +75,7 @@ describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend 
   });
 
   it("streams thinking and text as items, each added, written and done, and numbered", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const stream = client.responses.stream({
       model: MODEL,
       input: "@sim think let me see ;; say hello wide world",
@@ -140,8 +139,7 @@ describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend 
   });
 
   it("an upstream failure in the middle is thrown, and no sign of success follows", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client, url } = await start();
+    const { client, url } = await sharedGateway({ hostConfig });
     const body = { model: MODEL, input: "@sim say shown ;; fail internal went wrong", stream: true as const };
     const stream = await client.responses.create(body);
     let text = "";
@@ -163,8 +161,7 @@ describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend 
 
 describe("what the gateway keeps for a client", () => {
   it("retrieves and deletes an answer and its input, for its own key alone", async () => {
-    const { start } = await setUpGateway();
-    const { client, url } = await start();
+    const { client, url } = await sharedGateway();
     const made = await client.responses.create({
       model: MODEL,
       input: [{ role: "user", content: "@sim think hm ;; say kept" }],
@@ -206,8 +203,7 @@ describe("what the gateway keeps for a client", () => {
   });
 
   it("keeps nothing where the client says so", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const made = await client.responses.create({ model: MODEL, input: "@sim say gone", store: false });
     await expect(client.responses.retrieve(made.id)).rejects.toMatchObject({ status: 404 });
     const late = client.responses.create({ model: MODEL, input: "hi", previous_response_id: made.id });
@@ -217,8 +213,7 @@ describe("what the gateway keeps for a client", () => {
 
 describe("tools and formats", () => {
   it("a custom tool gets its raw input, and its output goes back on the same stream", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const input: Item[] = [
       { role: "user", content: '@sim call patch {"input":"line 1\\nline 2"} ;; say {{result}} {{reused}}' },
     ];
@@ -245,8 +240,7 @@ describe("tools and formats", () => {
   });
 
   it("tools of namespaces and of an additional_tools item are called by their own names", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const response = await client.responses.create({
       model: MODEL,
       input: [
@@ -266,8 +260,7 @@ describe("tools and formats", () => {
   });
 
   it("tools that the client's own search finds can be called right away", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const search: OpenAI.Responses.ToolSearchTool = { type: "tool_search", execution: "client", parameters: {} };
     const input: Item[] = [
       {
@@ -285,8 +278,7 @@ describe("tools and formats", () => {
   });
 
   it("parses structured output, stops at max_output_tokens, and lists what it cannot honour", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const parsed = await client.responses.parse({
       model: MODEL,
       input: '@sim say {"answer": 42}',
@@ -306,8 +298,7 @@ describe("tools and formats", () => {
   });
 
   it("errors before the first token have their status, and the client's own retries work", async () => {
-    const { start } = await setUpGateway();
-    const { client, url } = await start();
+    const { client, url } = await sharedGateway();
     for (const [step, status] of [
       ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
       ["fail http=429", 429],
@@ -329,8 +320,7 @@ describe("tools and formats", () => {
   });
 
   it("counts what the model would read, and asks nobody", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const counted = await client.responses.inputTokens.count({ input: "x".repeat(4000), tools: [look] });
     expect(counted.object).toBe("response.input_tokens");
     expect(counted.input_tokens).toBeGreaterThan(1000);
@@ -339,8 +329,7 @@ describe("tools and formats", () => {
   });
 
   it("an abort reaches the backend", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const stream = await client.responses.create({ model: MODEL, input: "@sim say a ;; silent 60000", stream: true });
     for await (const event of stream) if (event.type === "response.output_text.delta") break;
     await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);

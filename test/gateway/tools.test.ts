@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import { sharedGateway } from "./support/shared-gateway.ts";
 
 const look: OpenAI.ChatCompletionTool = {
   type: "function",
@@ -39,8 +40,7 @@ const results = (calls: readonly { id: string; function: { arguments: string } }
 
 describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   it("go on with the results on the same upstream stream, whatever their order", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client, trace } = await sharedGateway({ hostConfig });
     const opening: Messages = [{ role: "user", content: PROMPT }];
     const first = await ask(client, opening);
     expect([first.message.content, first.finish]).toEqual(["first", "tool_calls"]);
@@ -58,8 +58,7 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 
   it("go on with instructions that came with the results, and anew without tools that are gone", async () => {
-    const { start } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client } = await sharedGateway({ hostConfig });
     const opening: Messages = [
       { role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{tools}} {{reused}}' },
     ];
@@ -74,8 +73,7 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 
   it("a run that died while it waited is replaced, and nobody notices (REL-33)", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client, trace } = await sharedGateway({ hostConfig });
     const opening: Messages = [
       { role: "user", content: '@sim call look {"at":"a"} ;; fault rst ;; say {{result}} {{reused}}' },
     ];
@@ -86,8 +84,7 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
   });
 
   it("ten in a row pay one beginning", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const { client } = await start();
+    const { client, trace } = await sharedGateway({ hostConfig });
     const steps = Array.from({ length: 10 }, (_, n) => `call look {"at":"${n}"} ;; wait`);
     const messages: Messages = [{ role: "user", content: `@sim ${steps.join(" ;; ")} ;; say done {{reused}}` }];
     let answer = await ask(client, messages);
@@ -125,8 +122,7 @@ describe("what a client may ask of tools", () => {
   const named = (name: string): OpenAI.ChatCompletionTool => ({ type: "function", function: { name } });
 
   it("one call at a time: the model asks for two, the client is asked for one after the other", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const messages: Messages = [{ role: "user", content: PROMPT }];
     const asked: string[] = [];
     for (;;) {
@@ -152,8 +148,7 @@ describe("what a client may ask of tools", () => {
   });
 
   it("one tool by name: no other is offered", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const { choices } = await client.chat.completions.create({
       model: "gpt-5.5",
       messages: [{ role: "user", content: "@sim say {{tools}} ;; call look {}" }],
@@ -167,8 +162,7 @@ describe("what a client may ask of tools", () => {
     ["no more calls", { tool_choice: "none" }, "saw a |"],
     ["another model", { model: "claude-opus-4-8" }, "claude-opus-4-8"],
   ])("something else with the results, which the run cannot be told: %s", async (_, change, said) => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const script = '@sim call look {"at":"a"} ;; say {{result.0}} {{tools}}|{{model}}|{{reused}}';
     const asked = { model: "gpt-5.5", tools: [look], messages: [{ role: "user", content: script }] as Messages };
     const first = await client.chat.completions.create({ ...asked, tool_choice: "required" });
@@ -181,8 +175,7 @@ describe("what a client may ask of tools", () => {
   });
 
   it("a call in any case: a model that twice does not call is an error, and is not asked a third time", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const refused = client.chat.completions.create({
       model: "gpt-5.5",
       messages: [{ role: "user", content: "@sim say no" }],
@@ -196,8 +189,7 @@ describe("what a client may ask of tools", () => {
   it.each([false, true])(
     "a call that the model writes as text is one, and its result is told: streamed %s",
     async (stream) => {
-      const { start, trace } = await setUpGateway();
-      const { client } = await start();
+      const { client, trace } = await sharedGateway();
       const messages: Messages = [{ role: "user", content: '@sim say ```json\\n{"at": "a"}\\n```' }];
       const asked = { model: "gpt-5.5", tools: [look], messages };
       const forced = { ...asked, tool_choice: "required" } as const;
@@ -226,8 +218,7 @@ describe("what a client may ask of tools", () => {
   );
 
   it("names that the backend cannot take come back as they were", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const tools = ["files.read", "files/read", "x".repeat(64), "Größe"].map(named);
     const create = (content: string) =>
       client.chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content }], tools });
@@ -244,8 +235,7 @@ describe("what a client may ask of tools", () => {
   });
 
   it("five hundred tools, and no more than can be offered", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const tools = Array.from({ length: 513 }, (_, n) => named(`tool_${n}`));
     const ask = (offered: typeof tools) =>
       client.chat.completions.create({
@@ -259,8 +249,7 @@ describe("what a client may ask of tools", () => {
   });
 
   it("something else after the results: it is told anew, with the results", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const opening: Messages = [{ role: "user", content: PROMPT }];
     const first = await ask(client, opening);
     const steered = await ask(client, [
@@ -283,8 +272,7 @@ describe("what a client may ask of tools", () => {
       "messages[2].content[0].type",
     ],
   ])("results %s are a 400 that names the message", async (_, resultsOf, param) => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const opening: Messages = [{ role: "user", content: PROMPT }];
     const first = await ask(client, opening);
     const wrong = ask(client, [...opening, first.message, ...resultsOf(first.calls)]);
@@ -292,8 +280,7 @@ describe("what a client may ask of tools", () => {
   });
 
   it("a result that is missing is told to the model as missing", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const opening: Messages = [{ role: "user", content: PROMPT }];
     const first = await ask(client, opening);
     const next = await ask(client, [...opening, first.message, ...results(first.calls.slice(0, 1))]);
@@ -311,8 +298,7 @@ describe("native requests of the model", () => {
   };
 
   it("become calls of the client's own tool, and its words the typed result", async () => {
-    const { start, trace } = await setUpGateway();
-    const { client } = await start();
+    const { client, trace } = await sharedGateway();
     const prompt =
       '@sim exec shell_stream {"command":"ls"} ;; exec shell {"command":"pwd"} ;; say {{result.0}}{{result.1}}{{reused}}';
     const messages: Messages = [{ role: "user", content: prompt }];
@@ -336,8 +322,7 @@ describe("native requests of the model", () => {
   });
 
   it("are turned down where the client has none, with the ones it has", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const { message } = await ask(client, [
       { role: "user", content: '@sim exec read {"path":"/etc/passwd"} ;; say {{result}}' },
     ]);
@@ -347,8 +332,7 @@ describe("native requests of the model", () => {
 
 describe("tool loops of real clients", () => {
   it("OpenAI's runTools", async () => {
-    const { start } = await setUpGateway();
-    const { client } = await start();
+    const { client } = await sharedGateway();
     const runner = client.chat.completions.runTools({
       model: "gpt-5.5",
       stream: true,
@@ -370,8 +354,7 @@ describe("tool loops of real clients", () => {
   });
 
   it("the AI SDK, in several steps with parallel calls", async () => {
-    const { start } = await setUpGateway();
-    const { url } = await start();
+    const { url } = await sharedGateway();
     const provider = createOpenAICompatible({ name: "excursor", baseURL: `${url}/v1`, apiKey: KEY });
     const { text } = await generateText({
       model: provider("gpt-5.5"),
