@@ -110,6 +110,7 @@ describe("what one key may have under way", () => {
     const second = await postChat(gateway, { stream: true });
     expect([second.status, second.headers.get("retry-after")]).toEqual([429, "1"]);
     expect(await second.json()).toMatchObject({ error: { type: "rate_limit_error", code: "too_many_concurrent" } });
+    expect(gateway.engine.answers).toEqual([answer]);
     answer.finish();
     await (await first).text();
     const third = postChat(gateway, { stream: true });

@@ -96,9 +96,12 @@ export async function answerTurn(
   const parsed = await face.parse(body, { ...requestContext(exchange, parameters, images), principal });
   exchange.notes.model = parsed.turn.model.id;
   const reply = parsed.isStream ? undefined : carrier.reply;
+  let leave: (() => void) | undefined;
   try {
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
+    // Before the engine: a refused stream must not begin a run.
+    if (!reply) leave = streams.take(principal.id);
     const voice = new Voice();
     const context = {
       requestId,
@@ -114,17 +117,10 @@ export async function answerTurn(
       ? prewarmed(engine.prewarm(parsed.turn, context))
       : engine.run(parsed.turn, context);
     const batches = observe(events, parsed, exchange, log);
-    if (reply) {
-      await answerWhole(exchange, parsed, batches, reply);
-      return;
-    }
-    const leave = streams.take(principal.id);
-    try {
-      await answerStream(exchange, parsed, batches, { carrier, voice });
-    } finally {
-      leave();
-    }
+    if (reply) await answerWhole(exchange, parsed, batches, reply);
+    else await answerStream(exchange, parsed, batches, { carrier, voice });
   } finally {
+    leave?.();
     parsed.end?.();
   }
 }
