@@ -1,3 +1,4 @@
+import type { AtOnce } from "../core/awaitable.ts";
 import type { Checkpoint, CheckpointStore } from "../core/history/checkpoints.ts";
 import { prepareCheckpointStatements } from "./checkpoint-statements.ts";
 import { sealBlob, sealCheckpoint } from "./seal.ts";
@@ -14,7 +15,7 @@ const TABLE = {
  * Keeps checkpoints in the state file. If it is full, the principal that holds the most loses its oldest. A blob is
  * stored once per conversation of a principal; conversations share no blobs.
  */
-export function createCheckpointStore(database: StateDatabase, options: StoreOptions = {}): CheckpointStore {
+export function createCheckpointStore(database: StateDatabase, options: StoreOptions = {}): AtOnce<CheckpointStore> {
   const sql = prepareCheckpointStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);
 

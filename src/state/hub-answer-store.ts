@@ -1,3 +1,4 @@
+import type { AtOnce } from "../core/awaitable.ts";
 import type { DoneReason } from "../core/events.ts";
 import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub/hub-answers.ts";
 import type { AssistantPart, ToolMessage } from "../core/turn.ts";
@@ -18,7 +19,10 @@ const TABLE = {
 } as const;
 
 /** Keeps answers of the hub in the state file. If it is full, the principal that holds the most loses its oldest. */
-export function createHubAnswerStore(database: StateDatabase, options: HubAnswerStoreOptions = {}): HubAnswers {
+export function createHubAnswerStore(
+  database: StateDatabase,
+  options: HubAnswerStoreOptions = {},
+): AtOnce<Omit<HubAnswers, "claimRound">> {
   const { maxResultBytes = MiB } = options;
   const sql = prepareHubAnswerStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);

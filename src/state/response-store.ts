@@ -1,3 +1,4 @@
+import type { AtOnce } from "../core/awaitable.ts";
 import type { ResponseStore, StoredResponse } from "../core/history/stored-responses.ts";
 import { prepareResponseStatements } from "./response-statements.ts";
 import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
@@ -10,7 +11,7 @@ const TABLE = {
 } as const;
 
 /** Keeps responses in the state file. If it is full, the principal that holds the most loses its oldest. */
-export function createResponseStore(database: StateDatabase, options: StoreOptions = {}): ResponseStore {
+export function createResponseStore(database: StateDatabase, options: StoreOptions = {}): AtOnce<ResponseStore> {
   const sql = prepareResponseStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);
 

@@ -1,10 +1,12 @@
+import type { Awaitable } from "../awaitable.ts";
+
 /**
  * Stores the states from which an upstream continues conversations, by the key of the history that they stand for. Only the
  * driver reads their bytes.
  */
 export interface CheckpointStore {
   /** Returns the principal's checkpoint after exactly this history; undefined if there is none, or it was deleted. */
-  find(principalId: string, historyKey: string): Checkpoint | undefined;
+  find(principalId: string, historyKey: string): Awaitable<Checkpoint | undefined>;
   /** Stores a checkpoint with its blobs. A history has one checkpoint: the last one that was put. */
   put(principalId: string, historyKey: string, checkpoint: Checkpoint): void;
 }

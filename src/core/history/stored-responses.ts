@@ -1,15 +1,17 @@
+import type { Awaitable } from "../awaitable.ts";
+
 /**
  * Stored answers, to which a client may refer instead of sending them again. An answer exists only for its own
  * principal. The JSON is stored as text.
  */
 export interface ResponseStore {
   put(principalId: string, response: StoredResponse): void;
-  find(principalId: string, id: string): StoredResponse | undefined;
+  find(principalId: string, id: string): Awaitable<StoredResponse | undefined>;
   /** Returns all items of the conversation up to and including this answer, or undefined if one is missing. */
-  conversation(principalId: string, id: string): readonly string[] | undefined;
-  findItem(principalId: string, itemId: string): string | undefined;
+  conversation(principalId: string, id: string): Awaitable<readonly string[] | undefined>;
+  findItem(principalId: string, itemId: string): Awaitable<string | undefined>;
   /** Returns whether it existed. */
-  delete(principalId: string, id: string): boolean;
+  delete(principalId: string, id: string): Awaitable<boolean>;
 }
 
 export interface StoredResponse {

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../awaitable.ts";
 import type { DoneReason } from "../events.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../turn.ts";
 
@@ -39,9 +40,14 @@ export interface AnswerPlace {
  */
 export interface HubAnswers {
   /** Returns the answers to one request, newest first. */
-  findAsked(principalId: string, askedKey: string): readonly KeptAnswer[];
+  findAsked(principalId: string, askedKey: string): Awaitable<readonly KeptAnswer[]>;
   /** Returns the answers that end these histories, by history key. */
-  findAnswered(principalId: string, historyKeys: readonly string[]): ReadonlyMap<string, KeptAnswer>;
+  findAnswered(principalId: string, historyKeys: readonly string[]): Awaitable<ReadonlyMap<string, KeptAnswer>>;
+  /**
+   * Writes a new round for all nodes, before its calls are made. Returns false if another node has begun the same round:
+   * then its calls must not be made. Absent: nobody else can.
+   */
+  claimRound?(place: AnswerPlace, position: number, round: HubRound): Promise<boolean>;
   /** Writes a round. Called before its calls are made, and again with each result. */
   putRound(place: AnswerPlace, position: number, round: HubRound): void;
   /** Writes the end, and the key of the history that ends with this answer. */

@@ -1,6 +1,8 @@
 import { hash, randomUUID } from "node:crypto";
+import { type Awaitable, after } from "../awaitable.ts";
 import { runIdOf } from "../engine/run/call-names.ts";
 import { offeredTools } from "../engine/run-terms.ts";
+import { ExcursorError } from "../errors.ts";
 import { historyKeys } from "../history/history-key.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, Turn } from "../turn.ts";
 import {
@@ -120,13 +122,21 @@ export class HubAnswer {
     return this.#changed.promise;
   }
 
-  /** Stores a round, and only then makes its hub calls. A round with client calls ends the answer. */
+  /**
+   * Stores a round, and only then makes its hub calls. A round with client calls ends the answer. If another node has begun
+   * the same round, no call is made, and their results reject.
+   */
   addRound(said: AssistantMessage, make: MakeCall): void {
     const round: LiveRound = { said, results: new Map(), pending: new Map() };
     const at = this.#rounds.push(round) - 1;
     this.#put(at);
-    for (const call of hubCalls(said)) {
-      const made = make(call, this.#abort.signal).then((result) => {
+    const calls = hubCalls(said);
+    const claim = calls.length > 0 ? this.#store.claimRound?.(this.place, at, { said, results: [] }) : undefined;
+    for (const call of calls) {
+      const begun = claim
+        ? claim.then(refuseTaken).then(() => make(call, this.#abort.signal))
+        : make(call, this.#abort.signal);
+      const made = begun.then((result) => {
         round.results.set(call.id, result);
         this.#put(at);
         return result;
@@ -211,21 +221,28 @@ export class HubMemory {
   }
 
   /** Returns the answer to a turn: the running one, the stored one, or a new one. The caller must hold it at once. */
-  answerTo(turn: Turn): HubAnswer {
+  answerTo(turn: Turn): Awaitable<HubAnswer> {
     const principalId = turn.principal.id;
     const askedKey = keyOf(turn);
     if (!isFollowUp(turn)) {
-      const broken = this.#store.findAsked(principalId, askedKey).find((kept) => this.#isBroken(kept));
-      return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
+      return after(this.#store.findAsked(principalId, askedKey), (kept) => {
+        const broken = kept.find((one) => this.#isBroken(one));
+        return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
+      });
     }
     const slot = slotOf(principalId, askedKey);
-    const live = this.#followUps.get(slot);
-    if (live) return live;
-    const kept = this.#store.findAsked(principalId, askedKey);
-    const best = kept.find(({ end }) => end) ?? kept[0];
-    const answer = this.#open({ principalId, askedKey, id: best?.id ?? randomUUID() }, best);
-    this.#followUps.set(slot, answer);
-    return answer;
+    return (
+      this.#followUps.get(slot) ??
+      after(this.#store.findAsked(principalId, askedKey), (kept) => {
+        // The same request may have come again while the store was asked.
+        const live = this.#followUps.get(slot);
+        if (live) return live;
+        const best = kept.find(({ end }) => end) ?? kept[0];
+        const answer = this.#open({ principalId, askedKey, id: best?.id ?? randomUUID() }, best);
+        this.#followUps.set(slot, answer);
+        return answer;
+      })
+    );
   }
 
   /** Returns a new answer with the first rounds of another one. The caller must hold it at once. */
@@ -244,7 +261,7 @@ export class HubMemory {
     const keys = historyKeys(messages);
     const wanted = messages.flatMap(({ role }, at) => (role === "assistant" ? [keys[at + 1] ?? ""] : []));
     if (wanted.length === 0) return new Map();
-    const found = this.#store.findAnswered(principal.id, wanted);
+    const found = await this.#store.findAnswered(principal.id, wanted);
     const recalled = [...found].map(async ([key, kept]) => {
       const answer = this.#open({ principalId: principal.id, id: kept.id, askedKey: kept.askedKey }, kept);
       const release = answer.hold();
@@ -298,6 +315,15 @@ function keyOf(turn: Turn): string {
 
 const hubCalls = ({ content }: AssistantMessage): readonly ToolCallPart[] =>
   content.filter((part) => part.type === "tool-call" && part.isHubs === true) as ToolCallPart[];
+
+function refuseTaken(isOurs: boolean): void {
+  if (isOurs) return;
+  throw new ExcursorError("busy", "Another node of the gateway is answering this request.", {
+    code: "answered_elsewhere",
+    hint: "Send the request again: it gets the same answer.",
+    retryable: true,
+  });
+}
 
 const unknownOutcome = (callId: string): ToolMessage => ({
   role: "tool",

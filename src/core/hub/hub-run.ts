@@ -51,14 +51,16 @@ export class HubRun implements Run {
   readonly #caller: HubCaller;
   readonly #abort = new AbortController();
   readonly #words = new RoundText();
-  readonly #holds: Set<() => void>;
+  readonly #holds = new Set<() => void>();
   /** The turn with the hub's tools; undefined until the hub is open. */
   #offered: Turn | undefined;
   /** Names of hub tools. A client tool of the same name wins. */
   #hubNames: ReadonlySet<string> = new Set();
   #transcript: HubTranscript;
   #run: Run | undefined;
-  #answer: HubAnswer;
+  /** Undefined until the store has been asked. */
+  #answer: HubAnswer | undefined;
+  #opening: Promise<void> | undefined;
   /** This run writes the answer; others with the same request read along. */
   #isWriting = false;
   /** Results of the hub calls in the last round. */
@@ -71,8 +73,7 @@ export class HubRun implements Run {
     this.#parts = parts;
     this.#caller = new HubCaller(parts);
     this.#transcript = new HubTranscript({ messages: parts.turn.messages, isHubTool: (name) => this.#isHubTool(name) });
-    this.#answer = parts.memory.answerTo(parts.turn);
-    this.#holds = new Set([this.#answer.hold()]);
+    this.#open(parts.turn);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
@@ -97,12 +98,11 @@ export class HubRun implements Run {
   }
 
   submitResults(results: readonly ToolMessage[], history: readonly Message[]): boolean {
-    const { memory, turn } = this.#parts;
+    const { turn } = this.#parts;
     this.#submitted = { results, history };
-    this.#answer.settle();
+    this.#answer?.settle();
     // The answer before is held until its hub results have arrived.
-    this.#answer = memory.answerTo({ ...turn, messages: history });
-    this.#holds.add(this.#answer.hold());
+    this.#open({ ...turn, messages: history });
     return true;
   }
 
@@ -113,7 +113,34 @@ export class HubRun implements Run {
     this.#release();
   }
 
+  /** Finds the answer to a turn and holds it: at once, or as soon as the store has been asked. */
+  #open(turn: Turn): void {
+    const answer = this.#parts.memory.answerTo(turn);
+    if (!(answer instanceof Promise)) {
+      this.#hold(answer);
+      return;
+    }
+    this.#opening = answer.then((found) => {
+      this.#hold(found);
+      if (this.#abort.signal.aborted) this.#release();
+    });
+    // It is awaited when the run is read, which may never be.
+    this.#opening.catch(() => {});
+  }
+
+  #hold(answer: HubAnswer): void {
+    this.#answer = answer;
+    this.#holds.add(answer.hold());
+  }
+
+  get #current(): HubAnswer {
+    if (this.#answer) return this.#answer;
+    throw new ExcursorError("internal", "The hub's answer is not open yet.");
+  }
+
   async *#read(): AsyncGenerator<Batch, void, undefined> {
+    if (this.#opening) await this.#wait(this.#opening);
+    this.#opening = undefined;
     if (!this.#offered) this.#offered = await this.#openHub();
     if (this.#submitted) yield* this.#untilHubResults();
     const results = await this.#takeSubmitted();
@@ -126,7 +153,7 @@ export class HubRun implements Run {
       const own = await this.#wait(this.#hubResults);
       if (this.#caller.guard.isHopeless) {
         current.cancel();
-        this.#answer.finish({ text: "", reason: "length" }, this.#transcript.endAnswer().historyKey);
+        this.#current.finish({ text: "", reason: "length" }, this.#transcript.endAnswer().historyKey);
         yield [STOPPED, { type: "done", reason: "length" }];
         return;
       }
@@ -172,7 +199,7 @@ export class HubRun implements Run {
    */
   async *#replay(): AsyncGenerator<Batch, number | undefined, undefined> {
     for (let at = 0; ; ) {
-      const said = this.#answer.rounds[at];
+      const said = this.#current.rounds[at];
       if (said) {
         const events = said.content.flatMap((part): Batch => {
           if (part.type === "text") return [this.#words.show(part.text)];
@@ -180,7 +207,7 @@ export class HubRun implements Run {
         });
         this.#transcript.take(partsAsEvents(said));
         const round = this.#transcript.endRound();
-        this.#hubResults = this.#answer.resultsOf(at);
+        this.#hubResults = this.#current.resultsOf(at);
         if (round.historyKey !== undefined) {
           this.#copyEnd(at, round.said, round.historyKey);
           yield [...events, { type: "done", reason: "tool-calls" }];
@@ -192,24 +219,23 @@ export class HubRun implements Run {
         yield* this.#untilHubResults();
         this.#transcript.addResults(await this.#wait(this.#hubResults));
         this.#words.endRound();
-      } else if (this.#answer.end) {
-        const { text, reason } = this.#answer.end;
+      } else if (this.#current.end) {
+        const { text, reason } = this.#current.end;
         yield [...(text === "" ? [] : [this.#words.show(text)]), { type: "done", reason }];
         return undefined;
-      } else if (this.#answer.claim()) {
+      } else if (this.#current.claim()) {
         this.#isWriting = true;
         return at;
-      } else await this.#wait(this.#answer.changed);
+      } else await this.#wait(this.#current.changed);
     }
   }
 
   /** The client gets new ids for its calls, so a replayed answer that ends in client calls is stored as another one. */
   #copyEnd(at: number, said: AssistantMessage, historyKey: string): void {
     const results = this.#hubResults;
-    this.#answer = this.#parts.memory.copy(this.#answer, at);
-    this.#holds.add(this.#answer.hold());
+    this.#hold(this.#parts.memory.copy(this.#current, at));
     this.#addRound(said, async ({ id }) => findResult(await results, id));
-    this.#answer.finish({ text: "", reason: "tool-calls" }, historyKey);
+    this.#current.finish({ text: "", reason: "tool-calls" }, historyKey);
   }
 
   /** Reads the upstream to its `done`, without hub calls. Returns true if the run goes on with their results. */
@@ -243,24 +269,24 @@ export class HubRun implements Run {
     const { reason } = event;
     if (reason !== "tool-calls") {
       const { text, historyKey } = this.#transcript.endAnswer();
-      this.#answer.finish({ text, reason }, historyKey);
+      this.#current.finish({ text, reason }, historyKey);
       return [event];
     }
     const { said, historyKey } = this.#transcript.endRound();
     const hasHubCalls = said.content.some((part) => part.type === "tool-call" && part.isHubs);
     this.#hubResults = Promise.resolve([]);
     if (hasHubCalls) this.#caller.guard.beginStep();
-    if (hasHubCalls || this.#answer.rounds.length > 0) {
+    if (hasHubCalls || this.#current.rounds.length > 0) {
       this.#addRound(said, (call, signal) => this.#caller.call(call, signal));
     }
-    if (historyKey !== undefined) this.#answer.finish({ text: "", reason }, historyKey);
+    if (historyKey !== undefined) this.#current.finish({ text: "", reason }, historyKey);
     leg.goesOn = hasHubCalls && historyKey === undefined;
     return leg.goesOn ? [] : [event];
   }
 
   #addRound(said: AssistantMessage, make: MakeCall): void {
-    this.#answer.addRound(said, make);
-    this.#hubResults = this.#answer.resultsOf(this.#answer.rounds.length - 1);
+    this.#current.addRound(said, make);
+    this.#hubResults = this.#current.resultsOf(this.#current.rounds.length - 1);
   }
 
   /** Submits results to the upstream, or opens a new run with the whole conversation. */
@@ -293,7 +319,7 @@ export class HubRun implements Run {
   }
 
   #stopWriting(): void {
-    if (this.#isWriting) this.#answer.leave();
+    if (this.#isWriting) this.#answer?.leave();
     this.#isWriting = false;
   }
 

@@ -15,7 +15,11 @@ export interface Thoughts {
   keep(principalId: string, id: string, thought: Thought): void;
   find(principalId: string, id: string): Thought | undefined;
   findByText(principalId: string, text: string): Thought | undefined;
+  /** Gets thinking that other nodes have stored, so that it is found from then on. Absent: there are no other nodes. */
+  fetch?(principalId: string, wanted: readonly WantedThought[]): Promise<void>;
 }
+
+export type WantedThought = { readonly id: string } | { readonly text: string };
 
 /** A store that keeps nothing. */
 export const NO_THOUGHTS: Thoughts = { keep: () => {}, find: () => undefined, findByText: () => undefined };

@@ -5,25 +5,25 @@ import { textPart } from "./output-item.ts";
 
 /** Access to stored answers. Each method throws `not-found` for an unknown id. */
 export interface ResponseArchive {
-  get(principalId: string, id: string, includesSealed: boolean): JsonObject;
-  inputItems(principalId: string, id: string, order: "asc" | "desc"): JsonObject;
-  delete(principalId: string, id: string): JsonObject;
+  get(principalId: string, id: string, includesSealed: boolean): Promise<JsonObject>;
+  inputItems(principalId: string, id: string, order: "asc" | "desc"): Promise<JsonObject>;
+  delete(principalId: string, id: string): Promise<JsonObject>;
 }
 
 export function createResponseArchive(store: ResponseStore): ResponseArchive {
-  const find = (principalId: string, id: string): StoredResponse => {
-    const response = store.find(principalId, id);
+  const find = async (principalId: string, id: string): Promise<StoredResponse> => {
+    const response = await store.find(principalId, id);
     if (!response) throw notFound(id);
     return response;
   };
   return {
-    get(principalId, id, includesSealed) {
-      const { body, output } = find(principalId, id);
+    async get(principalId, id, includesSealed) {
+      const { body, output } = await find(principalId, id);
       const items = output.map(parseItem).map((item) => (includesSealed ? item : withoutSeal(item)));
       return { ...(JSON.parse(body) as JsonObject), output: items };
     },
-    inputItems(principalId, id, order) {
-      const { input } = find(principalId, id);
+    async inputItems(principalId, id, order) {
+      const { input } = await find(principalId, id);
       const items = order === "asc" ? input : input.toReversed();
       return {
         object: "list",
@@ -33,8 +33,8 @@ export function createResponseArchive(store: ResponseStore): ResponseArchive {
         has_more: false,
       };
     },
-    delete(principalId, id) {
-      if (!store.delete(principalId, id)) throw notFound(id);
+    async delete(principalId, id) {
+      if (!(await store.delete(principalId, id))) throw notFound(id);
       return { id, object: "response", deleted: true };
     },
   };

@@ -4,6 +4,7 @@ import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import { MAX_THOUGHT_LENGTH, NO_THOUGHTS, type Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { Face, ParseContext } from "../shared/face.ts";
+import { fetchThoughts } from "../shared/fetch-thoughts.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "../shared/request-limits.ts";
 import type { Body } from "../shared/unsupported-fields.ts";
 import { type AnswerHead, echoOf } from "./answer.ts";
@@ -12,7 +13,7 @@ import { checkItems, readRequest, readTools, toTurn } from "./parse.ts";
 import type { ReasoningSeal } from "./reasoning-seal.ts";
 import { ignoredFields, includesReasoning } from "./refusals.ts";
 import { type RenderOptions, ResponseRenderer } from "./render.ts";
-import type { PlacedItem, ReadContext } from "./request/conversation.ts";
+import { type PlacedItem, type ReadContext, recallAll } from "./request/conversation.ts";
 import { isPassedOver } from "./request/item-schema.ts";
 import { resolveItems } from "./request/resolve.ts";
 import type { ResponsesRequest } from "./schema.ts";
@@ -41,18 +42,19 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
   const { store, seal, thoughts = NO_THOUGHTS, onAnswer, now = Date.now } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
   const recallFor =
-    (principalId: string): ReadContext["recall"] =>
+    (principalId: string, from = thoughts): ReadContext["recall"] =>
     ({ id, encrypted_content: sealed }, summary) =>
       (sealed ? seal.open(sealed, principalId) : undefined) ??
-      (id ? thoughts.find(principalId, id) : undefined) ??
-      (summary === "" ? undefined : thoughts.findByText(principalId, summary));
+      (id ? from.find(principalId, id) : undefined) ??
+      (summary === "" ? undefined : from.findByText(principalId, summary));
   const face: OpenAiResponsesFace = {
     parse: async (body, context) => {
       const request = readRequest(body, limits);
       const principalId = context.principal.id;
-      const items = resolveItems(request, store, principalId);
+      const { items, referred } = await resolveItems(request, store, principalId);
       checkItems(items, limits);
       const toolbox = readTools(request, items, limits);
+      await fetchThoughts(thoughts, principalId, (probe) => recallAll(items, recallFor(principalId, probe)));
       const fields = body as Body;
       const isPrewarm = options.takesPrewarms === true && fields["generate"] === false;
       const turn = await toTurn(request, items, toolbox, { recall: recallFor(principalId), isPrewarm }, context);
@@ -71,7 +73,7 @@ export function createOpenAiResponsesFace(options: OpenAiResponsesOptions): Open
         onEnd: (response, output) => {
           const isStored = request.store ?? true;
           if (!isStored && !onAnswer) return;
-          const answer = storedAnswer(store, context, request, fields, response, output);
+          const answer = storedAnswer(referred, request, fields, response, output);
           onAnswer?.(principalId, answer);
           if (isStored) store.put(principalId, answer);
         },
@@ -101,8 +103,7 @@ const passedOver = (items: readonly PlacedItem[]): readonly string[] => [
 ];
 
 function storedAnswer(
-  store: ResponseStore,
-  { principal }: ParseContext,
+  referred: ReadonlyMap<string, string>,
   request: ResponsesRequest,
   { input: sent }: Body,
   { output: _, ...body }: JsonObject,
@@ -119,8 +120,8 @@ function storedAnswer(
     input: asked.flatMap((item, index) => {
       const parsed = typeof input === "string" ? undefined : input?.[index];
       if (parsed?.type !== "item_reference") return [toStored(item, `msg_${id.slice("resp_".length)}_in${index}`)];
-      // Resolves the reference now, since its item may be deleted before this answer.
-      const json = store.findItem(principal.id, parsed.id);
+      // The item itself is stored, since it may be deleted before this answer.
+      const json = referred.get(parsed.id);
       return json === undefined ? [] : [{ id: parsed.id, json }];
     }),
     output: output.map((item) => toStored(item, "")),

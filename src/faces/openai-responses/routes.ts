@@ -31,26 +31,26 @@ export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
       type: "call",
       method: "GET",
       path: `${PATH}/{id}`,
-      handle({ path: { id = "" }, query, principal }) {
+      async handle({ path: { id = "" }, query, principal }) {
         if (query.get("stream") === "true") throw noStream();
         const include = [...query.getAll("include"), ...query.getAll("include[]")];
-        return { body: archive.get(principal.id, id, include.includes("reasoning.encrypted_content")) };
+        return { body: await archive.get(principal.id, id, include.includes("reasoning.encrypted_content")) };
       },
     },
     {
       type: "call",
       method: "GET",
       path: `${PATH}/{id}/input_items`,
-      handle({ path: { id = "" }, query, principal }) {
+      async handle({ path: { id = "" }, query, principal }) {
         const order = query.get("order") === "asc" ? "asc" : "desc";
-        return { body: archive.inputItems(principal.id, id, order) };
+        return { body: await archive.inputItems(principal.id, id, order) };
       },
     },
     {
       type: "call",
       method: "DELETE",
       path: `${PATH}/{id}`,
-      handle: ({ path: { id = "" }, principal }) => ({ body: archive.delete(principal.id, id) }),
+      handle: async ({ path: { id = "" }, principal }) => ({ body: await archive.delete(principal.id, id) }),
     },
   ];
 }

@@ -271,7 +271,7 @@ describe("a call under way", () => {
     const seen: number[] = [];
     const { ask } = gateway(async () => {
       const other = new HubMemory(store);
-      const answer = other.answerTo(aTurn({ tools: [tool("look")], messages: QUESTION }));
+      const answer = await other.answerTo(aTurn({ tools: [tool("look")], messages: QUESTION }));
       seen.push(answer.rounds.length);
       return said("x");
     });

@@ -163,23 +163,24 @@ describe("the archive", () => {
     };
     const made = await exchange(store, asked, [{ type: "thinking", text: "hm" }, text("two")]);
     const id = String(made["id"]);
-    expect(archive.get("p", id, false)).toEqual(made);
-    const sealed = archive.get("p", id, true)["output"] as readonly JsonObject[];
+    expect(await archive.get("p", id, false)).toEqual(made);
+    const sealed = (await archive.get("p", id, true))["output"] as readonly JsonObject[];
     expect(sealed[0]).toMatchObject({ type: "reasoning", encrypted_content: expect.any(String) });
-    const data = (order: "asc" | "desc") => archive.inputItems("p", id, order)["data"] as readonly JsonObject[];
-    expect(data("asc")).toMatchObject([
+    const data = async (order: "asc" | "desc") =>
+      (await archive.inputItems("p", id, order))["data"] as readonly JsonObject[];
+    expect(await data("asc")).toMatchObject([
       { id: expect.stringMatching(/^msg_\w+_in0$/), type: "message", content: [{ type: "input_text", text: "a" }] },
       { type: "message", role: "assistant", content: [{ type: "output_text", text: "b" }] },
       { id: "msg_own", content: [{ type: "input_text", text: "c" }] },
     ]);
-    expect(data("desc")[0]?.["id"]).toBe("msg_own");
-    expect(archive.delete("p", id)).toEqual({ id, object: "response", deleted: true });
+    expect((await data("desc"))[0]?.["id"]).toBe("msg_own");
+    expect(await archive.delete("p", id)).toEqual({ id, object: "response", deleted: true });
     for (const ask of [
       () => archive.get("p", id, false),
       () => archive.inputItems("p", id, "asc"),
       () => archive.delete("p", id),
     ]) {
-      expect(ask).toThrow(expect.objectContaining({ kind: "not-found", code: "response_not_found" }));
+      await expect(ask()).rejects.toThrow(expect.objectContaining({ kind: "not-found", code: "response_not_found" }));
     }
   });
 });

@@ -24,8 +24,8 @@ const idsIn = (messages: readonly Message[]): string[] =>
 
 describe("the memory of call ids", () => {
   const asked = [user("do it")];
-  const remember = (memory: CallMemory, principal = "p") => {
-    const { conversation } = memory.restore(principal, asked);
+  const remember = async (memory: CallMemory, principal = "p") => {
+    const { conversation } = await memory.restore(principal, asked);
     const args = { b: 1, at: "a" };
     memory.keep(conversation, [
       { id: "ours-1", name: "look", args },
@@ -47,10 +47,10 @@ describe("the memory of call ids", () => {
       result("x", { name: "look" }),
       result("y", { name: "look" }),
     ],
-  ])("finds them again if the client %s", (_, ...follow) => {
+  ])("finds them again if the client %s", async (_, ...follow) => {
     const memory = new CallMemory();
-    remember(memory);
-    expect(idsIn(memory.restore("p", [...asked, ...follow]).messages)).toEqual([
+    await remember(memory);
+    expect(idsIn((await memory.restore("p", [...asked, ...follow])).messages)).toEqual([
       "ours-1",
       "ours-2",
       "ours-1",
@@ -58,46 +58,67 @@ describe("the memory of call ids", () => {
     ]);
   });
 
-  it("keeps principals, conversations and arguments apart", () => {
+  it("keeps principals, conversations and arguments apart", async () => {
     const memory = new CallMemory();
-    remember(memory);
+    await remember(memory);
     const follow = [called({ id: "1", at: "a" }, { id: "2", at: "b" })];
-    expect(idsIn(memory.restore("q", [...asked, ...follow]).messages)).toEqual(["1", "2"]);
-    expect(idsIn(memory.restore("p", [user("do that"), ...follow]).messages)).toEqual(["1", "2"]);
+    expect(idsIn((await memory.restore("q", [...asked, ...follow])).messages)).toEqual(["1", "2"]);
+    expect(idsIn((await memory.restore("p", [user("do that"), ...follow])).messages)).toEqual(["1", "2"]);
     const other = [...asked, called({ id: "1", at: "b" }, { id: "2", at: "a" })];
-    expect(idsIn(memory.restore("p", other).messages)).toEqual(["1", "2"]);
+    expect(idsIn((await memory.restore("p", other)).messages)).toEqual(["1", "2"]);
   });
 
-  it("gives calls without an id one that stays the same, and never the same id twice", () => {
+  it("gives calls without an id one that stays the same, and never the same id twice", async () => {
     const follow = [...asked, called({ at: "a" }, { at: "a" }), result("x"), result("y")];
-    const [first, second, ...answered] = idsIn(new CallMemory().restore("p", follow).messages);
+    const [first, second, ...answered] = idsIn((await new CallMemory().restore("p", follow)).messages);
     expect([answered, first === second]).toEqual([[first, second], false]);
-    expect(idsIn(new CallMemory().restore("p", follow).messages)[0]).toBe(first);
+    expect(idsIn((await new CallMemory().restore("p", follow)).messages)[0]).toBe(first);
     const twice = [...asked, called({ id: "1", at: "a" }, { id: "1", at: "b" })];
-    expect(new Set(idsIn(new CallMemory().restore("p", twice).messages)).size).toBe(2);
+    expect(new Set(idsIn((await new CallMemory().restore("p", twice)).messages)).size).toBe(2);
   });
 
-  it("gives results to calls by id, then by name, then by order", () => {
+  it("gives results to calls by id, then by name, then by order", async () => {
     const calls = called(
       { id: "1", name: "a", at: "" },
       { id: "2", name: "b", at: "" },
       { id: "3", name: "a", at: "" },
     );
     const given = [...asked, calls, result("x", { name: "b" }), result("y", { id: "3" }), result("z")];
-    expect(idsIn(new CallMemory().restore("p", given).messages).slice(3)).toEqual(["2", "3", "1"]);
+    expect(idsIn((await new CallMemory().restore("p", given)).messages).slice(3)).toEqual(["2", "3", "1"]);
   });
 
-  it.each([[result("x", { id: "9" })], [result("x", { name: "other" })]])("refuses a result of no call", (wrong) => {
-    expect(() => new CallMemory().restore("p", [...asked, called({ id: "1", at: "a" }), wrong])).toThrow(
-      /^here: no open/,
-    );
+  it.each([[result("x", { id: "9" })], [result("x", { name: "other" })]])(
+    "refuses a result of no call",
+    async (wrong) => {
+      const given = [...asked, called({ id: "1", at: "a" }), wrong];
+      await expect(new CallMemory().restore("p", given)).rejects.toThrow(/^here: no open/);
+    },
+  );
+
+  it("asks the other nodes for the ids that it does not know, all at once", async () => {
+    const ids = new Map<string, readonly string[]>();
+    const asks: (readonly string[])[] = [];
+    const shared = {
+      keep: (key: string, kept: readonly string[]) => void ids.set(key, kept),
+      find: async (keys: readonly string[]) => {
+        asks.push(keys);
+        return new Map(keys.flatMap((key) => (ids.has(key) ? [[key, ids.get(key) ?? []] as const] : [])));
+      },
+    };
+    await remember(new CallMemory(shared));
+    const node = new CallMemory(shared);
+    const follow = [...asked, called({ at: "a" }, { at: "b" }), result("x"), result("y")];
+    const again = [...follow, called({ id: "z", at: "c" })];
+    expect(idsIn((await node.restore("p", again)).messages)).toEqual(["ours-1", "ours-2", "ours-1", "ours-2", "z"]);
+    await node.restore("p", follow);
+    expect(asks.map((keys) => keys.length)).toEqual([2]);
   });
 
-  it("forgets the oldest answers first", () => {
+  it("forgets the oldest answers first", async () => {
     const memory = new CallMemory();
-    remember(memory);
+    await remember(memory);
     for (let index = 0; index < 4096; index++) memory.keep(String(index), [{ id: "x", name: "look", args: {} }]);
     const follow = [...asked, called({ id: "1", at: "a" }, { id: "2", at: "b" })];
-    expect(idsIn(memory.restore("p", follow).messages)).toEqual(["1", "2"]);
+    expect(idsIn((await memory.restore("p", follow)).messages)).toEqual(["1", "2"]);
   });
 });

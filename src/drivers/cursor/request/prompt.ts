@@ -22,11 +22,11 @@ export interface Prompt {
  * Resumes from the backend's checkpoint after exactly this history, if there is one. An edited or forked history has
  * none, and is replayed from the transcript.
  */
-export function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Prompt {
+export async function preparePrompt(turn: Turn, owner: string, checkpoints: CheckpointStore): Promise<Prompt> {
   const { messages } = turn;
   const last = messages.at(-1);
   const key = historyKeys(messages.slice(0, -1)).at(-1);
-  const found = last?.role === "user" && messages.length > 1 ? checkpoints.find(owner, key ?? "") : undefined;
+  const found = last?.role === "user" && messages.length > 1 ? await checkpoints.find(owner, key ?? "") : undefined;
   if (!found || last?.role !== "user") return rebuildPrompt(turn);
   return {
     conversationId: found.conversationId,

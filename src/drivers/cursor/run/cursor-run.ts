@@ -87,7 +87,7 @@ export class CursorRun implements Run {
       if (plan.model.ignoresEffort) this.#channel.push(ignoredNotice("effort"));
       if (plan.trimmedMessages > 0) this.#channel.push(trimmedNotice(plan.trimmedMessages));
       this.#reader.begin(plan.turn.messages);
-      const prompt = preparePrompt(plan.turn, plan.owner, this.#parts.checkpoints);
+      const prompt = await preparePrompt(plan.turn, plan.owner, this.#parts.checkpoints);
       this.#open({ plan, prompt, attempts: new Attempts(plan.model) });
     } catch (error) {
       this.#fail(ExcursorError.from(error));

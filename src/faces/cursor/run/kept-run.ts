@@ -1,4 +1,5 @@
-import type { HubAnswers, HubRound } from "../../../core/hub/hub-answers.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../../../core/hub/hub-answers.ts";
 import type { AssistantMessage, ToolMessage } from "../../../core/turn.ts";
 
 /**
@@ -7,14 +8,18 @@ import type { AssistantMessage, ToolMessage } from "../../../core/turn.ts";
  */
 export class KeptRun {
   readonly #store: HubAnswers;
-  readonly #place: { readonly principalId: string; readonly id: string; readonly askedKey: string };
+  readonly #place: AnswerPlace;
   readonly #rounds: { readonly said: AssistantMessage; readonly results: ToolMessage[] }[];
 
-  constructor(store: HubAnswers, principalId: string, runId: string) {
+  static async open(store: HubAnswers, principalId: string, runId: string): Promise<KeptRun> {
     const askedKey = `cursor-run ${runId}`;
+    const [kept] = await store.findAsked(principalId, askedKey);
+    return new KeptRun(store, { principalId, id: askedKey, askedKey }, kept);
+  }
+
+  private constructor(store: HubAnswers, place: AnswerPlace, kept: KeptAnswer | undefined) {
     this.#store = store;
-    this.#place = { principalId, id: askedKey, askedKey };
-    const [kept] = store.findAsked(principalId, askedKey);
+    this.#place = place;
     this.#rounds = (kept?.rounds ?? []).map(({ said, results }) => ({
       said,
       results: results.map(({ role, callId, content, isError }) => ({ role, callId, content, isError })),
@@ -29,9 +34,13 @@ export class KeptRun {
     return this.#rounds.flatMap(({ results }) => results).find((result) => result.callId === callId);
   }
 
-  begin(said: AssistantMessage): void {
-    this.#rounds.push({ said, results: [] });
-    this.#write(this.#rounds.length - 1);
+  /** Throws if another node has begun the same round. */
+  async begin(said: AssistantMessage): Promise<void> {
+    const round = { said, results: [] };
+    const at = this.#rounds.push(round) - 1;
+    this.#write(at);
+    const isOurs = (await this.#store.claimRound?.(this.#place, at, round)) ?? true;
+    if (!isOurs) throw new ExcursorError("canceled", "Another node of the gateway goes on with this run.");
   }
 
   add(result: ToolMessage): void {

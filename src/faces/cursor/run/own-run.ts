@@ -373,7 +373,7 @@ export class OwnRun {
     this.#transcript?.addCalls(calls.map((call) => shownCall(call, this.#tools.display(call))));
     this.#send(encodeUpdate({ case: "toolRequestsListed", value: { callCount: calls.length } }));
     await this.#checkpoint();
-    this.#kept?.begin(said);
+    await this.#kept?.begin(said);
   }
 
   async #runTool(call: ToolCallPart): Promise<ToolMessage> {

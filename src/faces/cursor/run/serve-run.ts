@@ -45,7 +45,7 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
       earlier.stop(new ExcursorError("canceled", "The client has begun this run again."));
       await earlier.ended;
     }
-    const found = kept.get(key) ?? new KeptRun(answers, principalId, runId);
+    const found = kept.get(key) ?? (await KeptRun.open(answers, principalId, runId));
     kept.delete(key);
     kept.set(key, found);
     for (const oldest of kept.keys()) {

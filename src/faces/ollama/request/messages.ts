@@ -1,6 +1,7 @@
 import { readArguments } from "../../../core/json/call-arguments.ts";
 import type { AssistantPart, Message, TextPart } from "../../../core/turn.ts";
 import { invalid } from "../../shared/errors/invalid.ts";
+import { fetchThoughts } from "../../shared/fetch-thoughts.ts";
 import type { GivenMessage } from "../../shared/tools/call-memory.ts";
 import type { ReadContext } from "../parse.ts";
 import type { ChatMessage } from "../schema.ts";
@@ -19,12 +20,15 @@ export async function readMessages(messages: readonly ChatMessage[], context: Re
     throw invalid(`messages[${asked.length - 1}].role`, 'the last message must be from "user" or "tool"');
   }
   const system = asked.flatMap(({ role, content }) => (role === "system" && content ? [content] : []));
+  await fetchThoughts(context.thoughts, context.principal.id, (thoughts) => {
+    for (const message of asked) if (message.role === "assistant") readAnswer(message, { ...context, thoughts });
+  });
   const given = await Promise.all(
     asked.flatMap((message, index) =>
       message.role === "system" ? [] : [readMessage(message, `messages[${index}]`, context)],
     ),
   );
-  return { system: system.join("\n\n"), ...context.memory.restore(context.principal.id, given) };
+  return { system: system.join("\n\n"), ...(await context.memory.restore(context.principal.id, given)) };
 }
 
 type SaidMessage = Exclude<ChatMessage, { role: "system" }>;

@@ -1,7 +1,9 @@
+import { after } from "../../../core/awaitable.ts";
 import { readArguments } from "../../../core/json/call-arguments.ts";
 import { type AssistantPart, type Message, type TextPart, type ToolCallPart, textOf } from "../../../core/turn.ts";
 import { invalid } from "../../shared/errors/invalid.ts";
 import type { ImageLoader } from "../../shared/face.ts";
+import { fetchThoughts } from "../../shared/fetch-thoughts.ts";
 import { separateTexts } from "../../shared/separate-texts.ts";
 import { CallResults } from "../../shared/tools/call-results.ts";
 import type { ChatMessage } from "../schema.ts";
@@ -25,6 +27,9 @@ export async function readMessages(
   if (last?.role === "assistant") {
     throw invalid(`messages[${asked.length - 1}].role`, 'the last message must be from "user" or "tool"');
   }
+  await fetchThoughts(returned.thoughts, returned.principalId, (thoughts) => {
+    for (const message of asked) if (message.role === "assistant") readAssistant(message, { ...returned, thoughts });
+  });
   const system = asked.flatMap((message) => (isInstruction(message) ? [joinTexts(message.content)] : []));
   const reading = asked.flatMap((message, index) =>
     isInstruction(message) ? [] : [readMessage(message, `messages[${index}]`, images, returned)],
@@ -55,22 +60,19 @@ function readMessage(
   switch (message.role) {
     case "user": {
       const content = loadParts(message.content, `${field}.content`, images);
-      return once(content, (loaded) => ({ role: "user", content: separateTexts(loaded) }));
+      return after(content, (loaded) => ({ role: "user", content: separateTexts(loaded) }));
     }
     case "assistant":
       return { role: "assistant", content: readAssistant(message, returned) };
     case "tool": {
       const content = loadParts(message.content ?? "", `${field}.content`, images);
       const { tool_call_id: callId, is_error } = message;
-      return once(content, (loaded) => ({ role: "tool", callId, content: loaded, isError: is_error ?? false }));
+      return after(content, (loaded) => ({ role: "tool", callId, content: loaded, isError: is_error ?? false }));
     }
     default:
       return message satisfies never;
   }
 }
-
-const once = <T, R>(given: T | Promise<T>, then: (value: T) => R): R | Promise<R> =>
-  given instanceof Promise ? given.then(then) : then(given);
 
 type AssistantInput = Extract<ChatMessage, { role: "assistant" }>;
 

@@ -81,13 +81,20 @@ export async function readConversation(
   };
 }
 
+/** Recalls the thinking of all reasoning items. */
+export function recallAll(items: readonly PlacedItem[], recall: ReadContext["recall"]): void {
+  for (const { item } of items) if (item.type === "reasoning") recall(item, summaryOf(item));
+}
+
+const summaryOf = ({ summary }: ReasoningItem): string => (summary ?? []).map(({ text }) => text).join("\n\n");
+
 /** Returns the parts of an item that the model wrote, or undefined for any other item. */
 function assistantParts(item: InputItem, { toolbox, recall }: ReadContext): AssistantPart[] | undefined {
   switch (item.type) {
     case "message":
       return item.role === "assistant" ? textsOf(item.content).map((text) => ({ type: "text", text })) : undefined;
     case "reasoning": {
-      const summary = (item.summary ?? []).map(({ text }) => text).join("\n\n");
+      const summary = summaryOf(item);
       const thought = recall(item, summary) ?? { text: summary, signature: undefined };
       return thought.text === "" && thought.signature === undefined ? [] : [{ type: "thinking", ...thought }];
     }

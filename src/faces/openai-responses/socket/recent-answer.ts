@@ -1,3 +1,4 @@
+import { type Awaitable, after } from "../../../core/awaitable.ts";
 import type { ResponseStore, StoredItem, StoredResponse } from "../../../core/history/stored-responses.ts";
 import type { RecentAnswers } from "./recent-answers.ts";
 
@@ -19,6 +20,8 @@ export class RecentAnswer implements ResponseStore {
   readonly #store: ResponseStore;
   readonly #all: RecentAnswers;
   #recent: Remembered | undefined;
+  /** The conversation that the request under way continues. */
+  #continued: Remembered | undefined;
 
   constructor(store: ResponseStore, all: RecentAnswers) {
     this.#store = store;
@@ -38,6 +41,7 @@ export class RecentAnswer implements ResponseStore {
 
   forget(): void {
     this.#recent = undefined;
+    this.#continued = undefined;
     this.#all.release(this);
   }
 
@@ -45,21 +49,22 @@ export class RecentAnswer implements ResponseStore {
     this.#store.put(principalId, response);
   }
 
-  find(principalId: string, id: string): StoredResponse | undefined {
+  find(principalId: string, id: string): Awaitable<StoredResponse | undefined> {
     return this.#store.find(principalId, id);
   }
 
-  conversation(principalId: string, id: string): readonly string[] | undefined {
+  conversation(principalId: string, id: string): Awaitable<readonly string[] | undefined> {
     const recent = this.#recentOf(principalId);
-    return recent?.id === id ? recent.items.map(({ json }) => json) : this.#store.conversation(principalId, id);
+    if (recent?.id === id) return recent.items.map(({ json }) => json);
+    return after(this.#store.conversation(principalId, id), (kept) => this.#goOn(principalId, id, kept));
   }
 
-  findItem(principalId: string, itemId: string): string | undefined {
+  findItem(principalId: string, itemId: string): Awaitable<string | undefined> {
     const recent = this.#recentOf(principalId)?.items.findLast(({ id }) => id === itemId);
     return recent?.json ?? this.#store.findItem(principalId, itemId);
   }
 
-  delete(principalId: string, id: string): boolean {
+  delete(principalId: string, id: string): Awaitable<boolean> {
     return this.#store.delete(principalId, id);
   }
 
@@ -68,9 +73,14 @@ export class RecentAnswer implements ResponseStore {
   }
 
   #itemsUpTo(principalId: string, id: string): readonly StoredItem[] {
-    const recent = this.#recentOf(principalId);
-    if (recent?.id === id) return recent.items;
-    return (this.#store.conversation(principalId, id) ?? []).map((json) => ({ id: idIn(json), json }));
+    const known = [this.#recent, this.#continued].find((one) => one?.principalId === principalId && one.id === id);
+    return known?.items ?? [];
+  }
+
+  /** Remembers the conversation that a request continues, for the end of its answer. */
+  #goOn(principalId: string, id: string, kept: readonly string[] | undefined): readonly string[] | undefined {
+    this.#continued = kept && { principalId, id, items: kept.map((json) => ({ id: idIn(json), json })) };
+    return kept;
   }
 }
 

@@ -13,14 +13,23 @@ const MAX_ANSWERS = 4096;
 export class CallMemory {
   /** By conversation, oldest first. */
   readonly #ids = new Map<string, readonly string[]>();
+  readonly #shared: SharedCallIds | undefined;
+
+  /** `shared` has what the other nodes remember. */
+  constructor(shared?: SharedCallIds) {
+    this.#shared = shared;
+  }
 
   keep(conversation: string, calls: readonly CalledTool[]): void {
     const key = withCalls(conversation, calls);
+    const ids = calls.map(({ id }) => id);
+    this.#remember(key, ids);
+    this.#shared?.keep(key, ids);
+  }
+
+  #remember(key: string, ids: readonly string[]): void {
     this.#ids.delete(key);
-    this.#ids.set(
-      key,
-      calls.map(({ id }) => id),
-    );
+    this.#ids.set(key, ids);
     const [oldest] = this.#ids.keys();
     if (this.#ids.size > MAX_ANSWERS && oldest !== undefined) this.#ids.delete(oldest);
   }
@@ -29,11 +38,24 @@ export class CallMemory {
    * Returns a conversation with the ids that we gave its calls, and with adjacent parts of one answer joined. Throws
    * `invalid-request` for a result that belongs to no call.
    */
-  restore(principalId: string, given: readonly GivenMessage[]): RestoredConversation {
+  async restore(principalId: string, given: readonly GivenMessage[]): Promise<RestoredConversation> {
+    const joined = joinAnswers(given);
+    if (this.#shared) await this.#fetch(this.#shared, principalId, joined);
+    return this.#restore(principalId, joined);
+  }
+
+  /** Asks the other nodes for the calls that this one does not know. */
+  async #fetch(shared: SharedCallIds, principalId: string, given: readonly GivenMessage[]): Promise<void> {
+    const unknown = conversationsWithCalls(principalId, given).filter((key) => !this.#ids.has(key));
+    if (unknown.length === 0) return;
+    for (const [key, ids] of await shared.find(unknown)) this.#remember(key, ids);
+  }
+
+  #restore(principalId: string, given: readonly GivenMessage[]): RestoredConversation {
     const messages: Message[] = [];
     let conversation = principalId;
     let open: OpenCall[] = [];
-    for (const message of joinAnswers(given)) {
+    for (const message of given) {
       if (message.role === "tool") {
         const callId = takeCall(open, message).id;
         const { content, isError } = message;
@@ -58,6 +80,12 @@ export class CallMemory {
     }
     return { messages, conversation };
   }
+}
+
+/** The ids of calls that all nodes remember, by the digest of the conversation that led to them. */
+export interface SharedCallIds {
+  keep(conversation: string, ids: readonly string[]): void;
+  find(conversations: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 export interface CalledTool {
@@ -99,6 +127,22 @@ function joinAnswers(given: readonly GivenMessage[]): readonly GivenMessage[] {
     } else joined.push(message);
   }
   return joined;
+}
+
+/** Returns the keys of all answers with calls. */
+function conversationsWithCalls(principalId: string, given: readonly GivenMessage[]): readonly string[] {
+  const found: string[] = [];
+  let conversation = principalId;
+  for (const { role, content } of given) {
+    if (role !== "assistant") conversation = extended(conversation, role, textOf(content));
+    else {
+      const calls = content.filter((part) => part.type === "tool-call");
+      if (calls.length === 0) continue;
+      conversation = withCalls(conversation, calls);
+      found.push(conversation);
+    }
+  }
+  return found;
 }
 
 /** Removes the call that a result belongs to from the open ones. */
