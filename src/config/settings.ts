@@ -233,6 +233,28 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
     ["info", "trace", "debug", "warn", "error", "fatal", "silent"],
     "Log level. debug adds each run and each upstream call, trace each frame with its kind and size. Content is never logged.",
   ),
+  cluster: {
+    redis: secret(
+      "Redis of the gateways that work together: redis://USER:PASSWORD@HOST:PORT/NUMBER, or rediss:// with TLS. Redis 7 or Valkey. Default: this gateway is alone. See docs/scaling.md.",
+      "a URL like redis://localhost:6379",
+      /^rediss?:\/\/[^\s/?#]+(?:\/\d{0,5})?$/,
+    ),
+    node: optionalText(
+      "Name of this gateway in the cluster. No two may have the same. Default: the host's name and the port.",
+      "1 to 64 letters, digits and . _ -",
+      (value) => /^[\w.-]{1,64}$/.test(value),
+    ),
+    advertise: optionalText(
+      "URL at which the other gateways of the cluster reach this one, such as http://10.0.0.5:8790. The gateway listens on its port. Default: a free port on loopback, for gateways of one host.",
+      "an http URL with a port and without a path",
+      (value) => /^http:\/\/(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}\/?$/.test(value) && URL.canParse(value),
+    ),
+    secret: secret(
+      "Secret that the gateways of a cluster share. They prove it to each other. Required with `cluster.advertise` beyond loopback. Default: made of the gateway's key.",
+      "32 to 512 printable characters without spaces",
+      /^[\x21-\x7e]{32,512}$/,
+    ),
+  },
   limits: LIMITS,
 });
 

@@ -71,6 +71,12 @@ export const serveCommand = () =>
         "none",
       ]),
     )
+    .option(
+      "--redis <url>",
+      "Redis of the gateways that work together; use EXCURSOR_CLUSTER_REDIS if it has a password",
+    )
+    .option("--node <name>", "name of this gateway in the cluster (default: the host's name and the port)")
+    .option("--advertise <url>", "where the other gateways of the cluster reach this one (see docs/scaling.md)")
     .option("--json", "print the ready line as JSON", false)
     .addOption(new Option("--until-stdin-ends", "stop when stdin closes").default(false).hideHelp())
     .addHelpText(
@@ -89,4 +95,7 @@ Then, in another terminal:
 
 \`excursor config\` lists every setting with its value, origin and environment variable.`,
     )
-    .action(async (flags) => (await import("../actions/serve.ts")).runServe(flags));
+    .action(async ({ redis, node, advertise, ...flags }) => {
+      const cluster = { "cluster.redis": redis, "cluster.node": node, "cluster.advertise": advertise };
+      await (await import("../actions/serve.ts")).runServe({ ...flags, ...cluster });
+    });

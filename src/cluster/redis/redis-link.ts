@@ -1,0 +1,222 @@
+import type { RedisClientOptions, RedisClientType } from "@redis/client";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Log } from "../../observe/log.ts";
+import { explainRedisError, TooOld } from "./redis-errors.ts";
+
+type None = Record<never, never>;
+
+/** The client of the library, without modules or scripts. @public */
+export type RedisClient = RedisClientType<None, None, None, 3>;
+
+export interface RedisLinkOptions {
+  /** The setting `cluster.redis`. */
+  readonly url: Secret;
+  readonly log: Log;
+}
+
+/** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
+export interface RedisLink {
+  /** False from the first command that had no reply in time until Redis replies again. */
+  readonly isUp: boolean;
+  /** Commands that had no reply in time or failed, since the start. */
+  readonly failures: number;
+  /**
+   * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
+   * {@link ASK_MS}, or answers with an error. A command without a reply in time may still have had its effect.
+   */
+  ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T>;
+  /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
+  onChange(listener: (isUp: boolean) => void): () => void;
+  /** Returns the key of a value: `excursor:v1:PART:PART`. */
+  key(...parts: readonly string[]): string;
+  close(): void;
+}
+
+/** How long a request waits for Redis. */
+const ASK_MS = 50;
+
+/** How long the start waits for Redis. */
+const START_MS = 5000;
+
+const PROBE_MS = 250;
+
+const MAX_RECONNECT_MS = 1000;
+
+/** Commands that wait for a reply, at most. */
+const MAX_COMMANDS = 10_000;
+
+const OLDEST_MAJOR = 7;
+
+const PREFIX = "excursor:v1";
+
+/** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
+export async function openRedisLink({ url, log }: RedisLinkOptions): Promise<RedisLink> {
+  const { createClient, ErrorReply } = await loadClient();
+  const client: RedisClient = createClient(clientOptions(url.reveal()));
+  let lastError: unknown;
+  client.on("error", (error) => {
+    lastError = error;
+  });
+  try {
+    await checkStart(client, () => lastError);
+  } catch (error) {
+    client.destroy();
+    throw explainRedisError(error, url.reveal());
+  }
+  return new ClientLink(client, log, (error) => error instanceof ErrorReply);
+}
+
+async function loadClient(): Promise<typeof import("@redis/client")> {
+  try {
+    return await import("@redis/client");
+  } catch (cause) {
+    throw new ExcursorError("config", "cluster.redis: the package @redis/client is not installed.", {
+      code: "missing_package",
+      hint: "It is an optional dependency. Install it with `npm install @redis/client@6.3.1`, without --omit=optional.",
+      cause,
+    });
+  }
+}
+
+const clientOptions = (url: string): RedisClientOptions<None, None, None, 3> => ({
+  url,
+  name: "excursor",
+  RESP: 3,
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: MAX_COMMANDS,
+  disableClientInfo: true,
+  maintNotifications: "disabled",
+  socket: {
+    connectTimeout: START_MS,
+    reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, MAX_RECONNECT_MS),
+  },
+});
+
+/** Waits until Redis replies. A wrong password is not waited for. */
+async function checkStart(client: RedisClient, lastError: () => unknown): Promise<void> {
+  const timeout = AbortSignal.timeout(START_MS);
+  const failed = new Promise<never>((_, reject) => {
+    client.on("error", (error) => {
+      if (error instanceof Error && isRefusal(error.message)) reject(error);
+    });
+    timeout.addEventListener("abort", () => reject(lastError() ?? new Error("no reply")), { once: true });
+  });
+  await Promise.race([client.connect().then(() => checkServer(client)), failed]);
+}
+
+/** Errors that another attempt does not change. */
+const isRefusal = (message: string): boolean => /^(?:WRONGPASS|NOAUTH|NOPERM|ERR|DENIED)\b/.test(message);
+
+/** Checks the version, and that the user may write our keys. */
+async function checkServer(client: RedisClient): Promise<void> {
+  const hello = (await client.sendCommand(["HELLO"])) as unknown as Readonly<Record<string, unknown>>;
+  const version = String(hello["version"] ?? "");
+  if (!(Number.parseInt(version, 10) >= OLDEST_MAJOR)) throw new TooOld(version);
+  const key = `${PREFIX}:check`;
+  await client
+    .multi()
+    .set(key, "1", { expiration: { type: "PX", value: START_MS } })
+    .del(key)
+    .exec();
+}
+
+class ClientLink implements RedisLink {
+  readonly #client: RedisClient;
+  readonly #log: Log;
+  readonly #listeners = new Set<(isUp: boolean) => void>();
+  readonly #probe: NodeJS.Timeout;
+  readonly #isReply: (error: unknown) => error is Error;
+  #isUp = true;
+  #isProbing = false;
+  #failures = 0;
+
+  /** `isReply` tells an error that Redis sent from a connection that broke. */
+  constructor(client: RedisClient, log: Log, isReply: (error: unknown) => error is Error) {
+    this.#client = client;
+    this.#log = log;
+    this.#isReply = isReply;
+    client.on("error", () => this.#change(false));
+    // A dead machine closes no connection: only a probe tells.
+    this.#probe = setInterval(() => void this.#ping(), PROBE_MS).unref();
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T> {
+    if (!this.#isUp) return fallback();
+    const result = await inTime(() => work(this.#client));
+    if (result.type === "value") return result.value;
+    this.#failures++;
+    if (result.type === "failed" && this.#isReply(result.error)) {
+      this.#log.warn({ cause: result.error.message }, "The cluster's Redis refused a command.");
+    } else {
+      this.#change(false);
+      void this.#ping();
+    }
+    return fallback();
+  }
+
+  onChange(listener: (isUp: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  key(...parts: readonly string[]): string {
+    return [PREFIX, ...parts].join(":");
+  }
+
+  close(): void {
+    clearInterval(this.#probe);
+    this.#listeners.clear();
+    this.#client.removeAllListeners("error");
+    this.#client.on("error", () => {});
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+
+  async #ping(): Promise<void> {
+    if (this.#isProbing) return;
+    this.#isProbing = true;
+    const pong = this.#client.ping();
+    const result = await inTime(() => pong);
+    this.#change(result.type === "value");
+    if (result.type === "late") await pong.catch(() => {});
+    this.#isProbing = false;
+    if (result.type === "late") await this.#ping();
+  }
+
+  #change(isUp: boolean): void {
+    if (this.#isUp === isUp) return;
+    this.#isUp = isUp;
+    if (isUp) this.#log.info({}, "The cluster's Redis replies again.");
+    else this.#log.warn({}, "The cluster's Redis does not reply. Requests continue with what this gateway knows.");
+    for (const listener of this.#listeners) listener(isUp);
+  }
+}
+
+type InTime<T> =
+  | { readonly type: "value"; readonly value: T }
+  | { readonly type: "late" }
+  | { readonly type: "failed"; readonly error: unknown };
+
+/** Waits for work no longer than {@link ASK_MS}. */
+function inTime<T>(work: () => Promise<T>): Promise<InTime<T>> {
+  return new Promise((resolve) => {
+    // A reply that arrived while this process was busy is read between the timer and the immediate.
+    const timer = setTimeout(() => setImmediate(() => resolve({ type: "late" })), ASK_MS);
+    const settle = (result: InTime<T>) => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    work().then(
+      (value) => settle({ type: "value", value }),
+      (error: unknown) => settle({ type: "failed", error }),
+    );
+  });
+}

@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { openRedisLink, type RedisLink } from "../../../src/cluster/redis/redis-link.ts";
+import { ExcursorError } from "../../../src/core/errors.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createLog } from "../../../src/observe/log.ts";
+import { createRedactor } from "../../../src/observe/redactor.ts";
+import { freePort, hasRedis, startRedis } from "../support/redis-process.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
+
+const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
+
+async function open(url: string): Promise<RedisLink> {
+  const link = await openRedisLink({ url: new Secret(url), log });
+  defer(() => link.close());
+  return link;
+}
+
+const refusal = async (url: string): Promise<ExcursorError> =>
+  open(url).then(
+    () => expect.unreachable("the link was opened"),
+    (error: unknown) => (error instanceof ExcursorError ? error : expect.unreachable(String(error))),
+  );
+
+/** Resolves when the link is up, or down. */
+const whenUp = (link: RedisLink, isUp: boolean): Promise<void> =>
+  new Promise((resolve) => {
+    if (link.isUp === isUp) return resolve();
+    const stop = link.onChange((now) => {
+      if (now !== isUp) return;
+      stop();
+      resolve();
+    });
+  });
+
+describe.skipIf(!hasRedis)("the link to Redis", () => {
+  it("asks Redis, with prefixed keys", async () => {
+    const { url } = await startRedis(defer);
+    const link = await open(url);
+    expect(link.key("node", "a")).toBe("excursor:v1:node:a");
+    await link.ask(
+      (client) => client.set(link.key("x"), "1", { expiration: { type: "EX", value: 5 } }),
+      () => null,
+    );
+    expect(
+      await link.ask(
+        (client) => client.get(link.key("x")),
+        () => "away",
+      ),
+    ).toBe("1");
+  });
+
+  it("gives the fallback while Redis is paused, and Redis again afterwards", async () => {
+    const redis = await startRedis(defer);
+    const link = await open(redis.url);
+    redis.signal("SIGSTOP");
+    expect(
+      await link.ask(
+        (client) => client.get("x"),
+        () => "away",
+      ),
+    ).toBe("away");
+    expect(link.isUp).toBe(false);
+    // No command is sent now, so nothing waits.
+    expect(
+      await link.ask(
+        () => expect.unreachable(),
+        () => "away",
+      ),
+    ).toBe("away");
+    redis.signal("SIGCONT");
+    await whenUp(link, true);
+    expect(
+      await link.ask(
+        (client) => client.get("x"),
+        () => "away",
+      ),
+    ).toBe(null);
+  });
+
+  it("connects again to a Redis that was killed", async () => {
+    const redis = await startRedis(defer);
+    const link = await open(redis.url);
+    await redis.kill();
+    expect(
+      await link.ask(
+        (client) => client.get("x"),
+        () => "away",
+      ),
+    ).toBe("away");
+    await whenUp(link, false);
+    await redis.restart();
+    await whenUp(link, true);
+    expect(
+      await link.ask(
+        (client) => client.get("x"),
+        () => "away",
+      ),
+    ).toBe(null);
+  });
+
+  it("gives the fallback for a command that Redis refuses, and stays up", async () => {
+    const { url } = await startRedis(defer);
+    const link = await open(url);
+    expect(
+      await link.ask(
+        (client) => client.sendCommand(["NONSENSE"]),
+        () => "refused" as never,
+      ),
+    ).toBe("refused");
+    expect(link.isUp).toBe(true);
+  });
+
+  it("names the setting when the password is wrong or missing, and does not show it", async () => {
+    const { port } = await startRedis(defer, ["--requirepass", "right-password"]);
+    for (const user of [":wrong-password@", ""]) {
+      const error = await refusal(`redis://${user}127.0.0.1:${port}`);
+      expect(error).toMatchObject({ kind: "config", code: "redis_wrong_password" });
+      expect(error.message).toContain("cluster.redis");
+      expect(error.message).not.toContain("wrong-password");
+    }
+    expect((await open(`redis://:right-password@127.0.0.1:${port}`)).isUp).toBe(true);
+  });
+
+  it("names the setting when the ACL user may not write", async () => {
+    const { port } = await startRedis(defer, ["--user", "reader", "on", ">pw", "~excursor:*", "+@read", "+hello"]);
+    expect(await refusal(`redis://reader:pw@127.0.0.1:${port}`)).toMatchObject({ code: "redis_no_permission" });
+  });
+});
+
+it("refuses a Redis that is too old", async () => {
+  const server = createServer((socket: Socket) => {
+    socket.on("data", (data) => {
+      for (const _ of data.toString().match(/\r\n(?:HELLO|CLIENT|SELECT)\r\n/gi) ?? []) {
+        socket.write("%2\r\n+server\r\n+redis\r\n+version\r\n+6.2.14\r\n");
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  defer(() => server.close());
+  const { port } = server.address() as { port: number };
+  const error = await refusal(`redis://127.0.0.1:${port}`);
+  expect(error).toMatchObject({ kind: "config", code: "redis_too_old" });
+  expect(error.message).toContain("6.2.14");
+});
+
+it("names the setting when nothing listens there", async () => {
+  const error = await refusal(`redis://user:a-password@127.0.0.1:${await freePort()}`);
+  expect(error).toMatchObject({ kind: "config", code: "redis_unreachable" });
+  expect(error.message).toMatch(/^cluster\.redis: Redis at 127\.0\.0\.1:\d+ cannot be used \(ECONNREFUSED\)/);
+}, 20_000);

@@ -1,0 +1,79 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Whether the machine has Redis. Without it, tests that need it are skipped. */
+export const hasRedis: boolean = spawnSync("redis-server", ["--version"]).status === 0;
+
+export interface RedisProcess {
+  readonly url: string;
+  readonly port: number;
+  /** Sends a signal: SIGSTOP pauses, SIGCONT continues. */
+  signal(name: NodeJS.Signals): void;
+  /** Kills it. Nothing is stored. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, on the same port. */
+  restart(): Promise<void>;
+}
+
+/** Starts a Redis of its own, without persistence. `defer` gets what ends it. */
+export async function startRedis(
+  defer: (cleanup: () => unknown) => void,
+  flags: readonly string[] = [],
+): Promise<RedisProcess> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), "excursor-redis-"));
+  let stop = await run(port, folder, flags);
+  defer(async () => {
+    await stop.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    signal: (name) => stop.signal(name),
+    kill: () => stop.kill(),
+    async restart() {
+      stop = await run(port, folder, flags);
+    },
+  };
+}
+
+async function run(port: number, folder: string, flags: readonly string[]) {
+  const child = spawn(
+    "redis-server",
+    ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder, ...flags],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const exited = once(child, "exit");
+  let output = "";
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk;
+      if (output.includes("Ready to accept connections")) resolve();
+    });
+    void exited.then(() => reject(new Error(`redis-server ended: ${output}`)));
+  });
+  return {
+    signal: (name: NodeJS.Signals) => void child.kill(name),
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/** Returns a port that was free a moment ago, for programs that cannot pick one themselves. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  server.close();
+  await once(server, "close");
+  return port;
+}
