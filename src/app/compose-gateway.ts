@@ -4,13 +4,14 @@ import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Limits } from "../config/settings.ts";
 import type { AccessTokens } from "../core/access/access.ts";
-import type { ModelInfo } from "../core/driver.ts";
+import type { AgentInfo, ModelInfo } from "../core/driver.ts";
 import { createEngine, type Engine } from "../core/engine/engine.ts";
 import { ModelDirectory } from "../core/engine/model-directory.ts";
 import type { ParkingLimits } from "../core/engine/parking.ts";
 import type { KeptSessions } from "../core/history/kept-sessions.ts";
 import { newHopId } from "../core/http/hops.ts";
 import type { HubAnswers } from "../core/hub/hub-answers.ts";
+import { OwnerPrompts } from "../core/owner-prompts.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Principal } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
@@ -79,6 +80,9 @@ export interface GatewayParts {
     list(principal: Principal, signal: AbortSignal): Promise<readonly ModelInfo[]>;
     isOne(model: string): boolean;
   };
+  readonly agents: () => readonly AgentInfo[];
+  /** Questions of agents that wait for the owner's answer. */
+  readonly prompts: OwnerPrompts;
   readonly sessions: KeptSessions;
   readonly hub: ComposedHub;
   /** Where calls of tools are kept, so that none is made twice. */
@@ -160,12 +164,14 @@ async function compose(
   });
   onClose(() => charges.close());
   const hopId = newHopId();
+  const prompts = new OwnerPrompts();
   const drivers = await composeDrivers(options.drivers ?? DRIVERS, config, {
     origin,
     transports,
     environment: process.env,
     access: isRecorded ? charges.watch(options.access) : options.access,
     isOwner,
+    prompts,
     hopId,
     log,
     onSecret: options.onSecret,
@@ -246,6 +252,8 @@ async function compose(
     hopId,
     verifyToken: async (principal, signal) => void (await drivers.cursor.listModels(principal, signal)),
     ownModels: ownModels(drivers),
+    agents: () => [...drivers.all.values()].flatMap((driver) => driver.listAgents?.() ?? []),
+    prompts,
     sessions: createEditorSessionStore(state),
     toolAnswers,
     hub,

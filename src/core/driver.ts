@@ -34,6 +34,8 @@ export interface Driver {
   findModel?(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. Absent: it has none. */
   listCommands?(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+  /** Lists the programs that answer for its models. Absent: it starts none. */
+  listAgents?(): readonly AgentInfo[];
   /**
    * Opens ahead of time what a request would wait for. Without a turn: a connection and the list of models, in the name
    * of the gateway's own account; the gateway does this once, when it is ready, and does not wait for it. With a turn:
@@ -47,6 +49,18 @@ export interface Driver {
   retries?(): RetryStats;
   /** Stops what the driver has started beside its runs, such as programs. */
   close?(): Promise<void>;
+}
+
+/** A program of this machine that answers for a model. */
+export interface AgentInfo {
+  readonly model: string;
+  readonly displayName: string;
+  /** `stopped`: it starts when it is needed. `failed`: its last start failed, or it has exited by itself. */
+  readonly state: "stopped" | "starting" | "running" | "failed";
+  /** How many turns it works on. */
+  readonly turns: number;
+  /** Why it failed. */
+  readonly problem: string | undefined;
 }
 
 export interface SlashCommand {

@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type { Question } from "../../core/activity.ts";
 import type { Run, RunContext } from "../../core/driver.ts";
 import { RunChannel } from "../../core/engine/run/run-channel.ts";
 import { CANCELED, ExcursorError } from "../../core/errors.ts";
 import type { DoneReason, TurnEvent } from "../../core/events.ts";
+import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { JsonObject, Turn } from "../../core/turn.ts";
 import type { Agent, Lease } from "./agent/agent.ts";
 import { agentSilent } from "./agent/agent-errors.ts";
@@ -26,6 +28,8 @@ export interface AcpRunParts {
   readonly model: string | undefined;
   readonly sessions: AgentSessionStore;
   readonly limits: AgentLimits;
+  /** Asks the owner, if the turn's client cannot show questions. */
+  readonly prompts: OwnerPrompts | undefined;
 }
 
 /** One turn of an agent: one prompt. The agent runs its tools itself, so the run is never parked. */
@@ -152,9 +156,10 @@ export class AcpRun implements Run {
   }
 
   #ask(request: RequestPermissionRequest): RequestPermissionResponse | Promise<RequestPermissionResponse> {
-    const { turn, settings, limits } = this.#parts;
+    const { turn, settings, limits, prompts } = this.#parts;
     if (this.#isOver || this.#questions.size >= MAX_QUESTIONS) return CANCELLED;
-    const decision = decidePermission(request, settings.permissions, turn.showsActivity === true);
+    const canAsk = turn.showsActivity === true || prompts?.canAsk === true;
+    const decision = decidePermission(request, settings.permissions, canAsk);
     if (decision !== "ask") return decision;
     clearTimeout(this.#silence);
     return new Promise((resolve) => {
@@ -162,26 +167,24 @@ export class AcpRun implements Run {
       const settle = (answer: RequestPermissionResponse) => {
         if (!this.#questions.delete(id)) return;
         clearTimeout(timer);
+        prompts?.withdraw(id);
         if (!this.#isOver) this.#listenForSilence();
         resolve(answer);
       };
       const timer = setTimeout(() => settle(answerPermission(request, undefined)), limits.answerMs).unref();
       this.#questions.set(id, settle);
       const { toolCall, options } = request;
-      this.#push([
-        ...this.#events.interrupt(),
-        {
-          type: "activity",
-          activity: {
-            type: "question",
-            id,
-            title: toolCall.title ?? toolCall.kind ?? "A tool",
-            options: options.map(({ optionId, name, kind }) => ({ id: optionId, name, kind })),
-            detail: toolCall as unknown as JsonObject,
-            answer: (optionId) => settle(answerPermission(request, optionId)),
-          },
-        },
-      ]);
+      const question: Question = {
+        type: "question",
+        id,
+        title: toolCall.title ?? toolCall.kind ?? "A tool",
+        options: options.map(({ optionId, name, kind }) => ({ id: optionId, name, kind })),
+        detail: toolCall as unknown as JsonObject,
+        answer: (optionId) => settle(answerPermission(request, optionId)),
+      };
+      this.#push(this.#events.interrupt());
+      if (turn.showsActivity) this.#push([{ type: "activity", activity: question }]);
+      else prompts?.add({ from: settings.name, question });
     });
   }
 

@@ -1,6 +1,7 @@
-import type { Driver, ModelInfo } from "../../core/driver.ts";
+import type { AgentInfo, Driver, ModelInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { agentModel, readAgentModel } from "../../core/models/agent-models.ts";
+import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { Watchdog } from "../../process/watchdog.ts";
 import { failedRun } from "../shared/failed-run.ts";
@@ -14,6 +15,8 @@ export interface AcpDriverOptions {
   readonly agents: AgentTable;
   /** Who may use agents. They read and change this machine, so this is stricter than for models. */
   readonly isAllowed: (principal: Principal) => boolean;
+  /** Asks the owner, if the client of a turn cannot show questions. Absent: nobody is asked then. */
+  readonly prompts?: OwnerPrompts | undefined;
   readonly watchdog: Watchdog;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits?: Partial<AgentLimits>;
@@ -28,7 +31,7 @@ export interface AcpDriver extends Driver {
 
 /** Creates the driver that offers ACP agents as models. */
 export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
-  const { agents, isAllowed, watchdog, environment, limits, onExit } = options;
+  const { agents, isAllowed, watchdog, environment, limits, onExit, prompts } = options;
   const allLimits = { ...DEFAULT_AGENT_LIMITS, ...limits };
   const sessions = new AgentSessionStore(allLimits.sessions);
   const running = new Map<string, Agent>();
@@ -51,7 +54,7 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
         if (!isAllowed(turn.principal)) throw notForThem();
         const [settings, model] = find(agents, turn.model.id);
         const agent = agentFor(settings);
-        const run = new AcpRun({ turn, context, agent, settings, model, sessions, limits: allLimits });
+        const run = new AcpRun({ turn, context, agent, settings, model, sessions, limits: allLimits, prompts });
         void run.start();
         return run;
       } catch (error) {
@@ -74,6 +77,7 @@ export function createAcpDriver(options: AcpDriverOptions): AcpDriver {
         lease.release();
       }
     },
+    listAgents: () => [...agents].map(([name, agent]) => report(name, agent, running.get(name))),
     async close() {
       await Promise.all([...running.values()].map((agent) => agent.close()));
     },
@@ -99,6 +103,17 @@ const notForThem = (): ExcursorError =>
     code: "agents_for_owner",
     field: "model",
   });
+
+const report = (name: string, settings: AgentSettings | ExcursorError, agent: Agent | undefined): AgentInfo => {
+  const isUnusable = settings instanceof ExcursorError;
+  return {
+    model: agentModel(name),
+    displayName: isUnusable ? name : settings.displayName,
+    state: isUnusable ? "failed" : (agent?.state ?? "stopped"),
+    turns: agent?.turns ?? 0,
+    problem: isUnusable ? settings.message : agent?.error?.message,
+  };
+};
 
 /** A guess: agents manage their own context. */
 const CONTEXT_TOKENS = 200_000;

@@ -13,7 +13,7 @@ const UNBOUND =
 
 /** Creates the driver from the settings. An agent that cannot be used is logged and skipped. */
 export function openAcpDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>): Driver {
-  const { settings, environment, log, isOwner, onSecret } = context;
+  const { settings, environment, log, isOwner, onSecret, prompts } = context;
   const agents = createAgentTable({ entries: settings.agents, environment, folder: process.cwd() });
   for (const name of Object.keys(settings.agents ?? {})) {
     const agent = agents.get(name);
@@ -26,6 +26,7 @@ export function openAcpDriver(context: DriverContext<ValuesOf<typeof SETTINGS>>)
   return createAcpDriver({
     agents,
     isAllowed: isOwner,
+    prompts,
     watchdog: createWatchdog(),
     environment,
     onExit: (agent, error, stderr) => log.warn({ agent, stderr }, error.message),

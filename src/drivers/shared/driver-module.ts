@@ -2,6 +2,7 @@ import type { SettingsShape, ValuesOf } from "../../config/setting.ts";
 import type { AccessTokens } from "../../core/access/access.ts";
 import type { Driver } from "../../core/driver.ts";
 import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Principal } from "../../core/turn.ts";
 import type { HttpTransport } from "../../wire/http/http.ts";
@@ -58,6 +59,8 @@ export interface DriverServices extends DriverStores {
   readonly access: AccessTokens;
   /** Returns whether the gateway's owner sent the request. Drivers that act on this machine serve only the owner. */
   isOwner(principal: Principal): boolean;
+  /** Asks the owner what an agent may do, if the client of the turn cannot. Absent: nobody is asked then. */
+  readonly prompts?: OwnerPrompts | undefined;
   /** Identifies this gateway in requests to upstreams that may be gateways. */
   readonly hopId: string;
   readonly log: DriverLog;

@@ -1,3 +1,4 @@
+import type { AgentInfo } from "../../../core/driver.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import type { AgentProcess, ProcessOptions } from "./agent-process.ts";
 
@@ -14,6 +15,8 @@ const LONGEST_PAUSE_MS = 30_000;
 export class Agent {
   /** Whether it accepts images. Unknown until the first start. */
   takesImages: boolean | undefined;
+  /** Why it could not start, or has exited by itself. Undefined while it runs. */
+  error: ExcursorError | undefined;
   readonly #options: ProcessOptions;
   #starting: Promise<AgentProcess> | undefined;
   #process: AgentProcess | undefined;
@@ -24,11 +27,28 @@ export class Agent {
   #isClosed = false;
 
   constructor(options: ProcessOptions) {
-    this.#options = options;
+    this.#options = {
+      ...options,
+      onExit: (error, stderr) => {
+        this.error = error;
+        options.onExit(error, stderr);
+      },
+    };
   }
 
   get name(): string {
     return this.#options.settings.name;
+  }
+
+  get state(): AgentInfo["state"] {
+    if (this.#starting) return "starting";
+    if (this.#process && !this.#process.isOver) return "running";
+    return this.error ? "failed" : "stopped";
+  }
+
+  /** How many turns it works on. */
+  get turns(): number {
+    return this.#users;
   }
 
   async lease(): Promise<Lease> {
@@ -96,10 +116,12 @@ export class Agent {
       this.#process = process;
       this.takesImages = process.capabilities.promptCapabilities.image;
       this.#failures = 0;
+      this.error = undefined;
       return process;
     } catch (error) {
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS);
       this.#notBefore = performance.now() + pause;
+      this.error = ExcursorError.from(error);
       throw error;
     }
   }
