@@ -3,6 +3,7 @@ import { connection } from "./feed.ts";
 import { PAGES } from "./pages/index.ts";
 import { Icon } from "./parts/icon.tsx";
 import { Notice } from "./parts/notice.tsx";
+import { Prompts } from "./parts/prompts.tsx";
 import { path } from "./router.ts";
 import { endSession, session } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -28,6 +29,7 @@ export function App() {
             Trying again. What you see may be old.
           </Notice>
         )}
+        <Prompts />
         {page ? <page.Content rest={decodeURIComponent(path.value.slice(page.path.length + 1))} /> : <NotFound />}
       </main>
     </div>

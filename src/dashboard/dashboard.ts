@@ -4,6 +4,7 @@ import type { ServerView } from "../server/live-requests.ts";
 import type { Route } from "../server/routes/route.ts";
 import type { Call } from "./call.ts";
 import { type NowSources, nowCalls, nowMessage } from "./calls/now.ts";
+import { promptCalls } from "./calls/prompts.ts";
 import { usageCalls } from "./calls/usage.ts";
 import { Feed } from "./feed.ts";
 import { createPageSender } from "./page-route.ts";
@@ -22,14 +23,18 @@ export interface DashboardOptions extends Omit<NowSources, "server"> {
 
 /** Creates the dashboard of one listener. */
 export function createDashboard(options: DashboardOptions): (server: ServerView) => readonly Route[] {
-  const { version, isDemo, limits, usage, calls = [] } = options;
+  const { version, isDemo, limits, usage, prompts, calls = [] } = options;
   return (server) => {
     const sessions = new Sessions();
     return dashboardRoutes({
       sessions,
-      feed: new Feed(sessions, () => nowMessage({ ...options, server })),
+      feed: new Feed({
+        sessions,
+        message: () => nowMessage({ ...options, server }),
+        attend: () => prompts.attend(),
+      }),
       sendPage: createPageSender(),
-      calls: [...nowCalls(options), ...usageCalls(usage), ...calls],
+      calls: [...nowCalls(options), ...usageCalls(usage), ...promptCalls(prompts), ...calls],
       server,
       limits,
       facts: { version, isDemo },

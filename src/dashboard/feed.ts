@@ -18,19 +18,24 @@ interface Viewer {
   sent: string;
 }
 
+export interface FeedOptions {
+  readonly sessions: Sessions;
+  readonly message: () => object;
+  /** Called when a page opens the feed. Returns what to call when the page has left. */
+  readonly attend?: () => () => void;
+}
+
 /**
  * Sends a message to all open pages when it has changed. The message is made once for all of them, and only while a page
  * is open. A page that reads slowly misses messages; they do not queue up.
  */
 export class Feed {
-  readonly #sessions: Sessions;
-  readonly #message: () => object;
+  readonly #options: FeedOptions;
   readonly #viewers = new Set<Viewer>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(sessions: Sessions, message: () => object) {
-    this.#sessions = sessions;
-    this.#message = message;
+  constructor(options: FeedOptions) {
+    this.#options = options;
   }
 
   /** Answers a request with the feed, until the page leaves, its session ends or the gateway stops. */
@@ -45,10 +50,12 @@ export class Feed {
     session.feeds++;
     const viewer: Viewer = { session, response, sentAt: performance.now(), sent: "" };
     this.#viewers.add(viewer);
+    const leave = this.#options.attend?.();
     signal.addEventListener("abort", () => response.end(), { once: true });
     response.once("close", () => {
       session.feeds--;
       this.#viewers.delete(viewer);
+      leave?.();
       if (this.#viewers.size === 0) this.#stop();
     });
     response.writeHead(200, {
@@ -64,13 +71,13 @@ export class Feed {
   #tick(): void {
     const data = this.#data();
     for (const viewer of this.#viewers) {
-      if (this.#sessions.isLive(viewer.session)) this.#send(viewer, data);
+      if (this.#options.sessions.isLive(viewer.session)) this.#send(viewer, data);
       else viewer.response.end("event: over\ndata: {}\n\n");
     }
   }
 
   #data(): string {
-    return `data: ${JSON.stringify(this.#message())}\n\n`;
+    return `data: ${JSON.stringify(this.#options.message())}\n\n`;
   }
 
   #send(viewer: Viewer, data: string): void {

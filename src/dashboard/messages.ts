@@ -22,6 +22,8 @@ export interface NowMessage {
   readonly parkedBytes: number;
   /** The last requests that are over, newest first. */
   readonly recent: readonly RecentRow[];
+  /** Questions of agents to the owner, oldest first. `/prompts/{id}` has the whole question. */
+  readonly prompts: readonly { readonly id: string; readonly from: string }[];
   /** The number of the last line of the log. */
   readonly logLine: number;
 }
@@ -190,12 +192,11 @@ export interface LogReply {
   readonly lines: readonly { readonly number: number; readonly json: string }[];
 }
 
-/** The MCP servers, and the agents. Lists are cut. */
+/** The MCP servers. Lists are cut. */
 export interface ToolsReply {
   readonly servers: readonly McpServerRow[];
   /** Problems of configuration files. */
   readonly problems: readonly string[];
-  readonly agents: readonly AgentRow[];
 }
 
 export interface McpServerRow {
@@ -208,7 +209,18 @@ export interface McpServerRow {
   readonly problems: readonly string[];
   /** What an approval of the server is bound to; null if it needs none. */
   readonly digest: string | null;
+  /** A sign-in that was begun on the page and is not complete. */
+  readonly signIn: SignInRow | null;
   readonly tools: readonly ToolRow[];
+}
+
+export type SignInRow =
+  /** `page`: where the user signs in; null until it is known. */
+  | { readonly state: "waiting"; readonly page: string | null }
+  | { readonly state: "failed"; readonly message: string; readonly hint: string | null };
+
+export interface SignInReply {
+  readonly page: string;
 }
 
 export interface ToolRow {
@@ -220,9 +232,29 @@ export interface ToolRow {
   readonly isHeld: boolean;
 }
 
-interface AgentRow {
+export interface AgentsReply {
+  readonly agents: readonly AgentRow[];
+}
+
+export interface AgentRow {
   readonly model: string;
   readonly name: string;
+  readonly state: "stopped" | "starting" | "running" | "failed";
+  /** How many turns it works on. */
+  readonly turns: number;
+  readonly problem: string | null;
+}
+
+/** A question of an agent to the owner. */
+export interface PromptReply {
+  readonly from: string;
+  readonly title: string;
+  /** The kind of tool, such as `execute`. */
+  readonly kind: string | null;
+  /** What the agent has sent about the tool call, as JSON; empty if nothing. */
+  readonly detail: string;
+  readonly isCut: boolean;
+  readonly options: readonly { readonly id: string; readonly name: string; readonly isAllowed: boolean }[];
 }
 
 export interface ToolReply {

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { OwnerPrompts } from "../../src/core/owner-prompts.ts";
 import { type NowSources, nowMessage } from "../../src/dashboard/calls/now.ts";
 import { Feed } from "../../src/dashboard/feed.ts";
 import { Session, Sessions } from "../../src/dashboard/sessions.ts";
@@ -28,7 +30,7 @@ function open(message: () => object, isStalled = false) {
   const sessions = new Sessions();
   const session = sessions.find(sessions.begin().reveal()) ?? new Session(0);
   const { written, response } = aResponse(isStalled);
-  new Feed(sessions, message).open(
+  new Feed({ sessions, message }).open(
     { response, signal: new AbortController().signal, commonHeaders: () => ({}) },
     session,
   );
@@ -75,10 +77,16 @@ it("has messages of bounded size", () => {
   for (let count = 0; count < 100; count++) {
     recent.request(aRecord({ id: "i".repeat(64), keyName: long, client: long, modelServed: long, errorCode: long }));
   }
+  const prompts = new OwnerPrompts();
+  for (let count = 0; count < 100; count++) {
+    const question = { type: "question", id: randomUUID(), title: long, options: [], detail: {}, answer() {} } as const;
+    prompts.add({ from: long, question });
+  }
   const sources: NowSources = {
     recent,
     keyName: () => long,
     lastLogLine: () => 1,
+    prompts,
     engine: {
       dropRun: () => false,
       parkedRuns: () =>

@@ -1,46 +1,29 @@
 import { expect, it } from "vitest";
-import type { NowMessage } from "../../src/dashboard/messages.ts";
-import { openDashboard, type Visitor } from "./support/open-dashboard.ts";
+import { openDashboard } from "./support/open-dashboard.ts";
+import { readFeed } from "./support/read-feed.ts";
 
 const TOOLS = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
-
-/** Reads messages of the feed until one is as wanted. */
-async function until(visitor: Visitor, isWanted: (message: NowMessage) => boolean): Promise<NowMessage> {
-  const response = await fetch(`${visitor.url}/ui/api/feed`, { headers: { cookie: visitor.cookie } });
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    const parts = text.split("\n\n");
-    text = parts.pop() ?? "";
-    for (const part of parts) {
-      const message = JSON.parse(part.slice("data: ".length)) as NowMessage;
-      if (isWanted(message)) return message;
-    }
-  }
-  throw new Error("the feed ended");
-}
 
 it("shows a request under way, with its phase and its tokens, and then its end", async () => {
   const visitor = await openDashboard();
   const stop = new AbortController();
   const content = "@sim tokens 100000 10";
   const asked = visitor.ask({ stream: true, messages: [{ role: "user", content }] }, { signal: stop.signal });
-  const { requests } = await until(visitor, (message) => (message.requests[0]?.outputTokens ?? 0) > 0);
+  const { requests } = await readFeed(visitor, (message) => (message.requests[0]?.outputTokens ?? 0) > 0);
   expect(requests[0]).toMatchObject({ model: "auto", key: "owner", route: "/v1/chat/completions", phase: "model" });
   await asked;
   stop.abort();
-  const { recent } = await until(visitor, (message) => message.requestCount === 0 && message.recent.length > 0);
+  const { recent } = await readFeed(visitor, (message) => message.requestCount === 0 && message.recent.length > 0);
   expect(recent[0]).toMatchObject({ status: 499, model: "auto" });
 });
 
 it("shows a parked run, and drops it", async () => {
   const visitor = await openDashboard();
   await (await visitor.ask({ tools: TOOLS, messages: [{ role: "user", content: "@sim call look {}" }] })).json();
-  const { parked } = await until(visitor, ({ parkedCount }) => parkedCount === 1);
+  const { parked } = await readFeed(visitor, ({ parkedCount }) => parkedCount === 1);
   expect(parked[0]).toMatchObject({ model: "auto", key: "owner", tools: ["look"] });
   expect((await visitor.send("DELETE", `/runs/${parked[0]?.id}`)).status).toBe(200);
-  await until(visitor, ({ parkedCount }) => parkedCount === 0);
+  await readFeed(visitor, ({ parkedCount }) => parkedCount === 0);
 });
 
 it("ends with the session", async () => {

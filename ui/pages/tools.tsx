@@ -1,55 +1,57 @@
 import { useState } from "preact/hooks";
 import type { McpServerRow, ToolCallReply, ToolReply, ToolRow, ToolsReply } from "../../src/dashboard/messages.ts";
-import { now } from "../feed.ts";
 import { NONE, span } from "../format.ts";
 import { CopyText } from "../parts/copy-text.tsx";
 import { ErrorNotice, Notice } from "../parts/notice.tsx";
 import { SchemaForm } from "../parts/schema-form.tsx";
 import { Section } from "../parts/section.tsx";
-import { Table } from "../parts/table.tsx";
-import { useLoaded } from "../parts/use-loaded.ts";
+import { useLoaded, useReloads } from "../parts/use-loaded.ts";
 import { post } from "../session.ts";
+import { Agents } from "./agents.tsx";
 import type { Page } from "./page.ts";
+import { ServerSignIn } from "./server-sign-in.tsx";
 
 export const toolsPage: Page = { path: "/ui/tools", title: "Tools", icon: "tool", Content: ToolsContent };
 
+const POLL_MS = 1000;
+
 function ToolsContent() {
-  const loaded = useLoaded<ToolsReply>("/tools");
-  const [state, setState] = useState<{
-    readonly isBusy: boolean;
-    readonly reply?: ToolsReply;
-    readonly error?: unknown;
-  }>({
+  const { value: reply, error, reload } = useLoaded<ToolsReply>("/tools");
+  const [connecting, setConnecting] = useState<{ readonly isBusy: boolean; readonly error?: unknown }>({
     isBusy: false,
   });
-  const refresh = () => {
-    setState((before) => ({ ...before, isBusy: true }));
-    post<ToolsReply>("/tools", {}).then(
-      (reply) => setState({ isBusy: false, reply }),
-      (error) => setState({ isBusy: false, error }),
-    );
+  const connect = () => {
+    setConnecting({ isBusy: true });
+    post<ToolsReply>("/tools", {})
+      .then(
+        () => setConnecting({ isBusy: false }),
+        (failure) => setConnecting({ isBusy: false, error: failure }),
+      )
+      .finally(reload);
   };
-  const reply = state.reply ?? loaded.value;
-  const error = state.error ?? loaded.error;
+  const isChanging =
+    reply?.servers.some(({ state, signIn }) => state === "connecting" || signIn?.state === "waiting") ?? false;
+  useReloads(reload, isChanging ? POLL_MS : undefined);
+  const problem = connecting.error ?? error;
   return (
     <>
       <div class="page-head">
         <h1>Tools</h1>
         <div class="actions">
-          <button type="button" disabled={state.isBusy || !reply || reply.servers.length === 0} onClick={refresh}>
-            {state.isBusy ? "Connecting…" : "Connect the servers"}
+          <button type="button" disabled={connecting.isBusy || !reply || reply.servers.length === 0} onClick={connect}>
+            {connecting.isBusy ? "Connecting…" : "Connect the servers"}
           </button>
         </div>
       </div>
-      {error !== undefined && <ErrorNotice error={error} />}
+      {problem !== undefined && <ErrorNotice error={problem} />}
       {reply?.problems.map((text) => (
         <Notice key={text} kind="warn" title={text} />
       ))}
       {reply && reply.servers.length === 0 && <NoServer />}
       {reply?.servers.map((server) => (
-        <Server key={`${server.origin} ${server.name}`} server={server} onChange={refresh} />
+        <Server key={`${server.origin} ${server.name}`} server={server} onChange={reload} />
       ))}
-      <Agents agents={reply?.agents ?? []} />
+      <Agents />
     </>
   );
 }
@@ -94,11 +96,7 @@ function Server({ server, onChange }: ServerProps) {
         {problems.map((text) => (
           <Notice key={text} kind="warn" title={text} />
         ))}
-        {state === "needs sign-in" && (
-          <p>
-            Sign in to it in a terminal: <CopyText text={`excursor mcp login ${name}`} label="Copy the command" />
-          </p>
-        )}
+        {(state === "needs sign-in" || server.signIn !== null) && <ServerSignIn server={server} onChange={onChange} />}
         {digest !== null && (
           <div class="approval">
             <span>
@@ -214,32 +212,5 @@ function TestCall({ server, tool }: { readonly server: string; readonly tool: To
         </figure>
       )}
     </>
-  );
-}
-
-function Agents({ agents }: Pick<ToolsReply, "agents">) {
-  const live = now.value?.requests ?? [];
-  return (
-    <Section title="Agents" note="programs that speak ACP, offered as models">
-      <Table
-        label="Agents"
-        columns={[
-          { title: "Agent", cell: ({ name }) => name },
-          { title: "Model", cell: ({ model }) => <span class="mono">{model}</span> },
-          {
-            title: "State",
-            cell: ({ model }) =>
-              live.some((request) => request.model === model) ? (
-                <span class="tag accent">at work</span>
-              ) : (
-                <span class="tag">idle</span>
-              ),
-          },
-        ]}
-        rows={agents}
-        keyOf={({ model }) => model}
-        empty="No agent was found. Known agents are offered if their program is in PATH; docs/acp.md lists them."
-      />
-    </Section>
   );
 }

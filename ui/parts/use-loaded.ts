@@ -8,6 +8,15 @@ export interface Loaded<T> {
   reload(): void;
 }
 
+/** Loads again every so many milliseconds. Undefined: never. */
+export function useReloads(reload: () => void, everyMs: number | undefined): void {
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(reload, everyMs);
+    return () => clearInterval(timer);
+  }, [reload, everyMs]);
+}
+
 /** Loads a reply of the API, again when the path changes. */
 export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<{ readonly value?: T; readonly error?: unknown }>({});

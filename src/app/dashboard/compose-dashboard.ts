@@ -40,6 +40,7 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
     usage: record.connection,
     engine: parts.engine,
     recent: parts.recent,
+    prompts: parts.prompts,
     keyName: (principalId) => keys.withId(principalId)?.name ?? principalId,
     lastLogLine: () => logTail.last,
     calls: [

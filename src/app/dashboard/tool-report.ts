@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
+import type { AgentInfo } from "../../core/driver.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { HubResult } from "../../core/hub/tool-hub.ts";
 import { within } from "../../core/within.ts";
 import { MAX_REPLY_BYTES } from "../../dashboard/call.ts";
 import type { Approval, ToolSources } from "../../dashboard/calls/tools.ts";
-import type { McpServerRow, ToolReply, ToolRow } from "../../dashboard/messages.ts";
+import type { AgentRow, McpServerRow, SignInRow, ToolReply, ToolRow } from "../../dashboard/messages.ts";
 import type { ServerConnection } from "../../mcp/connection/server-connection.ts";
 import { NEEDS_LOGIN } from "../../mcp/oauth/errors.ts";
 import { approveServers, unknownServer } from "../../mcp/servers/edit-servers.ts";
@@ -16,6 +17,7 @@ import type { ServerTool } from "../../mcp/tools/tool-list.ts";
 import { pinTools, toolDigest } from "../../mcp/tools/tool-pins.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { GatewayParts } from "../compose-gateway.ts";
+import type { SignInState } from "../hub/server-sign-ins.ts";
 
 const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;
@@ -28,10 +30,7 @@ const MAX_TEXT = 300;
 const MAX_RESULT_CHARS = MAX_REPLY_BYTES / 4;
 
 /** Returns what the dashboard shows and does with MCP servers and agents. */
-export function toolSources(
-  { hub, ownModels, driverOf }: Pick<GatewayParts, "hub" | "ownModels" | "driverOf">,
-  home: string,
-): ToolSources {
+export function toolSources({ hub, agents }: Pick<GatewayParts, "hub" | "agents">, home: string): ToolSources {
   const found = () => findServers({ home, project: process.cwd(), userHome: homedir(), environment: process.env });
   const connectionOf = (name: string) => hub.current?.connections.find((one) => one.name === name);
   const toolOf = (server: string, name: string): ServerTool => {
@@ -44,15 +43,15 @@ export function toolSources(
     });
   };
   return {
-    async list(signal) {
+    list() {
       const { servers, unapproved, problems } = found();
       let left = MAX_TOOLS;
       const rows = servers.slice(0, MAX_SERVERS).map((server) => {
-        const row = serverRow(server, connectionOf(server.name), left);
+        const signIn = signInRow(hub.signIns.stateOf(server.name));
+        const row = { ...serverRow(server, connectionOf(server.name), left), signIn };
         left -= row.tools.length;
         return row;
       });
-      const models = await ownModels.list(OWNER, signal);
       return {
         servers: [
           ...rows,
@@ -65,12 +64,9 @@ export function toolSources(
           ),
         ],
         problems: problems.slice(0, MAX_SERVERS).map(({ text }) => cut(text)),
-        agents: models
-          .filter(({ id }) => driverOf(id) === "acp")
-          .slice(0, MAX_AGENTS)
-          .map(({ id, displayName }) => ({ model: cut(id), name: cut(displayName) })),
       };
     },
+    agents: () => ({ agents: agents().slice(0, MAX_AGENTS).map(agentRow) }),
     async connect() {
       await within(hub.current?.connect() ?? Promise.resolve(), CONNECT_MS);
     },
@@ -97,6 +93,23 @@ export function toolSources(
         durationMs: Math.round(performance.now() - startedAt),
       };
     },
+    async signIn(name, signal) {
+      const { servers } = found();
+      const server = servers.find((one) => one.name === name);
+      if (server) return { page: (await hub.signIns.begin(server, signal)).href };
+      throw unknownServer(
+        name,
+        servers.map((one) => one.name),
+      );
+    },
+    finishSignIn(name, address) {
+      if (hub.signIns.offer(name, address)) return;
+      throw new ExcursorError("invalid-request", "This address does not belong to the sign-in.", {
+        code: "mcp_wrong_address",
+        hint: "Copy the whole address of the page that could not be opened, or begin the sign-in again.",
+      });
+    },
+    cancelSignIn: (name) => hub.signIns.cancel(name),
     async approve({ server, tool, digest }: Approval) {
       if (tool !== undefined) {
         const wanted = toolOf(server, tool);
@@ -129,12 +142,28 @@ function serverRow(server: ServerConfig, connection: ServerConnection | undefine
     version: cut(connection?.about.version ?? ""),
     problems: [...(error ? [error.message] : []), ...problems].slice(0, 5).map(cut),
     digest: null,
+    signIn: null,
     tools: [...held.map((tool) => toolRow(tool, true)), ...tools.map((tool) => toolRow(tool, false))].slice(
       0,
       maxTools,
     ),
   };
 }
+
+function signInRow(state: SignInState | undefined): SignInRow | null {
+  if (!state) return null;
+  if (state.type === "waiting") return { state: "waiting", page: state.page?.href ?? null };
+  const { message, hint = null } = state.error;
+  return { state: "failed", message: cut(message), hint };
+}
+
+const agentRow = ({ model, displayName, state, turns, problem }: AgentInfo): AgentRow => ({
+  model: cut(model),
+  name: cut(displayName),
+  state,
+  turns,
+  problem: problem === undefined ? null : cut(problem),
+});
 
 function stateOf({ isDisabled }: ServerConfig, connection: ServerConnection | undefined): McpServerRow["state"] {
   if (isDisabled) return "disabled";

@@ -12,6 +12,7 @@ import { followFiles } from "../follow-files.ts";
 import type { Config } from "../load-config.ts";
 import { openServerLogins } from "./open-server-logins.ts";
 import { secretsIn } from "./server-secrets.ts";
+import { ServerSignIns } from "./server-sign-ins.ts";
 
 export interface ComposeHubOptions {
   readonly home: string;
@@ -32,6 +33,7 @@ export interface ComposeHubOptions {
 export interface ComposedHub extends ToolHub {
   /** Undefined while no server is configured. */
   readonly current: Hub | undefined;
+  readonly signIns: ServerSignIns;
   stats(): HubStats;
   close(): Promise<void>;
 }
@@ -42,6 +44,11 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
   const places = { home, project: process.cwd(), userHome: homedir(), environment: process.env };
   const logins = openServerLogins(home, options, (text) => log.warn({}, text));
   let current: Hub | undefined;
+  const signIns = new ServerSignIns({
+    logins,
+    onSecret: (name, secret) => options.onSecret(secret, { type: "server", name }),
+    onDone: () => current?.retry(),
+  });
 
   const follow = async (found: FoundServers): Promise<void> => {
     tell(found, options);
@@ -80,10 +87,12 @@ export async function composeHub(options: ComposeHubOptions): Promise<ComposedHu
     get current() {
       return current;
     },
+    signIns,
     stats: () => current?.stats() ?? NO_SERVERS,
     open: async (principal, signal) => current?.open(principal, signal) ?? EMPTY,
     async close() {
       stop();
+      signIns.close();
       await following;
       await current?.close();
     },

@@ -1,5 +1,6 @@
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { ServerView } from "../../server/live-requests.ts";
 import type { RecentRequests } from "../../usage/record/recent-requests.ts";
 import type { Call } from "../call.ts";
@@ -11,15 +12,18 @@ export interface NowSources {
   readonly recent: RecentRequests;
   /** Returns the name of a principal's key, for people. */
   readonly keyName: (principalId: string) => string;
+  /** Questions of agents to the owner. */
+  readonly prompts: OwnerPrompts;
   readonly lastLogLine: () => number;
 }
 
 const MAX_ROWS = 50;
 const MAX_TOOLS = 8;
 const MAX_TEXT = 80;
+const MAX_PROMPTS = 5;
 
 /** Returns the message of the feed. Its size is bounded: 50 rows of each kind, and short texts. */
-export function nowMessage({ server, engine, recent, keyName, lastLogLine }: NowSources): NowMessage {
+export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLine }: NowSources): NowMessage {
   const requests = server.requests();
   const parked = engine.parkedRuns();
   return {
@@ -30,6 +34,7 @@ export function nowMessage({ server, engine, recent, keyName, lastLogLine }: Now
     parkedCount: parked.length,
     parkedBytes: parked.reduce((sum, { bytes }) => sum + bytes, 0),
     recent: recent.list.slice(0, MAX_ROWS).map(recentRow),
+    prompts: prompts.list.slice(0, MAX_PROMPTS).map(({ from, question }) => ({ id: question.id, from: cut(from) })),
     logLine: lastLogLine(),
   };
 }
