@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { captureTransport } from "../capture/capture-transport.ts";
@@ -77,9 +77,16 @@ function openWriter(file: string, maxBytes: number, onEnd: (reason: string) => v
   }
 }
 
+const folderOf = (home: string): string => join(home, "captures");
+
+/** Returns the newest capture in the home folder. */
+export function lastCapture(home: string): string | undefined {
+  return existsSync(folderOf(home)) ? newestFirst(folderOf(home))[0]?.path : undefined;
+}
+
 /** Names a new file in the home folder, and removes captures there that are too old or too many. */
 function newFile(home: string): string {
-  const folder = join(home, "captures");
+  const folder = folderOf(home);
   openHome(home);
   openHome(folder);
   removeOld(folder);
@@ -87,13 +94,15 @@ function newFile(home: string): string {
   return join(folder, `${time}-${process.pid}${SUFFIX}`);
 }
 
-function removeOld(folder: string): void {
-  const files = readdirSync(folder)
+const newestFirst = (folder: string) =>
+  readdirSync(folder)
     .filter((name) => name.endsWith(SUFFIX))
     .map((name) => ({ path: join(folder, name), stats: statSync(join(folder, name), { throwIfNoEntry: false }) }))
     .toSorted((a, b) => (b.stats?.mtimeMs ?? 0) - (a.stats?.mtimeMs ?? 0));
+
+function removeOld(folder: string): void {
   let bytes = 0;
-  for (const { path, stats } of files) {
+  for (const { path, stats } of newestFirst(folder)) {
     bytes += stats?.size ?? 0;
     if (Date.now() - (stats?.mtimeMs ?? 0) > MAX_AGE_MS || bytes > MAX_FOLDER_BYTES) rmSync(path, { force: true });
   }

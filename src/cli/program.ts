@@ -18,6 +18,7 @@ import { captureCommand } from "./commands/protocol/capture.ts";
 import { driftCommand } from "./commands/protocol/drift.ts";
 import { inspectCommand } from "./commands/protocol/inspect.ts";
 import { replayCommand } from "./commands/protocol/replay.ts";
+import { reportCommand } from "./commands/protocol/report.ts";
 import { simCommand } from "./commands/protocol/sim.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -48,6 +49,7 @@ const COMMANDS = [
   ideCommand,
   acpCommand,
   doctorCommand,
+  reportCommand,
   simCommand,
   captureCommand,
   inspectCommand,
