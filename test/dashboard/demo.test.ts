@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { demoCalls } from "../../src/app/dashboard/demo-traffic.ts";
+import { demoCalls, MIX } from "../../src/app/dashboard/demo-traffic.ts";
 import { loadConfig } from "../../src/app/load-config.ts";
 import { openGateway } from "../../src/app/open-gateway.ts";
-import type { NowMessage } from "../../src/dashboard/messages.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { DemoReply, NowMessage } from "../../src/dashboard/messages.ts";
+import { KEY } from "../gateway/support/gateway-process.ts";
 import { openDashboard } from "./support/open-dashboard.ts";
 
 async function readNow(response: Response): Promise<NowMessage> {
@@ -16,15 +18,27 @@ async function readNow(response: Response): Promise<NowMessage> {
   return JSON.parse(new TextDecoder().decode(read?.value).slice("data: ".length)) as NowMessage;
 }
 
+/** The demo's own requests in the same order, without most of its pauses. */
+const QUICK_MIX = MIX.map(({ afterMs, say, tool, ...rest }) => ({
+  ...rest,
+  afterMs: afterMs / 20,
+  say: say.replace(/tokens (\d+) \d+/g, "tokens $1 1"),
+  ...(tool && { tool: { ...tool, resultAfterMs: tool.resultAfterMs && tool.resultAfterMs / 20 } }),
+}));
+
+it("answers at once with the number of requests that it will play", async () => {
+  const visitor = await openDashboard();
+  expect(await (await visitor.send("POST", "/demo", {})).json()).toEqual({ requests: MIX.length });
+});
+
 it("plays real requests with tools, a parked run and errors, one mix at a time", async () => {
   const visitor = await openDashboard();
-  const replies = await Promise.all([visitor.send("POST", "/demo", {}), visitor.send("POST", "/demo", {})]);
-  const [{ requests } = { requests: 0 }] = (await Promise.all(replies.map((reply) => reply.json()))) as {
-    requests: number;
-  }[];
+  const [call] = demoCalls(true, () => ({ url: visitor.url, key: new Secret(KEY) }), QUICK_MIX);
+  const asked = { path: {}, query: new URLSearchParams(), body: {}, signal: new AbortController().signal };
+  const [{ requests }] = [call?.handle(asked), call?.handle(asked)] as [DemoReply, DemoReply];
   const look = async () => readNow(await visitor.get("/feed"));
   // One more than the mix: the results of one tool come with a request of their own.
-  await expect.poll(async () => (await look()).recent.length, { timeout: 60_000, interval: 500 }).toBe(requests + 1);
+  await expect.poll(async () => (await look()).recent.length, { timeout: 60_000, interval: 200 }).toBe(requests + 1);
   const { recent, parked } = await look();
   expect(parked.map(({ tools }) => tools)).toEqual([["run_tests"]]);
   expect(new Set(recent.map(({ status }) => status))).toEqual(new Set([200, 404, 429]));

@@ -8,6 +8,7 @@ const PNG =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LOOK = { name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } };
 
+const INTERRUPTED = '@sim call look {"at":"a"} ;; say {{result}} {{reused}}';
 const DEEP = { name: "deep", parameters: { type: "object", properties: { a: deepSchema(40) } } };
 
 function deepSchema(levels: number): object {
@@ -65,13 +66,23 @@ class Client {
 
 describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
   const cleanups: (() => unknown)[] = [];
+  const interrupted = new Map<string, Answer>();
   let stage: Stage;
   let url: string;
 
   beforeAll(async () => {
     stage = await setUpGateway({ hostConfig }, {}, (cleanup) => cleanups.push(cleanup));
     ({ url } = await stage.start());
-  });
+    // One process for all of these: its runs are parked when it stops.
+    const other = await stage.start();
+    for (const dialect of DIALECTS) {
+      for (const isStream of [false, true]) {
+        const question: Question = { messages: [user(INTERRUPTED)], tools: [LOOK] };
+        interrupted.set(`${dialect.name} ${isStream}`, await new Client(dialect, other.url).ask(question, isStream));
+      }
+    }
+    await other.stop();
+  }, 60_000);
   afterAll(async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
@@ -162,11 +173,9 @@ describe.each(["h2", "h1"] as const)("backend over %s:", (hostConfig) => {
       });
 
       it("results that come after a restart are told anew from the transcript", async () => {
-        const prompt = '@sim call look {"at":"a"} ;; say {{result}} {{reused}}';
-        const other = await stage.start();
-        const first = await new Client(dialect, other.url).ask({ messages: [user(prompt)], tools: [LOOK] }, isStream);
-        await other.stop();
-        const messages = [user(prompt), answered(first), results(first)];
+        const first = interrupted.get(`${dialect.name} ${isStream}`);
+        if (!first) throw new Error("no answer before the restart");
+        const messages = [user(INTERRUPTED), answered(first), results(first)];
         expect((await ask({ messages, tools: [LOOK] })).text).toBe("saw a fresh");
       });
 

@@ -258,7 +258,7 @@ describe("hostile schemas (SEC-26)", () => {
   });
 
   it("costs no other check: those that wait are made by the next worker", async () => {
-    const { open } = setUp({ jobMs: 1500 });
+    const { open } = setUp({ jobMs: 1000 });
     const hostile = await open(SLOW_PATTERN, "hostile");
     const good = await open({ type: "object" }, "good");
     const slow = expect(hostile(SLOW_ANSWER)).rejects.toMatchObject(refused(/too long/));
@@ -267,7 +267,7 @@ describe("hostile schemas (SEC-26)", () => {
   });
 
   it("principals take turns, so that many checks of one delay another's by one only", async () => {
-    const { open } = setUp({ jobMs: 1500 });
+    const { open } = setUp({ jobMs: 1000 });
     const order: string[] = [];
     const checks = await Promise.all([1, 2, 3].map((n) => open(slowPattern(n), "hostile")));
     const good = await open({ type: "object" }, "good");
@@ -277,24 +277,24 @@ describe("hostile schemas (SEC-26)", () => {
   });
 
   it("checks of many made-up tokens together delay one with a key by one at most", async () => {
-    const { open, openFor } = setUp({ jobMs: 1500 });
-    const checks = await Promise.all([1, 2, 3, 4, 5].map((n) => openFor(forged(n), slowPattern(n))));
+    const { open, openFor } = setUp({ jobMs: 1000 });
+    const checks = await Promise.all([1, 2, 3].map((n) => openFor(forged(n), slowPattern(n))));
     const good = await open({ type: "object" }, "owner");
     const order: string[] = [];
     const slow = checks.map((check) => check(SLOW_ANSWER).catch(() => order.push("forged")));
     await Promise.all([...slow, good("{}").then(() => order.push("owner"))]);
     expect(order.indexOf("owner")).toBeLessThanOrEqual(1);
-    expect(order).toHaveLength(6);
+    expect(order).toHaveLength(4);
   });
 
   it("checks of many made-up tokens together delay one of an accepted token by one only", async () => {
-    const { openFor } = setUp({ jobMs: 1500 });
-    const checks = await Promise.all([1, 2, 3, 4].map((n) => openFor(forged(n), slowPattern(n))));
+    const { openFor } = setUp({ jobMs: 1000 });
+    const checks = await Promise.all([1, 2, 3].map((n) => openFor(forged(n), slowPattern(n))));
     const good = await openFor(accepted, { type: "object" });
     const order: string[] = [];
     const slow = checks.map((check) => check(SLOW_ANSWER).catch(() => order.push("forged")));
     await Promise.all([...slow, good("{}").then(() => order.push("accepted"))]);
-    expect(order).toEqual(["forged", "accepted", "forged", "forged", "forged"]);
+    expect(order).toEqual(["forged", "accepted", "forged", "forged"]);
   });
 
   it("few checks of made-up tokens may wait, and they take no place from others", async () => {

@@ -15,7 +15,8 @@ interface DemoRequest {
   readonly tool?: { readonly name: string; readonly resultAfterMs: number | null };
 }
 
-const MIX: readonly DemoRequest[] = [
+/** What the demo plays, in about 18 seconds. */
+export const MIX: readonly DemoRequest[] = [
   { afterMs: 0, client: "demo-chat", model: "claude-4.5-sonnet", say: "think A greeting. ;; tokens 220 25" },
   { afterMs: 300, client: "demo-editor", model: "gpt-5.5", say: "tokens 320 20" },
   { afterMs: 900, client: "demo-script", model: "auto", say: "usage 1800 40 ;; say Done." },
@@ -45,13 +46,19 @@ const MIX: readonly DemoRequest[] = [
   { afterMs: 8000, client: "demo-chat", model: "claude-4.5-sonnet", say: "tokens 500 20" },
 ];
 
+type DemoGateway = Pick<RunningGateway, "url" | "key">;
+
 const REQUEST_MS = 60_000;
 
 /**
  * The call that plays a small mix on the simulator: chats, tools, a parked run, errors. The requests are real ones of
  * this gateway, so every page shows them. Only in demo mode, and one mix at a time.
  */
-export function demoCalls(isDemo: boolean, running: () => RunningGateway | undefined): readonly Call[] {
+export function demoCalls(
+  isDemo: boolean,
+  running: () => DemoGateway | undefined,
+  mix: readonly DemoRequest[] = MIX,
+): readonly Call[] {
   let isPlaying = false;
   return [
     {
@@ -68,11 +75,11 @@ export function demoCalls(isDemo: boolean, running: () => RunningGateway | undef
         if (!isPlaying) {
           isPlaying = true;
           // Failures are what the demo shows, so they are left to the pages.
-          void Promise.allSettled(MIX.map((request) => play(request, gateway))).finally(() => {
+          void Promise.allSettled(mix.map((request) => play(request, gateway))).finally(() => {
             isPlaying = false;
           });
         }
-        return { requests: MIX.length };
+        return { requests: mix.length };
       },
     },
   ];
@@ -82,7 +89,7 @@ interface Reply {
   readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string } }[];
 }
 
-async function play({ afterMs, client, model, say, tool }: DemoRequest, { url, key }: RunningGateway): Promise<void> {
+async function play({ afterMs, client, model, say, tool }: DemoRequest, { url, key }: DemoGateway): Promise<void> {
   await wait(afterMs);
   const question = { role: "user", content: `@sim ${say}` };
   const tools = tool && [{ type: "function", function: { name: tool.name, parameters: { type: "object" } } }];

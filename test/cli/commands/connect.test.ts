@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { RECIPES } from "../../../src/client-config/recipes/index.ts";
 import { SNIPPETS } from "../../../src/client-config/snippets.ts";
 import { setUpGateway } from "../../gateway/support/gateway-process.ts";
+import { sharedGateway } from "../../gateway/support/shared-gateway.ts";
 import { excursor } from "../support/excursor.ts";
 
 const KEY = "exc_a-key-for-tests-only-0123456789";
@@ -24,6 +25,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const ONE_PER_DIALECT = [...new Map(RECIPES.map(({ id, dialect }) => [dialect, { id, dialect }])).values()];
+
 const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
   excursor(args, {
     environment: { EXCURSOR_HOME: join(folder, "excursor"), EXCURSOR_KEY: KEY, HOME: join(folder, "user"), ...more },
@@ -42,29 +45,29 @@ describe("excursor connect and disconnect", () => {
     expect(printed).toEqual({ client: id, text: stdout });
   });
 
-  it.each(RECIPES)("$id: is written, tried, shown, and put back", async ({ id, title }) => {
-    const connected = await run(["connect", id, "--url", url]);
-    expect([connected.code, connected.stderr]).toEqual([0, ""]);
-    expect(connected.stdout).toContain(`${title} is connected.`);
-    expect(connected.stdout.match(/^ok {2}/gm)).toHaveLength(3);
+  it("every recipe is written, tried, shown, and put back", { timeout: 180_000 }, async () => {
+    for (const { id, title } of RECIPES) {
+      const connected = await run(["connect", id, "--url", url]);
+      expect([connected.code, connected.stderr], id).toEqual([0, ""]);
+      expect(connected.stdout).toContain(`${title} is connected.`);
+      expect(connected.stdout.match(/^ok {2}/gm), id).toHaveLength(3);
+    }
     const state = JSON.parse((await run(["connect", "--json"])).stdout) as { client: string; file: string | null }[];
-    const file = state.find(({ client }) => client === id)?.file ?? "";
-    expect(readFileSync(file, "utf8")).toContain(url);
-    const restored = await run(["disconnect"]);
-    expect([restored.code, restored.stdout]).toEqual([0, `${id}: ${file} was restored.\n`]);
+    const files = RECIPES.map(({ id }) => [id, state.find(({ client }) => client === id)?.file ?? ""] as const);
+    for (const [id, file] of files) expect(readFileSync(file, "utf8"), id).toContain(url);
+    // The other way round: the first of two in one folder has made the folder, and takes it away.
+    const restored = await run(["disconnect", ...files.map(([id]) => id).reverse()]);
+    expect(restored.code).toBe(0);
+    expect(restored.stdout.trimEnd().split("\n").reverse()).toEqual(
+      files.map(([id, file]) => `${id}: ${file} was restored.`),
+    );
     expect(existsSync(join(folder, "user"))).toBe(false);
   });
 
-  it.each(
-    [...new Map(RECIPES.map((recipe) => [recipe.dialect, recipe])).values()].map(({ id, dialect }) => ({
-      id,
-      dialect,
-    })),
-  )("--prove in the dialect $dialect: a tool with its result", async ({ id }) => {
-    const { start, trace } = await setUpGateway({
+  it.each(ONE_PER_DIALECT)("--prove in the dialect $dialect: a tool with its result", async ({ id }) => {
+    const { url, trace } = await sharedGateway({
       script: "@sim need reveal_word ;; say first ;; call reveal_word {} ;; say {{result.0}} ;; say {{reused}}",
     });
-    const { url } = await start();
     const { code, stdout, stderr } = await run(["connect", id, "--url", url, "-m", "gpt-5.5", "--prove", "--json"]);
     expect([code, stderr]).toEqual([69, ""]);
     const { proofs, passed } = JSON.parse(stdout);
@@ -79,14 +82,8 @@ describe("excursor connect and disconnect", () => {
     expect(existsSync(join(folder, "excursor", "connections", `${id}.json`))).toBe(true);
   });
 
-  it.each(
-    [...new Map(RECIPES.map((recipe) => [recipe.dialect, recipe])).values()].map(({ id, dialect }) => ({
-      id,
-      dialect,
-    })),
-  )("--prove in the dialect $dialect: an image and thinking", async ({ id }) => {
-    const { start, trace } = await setUpGateway({ script: "@sim think hm ;; say the picture is Red, {{images}}" });
-    const { url } = await start();
+  it.each(ONE_PER_DIALECT)("--prove in the dialect $dialect: an image and thinking", async ({ id }) => {
+    const { url, trace } = await sharedGateway({ script: "@sim think hm ;; say the picture is Red, {{images}}" });
     const { code, stdout } = await run(["connect", id, "--url", url, "-m", "gpt-5.5", "--prove"]);
     expect(code).toBe(69);
     expect(stdout).toMatch(/^failed {2}tool: The model did not call the tool\.$/m);
