@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { keyOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
+import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findLogin } from "../credentials/find-login.ts";
@@ -57,6 +58,8 @@ export interface RunningGateway {
   /** False if no account is signed in. Then only requests with a Cursor token of their own are answered. */
   readonly isSignedIn: boolean;
   readonly capture: Capture | undefined;
+  /** For turns that do not come by a listener. `face` names their origin in the usage record. */
+  engineFor(face: string): Engine;
   /** Connects to the backend ahead of the first request, if an account is signed in. Does not wait. */
   prewarm(): void;
   /** Lets answers finish for `graceMs`, or as long as the settings allow. */
@@ -238,6 +241,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       log,
       isSignedIn,
       capture,
+      engineFor: (face) => recordTurns(parts.engine, parts.usage, face),
       prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
         await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));

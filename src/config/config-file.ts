@@ -4,7 +4,7 @@ import { readSmallFile } from "../files/read-small-file.ts";
 import type { PlacedSetting } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
-/** The values of the file by key, and problems that do not belong to one setting. */
+/** The values of the file (or of an object like it) by key, and problems that do not belong to one setting. */
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
@@ -16,19 +16,27 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Reads the file. A missing file has no values. */
 export function readConfigFile(path: string, settings: readonly PlacedSetting[]): ConfigFile {
-  const keys = new Set(settings.map(({ key }) => key));
-  const groups = new Set(settings.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])));
   const text = readSmallFile(path, MAX_BYTES, {
     kind: "config",
     code: "config_unreadable",
     hint: "Make the file readable, or set EXCURSOR_HOME to another folder.",
   });
   const tree = text === undefined ? {} : parse(text, path);
-  const values = new Map<string, unknown>();
-  const problems = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} appears twice.`);
+  const repeated = repeatedNames(text ?? "").map(({ name, line }) => `${path}:${line}: ${name} appears twice.`);
   const place = (key: string) => `${path}${lineOf(text ?? "", key)}`;
+  const { values, problems } = readTree(tree, settings, place);
+  return { values, problems: [...repeated, ...problems], place };
+}
+
+/** Reads settings from an object that is built like the file. */
+export function readTree(tree: object, settings: readonly PlacedSetting[], place: (key: string) => string): ConfigFile {
+  const keys = new Set(settings.map(({ key }) => key));
+  const groups = new Set(settings.flatMap(({ key }) => (key.includes(".") ? [key.slice(0, key.indexOf("."))] : [])));
+  const values = new Map<string, unknown>();
+  const problems: string[] = [];
   const visit = (object: object, prefix: string) => {
     for (const [name, value] of Object.entries(object)) {
+      if (value === undefined) continue;
       const key = prefix + name;
       if (keys.has(key)) values.set(key, value);
       else if (!groups.has(key)) problems.push(`${place(key)}: ${unknownKey(key, [...keys, ...groups])}`);

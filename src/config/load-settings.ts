@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ExcursorError } from "../core/errors.ts";
-import { readConfigFile, unknownKey } from "./config-file.ts";
+import { readConfigFile, readTree, unknownKey } from "./config-file.ts";
 import { checkConfigFile, homeFolder } from "./home.ts";
 import type { PlacedSetting } from "./settings.ts";
 
@@ -8,6 +8,8 @@ export interface SettingSources {
   /** By key (`logLevel`, `limits.bodyBytes`). Undefined: not given. */
   readonly flags: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The settings of a program that embeds the gateway, built like the file. They come after flags. */
+  readonly given?: object | undefined;
 }
 
 export interface LoadedSettings<Values> {
@@ -24,19 +26,20 @@ export interface LoadedSettings<Values> {
 const DEFAULT_ORIGIN = "default";
 
 /**
- * Loads the settings. Flags take precedence over the environment, the environment over the file, the file over
+ * Loads the settings. Flags take precedence over what a program gave, that over the environment, the environment over the file, the file over
  * defaults. Throws one error with all problems, each with its place.
  *
  * @typeParam Values the values of the settings: {@link ValuesOf} of their tree.
  */
 export function loadSettings<Values>(
   settings: readonly PlacedSetting[],
-  { flags, environment }: SettingSources,
+  { flags, environment, given: tree = {} }: SettingSources,
 ): LoadedSettings<Values> {
   const home = homeFolder(environment);
   const file = readConfigFile(join(home, "config.json"), settings);
   checkConfigFile(join(home, "config.json"), isSecretIn(settings, file.values));
-  const problems = [...file.problems];
+  const program = readTree(tree, settings, () => "settings");
+  const problems = [...program.problems, ...file.problems];
   const origins = new Map<string, string>();
   const values: Record<string, unknown> = {};
   for (const placed of settings) {
@@ -44,6 +47,7 @@ export function loadSettings<Values>(
     const given: [origin: string, value: unknown][] = [];
     const [flag, text] = [flags[key], environment[variable]];
     if (flag !== undefined) given.push([flagName(key), typeof flag === "string" ? setting.fromText(flag) : flag]);
+    if (program.values.has(key)) given.push(["settings", program.values.get(key)]);
     // Shells use an empty variable for an unset one.
     if (text !== undefined && text !== "") given.push([variable, setting.fromText(text)]);
     if (file.values.has(key)) given.push([file.place(key), file.values.get(key)]);

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { loadConfig } from "../../../src/app/load-config.ts";
-import { openGateway, type RunningGateway } from "../../../src/app/open-gateway.ts";
+import { createGateway } from "../../../src/api/gateway.ts";
 import { KEY } from "./gateway-process.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -27,19 +26,19 @@ export interface OwnGateway {
 /** A gateway in this process with these settings, and without a Cursor account. */
 export async function openOwnGateway(settings: object): Promise<OwnGateway> {
   const home = mkdtempSync(join(tmpdir(), "excursor-own-"));
-  const file = { port: 0, key: KEY, upstream: "http://127.0.0.1:9", token: "tester", ...settings };
-  writeFileSync(join(home, "config.json"), JSON.stringify(file), { mode: 0o600 });
   let log = "";
-  const open = () =>
-    openGateway(loadConfig({ flags: {}, environment: { EXCURSOR_HOME: home } }), {
-      isDemo: false,
-      writeLog: (text) => {
-        log += text;
-      },
-    });
-  let gateway: RunningGateway = await open();
+  const gateway = createGateway({
+    home,
+    key: KEY,
+    environment: {},
+    settings: { upstream: "http://127.0.0.1:9", token: "tester", ...settings },
+    onLog: (text) => {
+      log += text;
+    },
+  });
+  await gateway.start();
   cleanups.push(async () => {
-    await gateway.close(0);
+    await gateway.stop(0);
     rmSync(home, { recursive: true, force: true });
   });
   return {
@@ -52,8 +51,8 @@ export async function openOwnGateway(settings: object): Promise<OwnGateway> {
     log: () => log,
     home,
     async restart() {
-      await gateway.close(0);
-      gateway = await open();
+      await gateway.stop(0);
+      await gateway.start();
     },
   };
 }
