@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // Other people's clients and servers, installed on demand (`npm run test:clients`, `test:mcp`), a real workbench (`test:ide`),
-    // a fault at every frame (`test:faults`), kills of the usage record (`test:usage`), hostile clients and peers (`test:attack`), and a real Prometheus (`test:metrics`).
+    // a fault at every frame (`test:faults`), kills of the usage record (`test:usage`), hostile clients and peers (`test:attack`), a real Prometheus (`test:metrics`), and
+    // the packed package (`test:package`).
     exclude: [
       "test/clients/**",
       "test/mcp-servers/**",
@@ -14,6 +15,7 @@ export default defineConfig({
       "test/attack/**",
       "test/prometheus/**",
       "test/ui/**",
+      "test/package/**",
     ],
     testTimeout: 20_000,
     // Two cores: more workers only fight for them, and the fault suites notice.

@@ -23,5 +23,5 @@ if (isCheckout) {
   // Caches the compiled sources: stripping types from hundreds of files takes half of the start.
   module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));
 }
-const { main } = await import(isCheckout ? source.href : new URL("../dist/main.js", import.meta.url).href);
+const { main } = await import(isCheckout ? source.href : new URL("../dist/js/main.js", import.meta.url).href);
 await main(process.argv);

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+import { listFiles, newFolder, npmInstall, run, sizeInBytes, tryRun } from "./support/installation.ts";
+
+const HERE = process.cwd();
+
+describe("the package", () => {
+  it("contains what runs and its documentation, and nothing else", () => {
+    const files = run("tar", ["-tzf", inject("tarball")], HERE)
+      .trim()
+      .split("\n");
+    const places = new Set(files.map((file) => file.replace(/^package\//, "").replace(/(?<=\/).*/, "")));
+    expect([...places].sort()).toEqual(
+      [
+        "CHANGELOG.md",
+        "LICENSE",
+        "LICENSES.md",
+        "README.md",
+        "SECURITY.md",
+        "bin/",
+        "dist/",
+        "docs/",
+        "package.json",
+      ].sort(),
+    );
+    expect(files.filter((file) => /\.(?:map|tsx?)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+  });
+
+  it("can be published, and tools find no fault in its exports", () => {
+    const published = tryRun("npm", ["publish", "--dry-run", "--ignore-scripts", inject("tarball")], HERE);
+    expect(published.status, published.stderr).toBe(0);
+    // Nobody is logged in here.
+    expect(published.stderr).not.toMatch(/npm warn publish(?! This command requires you to be logged in)/);
+    const folder = newFolder();
+    run("tar", ["-xzf", inject("tarball"), "-C", folder], HERE);
+    run("npx", ["--yes", "publint@0.3.25", "run", join(folder, "package"), "--strict"], folder);
+    run(
+      "npx",
+      ["--yes", "@arethetypeswrong/cli@0.18.5", inject("tarball"), "--profile", "esm-only", "--no-emoji"],
+      folder,
+    );
+  });
+
+  it("has a bill of materials that names every dependency", () => {
+    const sbom = JSON.parse(run("npm", ["run", "-s", "sbom"], HERE)) as {
+      bomFormat: string;
+      components: { name: string; version: string }[];
+    };
+    expect(sbom.bomFormat).toBe("CycloneDX");
+    const { dependencies } = JSON.parse(readFileSync("package.json", "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    const found = sbom.components.map(({ name, version }) => `${name}@${version}`);
+    expect(found).toEqual(expect.arrayContaining(Object.entries(dependencies).map((pair) => pair.join("@"))));
+    expect(found.some((name) => name.startsWith("vitest@"))).toBe(false);
+  });
+
+  it("installs at most 40 packages and 70 MB", () => {
+    const folder = newFolder();
+    npmInstall(folder, inject("tarball"));
+    const packages = listFiles(join(folder, "node_modules")).filter((path) =>
+      /^(?:@[^/]+\/)?[^/@.]+\/package\.json$/.test(path),
+    );
+    expect(packages.length).toBeLessThanOrEqual(40);
+    expect(sizeInBytes(folder) / 1e6).toBeLessThanOrEqual(70);
+    console.log(`${packages.length} packages, ${(sizeInBytes(folder) / 1e6).toFixed(1)} MB`);
+  });
+});
