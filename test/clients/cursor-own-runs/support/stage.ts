@@ -43,8 +43,8 @@ export interface OwnRunsOptions {
   readonly model?: string;
   readonly parts?: Partial<ServeRunParts>;
   readonly face?: Omit<FaceStageOptions, "serveRun">;
-  /** Called with each message of the client before and after the run has got it. */
-  readonly beforeMessage?: (message: AgentClientMessage, requestId: string) => void;
+  /** Called with each message of the client before and after the run has got it. A message that `beforeMessage` loses never gets there. */
+  readonly beforeMessage?: (message: AgentClientMessage, requestId: string) => "lose" | undefined;
   readonly onMessage?: (message: AgentClientMessage, requestId: string) => void;
 }
 
@@ -69,7 +69,7 @@ function watched(serve: ServeRun, { beforeMessage, onMessage }: OwnRunsOptions):
       peer.listen({
         message(payload) {
           const decoded = fromBinary(AgentClientMessageSchema, payload);
-          beforeMessage?.(decoded, requestId);
+          if (beforeMessage?.(decoded, requestId) === "lose") return;
           message(payload);
           onMessage?.(decoded, requestId);
         },
