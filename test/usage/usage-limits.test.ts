@@ -4,7 +4,7 @@ import type { LimitReached } from "../../src/core/limits/limit-reached.ts";
 import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
 import { type Demand, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
-import type { Spending } from "../../src/usage/store/usage-store.ts";
+import type { Spending } from "../../src/usage/store/spending.ts";
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 10, 16, 12);
@@ -28,6 +28,10 @@ function setUp(...texts: readonly string[]) {
     spent: (_, from, until) => sumOf(({ at }) => at >= from && at < until),
     spentIn: (conversation, _, from, until) =>
       sumOf((row) => row.conversation === conversation && row.at >= from && row.at < until),
+    usual: () => {
+      const { tokens, steps } = sumOf(() => true);
+      return steps === 0 ? undefined : { tokens: tokens / steps, dollars: tokens / steps };
+    },
     costOf: (input, output, model) => (model === "unpriced" ? undefined : input + output),
     periodOf: () => billingPeriodAt(clock.now),
     clock: held,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { NO_USAGE } from "../../src/core/rules/usage-estimate.ts";
 import { liftLimits } from "../../src/usage/limits/lift-limits.ts";
 import { openUsageDatabase } from "../../src/usage/store/usage-database.ts";
 import { UsageStore } from "../../src/usage/store/usage-store.ts";
@@ -136,6 +137,24 @@ describe("the store of the usage record", () => {
     store.request(aRecord({ startedAt: NOON }));
     expect(tokens()).toEqual([240, 120]);
     expect(store.spent("key_a", 0, NOON + DAY).tokens).toBe(120);
+  });
+
+  it("gives the average of the last answered requests of a principal, after a restart, too", async () => {
+    const { store } = await open();
+    const usageOf = (inputTokens: number) => ({ ...NO_USAGE, inputTokens, outputTokens: 100 });
+    const cost = { micros: 30, isEstimate: false, source: "settings" };
+    for (let n = 0; n < 40; n++) store.request(aRecord({ startedAt: NOON - HOUR + n, usage: usageOf(9900) }));
+    for (let n = 0; n < 50; n++)
+      store.request(aRecord({ startedAt: NOON + n, usage: usageOf(100 + (n % 2) * 200), cost }));
+    // Neither has used anything: one was refused, one corrects estimates.
+    store.request(aRecord({ startedAt: NOON + 60, usage: undefined, status: 429 }));
+    store.request(aRecord({ startedAt: NOON + 61, usage: usageOf(-5000) }));
+    for (let n = 0; n < 60; n++) store.request(aRecord({ startedAt: NOON + DAY + n, principalId: "key_a" }));
+    store.close();
+    const again = (await open()).store;
+    expect(again.usual("owner")).toEqual({ tokens: 300, dollars: 30 });
+    expect(again.usual("key_a")).toEqual({ tokens: 120, dollars: 0 });
+    expect(again.usual("key_b")).toBeUndefined();
   });
 
   it("deletes rows that are too old, and keeps the sums", async () => {

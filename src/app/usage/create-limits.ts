@@ -47,6 +47,7 @@ export function createLimits({ config, keyName, keyLimits, keyAccount, store, pr
     pausedName: (id) => (given(id)?.onLimit === "pause" ? (keyName(id) ?? id) : undefined),
     spent: (...window) => store.spent(...window),
     spentIn: (...window) => store.spentIn(...window),
+    usual: (id) => store.usual(id),
     costOf: (inputTokens, outputTokens, model, driver) =>
       prices.costOf({ ...NO_USAGE, inputTokens, outputTokens }, model, driver)?.micros,
     periodOf: (id) => store.billingPeriod(keyAccount?.(id)),

@@ -1,7 +1,8 @@
 import { ExcursorError } from "../../core/errors.ts";
 import { describeLimit, formatAmount, type Limit } from "../../core/limits/limit.ts";
 import { LimitReached } from "../../core/limits/limit-reached.ts";
-import type { Spending } from "../store/usage-store.ts";
+import type { Usual } from "../store/request-rows.ts";
+import type { Spending } from "../store/spending.ts";
 import type { HeldClock } from "./held-clock.ts";
 import { NEVER, type Period, type Window, windowAt } from "./limit-window.ts";
 
@@ -19,6 +20,8 @@ export interface UsageLimitsOptions {
   readonly pausedName?: ((principalId: string) => string | undefined) | undefined;
   readonly spent: (principalId: string, fromMs: number, untilMs: number) => Spending;
   readonly spentIn: (conversation: string, principalId: string, fromMs: number, untilMs: number) => Spending;
+  /** Returns what a request of a principal has used on average before the start; undefined if that is not known. */
+  readonly usual: (principalId: string) => Usual | undefined;
   /** Returns millionths of a dollar for so many tokens; undefined if the model has no price. */
   readonly costOf: (inputTokens: number, outputTokens: number, model: string, driver: string) => number | undefined;
   /** Returns the billing period of the account of a principal. */
@@ -40,7 +43,6 @@ export interface Reservation {
 }
 
 type Amounts = Record<Exclude<Limit["unit"], "requests">, number>;
-type Usual = Pick<Amounts, "tokens" | "dollars">;
 type UsageLimit = Limit & { readonly unit: keyof Amounts };
 
 interface UnderWay {
@@ -198,15 +200,11 @@ export class UsageLimits {
 
   /** A moving average. It begins with the average of the record, or a part of the limits if that has nothing. */
   #usualOf(principalId: string, limits: readonly UsageLimit[]): Usual {
-    const known = this.#usual.get(principalId);
-    if (known) return known;
-    // Refused requests have used nothing, so only the answered ones count, if their number is known.
-    const { tokens, dollars, steps } = this.#options.spent(principalId, 0, NEVER);
-    if (tokens <= 0 || steps === 0)
+    const known = this.#usual.get(principalId) ?? this.#options.usual(principalId);
+    if (!known)
       return { tokens: lowest(limits, "tokens") * FIRST_PART, dollars: lowest(limits, "dollars") * FIRST_PART };
-    const usual = { tokens: tokens / steps, dollars: dollars / steps };
-    this.#usual.set(principalId, usual);
-    return usual;
+    this.#usual.set(principalId, known);
+    return known;
   }
 
   /** Returns what a token costs, in millionths of a dollar. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { CacheMiss, PhaseName, ToolCallRecord } from "../record/records.ts";
+import { PHASES } from "../store/request-rows.ts";
 import { KEYS_PER_MS } from "../store/row-values.ts";
-import { PHASES } from "../store/usage-store.ts";
 import { type ConversationCharges, chargesByConversation } from "./conversation-charges.ts";
 
 /** The sums of one conversation. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
+import { PHASES } from "../store/request-rows.ts";
 import { KEYS_PER_MS } from "../store/row-values.ts";
-import { PHASES } from "../store/usage-store.ts";
 import type { ExportedRecords } from "./usage-groups.ts";
 
 type Exported = Readonly<Record<string, string | number | null>>;

@@ -1,12 +1,15 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "../limits/billing-period.ts";
 import { HeldClock } from "../limits/held-clock.ts";
-import { LIFTED, liftLimits } from "../limits/lift-limits.ts";
-import type { PhaseName, RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../record/records.ts";
+import { liftLimits } from "../limits/lift-limits.ts";
+import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../record/records.ts";
+import { CallRows } from "./call-rows.ts";
 import { type Charge, ChargeRows } from "./charge-rows.ts";
-import { KEYS_PER_MS, text } from "./row-values.ts";
+import { RequestRows, type Usual } from "./request-rows.ts";
 import { RunRows } from "./run-rows.ts";
+import { addCorrection, addRecord, type Correction, NOTHING, type Spending } from "./spending.ts";
+import { type Spent, SpentRows } from "./spent-rows.ts";
 
 export interface UsageStoreOptions {
   /** Rows that are older are deleted. */
@@ -21,18 +24,6 @@ export interface UsageStoreOptions {
   readonly clock?: HeldClock;
 }
 
-/** What a principal has used in a window of time, or in a conversation. */
-export interface Spending {
-  /** All requests; those that were answered, even in part, are the steps. */
-  readonly requests: number;
-  readonly steps: number;
-  readonly tokens: number;
-  /** Millionths of a dollar. */
-  readonly dollars: number;
-  /** Milliseconds of answers, and of the tools between them. */
-  readonly time: number;
-}
-
 const FLUSH_MS = 1000;
 const PRUNE_MS = 10 * 60_000;
 const NOTICE_MS = 60_000;
@@ -41,19 +32,6 @@ const HOUR_MS = 3_600_000;
 const MAX_PENDING = 10_000;
 /** The part of the rows that is deleted when the file is too large. */
 const PRUNED_PART = 0.05;
-
-/** The order in which the phases of a request are stored. */
-export const PHASES: readonly PhaseName[] = [
-  "gate",
-  "parse",
-  "credential",
-  "checkpoint",
-  "open",
-  "first-frame",
-  "model",
-  "tools",
-  "park",
-];
 
 /**
  * Keeps the usage record in SQLite. Records wait in memory and are written together, at most once a second, so a request
@@ -67,6 +45,9 @@ export class UsageStore implements UsageSink {
   readonly #openedAt: number;
   readonly #openedMs = performance.now();
   readonly #statements: ReturnType<typeof prepare>;
+  readonly #requestRows: RequestRows;
+  readonly #spentRows: SpentRows;
+  readonly #callRows: CallRows;
   readonly #runRows: RunRows;
   readonly #chargeRows: ChargeRows;
   #requests: RequestRecord[] = [];
@@ -88,6 +69,9 @@ export class UsageStore implements UsageSink {
     this.#clock = options.clock ?? new HeldClock(this.#now);
     this.#openedAt = this.#now();
     this.#statements = prepare(connection);
+    this.#requestRows = new RequestRows(connection);
+    this.#spentRows = new SpentRows(connection);
+    this.#callRows = new CallRows(connection);
     this.#runRows = new RunRows(connection);
     this.#chargeRows = new ChargeRows(connection);
   }
@@ -155,7 +139,7 @@ export class UsageStore implements UsageSink {
   spent(principalId: string, fromMs: number, untilMs: number): Spending {
     const from = Math.floor(fromMs / HOUR_MS);
     const until = Math.ceil(untilMs / HOUR_MS);
-    const written = this.#isOpen ? this.#statements.spent.get(principalId, from, until) : undefined;
+    const written = this.#isOpen ? this.#spentRows.sum(principalId, from, until) : undefined;
     const sum = this.#addWaiting(principalId, written, ({ startedAt }) => {
       const hour = this.#hourOf(startedAt);
       return hour >= from && hour < until;
@@ -165,9 +149,7 @@ export class UsageStore implements UsageSink {
 
   /** Returns what a principal has used in a conversation in this window. */
   spentIn(conversation: string, principalId: string, fromMs: number, untilMs: number): Spending {
-    const { inConversation } = this.#statements;
-    const range = [fromMs * KEYS_PER_MS, untilMs * KEYS_PER_MS] as const;
-    const written = this.#isOpen ? inConversation.get(principalId, conversation, ...range) : undefined;
+    const written = this.#isOpen ? this.#requestRows.sumIn(conversation, principalId, fromMs, untilMs) : undefined;
     return this.#addWaiting(
       principalId,
       written,
@@ -175,10 +157,15 @@ export class UsageStore implements UsageSink {
     );
   }
 
+  /** Returns what a request of a principal has used lately on average, as far as it is written; undefined if none is found. */
+  usual(principalId: string): Usual | undefined {
+    return this.#isOpen ? this.#requestRows.usual(principalId) : undefined;
+  }
+
   /** Counts tokens of a principal that no record has. Returns false if they could not be written. */
   addTokens(principalId: string, atMs: number, tokens: number): boolean {
     try {
-      this.#statements.spend.run(principalId, this.#hourOf(atMs), tokens, 0, atMs);
+      this.#spentRows.add([{ principalId, hour: this.#hourOf(atMs), startedAt: atMs, tokens, dollars: 0 }]);
       return true;
     } catch {
       return false;
@@ -216,10 +203,15 @@ export class UsageStore implements UsageSink {
     if (!this.#isOpen || this.#pending === 0) return true;
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
-        for (const record of requests) this.#insert(record);
-        for (const correction of corrections) this.#correct(correction);
+        for (const record of requests) this.#requestRows.insert(record);
+        this.#spentRows.add(requests.map((record) => this.#spentBy(record, addRecord(NOTHING, record))));
+        const corrected = corrections.filter((correction) => this.#requestRows.correct(correction));
+        this.#spentRows.add(
+          corrected.map((correction) => this.#spentBy(correction.record, addCorrection(NOTHING, correction))),
+          0,
+        );
         for (const run of runs.values()) this.#runRows.put(run);
-        for (const call of calls) this.#statements.call.run(...callValues(call));
+        for (const call of calls) this.#callRows.put(call);
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
         this.#prune();
       });
@@ -251,14 +243,8 @@ export class UsageStore implements UsageSink {
     return this.#requests.length + this.#calls.length + this.#runs.size + this.#corrections.length;
   }
 
-  #insert(record: RequestRecord): void {
-    const { principalId, startedAt } = record;
-    const values = requestValues(record);
-    // The first free key of its millisecond; two processes may have used the same.
-    let at = startedAt * KEYS_PER_MS;
-    while (this.#statements.request.run(at, ...values).changes === 0) at++;
-    const { tokens, dollars } = addRecord(NOTHING, record);
-    this.#statements.spend.run(principalId, this.#hourOf(startedAt), tokens, dollars, startedAt);
+  #spentBy({ principalId, startedAt }: RequestRecord, { tokens, dollars }: Spending): Spent {
+    return { principalId, hour: this.#hourOf(startedAt), startedAt, tokens, dollars };
   }
 
   #hourOf(startedAt: number): number {
@@ -275,36 +261,10 @@ export class UsageStore implements UsageSink {
     const requests = this.#requests.filter(isOwn);
     const corrections = this.#corrections.filter(({ record }) => isOwn(record));
     if (requests.length + corrections.length === 0) return sum;
-    const liftedAt = this.#isOpen ? Number(this.#statements.liftedAt.get(principalId)?.["ms"]) : 0;
+    const liftedAt = this.#isOpen ? this.#spentRows.liftedAt(principalId) : 0;
     return corrections
       .filter(({ record }) => record.startedAt >= liftedAt)
       .reduce(addCorrection, requests.filter(({ startedAt }) => startedAt >= liftedAt).reduce(addRecord, sum));
-  }
-
-  /** Writes the usage of a record again. The row is the one that has the old figures, since clients choose ids. */
-  #correct({ record, before }: Correction): void {
-    const { usage, cost, startedAt, principalId } = record;
-    const first = startedAt * KEYS_PER_MS;
-    const { changes } = this.#statements.correct.run(
-      usage?.inputTokens ?? null,
-      usage?.outputTokens ?? null,
-      usage?.cachedTokens ?? null,
-      usage?.cacheWrittenTokens ?? null,
-      usage?.reasoningTokens ?? null,
-      record.usageOrigin ?? null,
-      record.run?.type ?? null,
-      cost?.micros ?? null,
-      cost ? Number(cost.isEstimate) : null,
-      cost?.source ?? null,
-      first,
-      first + 2 * KEYS_PER_MS,
-      record.id,
-      before.usage?.inputTokens ?? null,
-      before.usage?.outputTokens ?? null,
-    );
-    if (changes === 0) return;
-    const { tokens, dollars } = addCorrection(NOTHING, { record, before });
-    this.#statements.correctSpending.run(principalId, this.#hourOf(startedAt), tokens, dollars, startedAt);
   }
 
   /** Keeps a batch that could not be written for the next try. */
@@ -337,27 +297,15 @@ export class UsageStore implements UsageSink {
     if (performance.now() - this.#prunedAt < PRUNE_MS) return;
     this.#prunedAt = performance.now();
     const { maxAgeMs, maxBytes } = this.#options;
-    const { deleteBefore, deleteCallsBefore, usedBytes, count, keyAfter } = this.#statements;
     const deleteUntil = (ms: number) => {
-      deleteBefore.run(ms * KEYS_PER_MS);
-      deleteCallsBefore.run(ms);
-      this.#runRows.deleteBefore(ms);
-      this.#chargeRows.deleteBefore(ms);
+      for (const rows of [this.#requestRows, this.#callRows, this.#runRows, this.#chargeRows]) rows.deleteBefore(ms);
     };
     if (this.#isClockSteady()) deleteUntil(this.#now() - maxAgeMs);
-    const used = usedBytes.get()?.["bytes"] as number;
+    const used = this.#statements.usedBytes.get()?.["bytes"] as number;
     if (used <= maxBytes) return;
-    const rows = count.get()?.["rows"] as number;
-    const part = Math.max(PRUNED_PART, 1 - maxBytes / used);
-    const next = keyAfter.get(Math.min(rows - 1, Math.ceil(rows * part)))?.["at"];
-    if (typeof next === "number") deleteUntil(Math.floor(next / KEYS_PER_MS));
+    const next = this.#requestRows.startAfter(Math.max(PRUNED_PART, 1 - maxBytes / used));
+    if (next !== undefined) deleteUntil(next);
   }
-}
-
-/** A record that was written with other figures. */
-interface Correction {
-  readonly record: RequestRecord;
-  readonly before: RequestRecord;
 }
 
 /** A clock that has moved further than time has passed is set anew, or was wrong. */
@@ -365,65 +313,8 @@ const MAX_CLOCK_JUMP_MS = 86_400_000;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const NOTHING: Spending = { requests: 0, steps: 0, tokens: 0, dollars: 0, time: 0 };
-
-const addRecord = (sum: Spending, { usage, cost, durationMs, phases }: RequestRecord): Spending => ({
-  requests: sum.requests + 1,
-  steps: sum.steps + (usage ? 1 : 0),
-  tokens: sum.tokens + (usage ? usage.inputTokens + usage.outputTokens : 0),
-  dollars: sum.dollars + (cost?.micros ?? 0),
-  time: sum.time + (usage ? durationMs + (phases.park ?? 0) : 0),
-});
-
-function addCorrection(sum: Spending, { record, before }: Correction): Spending {
-  const after = addRecord(sum, record);
-  const earlier = addRecord(NOTHING, before);
-  return {
-    requests: sum.requests,
-    steps: after.steps - earlier.steps,
-    tokens: after.tokens - earlier.tokens,
-    dollars: after.dollars - earlier.dollars,
-    time: after.time - earlier.time,
-  };
-}
-
-const COLUMNS = 29;
-
-/** When the limits of the principal of a statement were lifted last; requests that began before do not count. */
-const LIFTED_AT = `coalesce((SELECT value FROM fact WHERE name = '${LIFTED}' || ?1), 0)`;
-
 function prepare(connection: DatabaseSync) {
-  const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
   return {
-    request: connection.prepare(`INSERT OR IGNORE INTO request VALUES (${marks(COLUMNS)})`),
-    // A call that was lost may come back in a replay.
-    call: connection.prepare(`INSERT OR REPLACE INTO tool_call VALUES (${marks(11)})`),
-    spend: connection.prepare(
-      `INSERT INTO spent SELECT ?1, ?2, 1, ?3, ?4 WHERE ?5 >= ${LIFTED_AT} ON CONFLICT (principal, hour) DO UPDATE SET
-        requests = requests + 1, tokens = tokens + excluded.tokens, micros = micros + excluded.micros`,
-    ),
-    spent: connection.prepare(
-      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(micros), 0) AS dollars
-        FROM spent WHERE principal = ? AND hour >= ? AND hour < ?`,
-    ),
-    // `park` is the last one of the phases.
-    inConversation: connection.prepare(
-      `SELECT count(*) AS requests, count(input) AS steps, coalesce(sum(input + output), 0) AS tokens,
-        coalesce(sum(cost_micros), 0) AS dollars,
-        coalesce(sum(ms + CAST(substr(phases, length(rtrim(phases, '.0123456789')) + 1) AS REAL))
-          FILTER (WHERE input IS NOT NULL), 0) AS time
-        FROM request WHERE conversation = ?2 AND principal = ?1 AND at >= max(?3, ${LIFTED_AT} * ${KEYS_PER_MS}) AND at < ?4`,
-    ),
-    correct: connection.prepare(
-      `UPDATE request SET input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, origin = ?, run = ?,
-        cost_micros = ?, cost_estimated = ?, cost_source = ?
-        WHERE at = (SELECT at FROM request WHERE at >= ? AND at < ? AND id = ? AND input IS ? AND output IS ? LIMIT 1)`,
-    ),
-    correctSpending: connection.prepare(
-      `UPDATE spent SET tokens = tokens + ?3, micros = micros + ?4
-        WHERE principal = ?1 AND hour = ?2 AND ?5 >= ${LIFTED_AT}`,
-    ),
-    liftedAt: connection.prepare(`SELECT ${LIFTED_AT} AS ms`),
     addFact: connection.prepare(
       "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     ),
@@ -431,66 +322,9 @@ function prepare(connection: DatabaseSync) {
       "SELECT start_ms AS startMs, end_ms AS endMs FROM billing_period WHERE account = ?",
     ),
     setBillingPeriod: connection.prepare("INSERT OR REPLACE INTO billing_period VALUES (?, ?, ?)"),
-    deleteBefore: connection.prepare("DELETE FROM request WHERE at < ?"),
-    deleteCallsBefore: connection.prepare("DELETE FROM tool_call WHERE asked_at < ?"),
     usedBytes: connection.prepare(
       `SELECT (page_count - freelist_count) * page_size AS bytes
         FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`,
     ),
-    count: connection.prepare("SELECT count(*) AS rows FROM request"),
-    keyAfter: connection.prepare("SELECT at FROM request ORDER BY at LIMIT 1 OFFSET ?"),
   };
-}
-
-function requestValues(record: RequestRecord): SQLInputValue[] {
-  const { usage, run, cost, cache } = record;
-  return [
-    record.id,
-    record.principalId,
-    record.keyName,
-    record.client,
-    record.face,
-    record.route,
-    text(record.modelAsked),
-    text(record.modelServed),
-    record.driver ?? null,
-    record.conversation ?? null,
-    record.status,
-    text(record.errorCode),
-    record.firstTokenMs ?? null,
-    record.durationMs,
-    PHASES.map((name) => record.phases[name] ?? "").join(","),
-    usage?.inputTokens ?? null,
-    usage?.outputTokens ?? null,
-    usage?.cachedTokens ?? null,
-    usage?.cacheWrittenTokens ?? null,
-    usage?.reasoningTokens ?? null,
-    record.usageOrigin ?? null,
-    run?.type ?? null,
-    run?.type === "replayed" ? run.reason : null,
-    cost?.micros ?? null,
-    cost ? Number(cost.isEstimate) : null,
-    cost?.source ?? null,
-    cache?.possibleTokens ?? null,
-    cache?.reason ?? null,
-  ];
-}
-
-function callValues(call: ToolCallRecord): SQLInputValue[] {
-  const { callId, requestId, principalId, ranBy, server, tool, askedAt, answeredAt, outcome, bytes } = call;
-  // Ids of hub calls are the upstream's, and unique in a request only.
-  const scope = ranBy === "hub" ? requestId : "";
-  return [
-    text(callId),
-    scope,
-    requestId,
-    principalId,
-    ranBy,
-    text(server),
-    text(tool),
-    Math.round(askedAt),
-    answeredAt === undefined ? null : Math.round(answeredAt),
-    outcome,
-    bytes ?? null,
-  ];
 }

@@ -40,6 +40,7 @@ it("holds the keys of such a face to their limits, and records their names", asy
     limitsOf: () => [parseLimit("500 tokens/total") ?? expect.fail()],
     spent: () => spent,
     spentIn: () => spent,
+    usual: () => undefined,
     costOf: () => undefined,
     periodOf: () => billingPeriodAt(0),
     clock: new HeldClock(),
