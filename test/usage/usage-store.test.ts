@@ -43,18 +43,37 @@ async function open(options: { maxBytes?: number; maxAgeMs?: number; now?: () =>
 }
 
 describe("the store of the usage record", () => {
-  it("writes in batches, a second after the first record, and at close", async () => {
-    const { store, count } = await open();
+  it("writes in batches, soon after the first record, then a second after the last write, and at close", async () => {
     vi.useFakeTimers();
+    const { store, count } = await open();
     for (let n = 0; n < 5; n++) store.request(aRecord());
     store.toolCall(aCall());
-    vi.advanceTimersByTime(999);
+    vi.advanceTimersByTime(99);
     expect(count()).toBe(0);
     vi.advanceTimersByTime(1);
     expect([count(), count("tool_call")]).toEqual([5, 1]);
+    vi.advanceTimersByTime(200);
+    store.request(aRecord());
+    vi.advanceTimersByTime(799);
+    expect(count()).toBe(5);
+    vi.advanceTimersByTime(1);
+    expect(count()).toBe(6);
     store.request(aRecord());
     store.close();
-    expect((await open()).count()).toBe(6);
+    expect((await open()).count()).toBe(7);
+  });
+
+  it("lets no record wait for longer than a second, whenever it comes", async () => {
+    vi.useFakeTimers();
+    const { store, count } = await open();
+    let made = 0;
+    for (let waitMs = 0; waitMs < 3000; waitMs += 70) {
+      vi.advanceTimersByTime(waitMs);
+      store.request(aRecord());
+      made++;
+      vi.advanceTimersByTime(1000);
+      expect(count()).toBe(made);
+    }
   });
 
   it("goes on without a disk that is full: records wait, then the oldest are lost, counted and told", async () => {

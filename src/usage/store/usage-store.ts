@@ -24,7 +24,10 @@ export interface UsageStoreOptions {
   readonly clock?: HeldClock;
 }
 
+/** The least time between two writes, and the longest time that a record waits for one. */
 const FLUSH_MS = 1000;
+/** How long the first record after a pause waits for others. */
+const GATHER_MS = 100;
 const PRUNE_MS = 10 * 60_000;
 const NOTICE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -35,7 +38,8 @@ const PRUNED_PART = 0.05;
 
 /**
  * Keeps the usage record in SQLite. Records wait in memory and are written together, at most once a second, so a request
- * never waits for the disk, and a process that is killed loses one second. A batch is written as a whole or not at all.
+ * never waits for the disk. A record is written within a second, so a process that is killed loses no more, unless its
+ * event loop was blocked. A batch is written as a whole or not at all.
  */
 export class UsageStore implements UsageSink {
   readonly #connection: DatabaseSync;
@@ -56,6 +60,8 @@ export class UsageStore implements UsageSink {
   #runs = new Map<string, RunRecord>();
   #corrections: Correction[] = [];
   #timer: NodeJS.Timeout | undefined;
+  /** When the last write began, by `performance.now()`. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
   #lost = 0;
   #unsavedLoss = 0;
   #prunedAt = Number.NEGATIVE_INFINITY;
@@ -201,6 +207,7 @@ export class UsageStore implements UsageSink {
     const runs = this.#runs;
     const corrections = this.#corrections;
     if (!this.#isOpen || this.#pending === 0) return true;
+    this.#flushedAt = performance.now();
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
         for (const record of requests) this.#requestRows.insert(record);
@@ -236,7 +243,9 @@ export class UsageStore implements UsageSink {
   }
 
   #wait(): void {
-    if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS).unref();
+    if (!this.#isOpen || this.#timer) return;
+    const dueMs = Math.max(GATHER_MS, this.#flushedAt + FLUSH_MS - performance.now());
+    this.#timer = setTimeout(() => this.flush(), dueMs).unref();
   }
 
   get #pending(): number {
