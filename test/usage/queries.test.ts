@@ -90,9 +90,11 @@ describe("conversations", () => {
     ]);
     const prepare = vi.spyOn(connection, "prepare");
     chargesByConversation(connection);
-    const [[sql = ""] = []] = prepare.mock.calls;
-    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all("a");
-    expect(plan.map(({ detail }) => detail).filter((detail) => String(detail).startsWith("SCAN"))).toEqual([]);
+    reportCharges(connection, { fromMs: 0, untilMs: NOON + 1 });
+    const queries = prepare.mock.calls.map(([sql]) => sql);
+    expect(queries).toHaveLength(3);
+    const plans = queries.flatMap((sql) => connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all());
+    expect(plans.map(({ detail }) => detail).filter((detail) => String(detail).startsWith("SCAN"))).toEqual([]);
   });
 
   it("are paged without a gap and without a repetition", () => {

@@ -40,10 +40,8 @@ export function reportCharges(
   // A replayed conversation has several ids at Cursor. Each of them belongs to one conversation.
   const sums = connection
     .prepare(
-      `WITH known AS (SELECT upstream_conversation AS id, min(conversation) AS name FROM run
-        WHERE upstream_conversation IS NOT NULL AND conversation IS NOT NULL GROUP BY 1)
-        SELECT known.name AS name, ${SUMS} FROM charge LEFT JOIN known ON known.id = charge.conversation
-        WHERE charge.at >= ? AND charge.at < ? GROUP BY 1`,
+      `SELECT (SELECT min(conversation) FROM run WHERE upstream_conversation = charge.conversation) AS name, ${SUMS}
+        FROM charge WHERE charge.at >= ? AND charge.at < ? GROUP BY 1`,
     )
     .all(fromMs, untilMs) as unknown as readonly (ChargeSums & { readonly name: string | null })[];
   const estimate = connection.prepare(
