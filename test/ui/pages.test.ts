@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser, seriousViolations } from "./support/browser.ts";
 import { type LiveDashboard, startDashboard } from "./support/live-dashboard.ts";
+import { expectNoScript, PAYLOAD } from "./support/payload.ts";
 
 const cleanups: (() => unknown)[] = [];
 let browser: Browser;
@@ -170,6 +171,37 @@ it("a key is added, used by the openai SDK, shown with its use, and revoked", as
   await page.context().close();
 });
 
+it("a limit pauses a run, and it goes on when the limit is lifted on the page", async () => {
+  const { page, problems } = await dashboard.signIn(browser);
+  await page.goto(`${dashboard.url}/ui/keys`);
+  await page.getByLabel("Name: its user or purpose").fill("bob");
+  await page.getByLabel("Limits, with commas").fill("5000 tokens/day");
+  await page.getByLabel("When a limit is reached").selectOption("pause");
+  await page.getByRole("button", { name: "Add the key" }).click();
+  const key = (await page.getByRole("alert").locator("code").textContent()) ?? "";
+  const client = new OpenAI({ baseURL: `${dashboard.url}/v1`, apiKey: key, maxRetries: 0 });
+  const messages: OpenAI.ChatCompletionMessageParam[] = [
+    { role: "user", content: "@sim call look {} ;; say got {{result}}" },
+  ];
+  const step = () => client.chat.completions.create({ model: "gpt-5.5", messages, tools: TOOLS });
+  const answer = (await step()).choices[0]?.message ?? expect.fail("no answer");
+  messages.push(answer, { role: "tool", tool_call_id: answer.tool_calls?.[0]?.id ?? "", content: "it" });
+  const content = "@sim usage 5000 1 ;; say hello";
+  await client.chat.completions.create({ model: "gpt-5.5", messages: [{ role: "user", content }] });
+  await expect(step()).rejects.toMatchObject({ status: 429 });
+  await page.getByRole("link", { name: "Now" }).click();
+  const row = page.getByRole("region", { name: "Parked runs" }).getByRole("row").filter({ hasText: "bob" });
+  await row.getByRole("button", { name: "Lift the limits of the key bob" }).click();
+  // A paused run goes on with the next request of its client.
+  await row.getByText("lifted").waitFor();
+  const { choices } = await step();
+  expect(choices[0]?.message.content).toBe("got it");
+  const recent = page.getByRole("region", { name: "Recent requests" });
+  await recent.getByRole("row").filter({ hasText: "bob" }).first().getByText("resumed").waitFor();
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
 it("a model is found and proved", async () => {
   const { page, problems } = await dashboard.signIn(browser);
   await page.goto(`${dashboard.url}/ui/models`);
@@ -215,28 +247,32 @@ it("a lost connection is shown, and found again by the session of the next gatew
   await page.context().close();
 });
 
-it("scripts in names and errors do nothing", async () => {
-  const payload = '<img src=x onerror="document.title=`owned`"><script>document.title=`owned`</script>';
+it("scripts in prompts, names of models and tools, and errors do nothing", async () => {
   const { page, problems } = await dashboard.signIn(browser);
-  await ask(payload, { model: payload }).catch(() => {});
-  await ask(`@sim say ${payload}`).catch(() => {});
+  await ask(PAYLOAD, { model: PAYLOAD }).catch(() => {});
+  await ask(`@sim say ${PAYLOAD}`).catch(() => {});
+  await ask(`@sim fail resource_exhausted ERROR_RATE_LIMITED ${PAYLOAD}`).catch(() => {});
   const tool = {
     type: "function",
-    function: { name: "img_onerror", description: payload, parameters: { type: "object" } },
+    function: { name: "img_onerror", description: PAYLOAD, parameters: { type: "object" } },
   };
-  await ask("@sim call img_onerror {}", { tools: [tool] });
+  await ask(`@sim call img_onerror {"at": ${JSON.stringify(PAYLOAD)}}`, { tools: [tool] });
   await page.getByText("onerror=").first().waitFor();
   await page.getByText("img_onerror").first().waitFor();
   for (const [, path] of PAGES) {
     await page.goto(dashboard.url + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await expectNoScript(page, problems);
   }
+  // The log has it, and shows it as text.
+  await page.goto(`${dashboard.url}/ui/health`);
+  await page.getByRole("region", { name: "Log lines" }).getByText("onerror=").first().waitFor();
+  await expectNoScript(page, problems);
   await page.goto(`${dashboard.url}/ui/conversations`);
   await page.getByText("onerror=").first().click();
   await page.getByRole("article").first().waitFor();
-  expect(await page.title()).not.toContain("owned");
-  expect(await page.locator("main img").count()).toBe(0);
-  expect(problems).toEqual([]);
+  await expectNoScript(page, problems);
   await page.context().close();
 });
 

@@ -20,6 +20,7 @@ export function NewKeyForm({ accounts, onMade }: NewKeyFormProps) {
       name: text("name"),
       account: text("account") || undefined,
       streams: number("streams"),
+      onLimit: text("onLimit"),
       limits: text("limits")
         .split(",")
         .map((limit) => limit.trim())
@@ -40,6 +41,13 @@ export function NewKeyForm({ accounts, onMade }: NewKeyFormProps) {
       <Field id="name" label="Name: its user or purpose" isRequired />
       <Field id="limits" label="Limits, with commas" placeholder="$5/day, 60 requests/minute" />
       <Field id="streams" label="Streams at once" isNumber />
+      <p>
+        <label for="key-onLimit">When a limit is reached</label>
+        <select id="key-onLimit" name="onLimit">
+          <option value="end">end tool loops</option>
+          <option value="pause">pause tool loops until it is lifted</option>
+        </select>
+      </p>
       {accounts.length > 0 && (
         <p>
           <label for="key-account">Account</label>

@@ -89,7 +89,7 @@ function Server({ server, onChange }: ServerProps) {
         </>
       }
     >
-      <div class="card server">
+      <section class="card server" aria-label={`MCP server ${name}`}>
         <p class="muted">
           <code>{target}</code> from {origin}
         </p>
@@ -109,7 +109,7 @@ function Server({ server, onChange }: ServerProps) {
         {tools.map((tool) => (
           <Tool key={tool.name} server={name} tool={tool} onChange={onChange} />
         ))}
-      </div>
+      </section>
     </Section>
   );
 }

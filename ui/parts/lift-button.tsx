@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { post } from "../session.ts";
 
 interface LiftButtonProps {
@@ -8,15 +9,24 @@ interface LiftButtonProps {
 }
 
 /** Lifts the limits of a key: what it has used so far no longer counts, and its paused runs can go on. */
-export const LiftButton = ({ name, onLifted, onError }: LiftButtonProps) => (
-  <button
-    type="button"
-    class="small"
-    aria-label={`Lift the limits of the key ${name}`}
-    onClick={() => {
-      post(`/keys/${encodeURIComponent(name)}/lift`, {}).then(onLifted, onError);
-    }}
-  >
-    Lift limit
-  </button>
-);
+export function LiftButton({ name, onLifted, onError }: LiftButtonProps) {
+  const [isLifted, setIsLifted] = useState(false);
+  const lift = () => {
+    post(`/keys/${encodeURIComponent(name)}/lift`, {}).then(() => {
+      setIsLifted(true);
+      onLifted?.();
+    }, onError);
+  };
+  return (
+    <>
+      {isLifted && (
+        <span class="tag ok" role="status">
+          lifted
+        </span>
+      )}
+      <button type="button" class="small" aria-label={`Lift the limits of the key ${name}`} onClick={lift}>
+        Lift limit
+      </button>
+    </>
+  );
+}

@@ -83,10 +83,12 @@ function Field({ id, name, field, isRequired }: FieldProps) {
         {isRequired && <span> required</span>}
       </label>
       {choices.length > 0 ? (
-        <select {...common} value={asText(initial) ?? ""}>
+        <select {...common}>
           {!isRequired && <option value="" />}
           {choices.map((choice) => (
-            <option key={choice}>{choice}</option>
+            <option key={choice} selected={choice === initial}>
+              {choice}
+            </option>
           ))}
         </select>
       ) : type === "boolean" ? (

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type OpenAI from "openai";
 import type { Browser } from "playwright-core";
@@ -20,15 +22,28 @@ export interface LiveDashboard {
 
 type Defer = (cleanup: () => unknown) => void;
 
+interface DashboardOptions {
+  /** Variables of the gateway. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Files in the gateway's home, as JSON. */
+  readonly files?: Readonly<Record<string, object>>;
+}
+
 /** Starts a gateway as a process of its own, in front of a simulated backend. */
-export async function startDashboard(on: Stage | Defer): Promise<LiveDashboard> {
-  const stage = typeof on === "function" ? await setUpGateway({}, {}, on) : on;
+export async function startDashboard(
+  on: Stage | Defer,
+  { environment = {}, files = {} }: DashboardOptions = {},
+): Promise<LiveDashboard> {
+  const stage = typeof on === "function" ? await setUpGateway({}, environment, on) : on;
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(stage.home, name), JSON.stringify(content), { mode: 0o600 });
+  }
   let gateway = await stage.start();
   const { url, client } = gateway;
   const link = async () => {
     const args = ["bin/excursor.js", "ui", "--no-open", "--url", url, "--key", KEY];
-    const environment = { ...process.env, EXCURSOR_HOME: stage.home };
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env: environment });
+    const env = { ...process.env, EXCURSOR_HOME: stage.home };
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     return stdout.trim();
   };
   return {
