@@ -76,6 +76,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "drivers",
     "faces",
     "files",
+    "gen",
     "ide",
     "mcp",
     "observe",

@@ -19,6 +19,8 @@ export interface SimOptions {
   readonly refreshTokens: "reusable" | "rotating";
   /** A client that polls for a login more often gets a 429. 0: no limit. */
   readonly pollIntervalMs: number;
+  /** Calls of the agent by an older CLI are refused, as at the real backend: `cli-2026.05.01`. Default: none. */
+  readonly minClientVersion?: string | undefined;
   /** Steps for turns without a script of their own. */
   readonly script?: string | undefined;
   /** Plays these recorded calls instead of scripts. */

@@ -1,5 +1,6 @@
 import { ExcursorError } from "../core/errors.ts";
 import { Rendezvous } from "../wire/agent/rendezvous.ts";
+import { ConnectFailure } from "../wire/connect/connect-failure.ts";
 import type { Backend, Route, Routes } from "./backend.ts";
 import { CassettePlayer } from "./cassette/cassette-player.ts";
 import { serveCassette } from "./cassette/serve-cassette.ts";
@@ -97,6 +98,7 @@ async function dispatch(exchange: SimExchange, backend: Backend, play: Route | u
       kind: "request",
       message: { method: exchange.method, path: exchange.path },
     });
+    checkVersion(exchange, backend.options);
     if (route) await route(exchange, backend);
     else {
       backend.unknownCalls++;
@@ -105,6 +107,14 @@ async function dispatch(exchange: SimExchange, backend: Backend, play: Route | u
   } catch (error) {
     respondFailure(exchange, failureFrom(error));
   }
+}
+
+/** The real backend gives no reason, either. */
+function checkVersion(exchange: SimExchange, { minClientVersion }: SimOptions): void {
+  const version = exchange.header("x-cursor-client-version") ?? "";
+  if (minClientVersion === undefined || !exchange.path.startsWith("/agent.v1.")) return;
+  if (version.startsWith("cli-") && version.slice(0, minClientVersion.length) < minClientVersion)
+    throw new ConnectFailure("permission_denied", "Error");
 }
 
 function findRoute({ method, path }: SimExchange): Route | undefined {

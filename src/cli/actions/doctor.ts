@@ -1,5 +1,9 @@
 import { styleText } from "node:util";
+import { loadConfig } from "../../app/load-config.ts";
+import { openAccounts } from "../../app/open-accounts.ts";
 import { examine, type NamedFinding } from "../doctor/examine.ts";
+import { openVersionProbe } from "../doctor/open-version-probe.ts";
+import { probeVersions } from "../doctor/probe-versions.ts";
 import { startSpinner } from "../terminal/spinner.ts";
 
 export interface DoctorFlags {
@@ -8,18 +12,31 @@ export interface DoctorFlags {
   readonly model?: string | undefined;
   readonly demo: boolean;
   readonly quick: boolean;
+  readonly probeVersion: boolean;
   readonly json: boolean;
 }
 
-export async function runDoctor({ account, upstream, json, ...flags }: DoctorFlags): Promise<void> {
-  const findings = await examine({
-    ...flags,
-    settings: { account, upstream },
-    onCheck: startSpinner,
-    ...(!json && { onFinding: (finding) => process.stdout.write(format(finding)) }),
-  });
+export async function runDoctor({ account, upstream, json, probeVersion, ...flags }: DoctorFlags): Promise<void> {
+  const settings = { account, upstream };
+  const show = (finding: NamedFinding) => process.stdout.write(format(finding));
+  const findings = probeVersion
+    ? await askForVersions(settings)
+    : await examine({ ...flags, settings, onCheck: startSpinner, ...(!json && { onFinding: show }) });
+  if (probeVersion && !json) for (const finding of findings) show(finding);
   if (json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
   process.exitCode = exitCode(findings);
+}
+
+async function askForVersions(flags: Readonly<Record<string, string | undefined>>): Promise<readonly NamedFinding[]> {
+  const loaded = loadConfig({ flags, environment: process.env });
+  const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: () => {} });
+  const spinner = startSpinner();
+  try {
+    return await probeVersions(openVersionProbe(loaded, accounts));
+  } finally {
+    spinner.stop();
+    accounts.close();
+  }
 }
 
 const MARKS = { ok: ["ok", "green"], warn: ["warn", "yellow"], fail: ["fail", "red"], skip: ["-", "dim"] } as const;

@@ -11,6 +11,11 @@ export const doctorCommand = () =>
     )
     .option("--demo", "check a gateway that uses the built-in simulator", false)
     .option("--quick", "send no test questions and start no agents", false)
+    .option(
+      "--probe-version",
+      "only find out which client versions the backend still takes, with at most 5 calls",
+      false,
+    )
     .option("--json", "print JSON", false)
     .addHelpText(
       "after",

@@ -25,7 +25,7 @@ export interface Caller {
 /** The part of the headers that comes from the settings. */
 export type ClientHeaders = Pick<Caller, "clientVersion" | "checksum">;
 
-const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
+export const DEFAULT_CLIENT_VERSION = "cli-2026.07.23-e383d2b";
 
 /** `run` is the bidirectional call, `run-sse` and `append` the two halves of its HTTP/1.1 form. */
 export type CallKind = "run" | "run-sse" | "append" | "unary-proto" | "unary-json";

@@ -268,3 +268,42 @@ describe("excursor doctor, beside Cursor", { timeout: 90_000 }, () => {
     expect(ids).toContain("cursor-cli");
   });
 });
+
+describe("excursor doctor --probe-version", { timeout: 60_000 }, () => {
+  const probe = async (minClientVersion: string | undefined, environment: Readonly<Record<string, string>> = {}) => {
+    const paths: string[] = [];
+    const backend = await startSim({
+      minClientVersion,
+      trace: ({ kind, message }) => kind === "request" && paths.push((message as { path: string }).path),
+    });
+    try {
+      const more = { EXCURSOR_UPSTREAM: backend.url, EXCURSOR_TOKEN: "some-token", ...environment };
+      const { code, stdout } = await run(["doctor", "--probe-version", "--json"], more).exited;
+      return { code, last: (JSON.parse(stdout) as Finding[]).at(-1), calls: paths.length };
+    } finally {
+      await backend.close();
+    }
+  };
+
+  it("says what the backend takes, with at most five calls", async () => {
+    const { code, last, calls } = await probe("cli-2026.02.01");
+    expect([code, calls]).toEqual([0, 5]);
+    expect(last).toMatchObject({
+      id: "version",
+      status: "ok",
+      text: expect.stringContaining("cli-2026.02.13-41ac335"),
+    });
+  });
+
+  it("says what to set if the configured version is refused", async () => {
+    const { code, last } = await probe("cli-2026.05.01", { EXCURSOR_CLIENT_VERSION: "cli-2026.01.09-231024f" });
+    expect(code).toBe(2);
+    expect(last?.fix).toContain("EXCURSOR_CLIENT_VERSION=cli-2026.07.23-e383d2b");
+  });
+
+  it("stops at once if the backend fails for another reason", async () => {
+    const environment = { EXCURSOR_UPSTREAM: "http://127.0.0.1:9", EXCURSOR_TOKEN: "some-token" };
+    const { code, stderr } = await run(["doctor", "--probe-version"], environment).exited;
+    expect([code, stderr]).toEqual([69, expect.stringContaining("127.0.0.1")]);
+  });
+});

@@ -20,6 +20,7 @@ export interface SimFlags {
   readonly refreshTokens: "reusable" | "rotating";
   readonly pollInterval: number;
   readonly maxResets?: number | undefined;
+  readonly minClientVersion?: string | undefined;
   readonly script?: string | undefined;
   readonly cassette?: string | undefined;
   readonly trace?: string | undefined;
@@ -41,6 +42,7 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
     refreshTokens: flags.refreshTokens,
     pollIntervalMs: flags.pollInterval,
     maxResets: flags.maxResets,
+    minClientVersion: flags.minClientVersion,
     tls: readTls(flags),
     script: flags.script === undefined ? undefined : readScript(flags.script),
     cassette,

@@ -34,6 +34,7 @@ export const simCommand = () =>
       0,
     )
     .option("--max-resets <n>", "close an HTTP/2 connection that resets more streams than this", wholeNumber)
+    .option("--min-client-version <version>", "refuse agent calls of older CLIs, such as cli-2026.05.01")
     .option("--script <file>", "script for turns without a script in the prompt")
     .addOption(
       new Option(
