@@ -64,12 +64,10 @@ describe.each(DIALECTS)("$name", (dialect) => {
     expect(await ask(dialect, "@sim say {}", { schema: ENDLESS_ENUMS })).toMatchObject({ status: 200, text: "{}" });
   });
 
-  it("while a pattern keeps its own check busy for ever, others are answered", async () => {
+  it("a check that takes too long is a 400 that names the field", async () => {
+    // The first dialect waits for the deadline, with others answered meanwhile. The others meet what is remembered of it.
     let [isOver, answered] = [false, 0];
-    // Another schema for each dialect: one that was refused is remembered.
-    const hostile = ask(dialect, `@sim say ${SLOW_ANSWER}`, {
-      schema: { ...SLOW_PATTERN, maxProperties: DIALECTS.indexOf(dialect) + 9 },
-    });
+    const hostile = ask(dialect, `@sim say ${SLOW_ANSWER}`, { schema: SLOW_PATTERN });
     void hostile.finally(() => {
       isOver = true;
     });
@@ -77,7 +75,7 @@ describe.each(DIALECTS)("$name", (dialect) => {
       expect(await ask(dialect, "@sim say hi")).toMatchObject({ text: "hi" });
       answered++;
     }
-    expect(answered).toBeGreaterThan(2);
+    if (dialect === DIALECTS[0]) expect(answered).toBeGreaterThan(2);
     const { status, message } = await hostile;
     expect([status, message]).toEqual([400, expect.stringMatching(/: .* too long/)]);
     expect(message).toContain(dialect.schemaField);
