@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../../core/errors.ts";
+import { backUpDatabase } from "../../state/back-up-database.ts";
 import { isCorrupt } from "../../state/sqlite-failure.ts";
 import { loadSqlite } from "../../state/state-database.ts";
 import { prepareStateFile, quarantine } from "../../state/state-file.ts";
@@ -65,16 +66,17 @@ const MIGRATIONS: readonly string[] = [
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */
 export async function openUsageDatabase(path: string, onNotice: (text: string) => void): Promise<DatabaseSync> {
   const Database = await loadSqlite();
-  if (path === ":memory:") return prepared(new Database(path));
+  const open = () => prepared(new Database(path), () => backUpDatabase(Database, path));
+  if (path === ":memory:") return open();
   prepareStateFile(path);
   try {
-    return prepared(new Database(path));
+    return open();
   } catch (error) {
     if (!isCorrupt(error)) throw unusable(error);
     onNotice(`The usage record was damaged. A new one was begun; the old one is kept at ${quarantine(path)}.`);
   }
   prepareStateFile(path);
-  return prepared(new Database(path));
+  return open();
 }
 
 /** Opens a usage record for reading; undefined if there is none. */
@@ -92,7 +94,7 @@ export async function openUsageForReading(path: string): Promise<DatabaseSync | 
   }
 }
 
-function prepared(connection: DatabaseSync): DatabaseSync {
+function prepared(connection: DatabaseSync, backUp: () => void): DatabaseSync {
   try {
     connection.exec(
       `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
@@ -102,7 +104,9 @@ function prepared(connection: DatabaseSync): DatabaseSync {
     if (versionOf(connection) < MIGRATIONS.length) {
       inTransaction(connection, "BEGIN IMMEDIATE", () => {
         // Another process may have been quicker.
-        for (const step of MIGRATIONS.slice(versionOf(connection))) connection.exec(step);
+        const version = versionOf(connection);
+        if (version > 0 && version < MIGRATIONS.length) backUp();
+        for (const step of MIGRATIONS.slice(version)) connection.exec(step);
         connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
       });
     }
@@ -117,7 +121,7 @@ function checkVersion(connection: DatabaseSync): void {
   if (versionOf(connection) <= MIGRATIONS.length) return;
   throw new ExcursorError("config", "The usage record was written by a newer Excursor.", {
     code: "usage_too_new",
-    hint: "Update Excursor, or set EXCURSOR_HOME to another directory.",
+    hint: "Update Excursor. Or stop it, and replace usage.db in the home folder by usage.db.before-upgrade. Or set EXCURSOR_HOME to another folder.",
   });
 }
 
