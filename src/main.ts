@@ -11,13 +11,20 @@ export async function main(argv: readonly string[]): Promise<void> {
   // Node would print an uncaught error as it is, secrets included.
   process.on("uncaughtException", (error) => process.exit(reportError(error)));
   try {
-    await createProgram().parseAsync(argv);
+    await createProgram().parseAsync(
+      startsSetup(argv.slice(2)) ? [...argv.slice(0, 2), "setup", ...argv.slice(2)] : argv,
+    );
   } catch (error) {
     // Commander has already printed its own errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else process.exitCode = reportError(error);
   }
 }
+
+/** True for `excursor` alone on a terminal, and with nothing but flags of the setup. Without a terminal, help is printed. */
+const startsSetup = (args: readonly string[]): boolean =>
+  args.every((arg) => arg === "--yes" || arg === "--demo") &&
+  (args.includes("--yes") || (process.stdin.isTTY === true && process.stderr.isTTY === true));
 
 /**
  * A reader that stops reading (`| head`) must not end the gateway. Any other failure, such as a full disk, must not look

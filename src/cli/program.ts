@@ -1,6 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { acpCommand } from "./commands/acp.ts";
 import { chatCommand } from "./commands/chat.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
 import { connectCommand } from "./commands/connect.ts";
 import { disconnectCommand } from "./commands/disconnect.ts";
@@ -20,17 +21,23 @@ import { inspectCommand } from "./commands/protocol/inspect.ts";
 import { replayCommand } from "./commands/protocol/replay.ts";
 import { reportCommand } from "./commands/protocol/report.ts";
 import { simCommand } from "./commands/protocol/sim.ts";
+import { resetCommand } from "./commands/reset.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { serviceCommand } from "./commands/service.ts";
+import { setupCommand } from "./commands/setup.ts";
 import { uiCommand } from "./commands/ui.ts";
+import { updateCommand } from "./commands/update.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { version } from "./version.ts";
 
 /** In the order of `--help`. */
 const COMMANDS = [
+  setupCommand,
   loginCommand,
   serveCommand,
+  serviceCommand,
   uiCommand,
   runCommand,
   chatCommand,
@@ -50,6 +57,9 @@ const COMMANDS = [
   acpCommand,
   doctorCommand,
   reportCommand,
+  updateCommand,
+  resetCommand,
+  completionCommand,
   simCommand,
   captureCommand,
   inspectCommand,

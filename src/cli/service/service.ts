@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { ExcursorError } from "../../core/errors.ts";
+import { fileError } from "../../files/file-error.ts";
+import { writePrivate } from "../../files/write-private.ts";
+import { findServiceManager, type ServiceManager, type ServiceState } from "./service-manager.ts";
+import type { ServicePlan } from "./service-plan.ts";
+
+export interface ServiceReport {
+  readonly manager: string;
+  readonly file: string;
+  readonly state: "not installed" | ServiceState;
+  /** Why the installed service cannot work as it is, if so. */
+  readonly problem: string | undefined;
+}
+
+/** The gateway as a service of this user. */
+export class GatewayService {
+  readonly #manager: ServiceManager;
+
+  constructor(manager: ServiceManager = findServiceManager(process.platform, process.env)) {
+    this.#manager = manager;
+  }
+
+  get file(): string {
+    return this.#manager.file;
+  }
+
+  get isInstalled(): boolean {
+    return existsSync(this.file);
+  }
+
+  /** Writes the service, has it start at every login, and starts it. Writes it anew if there is one. */
+  install(flags: readonly string[]): void {
+    const { file } = this;
+    const before = this.isInstalled ? readFileSync(file) : undefined;
+    const description = this.#manager.describe(planOf(flags));
+    try {
+      mkdirSync(dirname(file), { recursive: true });
+      writePrivate(file, description, { mode: 0o644, isUnlocked: true });
+    } catch (error) {
+      throw fileError(error, `write ${file}`);
+    }
+    try {
+      this.#manager.enable();
+    } catch (error) {
+      // Half a service would be worse than none.
+      if (before) writePrivate(file, before, { mode: 0o644, isUnlocked: true });
+      else rmSync(file, { force: true });
+      throw error;
+    }
+    this.#manager.start();
+  }
+
+  start(): void {
+    this.#check();
+    this.#manager.start();
+  }
+
+  stop(): void {
+    this.#check();
+    this.#manager.stop();
+  }
+
+  showLog(lines: number, follow: boolean): void {
+    this.#manager.showLog(lines, follow);
+  }
+
+  /** Stops and removes the service. Returns false if there is none. */
+  uninstall(): boolean {
+    if (!this.isInstalled) return false;
+    const failures: unknown[] = [];
+    for (const step of [() => this.#manager.stop(), () => this.#manager.disable()]) {
+      try {
+        step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    rmSync(this.file, { force: true });
+    const folder = dirname(this.file);
+    for (const path of [join(folder, "default.target.wants"), folder, dirname(folder)]) removeIfEmpty(path);
+    const [failure] = failures;
+    // The file is gone either way, so that the gateway does not start at the next login.
+    if (failure && ExcursorError.from(failure).code !== "no_service_manager") throw failure;
+    return true;
+  }
+
+  report(): ServiceReport {
+    const { name: manager, file } = this.#manager;
+    if (!this.isInstalled) return { manager, file, state: "not installed", problem: undefined };
+    return { manager, file, state: this.#manager.state(), problem: problemOf(readFileSync(file, "utf8")) };
+  }
+
+  #check(): void {
+    if (!this.isInstalled) {
+      throw new ExcursorError("config", "The service is not installed.", {
+        code: "no_service",
+        hint: "Run `excursor service install`.",
+      });
+    }
+    const problem = problemOf(readFileSync(this.file, "utf8"));
+    if (problem === undefined) return;
+    throw new ExcursorError("config", problem, {
+      code: "service_broken",
+      hint: "Run `excursor service install` again.",
+    });
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Others use it, or it does not exist.
+  }
+}
+
+/** Returns why the described service cannot start: an update of Node or of Excursor may have moved its files. */
+function problemOf(text: string): string | undefined {
+  const words = [...text.matchAll(/"((?:[^"\\]|\\.)*)"|<string>([^<]*)<\/string>/g)].map(
+    ([, quoted, xml]) =>
+      quoted?.replaceAll("%%", "%").replaceAll("$$", "$").replace(/\\(.)/g, "$1") ?? unescapeXml(xml ?? ""),
+  );
+  const serve = words.indexOf("serve");
+  const [node, program] = words.slice(Math.max(0, serve - 2), serve);
+  if (node === undefined || program === undefined) return "The file of the service is not complete.";
+  const missing = [node, program].find((path) => !existsSync(path));
+  return missing === undefined ? undefined : `The service starts ${missing}, which does not exist.`;
+}
+
+const unescapeXml = (text: string): string =>
+  text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+
+function planOf(flags: readonly string[]): ServicePlan {
+  return {
+    node: process.execPath,
+    program: installedProgram(),
+    flags,
+    home: process.env["EXCURSOR_HOME"] || undefined,
+  };
+}
+
+/** Returns the file that was started, without npm's link to it. Throws if npm will delete it. */
+function installedProgram(): string {
+  const started = realpathSync(process.argv[1] ?? "");
+  if (!started.split(sep).includes("_npx")) return started;
+  throw new ExcursorError("config", "npx keeps Excursor in a cache that it deletes some day.", {
+    code: "not_installed",
+    hint: "Install it first: npm install -g excursor. Then run `excursor service install`.",
+  });
+}

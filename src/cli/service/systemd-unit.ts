@@ -1,0 +1,42 @@
+import type { ServicePlan } from "./service-plan.ts";
+
+/** The settings are wrong or nobody is signed in: a restart would not help. */
+const USELESS_RESTARTS = "65 77 78";
+
+/**
+ * Returns a user unit for systemd. Folders of the user stay writable, since agents and MCP servers work there. There is
+ * no MemoryDenyWriteExecute: V8 compiles code.
+ */
+export const systemdUnit = ({ node, program, flags, home }: ServicePlan): string => `[Unit]
+Description=Excursor gateway
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=exec
+ExecStart=${[node, program, "serve", ...flags].map(quote).join(" ")}
+${home === undefined ? "" : `Environment=${quote(`EXCURSOR_HOME=${home}`)}\n`}Restart=on-failure
+RestartSec=2
+RestartPreventExitStatus=${USELESS_RESTARTS}
+KillMode=mixed
+TimeoutStopSec=45
+UMask=0077
+NoNewPrivileges=yes
+ProtectSystem=full
+PrivateTmp=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=default.target
+`;
+
+/** Quotes a word as systemd reads it: `%` and `$` are special even inside quotes. */
+const quote = (word: string): string =>
+  `"${word.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;

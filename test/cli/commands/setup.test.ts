@@ -1,0 +1,131 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { excursor } from "../support/excursor.ts";
+import { HAS_TMUX, openTerminal } from "../support/terminal.ts";
+
+const MAIN = fileURLToPath(new URL("../../../bin/excursor.js", import.meta.url));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The home of a user who has Claude Code and nothing else. */
+async function setUp() {
+  const user = mkdtempSync(join(tmpdir(), "excursor-user-"));
+  onTestFinished(() => rmSync(user, { recursive: true, force: true }));
+  mkdirSync(join(user, ".claude"));
+  writeFileSync(join(user, ".claude/settings.json"), '{ "theme": "dark" }\n');
+  const port = await freePort();
+  const environment = {
+    HOME: user,
+    PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+    EXCURSOR_PORT: String(port),
+    EXCURSOR_KEYCHAIN: "off",
+  };
+  const files = () => readdirSync(user, { recursive: true, encoding: "utf8" }).sort();
+  return {
+    user,
+    environment,
+    files,
+    run: (...args: string[]) => excursor(args, { environment }).exited,
+    claude: () => readFileSync(join(user, ".claude/settings.json"), "utf8"),
+    url: `http://127.0.0.1:${port}`,
+  };
+}
+
+describe("excursor setup, without a terminal", () => {
+  it("asks nothing: the bare command prints help, and the setup wants --yes", async () => {
+    const { run, files } = await setUp();
+    const before = files();
+    expect((await run()).stderr).toContain("Usage: excursor");
+    expect(await run("setup")).toMatchObject({ code: 78, stderr: expect.stringContaining("--yes") });
+    expect(await run("setup", "--yes")).toMatchObject({ code: 77, stderr: expect.stringContaining("--demo") });
+    expect(files().filter((name) => !before.includes(name) && !name.startsWith(".config"))).toEqual([]);
+  }, 60_000);
+
+  it("does every step with --yes, and reset undoes them", async () => {
+    const { run, files, claude, url } = await setUp();
+    const [before, config] = [files(), claude()];
+    const setup = await run("setup", "--yes", "--demo", "--no-service");
+    expect(setup.stderr).toContain("Hello from the simulator.");
+    expect(setup.code).toBe(0);
+    expect(claude()).toContain(url);
+
+    const listed = await run("reset", "--dry-run");
+    expect(listed.stdout).toMatch(/disconnect claude-code: restore .*settings\.json\n.*delete .*connections/s);
+    expect(claude()).toContain(url);
+    expect(await run("reset")).toMatchObject({ code: 78, stderr: expect.stringContaining("--yes") });
+    expect(claude()).toContain(url);
+    expect(await run("reset", "--yes")).toMatchObject({ code: 0 });
+    expect(claude()).toBe(config);
+    expect(files()).toEqual(before);
+    expect(await run("reset", "--yes")).toMatchObject({ code: 0, stdout: "There is nothing to undo.\n" });
+  }, 120_000);
+
+  it("reset keeps changes of the user's own unless it is forced, and never deletes a folder of others", async () => {
+    const { run, user, claude, environment } = await setUp();
+    await run("setup", "--yes", "--demo", "--no-service");
+    const file = join(user, ".claude/settings.json");
+    writeFileSync(file, `${claude()}\n`);
+    expect(await run("reset", "--yes")).toMatchObject({ code: 78, stderr: expect.stringContaining("--force") });
+    expect(existsSync(join(user, ".config/excursor"))).toBe(true);
+    expect(await run("reset", "--yes", "--force")).toMatchObject({ code: 0 });
+    expect(claude()).toBe('{ "theme": "dark" }\n');
+    const wide = await excursor(["reset", "--yes"], { environment: { ...environment, EXCURSOR_HOME: user } }).exited;
+    expect(wide).toMatchObject({ code: 78, stderr: expect.stringContaining("more than its files") });
+    expect(existsSync(file)).toBe(true);
+  }, 120_000);
+
+  it("says that a port is taken by another program", async () => {
+    const { environment } = await setUp();
+    const server = createServer((_request, response) => response.writeHead(404).end("other")).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const port = String((server.address() as AddressInfo).port);
+    const taken = await excursor(["setup", "--yes", "--demo"], { environment: { ...environment, EXCURSOR_PORT: port } })
+      .exited;
+    expect(taken.code).not.toBe(0);
+    expect(taken.stderr).toMatch(new RegExp(`${port} is used by another program`));
+  }, 60_000);
+});
+
+describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
+  it("leads from the demo to a connected client, and Ctrl-C stops it", async () => {
+    const { environment, claude, url } = await setUp();
+    const terminal = openTerminal([process.execPath, MAIN], environment);
+    await terminal.sees(/Choose 1 or 2 \[1\]:/);
+    terminal.press("Enter");
+    await terminal.sees(/first answer in \d+ ms: "Hello from the simulator\."/);
+    await terminal.sees(/Connect Claude Code\? .*settings\.json \[Y\/n\]/);
+    terminal.press("Enter");
+    await terminal.sees(/Claude Code is connected/);
+    expect(claude()).toContain(url);
+    await terminal.sees(/in demo mode\)\? \[y\/N\]/);
+    terminal.press("Enter");
+    await terminal.sees(/Open the dashboard\? \[Y\/n\]/);
+    terminal.type("n");
+    terminal.press("Enter");
+    await terminal.sees(/Ctrl-C stops it/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    terminal.press("C-c");
+    await terminal.sees(/exit 0/);
+  }, 120_000);
+
+  it("can be cancelled at every question, and says how to undo", async () => {
+    const { environment } = await setUp();
+    const terminal = openTerminal([process.execPath, MAIN, "--demo"], environment);
+    await terminal.sees(/Connect Claude Code\?/);
+    terminal.press("C-c");
+    const shown = await terminal.sees(/exit 130/);
+    expect(shown).toContain("`excursor reset` undoes it.");
+  }, 120_000);
+});
