@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   drift: ["capture", "core", "gen", "wire"],
   capture: ["core", "gen", "observe", "wire"],
   replay: ["capture", "core", "gen", "wire"],
-  cluster: ["core", "observe"],
+  cluster: ["core", "credentials", "observe", "usage"],
   app: [
     "capture",
     "client-config",

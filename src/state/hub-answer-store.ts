@@ -1,7 +1,7 @@
 import type { AtOnce } from "../core/awaitable.ts";
 import type { DoneReason } from "../core/events.ts";
-import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../core/hub/hub-answers.ts";
-import type { AssistantPart, ToolMessage } from "../core/turn.ts";
+import type { AnswerPlace, HubAnswers, KeptAnswer } from "../core/hub/hub-answers.ts";
+import { formatRound, MAX_RESULT_BYTES, parseRound } from "../core/hub/round-json.ts";
 import { type AnswerRow, prepareHubAnswerStatements } from "./hub-answer-statements.ts";
 import { sealRound } from "./seal.ts";
 import { DAY_MS, MiB, openSharedTable, type StoreOptions } from "./shared-table.ts";
@@ -23,7 +23,7 @@ export function createHubAnswerStore(
   database: StateDatabase,
   options: HubAnswerStoreOptions = {},
 ): AtOnce<Omit<HubAnswers, "claimRound">> {
-  const { maxResultBytes = MiB } = options;
+  const { maxResultBytes = MAX_RESULT_BYTES } = options;
   const sql = prepareHubAnswerStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);
 
@@ -79,51 +79,5 @@ export function createHubAnswerStore(
     putEnd: (place, { text, reason }, historyKey) =>
       put(place, text.length, (key) => sql.putEnd(key, text, reason, historyKey)),
     settle: ({ principalId, id }) => table.write(principalId, undefined, (principal) => sql.settle(principal, id)),
-  };
-}
-
-function formatRound({ said, results }: HubRound, maxResultBytes: number): string {
-  const content = said.content.filter(({ type }) => type !== "thinking");
-  return JSON.stringify({ said: content, results: results.map((result) => bounded(result, maxResultBytes)) });
-}
-
-/** Converts a result to JSON, or to a note if it is too large. */
-function bounded({ callId, content, isError }: ToolMessage, maxBytes: number): object {
-  const bytes = content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : part.data.length), 0);
-  if (bytes > maxBytes) {
-    const text = `The call was made. Its result of ${bytes} bytes was too large to be kept, and the call was not made again.`;
-    return { callId, isError, content: [{ type: "text", text }] };
-  }
-  const parts = content.map((part) =>
-    part.type === "image" ? { ...part, data: Buffer.from(part.data).toString("base64") } : part,
-  );
-  return { callId, isError, content: parts };
-}
-
-interface StoredRound {
-  readonly said: readonly AssistantPart[];
-  readonly results: readonly {
-    readonly callId: string;
-    readonly isError: boolean;
-    readonly content: readonly (
-      | { readonly type: "text"; readonly text: string }
-      | { readonly type: "image"; readonly mediaType: string; readonly data: string }
-    )[];
-  }[];
-}
-
-function parseRound(body: string): HubRound {
-  const { said, results } = JSON.parse(body) as StoredRound;
-  return {
-    said: { role: "assistant", content: said },
-    results: results.map(({ callId, isError, content }) => ({
-      role: "tool",
-      callId,
-      isError,
-      isHubs: true,
-      content: content.map((part) =>
-        part.type === "image" ? { ...part, data: new Uint8Array(Buffer.from(part.data, "base64")) } : part,
-      ),
-    })),
   };
 }

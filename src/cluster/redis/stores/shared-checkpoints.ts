@@ -1,0 +1,137 @@
+import type { AtOnce } from "../../../core/awaitable.ts";
+import type { Checkpoint, CheckpointStore } from "../../../core/history/checkpoints.ts";
+import { pack, unpack } from "../packing.ts";
+import type { RedisLink } from "../redis-link.ts";
+import { RedisScript } from "../redis-script.ts";
+import type { WriteBehind } from "../write-behind.ts";
+import { DAY_MS, digest, MiB, type NewValue, type RoomLimits, ValueRoom } from "./value-room.ts";
+
+const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 7 * DAY_MS };
+
+/** A checkpoint with more blobs is not shared. */
+const MAX_BLOBS = 2000;
+
+/** Conversations whose blobs in Redis are remembered, so that they are not sent again. */
+const MAX_REMEMBERED = 1000;
+
+/** KEYS: the pointer from a history to its conversation. ARGV: the history. Returns the state and its blobs, or nothing. */
+const FIND = new RedisScript(`
+local conversation = redis.call('GET', KEYS[1])
+if not conversation then return false end
+local head = redis.call('HGET', conversation, 's' .. ARGV[1])
+if not head then return false end
+local found = redis.call('HMGET', conversation, 'n' .. ARGV[1], 'id')
+local values = { head, found[2] or '', found[1] or '' }
+for name in string.gmatch(found[1] or '', '[^,]+') do values[#values + 1] = redis.call('HGET', conversation, 'b' .. name) end
+return values`);
+
+/**
+ * Checkpoints of all nodes. They are written here first and to Redis in the background, and read here first. A conversation
+ * is one hash: its states by history, and its blobs, each of which is sent once.
+ */
+export function createSharedCheckpoints(
+  link: RedisLink,
+  writes: WriteBehind,
+  local: AtOnce<CheckpointStore>,
+  limits: Partial<RoomLimits> = {},
+): CheckpointStore {
+  const room = new ValueRoom(link, "checkpoint", { ...LIMITS, ...limits });
+  const sent = new SentBlobs();
+  link.onChange(() => sent.forget());
+  const pointer = (principalId: string, historyKey: string) => room.key(principalId, "at", digest(historyKey));
+
+  const fetch = async (principalId: string, historyKey: string): Promise<Checkpoint | undefined> => {
+    const found = await link.ask(
+      (client) => FIND.run(client, [pointer(principalId, historyKey)], [digest(historyKey)]),
+      () => undefined,
+    );
+    const checkpoint = Array.isArray(found) ? await readCheckpoint(found) : undefined;
+    if (checkpoint) local.put(principalId, historyKey, checkpoint);
+    return checkpoint;
+  };
+
+  return {
+    find: (principalId, historyKey) => local.find(principalId, historyKey) ?? fetch(principalId, historyKey),
+    put(principalId, historyKey, checkpoint) {
+      local.put(principalId, historyKey, checkpoint);
+      const { conversationId, state, blobs } = checkpoint;
+      if (blobs.size > MAX_BLOBS) return;
+      const key = room.key(principalId, digest(conversationId));
+      const history = digest(historyKey);
+      const prepare = async (names: readonly string[]): Promise<NewValue> => {
+        const packed = await Promise.all(
+          names.map(async (name) => [`b${name}`, await pack(blobs.get(name) ?? EMPTY)] as const),
+        );
+        const fields = [
+          ["id", conversationId] as const,
+          [`s${history}`, await pack(state)] as const,
+          [`n${history}`, [...blobs.keys()].join(",")] as const,
+          ...packed,
+        ];
+        const pointers = { keys: [pointer(principalId, historyKey)], text: key };
+        return { principalId, key, fields, pointers };
+      };
+      const bytes = [...blobs.values()].reduce((sum, { length }) => sum + length, state.length);
+      const add = (names: readonly string[], onFull: () => void) =>
+        writes.add({
+          prepare: prepare(names),
+          bytes,
+          write: async (client, value) => {
+            if (await room.put(client, value)) sent.add(key, blobs.keys());
+            else onFull();
+          },
+        });
+      const all = [...blobs.keys()];
+      add(
+        all.filter((name) => !sent.has(key, name)),
+        () => {
+          // The conversation has become too large, so it begins again with what it needs now.
+          sent.forget(key);
+          add(all, () => {});
+        },
+      );
+    },
+  };
+}
+
+const EMPTY = new Uint8Array();
+
+/** Returns undefined if a blob is missing, or something is damaged. */
+async function readCheckpoint([state, id, names, ...data]: readonly unknown[]): Promise<Checkpoint | undefined> {
+  const unpacked = await unpack(state);
+  const blobNames = String(names)
+    .split(",")
+    .filter((name) => name !== "");
+  const blobs = await Promise.all(data.map(unpack));
+  if (!unpacked || data.length !== blobNames.length) return undefined;
+  const entries = blobNames.flatMap((name, at) => {
+    const blob = blobs[at];
+    return blob ? [[name, blob] as const] : [];
+  });
+  if (entries.length !== blobNames.length) return undefined;
+  return { conversationId: String(id), state: unpacked, blobs: new Map(entries) };
+}
+
+/** Remembers which blobs of which conversations are in Redis. */
+class SentBlobs {
+  /** By conversation, oldest first. */
+  readonly #names = new Map<string, Set<string>>();
+
+  has(key: string, name: string): boolean {
+    return this.#names.get(key)?.has(name) ?? false;
+  }
+
+  /** From now on these are the blobs that count; others are no longer needed. */
+  add(key: string, names: Iterable<string>): void {
+    this.#names.delete(key);
+    this.#names.set(key, new Set(names));
+    const [oldest] = this.#names.keys();
+    if (this.#names.size > MAX_REMEMBERED && oldest !== undefined) this.#names.delete(oldest);
+  }
+
+  /** Without a key, forgets all. */
+  forget(key?: string): void {
+    if (key === undefined) this.#names.clear();
+    else this.#names.delete(key);
+  }
+}

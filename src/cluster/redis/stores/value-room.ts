@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import { isGuest } from "../../../core/access/guest.ts";
+import type { RedisClient, RedisLink } from "../redis-link.ts";
+import { RedisScript } from "../redis-script.ts";
+
+export interface RoomLimits {
+  /** Bytes of one principal in Redis. Callers with a token share one room of this size. */
+  readonly maxBytes: number;
+  readonly maxItems: number;
+  /** Bytes of one value. A larger one is deleted. */
+  readonly maxValueBytes: number;
+  readonly ttlMs: number;
+}
+
+export interface NewValue {
+  readonly principalId: string;
+  readonly key: string;
+  /** The fields that are added or replaced. */
+  readonly fields: readonly (readonly [name: string, value: string | Buffer])[];
+  /** More keys, which lead to the value by this text. */
+  readonly pointers?: { readonly keys: readonly string[]; readonly text: string };
+}
+
+/**
+ * Adds fields to a hash, and makes room: the oldest values of the room are deleted. KEYS: the hash, the room's order, its
+ * sizes (the field of an empty name has the sum), pointers.
+ */
+const PUT = new RedisScript(`
+local ttl, maxBytes, maxItems, maxValue, text = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local value, order, sizes = KEYS[1], KEYS[2], KEYS[3]
+local before = 0
+if redis.call('EXISTS', value) == 1 then before = tonumber(redis.call('HGET', sizes, value) or '0') end
+local counted = tonumber(redis.call('HGET', sizes, value) or '0')
+local size = before
+for at = 6, #ARGV, 2 do size = size + #ARGV[at] + #ARGV[at + 1] - redis.call('HSTRLEN', value, ARGV[at]) end
+local function remove(member)
+  local bytes = tonumber(redis.call('HGET', sizes, member) or '0')
+  redis.call('HINCRBY', sizes, '', -bytes)
+  redis.call('HDEL', sizes, member)
+  redis.call('ZREM', order, member)
+  redis.call('UNLINK', member)
+end
+if size > maxValue then
+  remove(value)
+  return 0
+end
+for at = 6, #ARGV, 2 do redis.call('HSET', value, ARGV[at], ARGV[at + 1]) end
+redis.call('PEXPIRE', value, ttl)
+for at = 4, #KEYS do redis.call('SET', KEYS[at], text, 'PX', ttl) end
+local time = redis.call('TIME')
+redis.call('ZADD', order, time[1] * 1000000 + time[2], value)
+redis.call('HSET', sizes, value, size)
+local total = redis.call('HINCRBY', sizes, '', size - counted)
+while total > maxBytes or redis.call('ZCARD', order) > maxItems do
+  local oldest = redis.call('ZRANGE', order, 0, 0)[1]
+  if oldest == nil or oldest == value then break end
+  remove(oldest)
+  total = tonumber(redis.call('HGET', sizes, ''))
+end
+redis.call('PEXPIRE', order, ttl)
+redis.call('PEXPIRE', sizes, ttl)
+return 1`);
+
+/** KEYS: the hash, the room's order, its sizes. Returns whether the hash was there. */
+const REMOVE = new RedisScript(`
+local bytes = tonumber(redis.call('HGET', KEYS[3], KEYS[1]) or '0')
+redis.call('HINCRBY', KEYS[3], '', -bytes)
+redis.call('HDEL', KEYS[3], KEYS[1])
+redis.call('ZREM', KEYS[2], KEYS[1])
+return redis.call('UNLINK', KEYS[1])`);
+
+/**
+ * Values of one kind in Redis. Each principal has a room of its own, and loses its oldest values if that is full. Anybody
+ * can make up tokens, so callers with a token share one room.
+ */
+export class ValueRoom {
+  readonly link: RedisLink;
+  readonly ttlMs: number;
+  readonly #kind: string;
+  readonly #limits: RoomLimits;
+
+  /** `kind` is a part of the keys. */
+  constructor(link: RedisLink, kind: string, limits: RoomLimits) {
+    this.link = link;
+    this.#kind = kind;
+    this.#limits = limits;
+    this.ttlMs = limits.ttlMs;
+  }
+
+  /** Returns the key of a value of a principal. */
+  key(principalId: string, ...parts: readonly string[]): string {
+    return this.link.key(this.#kind, digest(principalId), ...parts);
+  }
+
+  /** Returns whether the value was stored. */
+  async put(client: RedisClient, { principalId, key, fields, pointers }: NewValue): Promise<boolean> {
+    const { ttlMs, maxBytes, maxItems, maxValueBytes } = this.#limits;
+    const limits = [ttlMs, maxBytes, maxItems, maxValueBytes].map(String);
+    const stored = await PUT.run(
+      client,
+      [key, ...this.#room(principalId), ...(pointers?.keys ?? [])],
+      [...limits, pointers?.text ?? "", ...fields.flat()],
+    );
+    return stored === 1;
+  }
+
+  /** Returns whether there was such a value. */
+  async remove(client: RedisClient, principalId: string, key: string): Promise<boolean> {
+    return (await REMOVE.run(client, [key, ...this.#room(principalId)], [])) === 1;
+  }
+
+  #room(principalId: string): readonly string[] {
+    const room = isGuest(principalId) ? "guests" : digest(principalId);
+    return [this.link.key("room", this.#kind, room), this.link.key("sizes", this.#kind, room)];
+  }
+}
+
+/** Ids may hold anything, and are as long as their makers like. */
+export const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");
+
+export const MiB = 1024 * 1024;
+export const DAY_MS = 86_400_000;

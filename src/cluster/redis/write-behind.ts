@@ -1,0 +1,98 @@
+import type { RedisClient, RedisLink } from "./redis-link.ts";
+
+export interface Write<T> {
+  /** What has to be done before, such as compression. Redis is not to be waited for meanwhile. */
+  readonly prepare: Promise<T>;
+  /** A write that may have arrived must do no harm if it is made again. */
+  readonly write: (client: RedisClient, prepared: T) => Promise<unknown>;
+  /** About how much memory it needs while it waits. */
+  readonly bytes: number;
+}
+
+/** Writes that wait for Redis, at most. Beyond that the oldest are dropped. */
+const MAX_WAITING = 10_000;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Writes that are sent together. */
+const BATCH = 64;
+
+/**
+ * Writes to Redis in the background, in order, so that no request waits for it. While Redis is away, writes wait in memory,
+ * and are made when it is back.
+ */
+export class WriteBehind {
+  readonly #link: RedisLink;
+  readonly #stop: () => void;
+  readonly #waiting: Write<unknown>[] = [];
+  #bytes = 0;
+  #added = 0;
+  /** Written or dropped. */
+  #done = 0;
+  #dropped = 0;
+  #work: Promise<void> | undefined;
+
+  constructor(link: RedisLink) {
+    this.#link = link;
+    this.#stop = link.onChange((isUp) => isUp && this.#begin());
+  }
+
+  /** How many writes were dropped since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  add<T>(write: Write<T>): void {
+    // A preparation that fails drops its write.
+    write.prepare.catch(() => {});
+    this.#waiting.push(write as Write<unknown>);
+    this.#bytes += write.bytes;
+    this.#added++;
+    while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_WAITING_BYTES) {
+      this.#bytes -= this.#waiting.shift()?.bytes ?? 0;
+      this.#dropped++;
+      this.#done++;
+    }
+    this.#begin();
+  }
+
+  /** Resolves when everything that was added before is written, or Redis is away. */
+  async settled(): Promise<void> {
+    const target = this.#added;
+    while (this.#work && this.#done < target) await this.#work;
+  }
+
+  close(): void {
+    this.#stop();
+    this.#waiting.length = 0;
+  }
+
+  #begin(): void {
+    if (this.#work || this.#waiting.length === 0 || !this.#link.isUp) return;
+    this.#work = this.#writeBatch().finally(() => {
+      this.#work = undefined;
+      this.#begin();
+    });
+  }
+
+  /** Sends a batch without waiting for each reply: commands arrive in the order in which they are sent. */
+  async #writeBatch(): Promise<void> {
+    const batch = this.#waiting.splice(0, BATCH);
+    const prepared = await Promise.allSettled(batch.map(({ prepare }) => prepare));
+    const isLate = await Promise.all(
+      batch.map(({ write }, at) => {
+        const ready = prepared[at];
+        if (ready?.status !== "fulfilled") return false;
+        return this.#link.ask(
+          (client) => write(client, ready.value).then(() => false),
+          // A write that Redis refuses is not made again: it would be refused again.
+          () => !this.#link.isUp,
+        );
+      }),
+    );
+    const again = batch.filter((_, at) => isLate[at]);
+    this.#waiting.unshift(...again);
+    this.#done += batch.length - again.length;
+    this.#bytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#bytes += again.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+}
