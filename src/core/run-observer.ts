@@ -1,3 +1,4 @@
+import type { Awaitable } from "./awaitable.ts";
 import type { LossReason } from "./engine/call-log.ts";
 import type { DoneReason } from "./events.ts";
 import type { AssistantMessage } from "./turn.ts";
@@ -25,10 +26,10 @@ export interface RunObserver {
   /** `atMs` is the time by `performance.now()`. `reason` says why a run is replayed. */
   phase(name: RunPhase, atMs: number, reason?: LossReason): void;
   /**
-   * Called before each run: the model after all aliases and stand-ins, and the driver that answers for it. If it throws, the
-   * request fails with that error.
+   * Called before each run: the model after all aliases and stand-ins, and the driver that answers for it. If it throws or
+   * rejects, the request fails with that error. The run begins when it is done.
    */
-  served?(model: string, driver: string): void;
+  served?(model: string, driver: string): Awaitable<void>;
   /** Called with the answer as the client gets it, once it is complete. The engine keeps the text only for this. */
   answered?: ((message: AssistantMessage, reason: DoneReason) => void) | undefined;
 }

@@ -3,8 +3,13 @@ import { type Limit, parseLimit } from "../../src/core/limits/limit.ts";
 import type { LimitReached } from "../../src/core/limits/limit-reached.ts";
 import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
+<<<<<<< HEAD
 import { type Demand, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
 import type { Spending } from "../../src/usage/store/spending.ts";
+=======
+import { type Demand, type Reservation, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
+import type { Spending } from "../../src/usage/store/usage-store.ts";
+>>>>>>> 67ef074 (feat(limits): count what the nodes of a cluster spend together)
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 10, 16, 12);
@@ -38,11 +43,15 @@ function setUp(...texts: readonly string[]) {
     ticks: () => clock.ticks,
   });
   const demand: Demand = { model: "m", driver: "d", conversation: "c", inputTokens: 100 };
-  const reserve = (over: Partial<Demand> = {}) => usage.reserve("key", () => ({ ...demand, ...over }));
+  // A process that is alone knows at once.
+  const reserve = (over: Partial<Demand> = {}) =>
+    usage.reserve("key", () => ({ ...demand, ...over })) as Reservation | undefined;
   const store = (tokens: number, conversation = "c", time = 0) =>
     rows.push({ at: held.timeOf(clock.now), tokens, conversation, time });
   return { usage, reserve, store, clock };
 }
+
+const amounts = (tokens: number) => ({ tokens, dollars: tokens, steps: 1, time: 0 });
 
 const errorOf = (work: () => unknown) => {
   try {
@@ -98,7 +107,7 @@ describe("limits", () => {
       for (const reservation of open) {
         store(100);
         used += 100;
-        reservation.release(100, 100);
+        reservation.release(amounts(100));
       }
     }
     expect(used).toBeGreaterThanOrEqual(1000);
@@ -123,7 +132,7 @@ describe("limits", () => {
     const { reserve, store } = setUp("1000 tokens/day");
     const first = reserve();
     store(200);
-    first?.release(200, 200);
+    first?.release(amounts(200));
     expect(admitted(50, reserve)).toBe(4);
   });
 
@@ -243,9 +252,9 @@ describe("limits", () => {
     const { reserve, store, clock } = setUp("1000 tokens/day");
     store(1000);
     clock.now += 13 * HOUR;
-    reserve()?.release(0, 0);
+    reserve()?.release(amounts(0));
     clock.now -= 2 * HOUR;
-    reserve()?.release(0, 0);
+    reserve()?.release(amounts(0));
     store(1000);
     expect(errorOf(reserve)?.kind).toBe("quota-exhausted");
   });

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../awaitable.ts";
 import type { Driver, ModelInfo, RequestContext, SlashCommand } from "../driver.ts";
 import { ExcursorError } from "../errors.ts";
 import type { TurnEvent } from "../events.ts";
@@ -86,20 +87,28 @@ export function createEngine(options: EngineOptions): Engine {
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
     const driver = models.findDriver(asked.model.id);
-    try {
-      context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
-    } catch (error) {
+    const refuse = (error: unknown): never => {
       if (error instanceof LimitReached) parking.refuse(turn, error.keepsRun);
       throw error;
+    };
+    const answered = () => stream(turn, asked, context, driver);
+    let admitted: Awaitable<void>;
+    try {
+      admitted = context.observer?.served?.(asked.model.id, models.driverName(asked.model.id) ?? "");
+    } catch (error) {
+      return refuse(error);
     }
-    return streamAnswer(new RequestRuns(parts, turn, asked, context), {
+    return admitted instanceof Promise ? streamAfter(admitted.catch(refuse), answered) : answered();
+  };
+
+  const stream = (turn: Turn, asked: Turn, context: RequestContext, driver: Driver | undefined) =>
+    streamAnswer(new RequestRuns(parts, turn, asked, context), {
       notices: driver?.takesSampling ? [] : samplingNames(turn.sampling).map(ignoredNotice),
       rules: rulesFor(asked, driver),
       signal: context.signal,
       observer: context.observer,
       mayWait: turn.tools.length > 0,
     });
-  };
 
   return {
     run(turn, context) {
@@ -120,7 +129,7 @@ export function createEngine(options: EngineOptions): Engine {
       const { model, api } = request;
       const driver = models.findDriver(model);
       if (!driver?.passOn) throw noSuchApi(model, api);
-      observer?.served?.(model, models.driverName(model) ?? "");
+      await observer?.served?.(model, models.driverName(model) ?? "");
       return driver.passOn(request, signal);
     },
     listModels: (principal, signal) => models.listModels(principal, signal),
@@ -131,6 +140,15 @@ export function createEngine(options: EngineOptions): Engine {
     dropRun: (runId) => parking.drop(runId),
     close: () => parking.close(),
   };
+}
+
+/** Streams an answer once the request is admitted. */
+async function* streamAfter(
+  admitted: Promise<void>,
+  answer: () => AsyncIterable<readonly TurnEvent[]>,
+): AsyncGenerator<readonly TurnEvent[]> {
+  await admitted;
+  yield* answer();
 }
 
 const noSuchApi = (model: string, api: PassedApi): ExcursorError =>

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import type { Awaitable } from "../../core/awaitable.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { describeLimit, formatAmount, type Limit } from "../../core/limits/limit.ts";
 import { LimitReached } from "../../core/limits/limit-reached.ts";
@@ -5,6 +7,8 @@ import type { Usual } from "../store/request-rows.ts";
 import type { Spending } from "../store/spending.ts";
 import type { HeldClock } from "./held-clock.ts";
 import { NEVER, type Period, type Window, windowAt } from "./limit-window.ts";
+import { SharedHold } from "./shared-hold.ts";
+import type { Amounts, SharedSpending, SpendRequest, SpendVerdict } from "./shared-spending.ts";
 
 /** What a request is about to use, before it is sent. */
 export interface Demand {
@@ -30,6 +34,10 @@ export interface UsageLimitsOptions {
   readonly clock: HeldClock;
   /** A monotonic clock in milliseconds. */
   readonly ticks?: () => number;
+  /** What the nodes of a cluster count together. Absent: this process is alone. */
+  readonly shared?: SharedSpending | undefined;
+  /** Returns when the limits of a principal were lifted last; 0 for never. */
+  readonly liftedAt?: (principalId: string) => number;
 }
 
 /** What is set aside for a request under way. */
@@ -38,11 +46,12 @@ export interface Reservation {
   grow(inputTokens: number, outputTokens: number): void;
   /** Time has passed. Throws if a limit is reached. */
   check(): void;
-  /** The record of the request is stored, and counts from now on instead: so many tokens and millionths of a dollar. */
-  release(tokens: number, micros: number): void;
+  /** The record of the request is stored, and counts from now on instead. */
+  release(spent: Amounts): void;
+  /** The record has changed by so much. */
+  correct(difference: Amounts): void;
 }
 
-type Amounts = Record<Exclude<Limit["unit"], "requests">, number>;
 type UsageLimit = Limit & { readonly unit: keyof Amounts };
 
 interface UnderWay {
@@ -62,6 +71,9 @@ const UNDER_WAY_MS = 10_000;
 /** The part of a limit that a request reserves while nothing is known of the requests of its key. */
 const FIRST_PART = 1 / 10;
 
+/** Limits of principals and conversations of which is remembered what all nodes have spent. */
+const MAX_REMEMBERED = 10_000;
+
 /** By which part of what it has used an answer extends its reservation. */
 const EXTENSION = 1 / 8;
 
@@ -76,6 +88,8 @@ export class UsageLimits {
   readonly #underWay = new Set<UnderWay>();
   /** What a request of a principal usually uses. */
   readonly #usual = new Map<string, Usual>();
+  /** What all nodes had spent when they could be asked last. */
+  readonly #spentBefore = new Map<string, number>();
 
   constructor(options: UsageLimitsOptions) {
     this.#options = options;
@@ -83,11 +97,10 @@ export class UsageLimits {
   }
 
   /** Reserves what a request needs, or throws. Undefined if its principal has no limits. */
-  reserve(principalId: string, demandOf: () => Demand): Reservation | undefined {
+  reserve(principalId: string, demandOf: () => Demand): Awaitable<Reservation | undefined> {
     const limits = this.#options.limitsOf(principalId).filter(isOfUsage);
     if (limits.length === 0) return undefined;
     const demand = demandOf();
-    const startedAt = this.#ticks();
     // Prices are looked up once, and not with each batch of the answer.
     const rates = limits.some(({ unit }) => unit === "dollars") ? this.#ratesOf(demand) : { input: 0, output: 0 };
     const usual = this.#usualOf(principalId, limits);
@@ -102,11 +115,82 @@ export class UsageLimits {
       },
       used: { tokens: 0, dollars: 0, steps: 1, time: 0 },
     };
+    const { shared } = this.#options;
+    if (shared) return this.#reserveShared(shared, limits, entry, rates);
     for (const limit of limits) this.#admit(limit, entry);
+    return this.#begin(entry, rates, () => this.#extend(limits, entry));
+  }
+
+  /** Reserves for all nodes. While they cannot be asked, the limits are this node's share of them. */
+  async #reserveShared(
+    shared: SharedSpending,
+    limits: readonly UsageLimit[],
+    entry: UnderWay,
+    rates: Rates,
+  ): Promise<Reservation> {
+    const { principalId, conversation, used, reserved } = entry;
+    const request: SpendRequest = {
+      id: randomUUID(),
+      principalId,
+      conversation,
+      liftedAt: this.#options.liftedAt?.(principalId) ?? 0,
+      claims: limits.map((limit) => ({
+        ...limit,
+        fromMs: this.#window(limit, principalId).fromMs,
+        seed: () => this.#stored(limit, entry),
+      })),
+    };
+    const refuse = (verdict: Exclude<SpendVerdict, { readonly type: "held" }>): Error => {
+      const limit = limits[verdict.claim];
+      if (!limit) return new ExcursorError("internal", "The cluster refused by a limit that is not known.");
+      return verdict.type === "reached" ? this.#reached(limit, entry, verdict.spent) : underWayHolds(limit);
+    };
+    const verdict = await shared.reserve(request, reserved);
+    const shares = () => limits.map((limit) => ({ ...limit, amount: this.#share(limit, entry) }));
+    if (verdict?.type === "held") {
+      for (const [at, limit] of limits.entries()) this.#remember(limit, entry, verdict.spent[at] ?? 0);
+    }
+    if (!verdict) for (const limit of shares()) this.#admit(limit, entry);
+    else if (verdict.type !== "held") throw refuse(verdict);
+    const extendAlone = () => this.#extend(shares(), entry);
+    const hold = new SharedHold({ shared, request, used, reserved, refuse, extendAlone });
+    const begun = this.#begin(entry, rates, verdict ? () => hold.extend() : extendAlone);
+    return {
+      ...begun,
+      release: (spent) => {
+        begun.release(spent);
+        shared.settle(request, spent);
+      },
+      correct: (difference) => shared.correct(request, difference),
+    };
+  }
+
+  /** Returns this node's share of a limit: what all had spent when they could be asked last, and its part of the rest. */
+  #share(limit: UsageLimit, entry: UnderWay): number {
+    const known = this.#spentBefore.get(this.#nameOf(limit, entry));
+    const spent = Math.min(limit.amount, known ?? this.#stored(limit, entry));
+    if (known === undefined) this.#remember(limit, entry, spent);
+    return spent + (limit.amount - spent) / Math.max(1, this.#options.shared?.nodes ?? 1);
+  }
+
+  #remember(limit: UsageLimit, entry: UnderWay, spent: number): void {
+    if (this.#spentBefore.size >= MAX_REMEMBERED) this.#spentBefore.clear();
+    this.#spentBefore.set(this.#nameOf(limit, entry), spent);
+  }
+
+  #nameOf(limit: UsageLimit, { principalId, conversation }: UnderWay): string {
+    const { unit, window, isPerConversation } = limit;
+    const { fromMs } = this.#window(limit, principalId);
+    return JSON.stringify([principalId, unit, window, fromMs, isPerConversation ? conversation : null]);
+  }
+
+  #begin(entry: UnderWay, rates: Rates, extend: () => void): Reservation {
+    const startedAt = this.#ticks();
+    const { principalId } = entry;
     this.#underWay.add(entry);
     const check = () => {
       entry.used.time = this.#ticks() - startedAt;
-      this.#extend(limits, entry);
+      extend();
     };
     return {
       check,
@@ -115,14 +199,15 @@ export class UsageLimits {
         entry.used.dollars = input * rates.input + output * rates.output;
         check();
       },
-      release: (tokens, micros) => {
+      release: ({ tokens, dollars }) => {
         this.#underWay.delete(entry);
         // The last request of a run may have a negative amount, which corrects earlier estimates.
         if (tokens <= 0) return;
-        const before = this.#usual.get(principalId) ?? { tokens, dollars: micros };
-        const usual = { tokens: (before.tokens + tokens) / 2, dollars: (before.dollars + micros) / 2 };
+        const before = this.#usual.get(principalId) ?? { tokens, dollars };
+        const usual = { tokens: (before.tokens + tokens) / 2, dollars: (before.dollars + dollars) / 2 };
         this.#usual.set(principalId, usual);
       },
+      correct: () => {},
     };
   }
 
@@ -131,11 +216,7 @@ export class UsageLimits {
     const used = stored + this.#sum(limit, asking, (entry) => entry.used[limit.unit]);
     if (used >= limit.amount) throw this.#reached(limit, asking, used);
     if (stored + this.#held(limit, asking) < limit.amount) return;
-    throw new ExcursorError(
-      "rate-limited",
-      `This key may use ${describeLimit(limit)}, and its requests under way may need the rest.`,
-      { code: "limit_reserved", hint: "Wait until one of them has ended.", retryAfterMs: UNDER_WAY_MS },
-    );
+    throw underWayHolds(limit);
   }
 
   /** Extends what a request has reserved if it has used more. Throws if there is nothing left. */
@@ -208,7 +289,7 @@ export class UsageLimits {
   }
 
   /** Returns what a token costs, in millionths of a dollar. */
-  #ratesOf({ model, driver }: Demand): { readonly input: number; readonly output: number } {
+  #ratesOf({ model, driver }: Demand): Rates {
     const { costOf } = this.#options;
     const input = costOf(RATE_TOKENS, 0, model, driver);
     const output = costOf(0, RATE_TOKENS, model, driver);
@@ -221,6 +302,19 @@ export class UsageLimits {
     });
   }
 }
+
+/** What a token costs, in millionths of a dollar. */
+interface Rates {
+  readonly input: number;
+  readonly output: number;
+}
+
+const underWayHolds = (limit: Limit): ExcursorError =>
+  new ExcursorError(
+    "rate-limited",
+    `This key may use ${describeLimit(limit)}, and its requests under way may need the rest.`,
+    { code: "limit_reserved", hint: "Wait until one of them has ended.", retryAfterMs: UNDER_WAY_MS },
+  );
 
 const isOfUsage = (limit: Limit): limit is UsageLimit => limit.unit !== "requests";
 

@@ -1,3 +1,4 @@
+import { type Awaitable, after } from "../../core/awaitable.ts";
 import type { LossReason } from "../../core/engine/call-log.ts";
 import type { Usage } from "../../core/events.ts";
 import { addUsage } from "../../core/rules/usage-estimate.ts";
@@ -5,6 +6,7 @@ import type { RunMeter, RunWatch, UsageOrigin } from "../../core/run-meter.ts";
 import type { RunObserver, RunPhase } from "../../core/run-observer.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { Reservation } from "../limits/usage-limits.ts";
+import { spendingOf } from "../store/spending.ts";
 import { conversationId } from "./conversation.ts";
 import type { PhaseName, RequestRecord, RunFate, RunRecord, TurnContent } from "./records.ts";
 import { RunRecording, type RunRequest } from "./run-recording.ts";
@@ -30,7 +32,7 @@ export interface LiveRequest {
 }
 
 /** Reserves what a turn will use, or throws if a limit is reached. */
-export type ReserveTurn = (turn: Turn, model: string, driver: string) => Reservation | undefined;
+export type ReserveTurn = (turn: Turn, model: string, driver: string) => Awaitable<Reservation | undefined>;
 
 /** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
 export class RequestRecording implements RunObserver, RunMeter, RunRequest {
@@ -113,11 +115,20 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   }
 
   /** Throws if a limit is reached. */
-  served(model: string, driver: string): void {
+  served(model: string, driver: string): Awaitable<void> {
     const isFirst = this.#served === undefined;
     this.#served = { model, driver };
     const reservation = isFirst && this.#turn ? this.#reserve?.(this.#turn, model, driver) : undefined;
+    return after(reservation, (held) => this.#hold(held));
+  }
+
+  #hold(reservation: Reservation | undefined): void {
     if (!reservation) return;
+    if (this.#record) {
+      // The request has ended while the limits were asked.
+      reservation.release(spendingOf(this.#record));
+      return;
+    }
     this.grow = (input, output) => {
       this.#outputTokens = output;
       const { inputTokens = 0, outputTokens = 0 } = this.#usage ?? {};
@@ -164,8 +175,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
 
   /** The record is stored. `onCorrected` stores another one in its place, and returns it. */
   stored(record: RequestRecord, onCorrected: (record: RequestRecord) => RequestRecord): void {
-    const { usage, cost } = record;
-    this.#reservation?.release(usage ? usage.inputTokens + usage.outputTokens : 0, cost?.micros ?? 0);
+    this.#reservation?.release(spendingOf(record));
     this.#record = record;
     this.#onCorrected = onCorrected;
     for (const run of this.#runs) run.settle();
@@ -191,11 +201,19 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     this.#usage = { ...sum, isEstimate: !isExact };
     if (isExact) this.#origin = "upstream";
     if (!this.#record || !this.#onCorrected) return;
+    const before = spendingOf(this.#record);
     this.#record = this.#onCorrected({
       ...this.#record,
       usage: this.#usage,
       usageOrigin: this.#origin,
       run: this.#record.run ?? this.#run,
+    });
+    const { tokens, dollars, steps, time } = spendingOf(this.#record);
+    this.#reservation?.correct({
+      tokens: tokens - before.tokens,
+      dollars: dollars - before.dollars,
+      steps: steps - before.steps,
+      time: time - before.time,
     });
   }
 

@@ -28,9 +28,12 @@ export const addRecord = (sum: Spending, { usage, cost, durationMs, phases }: Re
   time: sum.time + (usage ? durationMs + (phases.park ?? 0) : 0),
 });
 
+/** Returns what a request has used. */
+export const spendingOf = (record: RequestRecord): Spending => addRecord(NOTHING, record);
+
 export function addCorrection(sum: Spending, { record, before }: Correction): Spending {
   const after = addRecord(sum, record);
-  const earlier = addRecord(NOTHING, before);
+  const earlier = spendingOf(before);
   return {
     requests: sum.requests,
     steps: after.steps - earlier.steps,

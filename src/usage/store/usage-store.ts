@@ -184,6 +184,11 @@ export class UsageStore implements UsageSink {
     return billingPeriodAt(this.#now(), known as Pick<BillingPeriod, "startMs" | "endMs"> | undefined);
   }
 
+  /** Returns when the limits of a principal were lifted last; 0 for never. */
+  liftedAt(principalId: string): number {
+    return this.#isOpen ? this.#spentRows.liftedAt(principalId) : 0;
+  }
+
   /** Forgets what a principal has used as far as limits are concerned. Throws if the file cannot be written. */
   liftLimits(principalId: string): void {
     if (this.#isOpen) liftLimits(this.#connection, principalId, this.#now());
@@ -270,7 +275,7 @@ export class UsageStore implements UsageSink {
     const requests = this.#requests.filter(isOwn);
     const corrections = this.#corrections.filter(({ record }) => isOwn(record));
     if (requests.length + corrections.length === 0) return sum;
-    const liftedAt = this.#isOpen ? this.#spentRows.liftedAt(principalId) : 0;
+    const liftedAt = this.liftedAt(principalId);
     return corrections
       .filter(({ record }) => record.startedAt >= liftedAt)
       .reduce(addCorrection, requests.filter(({ startedAt }) => startedAt >= liftedAt).reduce(addRecord, sum));
