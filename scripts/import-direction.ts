@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   drift: ["capture", "core", "gen", "wire"],
   capture: ["core", "gen", "observe", "wire"],
   replay: ["capture", "core", "gen", "wire"],
-  cluster: ["core", "credentials", "observe", "usage"],
+  cluster: ["core", "credentials", "observe", "server", "usage"],
   app: [
     "capture",
     "client-config",

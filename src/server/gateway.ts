@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../config/settings.ts";
+import type { Awaitable } from "../core/awaitable.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/http/hops.ts";
 import type { TracedRequest, TraceSource } from "../core/http/trace-context.ts";
@@ -27,6 +28,7 @@ import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
 import { RequestRate } from "./gate/request-rate.ts";
 import { Seats } from "./gate/seats.ts";
+import type { SharedGate } from "./gate/shared-limits.ts";
 import { type Exchange, GatewayExchange } from "./gateway-exchange.ts";
 import { listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
@@ -67,6 +69,8 @@ export interface GatewayOptions {
   readonly limits: Limits;
   /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
   readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
+  /** What all nodes of a cluster count together. Absent: this process is alone. */
+  readonly sharedGate?: SharedGate | undefined;
   readonly engine: TurnRunner & RequestPasser;
   readonly faces: FaceModules;
   readonly faceContext: FaceContext;
@@ -106,7 +110,7 @@ const WATCH_MS = 1000;
 /** Starts the gateway. Throws if it listens beyond loopback with a key that could be guessed. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, limits, engine, faces, faceContext, log, redactor, issued, page } = options;
-  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined));
+  const rate = new RequestRate(options.requestsPerMinuteOf ?? (() => undefined), undefined, options.sharedGate);
   checkBind(host, options.key);
   const active = new Set<Exchange>();
   const sockets = new Sockets(new Seats("WebSocket connections", limits.socketsPerKey));
@@ -119,7 +123,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     verify: options.verifyToken,
   });
   const bodies = BodyBudget.within(limits);
-  const streams = new Seats("streamed answers", limits.streamsPerKey, (id) => issued?.keys.withId(id)?.limits.streams);
+  const streamsOf = (id: string) => issued?.keys.withId(id)?.limits.streams;
+  const streams = new Seats("streamed answers", limits.streamsPerKey, streamsOf, options.sharedGate);
   // The bridge asks its user in its own protocol.
   const questions = page ? undefined : new Questions();
   let isDraining = false;
@@ -157,14 +162,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const cors = new Cors(options.origins);
 
   /** Checks the limits of the principal. */
-  const admit = (exchange: Exchange, isOpen: boolean) => {
+  const admit = (exchange: Exchange, isOpen: boolean): Awaitable<void> => {
     const { principal } = exchange;
     if (isDraining && (!isOpen || exchange.isInternal)) throw shuttingDown();
-    if (!principal) return;
+    if (!principal) return undefined;
     exchange.leave = requests.take(principal.id);
     if (principal.token && !isOpen) exchange.newcomer = newcomers.admit(principal);
     if (exchange.newcomer) exchange.principal = { ...principal, isUnverified: true };
-    if (!isOpen) rate.admit(principal.id);
+    if (!isOpen) return rate.admit(principal.id);
   };
 
   const onOver = (exchange: Exchange) => {
@@ -185,7 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
     try {
       exchange.trace = options.traces?.begin(tracedRequest(exchange, exchange.asker));
-      admit(exchange, false);
+      await admit(exchange, false);
       exchange.recording?.routed();
       await answer();
     } catch (error) {
@@ -209,7 +214,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     exchange.recording = options.usage?.begin(exchange.id, exchange.startedAt);
     try {
       exchange.trace = options.traces?.begin(tracedRequest(exchange, OWNER));
-      admit(exchange, false);
+      await admit(exchange, false);
       exchange.recording?.routed();
       await route.handle(exchange, parameters);
     } catch (error) {
@@ -255,7 +260,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (match.type === "none") throw noSuchRoute();
       exchange.notes.route = match.route.path;
       if (options.hopId !== undefined && isLoop(hopsOf(request), options.hopId)) throw loop();
-      admit(exchange, isOpen);
+      // Awaited only if it takes time: most requests have no limit that others count, too.
+      const admitted = admit(exchange, isOpen);
+      if (admitted) await admitted;
       if (principal && !exchange.newcomer) trusted.add(request.socket);
       if (principal?.token) redactor.add(principal.token.reveal(), "caller");
       exchange.recording?.routed();

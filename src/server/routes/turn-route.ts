@@ -101,7 +101,7 @@ export async function answerTurn(
     signal.throwIfAborted();
     recording?.asks(parsed.turn);
     // Before the engine: a refused stream must not begin a run.
-    if (!reply) leave = streams.take(principal.id);
+    if (!reply) leave = await streams.takeOnAll(principal.id);
     const voice = new Voice();
     const context = {
       requestId,
