@@ -17,6 +17,7 @@ export default defineConfig({
       "test/prometheus/**",
       "test/ui/**",
       "test/package/**",
+      "test/cluster/processes/**",
     ],
     testTimeout: 20_000,
     // The cache of bin/excursor.js, for every process that a test starts from sources: half of its start is stripping types.

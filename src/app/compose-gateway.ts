@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Cluster } from "../cluster/cluster.ts";
 import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
 import { openHome } from "../config/home.ts";
 import type { Limits } from "../config/settings.ts";
@@ -13,7 +14,7 @@ import { newHopId } from "../core/http/hops.ts";
 import type { HubAnswers } from "../core/hub/hub-answers.ts";
 import { OwnerPrompts } from "../core/owner-prompts.ts";
 import type { Secret } from "../core/secret.ts";
-import type { Principal } from "../core/turn.ts";
+import type { Principal, Turn } from "../core/turn.ts";
 import type { DriverModule } from "../drivers/shared/driver-module.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createImageLoader } from "../media/image-loader.ts";
@@ -41,6 +42,7 @@ import type { UsageStore } from "../usage/store/usage-store.ts";
 import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
+import { type ClusterMember, openConfiguredCluster } from "./cluster/open-configured-cluster.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
@@ -85,6 +87,8 @@ export interface GatewayParts {
   readonly prompts: OwnerPrompts;
   readonly sessions: KeptSessions;
   readonly hub: ComposedHub;
+  /** Absent if the gateway is alone. */
+  readonly cluster: Cluster | undefined;
   /** Where calls of tools are kept, so that none is made twice. */
   readonly toolAnswers: HubAnswers;
   prewarm(): void;
@@ -110,6 +114,8 @@ export interface ComposeOptions {
   /** Replaces the registry's drivers. */
   readonly drivers?: readonly DriverModule[] | undefined;
   readonly capture?: Capture | undefined;
+  /** Set if the gateway takes part in the cluster of the settings. */
+  readonly cluster?: ClusterMember | undefined;
 }
 
 /** How long the start waits for MCP servers if every turn offers the hub's tools. */
@@ -140,6 +146,8 @@ async function compose(
   onClose: (closer: Closer) => void,
 ): Promise<Omit<GatewayParts, "close">> {
   const { config, log } = options;
+  const cluster = options.cluster && (await openConfiguredCluster(config, options.cluster, log));
+  onClose(() => cluster?.close());
   const origin = backendOrigin(options.origin ?? config.upstream);
   const state = await openState(options, origin);
   onClose(() => state.close());
@@ -227,9 +235,12 @@ async function compose(
     hubAnswers: toolAnswers,
     maxHubSteps: config.limits.hubSteps,
     schemas,
+    nodeTag: cluster?.tag,
   });
   onClose(() => engine.close());
-  const named = withModelNames(engine, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
+  const watch = (requestId: string, turn: Turn) => usage.beginForwarded(requestId, turn);
+  const joined = (await cluster?.join({ engine, route: drivers.route, watch })) ?? engine;
+  const named = withModelNames(joined, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });
   return {
@@ -257,6 +268,7 @@ async function compose(
     sessions: createEditorSessionStore(state),
     toolAnswers,
     hub,
+    cluster,
     requestsPerMinuteOf,
     prewarm() {
       drivers.prewarm();

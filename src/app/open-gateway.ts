@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Cluster } from "../cluster/cluster.ts";
 import { keyOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import type { Engine } from "../core/engine/engine.ts";
@@ -16,9 +17,11 @@ import { isIssued, KnownKeys } from "../server/gate/keys/known-keys.ts";
 import { knowsPeers } from "../server/gate/peer-user.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
 import { type Gateway, startGateway } from "../server/gateway.ts";
+import type { Readiness } from "../server/routes/health-routes.ts";
 import type { Simulator } from "../sim/server.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
-import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
+import { passwordsIn } from "./cluster/open-configured-cluster.ts";
+import { type ComposeOptions, composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
 import { FACES } from "./faces.ts";
@@ -91,10 +94,13 @@ export interface OpenEngine {
 export async function openEngine(
   loaded: LoadedConfig,
   { isDemo, writeLog, drivers }: OpenOptions,
+  cluster?: ComposeOptions["cluster"],
 ): Promise<OpenEngine> {
   const { values: config, home } = loaded;
   const redactor = createRedactor();
-  for (const secret of [config.token?.reveal() ?? "", ...givenSecrets()]) redactor.add(secret);
+  const { secret: clusterSecret, redis } = config.cluster;
+  for (const secret of [config.token, clusterSecret]) if (secret) redactor.add(secret.reveal());
+  for (const secret of [...givenSecrets(), ...passwordsIn(redis)]) redactor.add(secret);
   const logTail = new LogTail();
   const log = createLog({
     level: config.logLevel,
@@ -134,6 +140,7 @@ export async function openEngine(
       config,
       home,
       log,
+      cluster,
       access,
       onSecret,
       keyName,
@@ -178,7 +185,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
   const { values: config, home } = loaded;
   if (config.metrics === "open" && !isLoopback(config.host)) throw openBeyondLoopback(config.host);
   const key = config.key ?? keyOf(home);
-  const opened = await openEngine(loaded, options);
+  const opened = await openEngine(loaded, options, { key, version: options.dashboard?.version ?? "" });
   const { parts, keys, log, redactor, isSignedIn, accounts, capture, close } = opened;
   redactor.add(key.reveal());
   if (key.reveal().length < SHORT_KEY) {
@@ -193,6 +200,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       key,
       allowsTokens: allowsTokens(config),
       issued: { keys },
+      readiness: parts.cluster && (() => readinessOf(parts.cluster)),
       metricsRoute: parts.metrics && { page: parts.metrics, isOpen: config.metrics === "open" },
       moreRoutes:
         options.dashboard &&
@@ -244,6 +252,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       engineFor: (face) => recordTurns(parts.engine, parts.usage, face),
       prewarm: () => isSignedIn && parts.prewarm(),
       async close(graceMs) {
+        if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
         await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));
         await close();
       },
@@ -254,6 +263,9 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     throw error;
   }
 }
+
+const readinessOf = (cluster: Cluster | undefined): Readiness =>
+  cluster?.isDraining ? "draining" : cluster?.link.isUp === false ? "degraded" : "ready";
 
 const openBeyondLoopback = (host: string): ExcursorError =>
   new ExcursorError("config", `metrics: "open" is for loopback only, and the gateway listens on ${host}.`, {

@@ -70,6 +70,11 @@ const LIMITS = {
     "How long running answers may take to finish after a stop signal, in milliseconds.",
     FROM_NONE,
   ),
+  handoverMs: wholeNumber(
+    5000,
+    "In a cluster: how long a gateway that is stopping has the others answer its new requests, until the balancer sends none, in milliseconds.",
+    FROM_NONE,
+  ),
   parkedMs: wholeNumber(15 * 60_000, "How long a parked run waits for tool results, in milliseconds."),
   pausedMs: wholeNumber(
     60 * 60_000,

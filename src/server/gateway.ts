@@ -36,7 +36,7 @@ import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { createFaceGuess } from "./routes/guess-face.ts";
-import { healthRoutes } from "./routes/health-routes.ts";
+import { healthRoutes, type Readiness } from "./routes/health-routes.ts";
 import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/metrics-route.ts";
 import type { RequestPasser } from "./routes/pass-route.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
@@ -84,6 +84,8 @@ export interface GatewayOptions {
   readonly metrics?: Pick<MetricsPage, "addServer"> | undefined;
   /** Begins the traces of requests. */
   readonly traces?: TraceSource | undefined;
+  /** What `/readyz` says until the gateway closes. Absent: ready. */
+  readonly readiness?: (() => Readiness) | undefined;
   /** Returns more routes, such as the dashboard's. */
   readonly moreRoutes?: ((server: ServerView) => readonly Route[]) | undefined;
   readonly log: Log;
@@ -130,7 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let isDraining = false;
   let onIdle = () => {};
   const routes: readonly Route[] = [
-    ...healthRoutes(faces[0], () => !isDraining),
+    ...healthRoutes(faces[0], () => (isDraining ? "draining" : (options.readiness?.() ?? "ready"))),
     ...(options.metricsRoute ? [metricsRoute(faces[0], options.metricsRoute)] : []),
     ...faces.flatMap((face) =>
       faceRoutes(face, faceContext, {

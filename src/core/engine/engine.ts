@@ -48,6 +48,10 @@ export interface Engine {
   parkedRuns(): readonly ParkedRunInfo[];
   /** Cancels a parked run; its follow-up is replayed. Returns false if there is none of this id. */
   dropRun(runId: string): boolean;
+  /** Treats the parked run of a follow-up that a limit has refused: it waits on, or is cancelled. */
+  refuse(turn: Turn, keepsRun: boolean): void;
+  /** From now on no run is parked: each one that would wait for tool results is cancelled, and its follow-up replayed. */
+  stopParking(): void;
   /** Cancels the parked runs. */
   close(): void;
 }
@@ -74,6 +78,8 @@ export interface EngineOptions {
   readonly maxHubSteps?: number;
   /** Checks answers against the client's JSON schemas. Absent: turns with a schema are refused. */
   readonly schemas?: SchemaChecker;
+  /** The tag of this gateway in its cluster, which the ids of tool calls carry. Absent: it is alone. */
+  readonly nodeTag?: string | undefined;
 }
 
 const MAX_HUB_STEPS = 50;
@@ -82,7 +88,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { callLog, schemas } = options;
   const models = new ModelDirectory(options.drivers, options.route);
   const parking = new Parking(options.parking, callLog);
-  const parts: EngineParts = { models, parking, hub: hubParts(options) };
+  const parts: EngineParts = { models, parking, hub: hubParts(options), nodeTag: options.nodeTag };
 
   /** `asked` is the client's turn, perhaps with instructions that a rule has added. */
   const answer = (turn: Turn, asked: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]> => {
@@ -138,6 +144,8 @@ export function createEngine(options: EngineOptions): Engine {
     stats: () => ({ parkedRuns: parking.size, parkedBytes: parking.bytes }),
     parkedRuns: () => parking.list(),
     dropRun: (runId) => parking.drop(runId),
+    refuse: (turn, keepsRun) => parking.refuse(turn, keepsRun),
+    stopParking: () => parking.stopParking(),
     close: () => parking.close(),
   };
 }

@@ -91,6 +91,7 @@ export class Parking {
   readonly #fates = new Map<string, { readonly principalId: string; readonly reason: LossReason }>();
   readonly #limits: ParkingLimits;
   readonly #callLog: CallLog;
+  #isClosing = false;
 
   constructor(limits: ParkingLimits = PARKING_LIMITS, callLog: CallLog = () => {}) {
     this.#limits = limits;
@@ -146,6 +147,7 @@ export class Parking {
     this.#runs.set(runId, parked);
     this.#record("asked", parked, { requestId });
     this.#makeRoom(parked.principalId);
+    if (this.#isClosing) this.#lose(runId, "closed");
     if (signal.aborted) this.#lose(runId, "unheard");
     else signal.addEventListener("abort", () => this.#lose(runId, "unheard"), { once: true });
     live.whenLost(() => this.#lose(runId, "died"));
@@ -214,6 +216,11 @@ export class Parking {
     for (const result of trailingResults(withoutQuestion(messages))) {
       this.#recordResult("replayed", tools, principal, result, { requestId, reason });
     }
+  }
+
+  /** From now on every run that would wait is cancelled, since its follow-up would find no gateway here. */
+  stopParking(): void {
+    this.#isClosing = true;
   }
 
   /** Cancels all runs. */
@@ -321,6 +328,10 @@ function toolsByCall(messages: readonly Message[]): ReadonlyMap<string, Called> 
   }
   return tools;
 }
+
+/** Returns the call that a follow-up has a result for, with or without a new user message after it. */
+export const answeredCall = (messages: readonly Message[]): string | undefined =>
+  trailingResults(withoutQuestion(messages))[0]?.callId;
 
 /** Returns the messages without the user messages at the end. */
 const withoutQuestion = (messages: readonly Message[]): readonly Message[] =>

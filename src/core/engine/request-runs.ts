@@ -12,6 +12,8 @@ export interface EngineParts {
   readonly models: ModelDirectory;
   readonly parking: Parking;
   readonly hub: HubParts | undefined;
+  /** The tag of this gateway in its cluster. */
+  readonly nodeTag?: string | undefined;
 }
 
 /** The runs of one request: it resumes a parked run or starts a new one, and parks it when it waits for tool results. */
@@ -49,7 +51,7 @@ export class RequestRuns {
   /** Starts a new run, which gets the whole conversation. */
   start(): LiveRun {
     const driver = this.#parts.models.driverOf(this.#asked.model.id);
-    return startRun(driver, this.#asked, this.#context, this.#parts.hub);
+    return startRun(driver, this.#asked, this.#context, this.#parts.hub, this.#parts.nodeTag);
   }
 
   /** Starts a new run in place of a resumed one that failed before its first event. */

@@ -21,11 +21,17 @@ export interface HubParts {
 
 /**
  * Opens a new run of the driver for a turn. From the driver outwards: the run itself, its meter, the hub's tools if the turn
- * wants them, one call at a time if the client wants that.
+ * wants them, one call at a time if the client wants that. The ids of its calls carry the tag.
  */
-export function startRun(driver: Driver, turn: Turn, context: RequestContext, hubParts: HubParts | undefined): LiveRun {
+export function startRun(
+  driver: Driver,
+  turn: Turn,
+  context: RequestContext,
+  hubParts: HubParts | undefined,
+  nodeTag?: string,
+): LiveRun {
   const { requestId, tools, hops } = context;
-  const names = new CallNames();
+  const names = new CallNames(nodeTag);
   const client = new RunClient(context);
   const { elicit, observer, trace, onLost } = client;
   const runContext: RunContext = { requestId, tools, hops, elicit, observer, trace, onLost };

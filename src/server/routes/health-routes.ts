@@ -1,8 +1,11 @@
 import type { FaceModule } from "../../faces/shared/face-module.ts";
 import type { Route } from "./route.ts";
 
+/** `degraded`: requests are answered, but what the gateways of a cluster share is away. `draining`: it is about to stop. */
+export type Readiness = "ready" | "degraded" | "draining";
+
 /** Returns the routes for monitoring, which need no key and reveal nothing else. */
-export function healthRoutes(face: FaceModule, isReady: () => boolean): readonly Route[] {
+export function healthRoutes(face: FaceModule, readiness: () => Readiness): readonly Route[] {
   return [
     {
       method: "GET",
@@ -16,8 +19,10 @@ export function healthRoutes(face: FaceModule, isReady: () => boolean): readonly
       path: "/readyz",
       isOpen: true,
       face,
-      handle: (exchange) =>
-        isReady() ? exchange.reply(200, { status: "ready" }) : exchange.reply(503, { status: "draining" }),
+      handle: (exchange) => {
+        const status = readiness();
+        exchange.reply(status === "draining" ? 503 : 200, { status });
+      },
     },
   ];
 }

@@ -1,5 +1,7 @@
 import type { CallEntry, HubCallEntry } from "../../core/engine/call-log.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
+import type { RunMeter } from "../../core/run-meter.ts";
+import type { RunObserver } from "../../core/run-observer.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { UsageLimits } from "../limits/usage-limits.ts";
 import { conversationId } from "./conversation.ts";
@@ -19,6 +21,16 @@ export interface UsageRecorderOptions {
   /** Absent: nothing is limited. */
   readonly limits?: UsageLimits | undefined;
 }
+
+/** The runs of a forwarded request, on their home node. */
+export interface ForwardedRecording {
+  readonly observer: RunObserver;
+  readonly meter: Required<Pick<RunMeter, "used" | "opens" | "goesOn">>;
+  end(): void;
+}
+
+/** What a home node does not know of a forwarded request. */
+const FORWARDED = { keyName: "", client: "", face: "", route: "", status: 200, errorCode: undefined };
 
 /** Makes the records of requests and tool calls, and hands them to the sinks. */
 export class UsageRecorder {
@@ -59,6 +71,26 @@ export class UsageRecorder {
     const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve, onRun, keepsAnswer);
     this.#open.set(id, recording);
     return recording;
+  }
+
+  /**
+   * Begins to watch the runs of a request that another gateway of the cluster has forwarded. That one records the request
+   * and holds it to limits; only the runs are recorded here.
+   */
+  beginForwarded(id: string, turn: Turn): ForwardedRecording {
+    const onRun = (record: RunRecord) => {
+      for (const sink of this.#sinks) sink.run?.(record);
+    };
+    const recording = new RequestRecording(id, performance.now(), this.#wallClock(), undefined, onRun);
+    recording.asks(turn);
+    return {
+      observer: recording,
+      meter: recording,
+      end: () => {
+        const made = recording.finish({ ...FORWARDED, principalId: turn.principal.id });
+        recording.stored({ ...made, driver: made.driver && this.#driverName(made.driver) }, (record) => record);
+      },
+    };
   }
 
   /** The request is over, and so are its runs as far as it is concerned. */

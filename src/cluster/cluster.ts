@@ -1,0 +1,175 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Engine } from "../core/engine/engine.ts";
+import { ExcursorError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Log } from "../observe/log.ts";
+import { ClusterKeys } from "./internal/cluster-keys.ts";
+import { InternalClient } from "./internal/internal-client.ts";
+import { type InternalListener, listenInternally } from "./internal/internal-listener.ts";
+import { Membership } from "./nodes/membership.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
+import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
+import { ForwardCounts } from "./turns/forward-counts.ts";
+import { serveTurns, type WatchForwarded } from "./turns/serve-turn.ts";
+import { decodeTurn, type EncodedTurn } from "./turns/turn-message.ts";
+import { withForwarding } from "./turns/with-forwarding.ts";
+
+export interface ClusterOptions {
+  readonly redis: Secret;
+  readonly secret: Secret;
+  readonly name: string;
+  /** Absent: a free port on loopback. */
+  readonly advertise: string | undefined;
+  readonly version: string;
+  readonly log: Log;
+}
+
+interface JoinOptions {
+  readonly engine: Engine;
+  readonly watch: WatchForwarded;
+  /** Returns the name of the driver that answers for a model. */
+  readonly route: (model: string) => string | undefined;
+}
+
+/** The figures of a cluster, as one of its gateways sees it. */
+interface ClusterView {
+  readonly node: string;
+  readonly isRedisUp: boolean;
+  readonly redisFailures: number;
+  readonly nodes: readonly NodeRecord[];
+  readonly forwards: ForwardCounts["all"];
+  /** Internal requests that were refused, by reason. */
+  readonly refused: ReadonlyMap<string, number>;
+}
+
+/** This gateway's part in a cluster. */
+export interface Cluster {
+  readonly link: RedisLink;
+  /** The tag that the ids of tool calls carry. */
+  readonly tag: string;
+  /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
+  join(options: JoinOptions): Promise<Engine>;
+  view(): ClusterView;
+  /** True if this gateway is about to stop. */
+  readonly isDraining: boolean;
+  /** Has the other gateways answer new turns for so long, until the balancer sends none. No run is parked any more. */
+  handOver(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const LOOPBACK = "127.0.0.1";
+
+/** Connects to the cluster's Redis and looks at the cluster. Throws errors that name the setting. */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { log, advertise } = options;
+  const keys = new ClusterKeys(options.secret);
+  const link = await openRedisLink({ url: options.redis, log });
+  const counts = new ForwardCounts();
+  const membership = new Membership({ ...options, link, keys, onJoined: (node) => void greet(node) });
+  const client = new InternalClient(keys, membership.now);
+  let listener: InternalListener | undefined;
+  let served: Engine | undefined;
+
+  /** Tells the user within seconds if another gateway cannot be reached from here. */
+  const greet = async (node: NodeRecord) => {
+    try {
+      await ping(client, node);
+      log.info({ node: node.name, at: node.advertise }, "A gateway of the cluster is reached.");
+    } catch (error) {
+      const { message, hint } = ExcursorError.from(error);
+      log.warn(
+        { node: node.name, at: node.advertise, cause: message, hint },
+        "A gateway of the cluster cannot be reached at its cluster.advertise. Its runs are replayed here instead.",
+      );
+    }
+  };
+
+  try {
+    await membership.look();
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  return {
+    link,
+    get tag() {
+      return membership.tag;
+    },
+    async join({ engine, watch, route }) {
+      const at = advertise === undefined ? undefined : new URL(advertise);
+      listener = await listenInternally({
+        host: at && !isLoopbackHost(at.hostname) ? undefined : LOOPBACK,
+        port: at ? Number(at.port === "" ? 80 : at.port) : 0,
+        keys,
+        tag: membership.tag,
+        now: membership.now,
+        log,
+        handlers: {
+          ping: async (exchange) => exchange.send({ tag: membership.tag }),
+          turn: serveTurns(engine, watch, () => counts.add("served")),
+          async refuse(exchange) {
+            const { value } = await exchange.messages().next();
+            const { turn, keepsRun } = value as { readonly turn: EncodedTurn; readonly keepsRun: boolean };
+            engine.refuse(decodeTurn(turn), keepsRun);
+          },
+        },
+      });
+      const address = at?.origin ?? `http://${LOOPBACK}:${listener.port}`;
+      await checkAdvertise(client, membership.tag, address);
+      served = engine;
+      await membership.join(address, () => ({
+        parkedRuns: engine.stats().parkedRuns,
+        forwarded: counts.all.forwarded,
+        served: counts.all.served,
+      }));
+      return withForwarding(engine, { targets: membership, client, counts, route, log });
+    },
+    view: () => ({
+      node: membership.name,
+      isRedisUp: link.isUp,
+      redisFailures: link.failures,
+      nodes: membership.nodes(),
+      forwards: counts.all,
+      refused: listener?.refused ?? new Map(),
+    }),
+    get isDraining() {
+      return membership.isDraining;
+    },
+    async handOver(ms) {
+      served?.stopParking();
+      await membership.drain();
+      if (membership.pickOther()) await wait(ms);
+    },
+    async close() {
+      await membership.leave();
+      await listener?.close();
+      client.close();
+      link.close();
+    },
+  };
+}
+
+const isLoopbackHost = (host: string): boolean => /^(?:localhost|127\.|\[?::1\]?$)/.test(host);
+
+/** Asks another gateway for its tag. Rejects if it is not the one that was meant. */
+async function ping(client: InternalClient, { tag, advertise }: Pick<NodeRecord, "tag" | "advertise">): Promise<void> {
+  const exchange = await client.open({ tag, advertise }, "ping", {});
+  const { value } = await exchange.messages().next();
+  exchange.end();
+  if ((value as { readonly tag?: unknown } | undefined)?.tag !== tag) {
+    throw new ExcursorError("upstream-protocol", "Another program answers at this address.");
+  }
+}
+
+/** A gateway must reach itself by its own URL; otherwise the others will not either. */
+async function checkAdvertise(client: InternalClient, tag: string, advertise: string): Promise<void> {
+  try {
+    await ping(client, { tag, advertise });
+  } catch (cause) {
+    throw new ExcursorError("config", `cluster.advertise: this gateway cannot be reached at ${advertise}.`, {
+      code: "cluster_advertise",
+      hint: "Use an address of this machine that the other gateways reach, with a port that is free and open.",
+      cause,
+    });
+  }
+}

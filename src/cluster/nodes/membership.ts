@@ -1,0 +1,259 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { TAG_LENGTH } from "../../core/engine/run/call-names.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Log } from "../../observe/log.ts";
+import type { ClusterKeys } from "../internal/cluster-keys.ts";
+import type { RedisClient, RedisLink } from "../redis/redis-link.ts";
+import { type BeatReply, beat, leave, NODE_TTL_MS } from "./beat.ts";
+import { isProvenRecord, type NodeRecord, proveRecord } from "./node-record.ts";
+
+const BEAT_MS = 1000;
+
+/** A difference of clocks that users should know of. */
+const CLOCK_MS = 30_000;
+
+const MAX_STRANGERS = 64;
+
+/** The figures that a gateway tells the others. */
+export type NodeFigures = Pick<NodeRecord, "parkedRuns" | "forwarded" | "served">;
+
+export interface MembershipOptions {
+  readonly link: RedisLink;
+  readonly keys: ClusterKeys;
+  readonly name: string;
+  readonly version: string;
+  readonly log: Log;
+  /** Called when a gateway is seen for the first time. */
+  readonly onJoined?: (node: NodeRecord) => void;
+  /** The machine's clock, in ms since the epoch. */
+  readonly wallClock?: () => number;
+}
+
+/** This gateway in its cluster: its heartbeats, and the gateways that it knows. */
+export class Membership {
+  /** Random, so that a restarted gateway is not taken for its predecessor. Fixed once the gateway has joined. */
+  tag: string = newTag();
+  readonly name: string;
+  readonly #options: MembershipOptions;
+  readonly #wallClock: () => number;
+  #advertise = "";
+  #figures: () => NodeFigures = () => ({ parkedRuns: 0, forwarded: 0, served: 0 });
+  #nodes = new Map<string, NodeRecord>();
+  /** Gateways without the right proof, which were reported. */
+  readonly #strangers = new Set<string>();
+  #isDraining = false;
+  #isTaken = false;
+  #clockAheadMs = 0;
+  #toldClock = false;
+  #joinedAt = 0;
+  #beats = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #removeListener: (() => void) | undefined;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#wallClock = options.wallClock ?? Date.now;
+  }
+
+  /** The clock of the cluster, which is that of Redis, in ms since the epoch. */
+  readonly now = (): number => this.#wallClock() - this.#clockAheadMs;
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Looks at the cluster before this gateway is part of it. Throws if the gateways there have another secret. */
+  async look(): Promise<void> {
+    const reply = await this.#ask((client, link) => beat(client, link));
+    if (reply.type === "taken") return;
+    this.#setClock(reply.redisMs);
+    this.#checkSecret(reply.nodes);
+    while (reply.nodes.some(({ tag }) => tag === this.tag)) this.tag = newTag();
+  }
+
+  /**
+   * Joins the cluster. Throws if another process has the name. A predecessor that was killed is waited for until it counts as
+   * gone.
+   */
+  async join(advertise: string, figures: () => NodeFigures): Promise<void> {
+    this.#advertise = advertise;
+    this.#figures = figures;
+    this.#joinedAt = this.now();
+    const { link } = this.#options;
+    await this.#takeName();
+    this.#timer = setInterval(() => void this.#beat(), BEAT_MS).unref();
+    // A Redis that was restarted empty knows no gateway.
+    this.#removeListener = link.onChange((isUp) => {
+      if (isUp) void this.#beat();
+    });
+  }
+
+  /** The other gateways and this one, by name. While Redis is away: those that were last seen. */
+  nodes(): readonly NodeRecord[] {
+    return [...this.#nodes.values(), this.#record()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Returns another gateway by its tag. Asks Redis for one that is not known yet. */
+  async find(tag: string): Promise<NodeRecord | undefined> {
+    if (!this.#nodes.has(tag)) await this.#beat();
+    return this.#nodes.get(tag);
+  }
+
+  /** Returns another gateway that takes new turns; at random, so that they share the load. */
+  pickOther(): NodeRecord | undefined {
+    const others = [...this.#nodes.values()].filter(({ isDraining }) => !isDraining);
+    return others[Math.floor(Math.random() * others.length)];
+  }
+
+  /** A gateway did not answer: it is forgotten until its next heartbeat. */
+  forget(tag: string): void {
+    this.#nodes.delete(tag);
+  }
+
+  /** Tells the others that this gateway takes no new turns. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    await this.#beat();
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#removeListener?.();
+    const { link } = this.#options;
+    await link.ask(
+      (client) => leave(client, link, this.#record()),
+      () => undefined,
+    );
+  }
+
+  async #takeName(): Promise<void> {
+    const deadline = performance.now() + NODE_TTL_MS + BEAT_MS;
+    let seen: string | undefined;
+    for (;;) {
+      const reply = await this.#ask((client, link) => beat(client, link, this.#record()));
+      if (reply.type === "beaten") return this.#learn(reply);
+      const holder = JSON.stringify(reply.by);
+      // A record that changes is that of a living process.
+      if ((seen !== undefined && seen !== holder) || performance.now() > deadline) throw nameTaken(this.name, reply.by);
+      seen = holder;
+      await wait(BEAT_MS / 4);
+    }
+  }
+
+  /** Asks Redis at the start, when there is nothing to fall back on. */
+  async #ask(work: (client: RedisClient, link: RedisLink) => Promise<BeatReply>): Promise<BeatReply> {
+    const { link } = this.#options;
+    const deadline = performance.now() + NODE_TTL_MS;
+    do {
+      const reply = await link.ask<BeatReply | undefined>(
+        (client) => work(client, link),
+        () => undefined,
+      );
+      if (reply) return reply;
+      await wait(BEAT_MS / 4);
+    } while (performance.now() < deadline);
+    throw new ExcursorError("config", "cluster.redis: Redis does not reply in time.", {
+      code: "redis_unreachable",
+      hint: "Check that Redis runs and is not overloaded.",
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { link, log } = this.#options;
+    const reply = await link.ask<BeatReply | undefined>(
+      (client) => beat(client, link, this.#record()),
+      () => undefined,
+    );
+    if (reply?.type === "beaten") {
+      this.#learn(reply);
+      this.#isTaken = false;
+    } else if (reply && !this.#isTaken) {
+      this.#isTaken = true;
+      log.error(
+        { node: this.name, by: reply.by?.advertise },
+        "cluster.node: another gateway has taken the name of this one.",
+      );
+    }
+  }
+
+  #learn({ redisMs, nodes }: Extract<BeatReply, { type: "beaten" }>): void {
+    this.#setClock(redisMs);
+    const known = this.#nodes;
+    this.#nodes = new Map();
+    for (const node of nodes) {
+      if (node.tag === this.tag) continue;
+      if (!isProvenRecord(this.#options.keys, node)) {
+        this.#reportStranger(node);
+        continue;
+      }
+      this.#nodes.set(node.tag, node);
+      if (!known.has(node.tag)) this.#options.onJoined?.(node);
+    }
+  }
+
+  #reportStranger({ name, tag }: NodeRecord): void {
+    if (this.#strangers.has(tag) || this.#strangers.size >= MAX_STRANGERS) return;
+    this.#strangers.add(tag);
+    this.#options.log.error(
+      { node: name },
+      "cluster.secret: a gateway in this Redis has another secret. It is ignored.",
+    );
+  }
+
+  #checkSecret(nodes: readonly NodeRecord[]): void {
+    const stranger = nodes.find((node) => !isProvenRecord(this.#options.keys, node));
+    if (!stranger) return;
+    throw new ExcursorError(
+      "config",
+      `cluster.secret: the gateway ${stranger.name} of this cluster has another secret.`,
+      {
+        code: "cluster_wrong_secret",
+        hint: "Use the same `cluster.secret` on all gateways. Without one it is made of the gateway's key, which must be the same.",
+      },
+    );
+  }
+
+  #setClock(redisMs: number): void {
+    const aheadMs = Math.round(this.#wallClock() - redisMs);
+    // Small differences are the way to Redis.
+    this.#clockAheadMs = Math.abs(aheadMs) < BEAT_MS ? 0 : aheadMs;
+    const isFar = Math.abs(aheadMs) >= CLOCK_MS;
+    if (isFar && !this.#toldClock) {
+      const { log } = this.#options;
+      log.warn(
+        { clockAheadMs: aheadMs },
+        `The clock of this machine and that of cluster.redis are ${Math.round(Math.abs(aheadMs) / 1000)} s apart. Set both by NTP: times in the usage record are wrong.`,
+      );
+    }
+    this.#toldClock = isFar;
+  }
+
+  #record(): NodeRecord {
+    const { keys, version } = this.#options;
+    return proveRecord(keys, {
+      name: this.name,
+      tag: this.tag,
+      advertise: this.#advertise,
+      version,
+      joinedAt: this.#joinedAt,
+      beats: this.#beats++,
+      isDraining: this.#isDraining,
+      clockAheadMs: this.#clockAheadMs,
+      ...this.#figures(),
+    });
+  }
+}
+
+const newTag = (): string => randomBytes(TAG_LENGTH).toString("base64url").slice(0, TAG_LENGTH);
+
+const nameTaken = (name: string, by: NodeRecord | undefined): ExcursorError =>
+  new ExcursorError(
+    "config",
+    `cluster.node: the gateway at ${by?.advertise ?? "another place"} already has the name ${name}.`,
+    {
+      code: "cluster_name_taken",
+      hint: "Give each gateway of the cluster another `cluster.node`.",
+    },
+  );

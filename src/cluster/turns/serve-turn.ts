@@ -1,0 +1,128 @@
+import type { RequestContext } from "../../core/driver.ts";
+import type { Engine } from "../../core/engine/engine.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import type { RunMeter } from "../../core/run-meter.ts";
+import type { RunObserver } from "../../core/run-observer.ts";
+import type { Turn } from "../../core/turn.ts";
+import type { InternalExchange } from "../internal/internal-exchange.ts";
+import type { InternalHandler } from "../internal/internal-listener.ts";
+import { decodeTurn, type EncodedContext, encodeError, type FromHome, type ToHome } from "./turn-message.ts";
+
+/** Watches the runs of a forwarded turn on their home node. The receiving gateway records the request. */
+interface ForwardedRuns {
+  readonly meter: Required<Pick<RunMeter, "opens" | "goesOn" | "used">>;
+  readonly observer: RunObserver;
+  /** The request is over. */
+  end(): void;
+}
+
+export type WatchForwarded = (requestId: string, turn: Turn) => ForwardedRuns;
+
+/** Returns the handler of turns that other gateways forward to this one, the home node of the turn's run. */
+export const serveTurns =
+  (engine: Engine, watch: WatchForwarded, onServed: () => void): InternalHandler =>
+  async (exchange, lost) => {
+    const messages = exchange.messages();
+    const first = (await messages.next()).value as ToHome | undefined;
+    if (first?.type !== "turn") throw new ExcursorError("upstream-protocol", "A forwarded request has no turn.");
+    onServed();
+    const turn = decodeTurn(first.turn);
+    const runs = watch(first.context.requestId, turn);
+    const request = new ForwardedRequest(exchange, first.context, runs, lost);
+    const listening = request.listen(messages);
+    try {
+      for await (const events of engine.run(turn, request.context)) await request.send({ type: "events", events });
+      await request.send({ type: "over" });
+    } catch (error) {
+      await request.send({ type: "failed", error: encodeError(ExcursorError.from(error)) });
+    } finally {
+      runs.end();
+    }
+    await listening;
+  };
+
+/** A forwarded turn, seen as a request by the engine of the home node. */
+class ForwardedRequest {
+  readonly context: RequestContext;
+  readonly #exchange: InternalExchange;
+  readonly #canceled = new AbortController();
+  readonly #questions = new Map<number, (answer: ElicitationAnswer) => void>();
+  #asked = 0;
+  #grown: readonly [number, number] | undefined;
+
+  constructor(exchange: InternalExchange, sent: EncodedContext, runs: ForwardedRuns, lost: AbortSignal) {
+    this.#exchange = exchange;
+    const { requestId, tools, hops, trace, canAsk, wantsAnswer } = sent;
+    this.context = {
+      requestId,
+      tools,
+      hops,
+      signal: AbortSignal.any([lost, this.#canceled.signal]),
+      trace: trace && (() => trace),
+      elicit: canAsk ? this.#elicit : undefined,
+      observer: this.#observer(runs.observer, wantsAnswer),
+      meter: this.#meter(runs.meter),
+    };
+  }
+
+  /** Reads what the receiving gateway sends until it ends its request. */
+  async listen(messages: AsyncIterable<unknown>): Promise<void> {
+    try {
+      for await (const message of messages as AsyncIterable<ToHome>) {
+        if (message.type === "cancel") this.#canceled.abort();
+        if (message.type === "elicited") this.#questions.get(message.id)?.(message.answer);
+      }
+    } catch {
+      this.#canceled.abort();
+    }
+  }
+
+  send(message: FromHome): Promise<void> {
+    if (message.type !== "events" || !this.#grown) return this.#exchange.send(message);
+    return this.#exchange.send({ ...message, grown: this.#grown });
+  }
+
+  /** Sends without waiting: these messages are few and small. A lost connection shows elsewhere. */
+  #tell(message: FromHome): void {
+    this.#exchange.send(message).catch(() => {});
+  }
+
+  /** The receiving gateway has called `served` before, since its limits may refuse the turn. */
+  #observer(own: RunObserver, wantsAnswer: boolean): RunObserver {
+    return {
+      phase: (name, atMs, reason) => {
+        own.phase(name, atMs, reason);
+        this.#tell({ type: "phase", name, agoMs: performance.now() - atMs, ...(reason && { reason }) });
+      },
+      served: (model, driver) => own.served?.(model, driver),
+      answered: wantsAnswer ? (message, reason) => this.#tell({ type: "answered", message, reason }) : undefined,
+    };
+  }
+
+  #meter(own: ForwardedRuns["meter"]): RunMeter {
+    return {
+      used: (usage, origin) => {
+        own.used(usage, origin);
+        this.#tell({ type: "used", usage, origin });
+      },
+      grow: (input, output) => {
+        this.#grown = [input, output];
+      },
+      opens: () => own.opens(),
+      goesOn: (run) => own.goesOn(run),
+    };
+  }
+
+  readonly #elicit: Elicit = (question, signal) =>
+    new Promise((resolve, reject) => {
+      const id = this.#asked++;
+      const settle = (answer: ElicitationAnswer) => {
+        this.#questions.delete(id);
+        resolve(answer);
+      };
+      this.#questions.set(id, settle);
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      this.#tell({ type: "elicit", id, question });
+    });
+}

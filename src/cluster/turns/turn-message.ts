@@ -1,0 +1,108 @@
+import type { RequestContext } from "../../core/driver.ts";
+import type { LossReason } from "../../core/engine/call-log.ts";
+import { type ErrorDetails, type ErrorKind, ExcursorError } from "../../core/errors.ts";
+import type { DoneReason, TurnEvent, Usage } from "../../core/events.ts";
+import type { TraceContext } from "../../core/http/trace-context.ts";
+import type { Elicitation, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
+import type { UsageOrigin } from "../../core/run-meter.ts";
+import type { RunPhase } from "../../core/run-observer.ts";
+import { Secret } from "../../core/secret.ts";
+import type { AssistantMessage, ImagePart, Message, Principal, Turn } from "../../core/turn.ts";
+
+/** What the receiving gateway sends to the run's home node. */
+export type ToHome =
+  | { readonly type: "turn"; readonly turn: EncodedTurn; readonly context: EncodedContext }
+  /** The client is gone, or the answer has reached a limit. */
+  | { readonly type: "cancel" }
+  | { readonly type: "elicited"; readonly id: number; readonly answer: ElicitationAnswer };
+
+/** What the home node sends back. */
+export type FromHome =
+  /** A batch, and what the run has used so far by estimate. */
+  | { readonly type: "events"; readonly events: readonly TurnEvent[]; readonly grown?: readonly [number, number] }
+  /** `agoMs`: the clocks of two processes do not compare. */
+  | { readonly type: "phase"; readonly name: RunPhase; readonly agoMs: number; readonly reason?: LossReason }
+  | { readonly type: "used"; readonly usage: Usage; readonly origin: UsageOrigin }
+  | { readonly type: "answered"; readonly message: AssistantMessage; readonly reason: DoneReason }
+  | { readonly type: "elicit"; readonly id: number; readonly question: Elicitation }
+  | { readonly type: "failed"; readonly error: EncodedError }
+  | { readonly type: "over" };
+
+/** What a home node needs of the request beside its turn. */
+export interface EncodedContext extends Pick<RequestContext, "requestId" | "tools" | "hops"> {
+  readonly trace?: TraceContext | undefined;
+  readonly canAsk: boolean;
+  readonly wantsAnswer: boolean;
+}
+
+/** A turn as JSON: images as base64, the token in the clear. It travels encrypted only, and is never logged. */
+export type EncodedTurn = Omit<Turn, "principal" | "messages"> & {
+  readonly principal: Omit<Principal, "token"> & { readonly token?: string | undefined };
+  readonly messages: readonly unknown[];
+};
+
+export function encodeTurn(turn: Turn): EncodedTurn {
+  const { token, ...principal } = turn.principal;
+  return {
+    ...turn,
+    principal: { ...principal, token: token?.reveal() },
+    messages: turn.messages.map((message) => mapImages(message, encodeImage)),
+  };
+}
+
+export function decodeTurn(turn: EncodedTurn): Turn {
+  const { token, ...principal } = turn.principal;
+  return {
+    ...turn,
+    maxOutputTokens: turn.maxOutputTokens,
+    principal: { ...principal, token: token === undefined ? undefined : new Secret(token) },
+    messages: turn.messages.map((message) => mapImages(message as Message, decodeImage)),
+  };
+}
+
+/** Returns the message with other images. One without images is returned as it is. */
+function mapImages(message: Message, map: (part: ImagePart) => ImagePart): Message {
+  const parts: readonly { readonly type: string }[] = message.content;
+  if (!parts.some(isImage)) return message;
+  return { ...message, content: parts.map((part) => (isImage(part) ? map(part) : part)) } as unknown as Message;
+}
+
+const isImage = (part: { readonly type: string }): part is ImagePart => part.type === "image";
+
+const encodeImage = (part: ImagePart): ImagePart => ({
+  ...part,
+  data: Buffer.from(part.data).toString("base64") as unknown as Uint8Array,
+});
+
+const decodeImage = (part: ImagePart): ImagePart => ({
+  ...part,
+  data: Buffer.from(part.data as unknown as string, "base64"),
+});
+
+export type EncodedError = Omit<ErrorDetails, "cause"> & { readonly kind: ErrorKind; readonly message: string };
+
+export function encodeError({
+  kind,
+  message,
+  code,
+  hint,
+  field,
+  retryable,
+  retryAfterMs,
+  context,
+  hasOwnHint,
+}: ExcursorError): EncodedError {
+  return {
+    kind,
+    message,
+    code,
+    ...(hasOwnHint && hint !== undefined && { hint }),
+    ...(field !== undefined && { field }),
+    retryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    context,
+  };
+}
+
+export const decodeError = ({ kind, message, ...details }: EncodedError): ExcursorError =>
+  new ExcursorError(kind, message, details);

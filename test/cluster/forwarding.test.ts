@@ -1,0 +1,105 @@
+import OpenAI from "openai";
+import { afterEach, describe, expect, it } from "vitest";
+import { KEY } from "../gateway/support/gateway-process.ts";
+import { answersTo, callsOf, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
+import { type OwnNode, openOwnCluster } from "./support/own-cluster.ts";
+import { hasRedis } from "./support/redis-process.ts";
+
+/** A token of another account. */
+const JWT = `${["header", "payload"].map((part) => Buffer.from(JSON.stringify({ part, sub: "auth0|user_2" })).toString("base64url")).join(".")}.signature`;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function setUp() {
+  const cluster = await openOwnCluster((cleanup) => cleanups.push(cleanup));
+  const nodes = [await cluster.open("a"), await cluster.open("b"), await cluster.open("c")] as const;
+  return { ...cluster, nodes };
+}
+
+async function ask({ client }: Pick<OwnNode, "client">, messages: Messages) {
+  const { choices } = await client.chat.completions.create({ model: "gpt-5.5", messages, tools: TOOLS });
+  const [choice] = choices;
+  if (!choice) throw new Error("no answer");
+  return choice.message;
+}
+
+describe.skipIf(!hasRedis)("three gateways", () => {
+  it("a follow-up on any of them goes on with the run, on its upstream stream", async () => {
+    const { nodes, traced } = await setUp();
+    const steps = ["a", "b", "c", "d"].map((at) => `call look {"at":"${at}"} ;; wait`).join(" ;; ");
+    const messages: Messages = [{ role: "user", content: `@sim ${steps} ;; say done {{reused}}` }];
+    let answer = await ask(nodes[0], messages);
+    for (let turn = 1; callsOf(answer).length > 0; turn++) {
+      messages.push(answer, ...answersTo(answer));
+      answer = await ask(nodes[turn % 3] ?? nodes[0], messages);
+    }
+    expect([answer.content, traced("run_request")]).toEqual(["done stream", 1]);
+  });
+
+  it("a follow-up is replayed from the transcript if its home node is gone", async () => {
+    const { nodes, traced } = await setUp();
+    const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{reused}}' }];
+    const answer = await ask(nodes[0], messages);
+    await nodes[0].close(0);
+    messages.push(answer, ...answersTo(answer));
+    expect((await ask(nodes[1], messages)).content).toBe("saw a fresh");
+    expect(traced("run_request")).toBe(2);
+  });
+
+  it("a follow-up reaches its home node while Redis is away", async () => {
+    const { nodes, redis, traced } = await setUp();
+    const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{reused}}' }];
+    const answer = await ask(nodes[0], messages);
+    await expect.poll(() => nodes[1].log()).toContain("is reached");
+    await redis.kill();
+    messages.push(answer, ...answersTo(answer));
+    expect((await ask(nodes[1], messages)).content).toBe("saw a stream");
+    expect(traced("run_request")).toBe(1);
+    await expect.poll(async () => (await fetch(`${nodes[1].url}/readyz`)).json()).toEqual({ status: "degraded" });
+  });
+
+  it("a client that leaves cancels the run on its home node, and what it has used is recorded", async () => {
+    const { nodes, trace } = await setUp();
+    const messages: Messages = [
+      { role: "user", content: '@sim call look {"at":"a"} ;; say some words ;; silent 60000' },
+    ];
+    const answer = await ask(nodes[0], messages);
+    messages.push(answer, ...answersTo(answer));
+    const stream = await nodes[1].client.chat.completions.create({
+      model: "gpt-5.5",
+      messages,
+      tools: TOOLS,
+      stream: true,
+    });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    await expect.poll(() => trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
+    const metrics = async () =>
+      (await fetch(`${nodes[1].url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
+    await expect.poll(metrics).toMatch(/excursor_tokens_total\{[^}]*kind="output"[^}]*\} [1-9]/);
+  });
+
+  it("an error of the run has its own status and words on the gateway that was asked", async () => {
+    const { nodes } = await setUp();
+    const messages: Messages = [
+      { role: "user", content: '@sim call look {"at":"a"} ;; say shown ;; fail internal went wrong' },
+    ];
+    const answer = await ask(nodes[0], messages);
+    messages.push(answer, ...answersTo(answer));
+    await expect(ask(nodes[2], messages)).rejects.toMatchObject({ status: 502, message: /went wrong/ });
+  });
+
+  it("another principal's call ids lead nowhere, on any gateway (SEC-49)", async () => {
+    const { nodes, traced } = await setUp();
+    const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}} {{reused}}' }];
+    const answer = await ask(nodes[0], messages);
+    messages.push(answer, ...answersTo(answer));
+    const stranger = new OpenAI({ baseURL: `${nodes[1].url}/v1`, apiKey: JWT, maxRetries: 0 });
+    expect((await ask({ client: stranger }, messages)).content).toBe("saw a fresh");
+    expect(traced("run_request")).toBe(2);
+    expect((await ask(nodes[2], messages)).content).toBe("saw a stream");
+  });
+});

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { loadConfig } from "../../../src/app/load-config.ts";
+import { openGateway } from "../../../src/app/open-gateway.ts";
+import type { SimOptions, TraceEntry } from "../../../src/sim/options.ts";
+import { startSim } from "../../../src/sim/server.ts";
+import { KEY } from "../../gateway/support/gateway-process.ts";
+import { startRedis } from "./redis-process.ts";
+
+export interface OwnNode {
+  readonly name: string;
+  readonly url: string;
+  readonly client: OpenAI;
+  readonly log: () => string;
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Opens gateways in this process that share a Redis and a simulated backend. Each has a home of its own. */
+export async function openOwnCluster(
+  defer: (cleanup: () => unknown) => void,
+  sim: Partial<SimOptions> = {},
+  environment: Readonly<Record<string, string>> = {},
+) {
+  const redis = await startRedis(defer);
+  const trace: TraceEntry[] = [];
+  const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });
+  defer(() => backend.close());
+  const open = async (name: string, more: Readonly<Record<string, string>> = {}): Promise<OwnNode> => {
+    const home = mkdtempSync(join(tmpdir(), "excursor-node-"));
+    defer(() => rmSync(home, { recursive: true, force: true }));
+    const loaded = loadConfig({
+      flags: {},
+      environment: {
+        EXCURSOR_HOME: home,
+        EXCURSOR_PORT: "0",
+        EXCURSOR_KEY: KEY,
+        EXCURSOR_UPSTREAM: backend.url,
+        EXCURSOR_TOKEN: "tester",
+        EXCURSOR_CLUSTER_REDIS: redis.url,
+        EXCURSOR_CLUSTER_NODE: name,
+        EXCURSOR_LIMITS_HANDOVER_MS: "0",
+        ...environment,
+        ...more,
+      },
+    });
+    let log = "";
+    const gateway = await openGateway(loaded, {
+      isDemo: false,
+      writeLog: (text) => {
+        log += text;
+      },
+    });
+    let closed: Promise<void> | undefined;
+    const close = (graceMs?: number) => {
+      closed ??= gateway.close(graceMs);
+      return closed;
+    };
+    defer(() => close(0));
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
+    return { name, url: gateway.url, client, log: () => log, close };
+  };
+  const traced = (kind: string) => trace.filter((entry) => entry.kind === kind).length;
+  return { redis, trace, traced, open };
+}

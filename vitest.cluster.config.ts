@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/cluster/processes/**/*.test.ts"],
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+    // Each test has several gateways of its own.
+    maxWorkers: 1,
+  },
+});
