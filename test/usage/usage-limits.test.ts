@@ -3,13 +3,8 @@ import { type Limit, parseLimit } from "../../src/core/limits/limit.ts";
 import type { LimitReached } from "../../src/core/limits/limit-reached.ts";
 import { billingPeriodAt } from "../../src/usage/limits/billing-period.ts";
 import { HeldClock } from "../../src/usage/limits/held-clock.ts";
-<<<<<<< HEAD
-import { type Demand, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
-import type { Spending } from "../../src/usage/store/spending.ts";
-=======
 import { type Demand, type Reservation, UsageLimits } from "../../src/usage/limits/usage-limits.ts";
-import type { Spending } from "../../src/usage/store/usage-store.ts";
->>>>>>> 67ef074 (feat(limits): count what the nodes of a cluster spend together)
+import type { Spending } from "../../src/usage/store/spending.ts";
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 10, 16, 12);
