@@ -164,8 +164,10 @@ async function compose(
   onClose(() => store.close());
   const isRecorded = config.usage.record === "on";
   if (isRecorded) adoptDayTokens(state, store);
+  const prices = new Prices(config.prices);
   const charges = new ChargeFollower({
     access: options.access,
+    costOf: (...used) => prices.costOf(...used),
     call: { transport: transports.h1, origin, clientVersion: config.clientVersion },
     store,
     log,
@@ -198,7 +200,6 @@ async function compose(
     traces: traces && (() => traces.stats()),
   };
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
-  const prices = new Prices(config.prices);
   const caches = new CacheWatch();
   const { limits, requestsPerMinuteOf } = createLimits({ ...options, store, prices, clock });
   const recent = new RecentRequests(RECENT_REQUESTS);

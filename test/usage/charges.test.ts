@@ -36,6 +36,7 @@ const followerOf = (origin: string, store: UsageStore) =>
     access: createGivenAccess(new Secret("tester")),
     call: { transport: createHttp1Transport(), origin },
     store,
+    costOf: () => undefined,
     log,
   });
 
@@ -129,7 +130,7 @@ describe("what Cursor charges", () => {
       renew: () => Promise.resolve(undefined),
     };
     const call = { transport: createHttp1Transport(), origin: "http://127.0.0.1:9" };
-    const follower = new ChargeFollower({ access, call, store, log });
+    const follower = new ChargeFollower({ access, call, costOf: () => undefined, store, log });
     const minutes = (count: number) => vi.advanceTimersByTimeAsync(count * 60_000);
     await minutes(60);
     expect(asked).toEqual([]);

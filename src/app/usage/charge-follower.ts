@@ -2,12 +2,14 @@ import type { AccessTokens } from "../../core/access/access.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { type AccountCall, loadPeriodUsage, loadUsageEvents } from "../../credentials/account-usage.ts";
 import type { Log } from "../../observe/log.ts";
+import type { Settlement } from "../../usage/store/settle-runs.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
 
 export interface ChargeFollowerOptions {
   readonly access: AccessTokens;
   readonly call: AccountCall;
-  readonly store: Pick<UsageStore, "setBillingPeriod" | "setCharges" | "latestCharge">;
+  readonly store: Pick<UsageStore, "setBillingPeriod" | "setCharges" | "latestCharge" | "settleRuns">;
+  readonly costOf: Settlement["costOf"];
   readonly log: Pick<Log, "debug" | "warn">;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -17,8 +19,10 @@ export interface ChargeFollowerOptions {
 const EVERY_MS = 5 * 60_000;
 /** How soon after its first use an account is asked about. Cursor does not know its charges at once. */
 const FIRST_MS = 30_000;
-/** Charges change for a while after the call. So an account is followed so long after its last use. */
-const SETTLED_MS = 60 * 60_000;
+/** Charges change for a while after the call. An estimate is replaced by the charges after that. */
+const SETTLED_MS = 30 * 60_000;
+/** An account is followed so long after its last use. */
+const FOLLOWED_MS = 2 * SETTLED_MS;
 const DAY_MS = 86_400_000;
 const MAX_ACCOUNTS = 100;
 
@@ -85,8 +89,11 @@ export class ChargeFollower {
       // Cursor's clock need not be ours.
       const untilMs = Math.max(this.#now(), latest ?? 0) + DAY_MS;
       const { events, isWhole } = await loadUsageEvents(token, { sinceMs: fromMs, untilMs }, call);
-      if (isWhole) store.setCharges(name, { fromMs, untilMs }, events);
-      else {
+      if (isWhole) {
+        const isStored = store.setCharges(name, { fromMs, untilMs }, events);
+        const settledMs = this.#now() - SETTLED_MS;
+        if (isStored) store.settleRuns({ account: name, fromMs, untilMs, settledMs, costOf: this.#options.costOf });
+      } else {
         const times = events.map(({ at }) => at);
         const [first, last] = times.reduce(
           ([min, max], at) => [Math.min(min, at), Math.max(max, at)],
@@ -116,7 +123,7 @@ export class ChargeFollower {
       followed.askedAt = performance.now();
       void this.ask(account).finally(() => {
         followed.timer = undefined;
-        if (performance.now() - followed.usedAt < SETTLED_MS) this.#arm(account, followed);
+        if (performance.now() - followed.usedAt < FOLLOWED_MS) this.#arm(account, followed);
       });
     }, waitMs).unref();
   }

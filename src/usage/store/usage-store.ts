@@ -8,6 +8,7 @@ import { CallRows } from "./call-rows.ts";
 import { type Charge, ChargeRows } from "./charge-rows.ts";
 import { RequestRows, type Usual } from "./request-rows.ts";
 import { RunRows } from "./run-rows.ts";
+import { type Settlement, settleRuns } from "./settle-runs.ts";
 import { addCorrection, addRecord, type Correction, NOTHING, type Spending } from "./spending.ts";
 import { type Spent, SpentRows } from "./spent-rows.ts";
 
@@ -130,6 +131,17 @@ export class UsageStore implements UsageSink {
     } catch (error) {
       this.#lose(0, messageOf(error));
       return false;
+    }
+  }
+
+  /** Replaces the estimates of runs by what the upstream has charged for them, where that is settled. Does nothing if that fails. */
+  settleRuns(settlement: Omit<Settlement, "endedMs">): void {
+    try {
+      if (!this.#isOpen) return;
+      const all = { ...settlement, endedMs: this.#openedAt };
+      inTransaction(this.#connection, "BEGIN IMMEDIATE", () => settleRuns(this.#connection, all));
+    } catch (error) {
+      this.#lose(0, messageOf(error));
     }
   }
 

@@ -1,6 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
+import { ChargeFollower } from "../../../src/app/usage/charge-follower.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { loadUsageEvents } from "../../../src/credentials/account-usage.ts";
+import { createGivenAccess } from "../../../src/credentials/given-access.ts";
+import { openUsageDatabase } from "../../../src/usage/store/usage-database.ts";
+import { UsageStore } from "../../../src/usage/store/usage-store.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 
 interface Tokens {
@@ -10,23 +14,24 @@ interface Tokens {
 }
 
 export interface Comparison {
-  /** Runs whose figures are the upstream's, and how many of them have figures other than the simulator's. */
-  readonly exactRuns: number;
+  readonly runs: number;
+  /** Conversations of the upstream whose runs have other figures than the simulator's. */
   readonly wrong: readonly unknown[];
   /** Charges without a run in the record, by Cursor's id of the conversation. */
   readonly missing: readonly string[];
   /** Conversations whose requests do not sum up to their runs. */
   readonly unequal: readonly unknown[];
-  /** Runs without exact figures, by their outcome. */
-  readonly inexact: Readonly<Record<string, number>>;
-  /** What the requests of all conversations with exact figures only come to, and what was charged for these. */
+  /** Runs that had no figures of the upstream before they were settled by its charges, by their outcome. */
+  readonly settled: Readonly<Record<string, number>>;
+  /** What all requests come to, and what was charged for their runs. */
   readonly record: Tokens;
   readonly charged: Tokens;
   readonly requestIds: ReadonlySet<string>;
 }
 
-/** Compares the usage record with what the simulator says it charged. */
+/** Compares the usage record with what the simulator says it charged, as it is when all charges are settled. */
 export async function compareCharges(path: string, simUrl: string): Promise<Comparison> {
+  const settled = await settleCharges(path, simUrl);
   const call = { transport: createHttp1Transport(), origin: simUrl };
   const { events } = await loadUsageEvents(new Secret("tester"), { sinceMs: 0, untilMs: 2 ** 42 }, call);
   const charges = new Map<string, Tokens>();
@@ -37,9 +42,9 @@ export async function compareCharges(path: string, simUrl: string): Promise<Comp
   }
   const database = new DatabaseSync(path, { readOnly: true });
   const rows = <Row>(sql: string) => database.prepare(sql).all() as unknown as readonly Row[];
-  const runs = rows<Tokens & { id: string; conversation: string; outcome: string; origin: string | null }>(
-    `SELECT lower(hex(upstream_conversation)) AS id, conversation, outcome, origin, total(input) AS input,
-      total(output) AS output, total(cached) AS cached FROM run WHERE upstream_conversation IS NOT NULL GROUP BY 1`,
+  const runs = rows<Tokens & { id: string }>(
+    `SELECT lower(hex(upstream_conversation)) AS id, total(input) AS input, total(output) AS output,
+      total(cached) AS cached FROM run WHERE upstream_conversation IS NOT NULL GROUP BY 1`,
   );
   const requests = rows<Tokens & { conversation: string }>(
     `SELECT conversation, total(input) AS input, total(output) AS output, total(cached) AS cached FROM request GROUP BY 1`,
@@ -50,26 +55,42 @@ export async function compareCharges(path: string, simUrl: string): Promise<Comp
   const requestIds = new Set(rows<{ id: string }>("SELECT id FROM request").map(({ id }) => id));
   database.close();
 
-  const exact = runs.filter(({ origin }) => origin === "upstream");
-  const inexact: Record<string, number> = {};
-  for (const { origin, outcome } of runs) if (origin !== "upstream") inexact[outcome] = (inexact[outcome] ?? 0) + 1;
-  const doubtful = new Set(runs.filter(({ origin }) => origin !== "upstream").map(({ conversation }) => conversation));
   const known = new Set(runs.map(({ id }) => id));
   const byConversation = new Map(runSums.map((row) => [row.conversation, row]));
   return {
-    exactRuns: exact.length,
-    wrong: exact
-      .filter((run) => !isSame(run, charges.get(run.id)))
-      .map((run) => ({ ...run, was: charges.get(run.id) })),
+    runs: runs.length,
+    wrong: runs.filter((run) => !isSame(run, charges.get(run.id))).map((run) => ({ ...run, was: charges.get(run.id) })),
     missing: [...charges.keys()].filter((id) => !known.has(id)),
     unequal: requests.filter((row) => !isSame(row, byConversation.get(row.conversation))),
-    inexact,
-    record: requests.filter(({ conversation }) => !doubtful.has(conversation)).reduce<Tokens>(add, NOTHING),
-    charged: runs
-      .filter(({ conversation }) => !doubtful.has(conversation))
-      .reduce<Tokens>((sum, { id }) => add(sum, charges.get(id) ?? NOTHING), NOTHING),
+    settled,
+    record: requests.reduce<Tokens>(add, NOTHING),
+    charged: runs.reduce<Tokens>((sum, { id }) => add(sum, charges.get(id) ?? NOTHING), NOTHING),
     requestIds,
   };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Reconciles the record two days later. Returns the outcomes of the runs that had estimates until then. */
+async function settleCharges(path: string, origin: string): Promise<Record<string, number>> {
+  const now = () => Date.now() + 2 * DAY_MS;
+  const connection = await openUsageDatabase(path, () => {});
+  const store = new UsageStore(connection, { maxAgeMs: 1e15, maxBytes: 1e12, onNotice: () => {}, now });
+  const inexact = connection
+    .prepare("SELECT outcome, count(*) AS runs FROM run WHERE origin <> 'upstream' GROUP BY 1")
+    .all();
+  const follower = new ChargeFollower({
+    access: createGivenAccess(new Secret("tester")),
+    call: { transport: createHttp1Transport(), origin },
+    store,
+    costOf: () => undefined,
+    log: { debug: () => {}, warn: () => {} },
+    now,
+  });
+  await follower.ask(undefined);
+  follower.close();
+  store.close();
+  return Object.fromEntries(inexact.map(({ outcome, runs }) => [String(outcome), Number(runs)]));
 }
 
 const NOTHING: Tokens = { input: 0, output: 0, cached: 0 };

@@ -36,6 +36,8 @@ const KINDS: readonly Kind[] = [
   { script: (input) => `say the client leaves ${input} ;; silent 600000 ;; say never`, leaves: true },
   { script: (input) => `call look {} ;; say {{result}} ${input}`, abandons: true },
   { script: (input) => `fail resource_exhausted ${input}` },
+  { script: (input) => `say half of an answer ${input} ;; fail internal` },
+  { script: (input) => `call look {} ;; say {{result}} and half of an answer ${input} ;; fail internal` },
 ];
 
 export interface FinishedRequest {
