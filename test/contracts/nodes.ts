@@ -1,3 +1,4 @@
+import { Packing } from "../../src/cluster/redis/packing.ts";
 import { openRedisLink } from "../../src/cluster/redis/redis-link.ts";
 import { createSharedCheckpoints } from "../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../src/cluster/redis/stores/shared-hub-answers.ts";
@@ -52,9 +53,12 @@ export async function sqliteNodes(defer: Defer): Promise<Nodes> {
 
 const log = createLog({ level: "silent", redactor: createRedactor(), write: () => {}, isPretty: false });
 
+/** A busy machine makes Redis late, which is another test. */
+const PATIENT_MS = 2000;
+
 /** Opens a link of its own, as each process has one. */
 export async function openLink({ url }: Pick<RedisProcess, "url">, defer: Defer) {
-  const link = await openRedisLink({ url: new Secret(url), log });
+  const link = await openRedisLink({ url: new Secret(url), log, askMs: PATIENT_MS });
   defer(() => link.close());
   return link;
 }
@@ -68,15 +72,16 @@ export async function redisNodes(defer: Defer): Promise<Nodes & { readonly redis
       const link = await openLink(redis, defer);
       const state = await openStateDatabase(":memory:");
       const writes = new WriteBehind(link);
+      const parts = { link, writes, packing: new Packing(new Secret("the cluster's secret"), "values"), scope: "sim" };
       defer(() => {
         writes.close();
         state.close();
       });
       return {
-        checkpoints: createSharedCheckpoints(link, writes, createCheckpointStore(state)),
-        responses: createSharedResponses(link, writes, createResponseStore(state)),
-        thoughts: createSharedThoughts(link, writes, createThoughtStore(state)),
-        hubAnswers: createSharedHubAnswers(link, writes, createHubAnswerStore(state)),
+        checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
+        responses: createSharedResponses(parts, createResponseStore(state)),
+        thoughts: createSharedThoughts(parts, createThoughtStore(state)),
+        hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
         settled: () => writes.settled(),
       };
     },

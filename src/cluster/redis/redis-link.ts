@@ -13,6 +13,8 @@ export interface RedisLinkOptions {
   /** The setting `cluster.redis`. */
   readonly url: Secret;
   readonly log: Log;
+  /** How long a request waits for Redis. Default: 50 ms. */
+  readonly askMs?: number | undefined;
 }
 
 /** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
@@ -23,7 +25,7 @@ export interface RedisLink {
   readonly failures: number;
   /**
    * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
-   * {@link ASK_MS}, or answers with an error. A command without a reply in time may still have had its effect.
+   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect.
    */
   ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T>;
   /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
@@ -51,7 +53,7 @@ const OLDEST_MAJOR = 7;
 const PREFIX = "excursor:v1";
 
 /** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
-export async function openRedisLink({ url, log }: RedisLinkOptions): Promise<RedisLink> {
+export async function openRedisLink({ url, log, askMs = ASK_MS }: RedisLinkOptions): Promise<RedisLink> {
   const { createClient, ErrorReply } = await loadClient();
   const client: RedisClient = createClient(clientOptions(url.reveal()));
   let lastError: unknown;
@@ -64,7 +66,7 @@ export async function openRedisLink({ url, log }: RedisLinkOptions): Promise<Red
     client.destroy();
     throw explainRedisError(error, url.reveal());
   }
-  return new ClientLink(client, log, (error) => error instanceof ErrorReply);
+  return new ClientLink(client, log, askMs, (error) => error instanceof ErrorReply);
 }
 
 async function loadClient(): Promise<typeof import("@redis/client")> {
@@ -124,6 +126,7 @@ async function checkServer(client: RedisClient): Promise<void> {
 class ClientLink implements RedisLink {
   readonly #client: RedisClient;
   readonly #log: Log;
+  readonly #askMs: number;
   readonly #listeners = new Set<(isUp: boolean) => void>();
   readonly #probe: NodeJS.Timeout;
   readonly #isReply: (error: unknown) => error is Error;
@@ -132,8 +135,9 @@ class ClientLink implements RedisLink {
   #failures = 0;
 
   /** `isReply` tells an error that Redis sent from a connection that broke. */
-  constructor(client: RedisClient, log: Log, isReply: (error: unknown) => error is Error) {
+  constructor(client: RedisClient, log: Log, askMs: number, isReply: (error: unknown) => error is Error) {
     this.#client = client;
+    this.#askMs = askMs;
     this.#log = log;
     this.#isReply = isReply;
     client.on("error", () => this.#change(false));
@@ -151,7 +155,7 @@ class ClientLink implements RedisLink {
 
   async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T> {
     if (!this.#isUp) return fallback();
-    const result = await inTime(() => work(this.#client));
+    const result = await inTime(() => work(this.#client), this.#askMs);
     if (result.type === "value") return result.value;
     this.#failures++;
     if (result.type === "failed" && this.#isReply(result.error)) {
@@ -184,7 +188,7 @@ class ClientLink implements RedisLink {
     if (this.#isProbing) return;
     this.#isProbing = true;
     const pong = this.#client.ping();
-    const result = await inTime(() => pong);
+    const result = await inTime(() => pong, this.#askMs);
     this.#change(result.type === "value");
     if (result.type === "late") await pong.catch(() => {});
     this.#isProbing = false;
@@ -205,11 +209,11 @@ type InTime<T> =
   | { readonly type: "late" }
   | { readonly type: "failed"; readonly error: unknown };
 
-/** Waits for work no longer than {@link ASK_MS}. */
-function inTime<T>(work: () => Promise<T>): Promise<InTime<T>> {
+/** Waits for work no longer than this. */
+function inTime<T>(work: () => Promise<T>, ms: number): Promise<InTime<T>> {
   return new Promise((resolve) => {
     // A reply that arrived while this process was busy is read between the timer and the immediate.
-    const timer = setTimeout(() => setImmediate(() => resolve({ type: "late" })), ASK_MS);
+    const timer = setTimeout(() => setImmediate(() => resolve({ type: "late" })), ms);
     const settle = (result: InTime<T>) => {
       clearTimeout(timer);
       resolve(result);

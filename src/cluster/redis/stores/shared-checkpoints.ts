@@ -1,9 +1,7 @@
 import type { AtOnce } from "../../../core/awaitable.ts";
 import type { Checkpoint, CheckpointStore } from "../../../core/history/checkpoints.ts";
-import { pack, unpack } from "../packing.ts";
-import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
-import type { WriteBehind } from "../write-behind.ts";
+import type { StoreParts } from "./store-parts.ts";
 import { DAY_MS, digest, MiB, type NewValue, type RoomLimits, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 7 * DAY_MS };
@@ -30,22 +28,41 @@ return values`);
  * is one hash: its states by history, and its blobs, each of which is sent once.
  */
 export function createSharedCheckpoints(
-  link: RedisLink,
-  writes: WriteBehind,
+  { link, writes, packing, scope, limits }: StoreParts,
   local: AtOnce<CheckpointStore>,
-  limits: Partial<RoomLimits> = {},
 ): CheckpointStore {
-  const room = new ValueRoom(link, "checkpoint", { ...LIMITS, ...limits });
+  const room = new ValueRoom(link, [scope, "checkpoint"], { ...LIMITS, ...limits });
   const sent = new SentBlobs();
   link.onChange(() => sent.forget());
   const pointer = (principalId: string, historyKey: string) => room.key(principalId, "at", digest(historyKey));
+
+  /** Returns undefined if a blob is missing, or something is damaged. */
+  const readCheckpoint = async (
+    principalId: string,
+    historyKey: string,
+    [state, id, names, ...data]: readonly unknown[],
+  ): Promise<Checkpoint | undefined> => {
+    const key = room.key(principalId, digest(String(id)));
+    const unpacked = await packing.unpack(state, `${key} ${digest(historyKey)}`);
+    const blobNames = String(names)
+      .split(",")
+      .filter((name) => name !== "");
+    const blobs = await Promise.all(data.map((blob, at) => packing.unpack(blob, `${key} ${blobNames[at]}`)));
+    if (!unpacked || data.length !== blobNames.length) return undefined;
+    const entries = blobNames.flatMap((name, at) => {
+      const blob = blobs[at];
+      return blob ? [[name, blob] as const] : [];
+    });
+    if (entries.length !== blobNames.length) return undefined;
+    return { conversationId: String(id), state: unpacked, blobs: new Map(entries) };
+  };
 
   const fetch = async (principalId: string, historyKey: string): Promise<Checkpoint | undefined> => {
     const found = await link.ask(
       (client) => FIND.run(client, [pointer(principalId, historyKey)], [digest(historyKey)]),
       () => undefined,
     );
-    const checkpoint = Array.isArray(found) ? await readCheckpoint(found) : undefined;
+    const checkpoint = Array.isArray(found) ? await readCheckpoint(principalId, historyKey, found) : undefined;
     if (checkpoint) local.put(principalId, historyKey, checkpoint);
     return checkpoint;
   };
@@ -60,11 +77,13 @@ export function createSharedCheckpoints(
       const history = digest(historyKey);
       const prepare = async (names: readonly string[]): Promise<NewValue> => {
         const packed = await Promise.all(
-          names.map(async (name) => [`b${name}`, await pack(blobs.get(name) ?? EMPTY)] as const),
+          names.map(
+            async (name) => [`b${name}`, await packing.pack(blobs.get(name) ?? EMPTY, `${key} ${name}`)] as const,
+          ),
         );
         const fields = [
           ["id", conversationId] as const,
-          [`s${history}`, await pack(state)] as const,
+          [`s${history}`, await packing.pack(state, `${key} ${history}`)] as const,
           [`n${history}`, [...blobs.keys()].join(",")] as const,
           ...packed,
         ];
@@ -95,22 +114,6 @@ export function createSharedCheckpoints(
 }
 
 const EMPTY = new Uint8Array();
-
-/** Returns undefined if a blob is missing, or something is damaged. */
-async function readCheckpoint([state, id, names, ...data]: readonly unknown[]): Promise<Checkpoint | undefined> {
-  const unpacked = await unpack(state);
-  const blobNames = String(names)
-    .split(",")
-    .filter((name) => name !== "");
-  const blobs = await Promise.all(data.map(unpack));
-  if (!unpacked || data.length !== blobNames.length) return undefined;
-  const entries = blobNames.flatMap((name, at) => {
-    const blob = blobs[at];
-    return blob ? [[name, blob] as const] : [];
-  });
-  if (entries.length !== blobNames.length) return undefined;
-  return { conversationId: String(id), state: unpacked, blobs: new Map(entries) };
-}
 
 /** Remembers which blobs of which conversations are in Redis. */
 class SentBlobs {

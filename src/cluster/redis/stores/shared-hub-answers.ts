@@ -3,10 +3,9 @@ import type { AtOnce } from "../../../core/awaitable.ts";
 import type { DoneReason } from "../../../core/events.ts";
 import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../../../core/hub/hub-answers.ts";
 import { formatRound, parseRound } from "../../../core/hub/round-json.ts";
-import { pack, unpack } from "../packing.ts";
-import type { RedisClient, RedisLink } from "../redis-link.ts";
+import type { RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
-import type { WriteBehind } from "../write-behind.ts";
+import type { StoreParts } from "./store-parts.ts";
 import { DAY_MS, digest, MiB, type NewValue, type RoomLimits, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 7 * DAY_MS };
@@ -44,12 +43,10 @@ type LocalAnswers = AtOnce<Omit<HubAnswers, "claimRound">>;
  * round, which Redis has before a call is made. So a call is made by one node only.
  */
 export function createSharedHubAnswers(
-  link: RedisLink,
-  writes: WriteBehind,
+  { link, writes, packing, scope, limits }: StoreParts,
   local: LocalAnswers,
-  limits: Partial<RoomLimits> = {},
 ): HubAnswers {
-  const room = new ValueRoom(link, "hub", { ...LIMITS, ...limits });
+  const room = new ValueRoom(link, [scope, "hub"], { ...LIMITS, ...limits });
   const writer = randomUUID();
   const askedKey = (principalId: string, asked: string) => room.key(principalId, "asked", digest(asked));
   const historyKey = (principalId: string, history: string) => room.key(principalId, "history", digest(history));
@@ -68,8 +65,38 @@ export function createSharedHubAnswers(
     ]);
   };
 
-  const roundField = async (position: number, round: HubRound) =>
-    [`r${position}`, await pack(formatRound(round))] as const;
+  const placeOf = (principalId: string, id: string, name: string) => `${room.key(principalId, digest(id))} ${name}`;
+  const roundField = async ({ principalId, id }: AnswerPlace, position: number, round: HubRound) => {
+    const name = `r${position}`;
+    return [name, await packing.pack(formatRound(round), placeOf(principalId, id, name))] as const;
+  };
+
+  /** Reads a hash. Undefined if it is gone, or its rounds are not complete. */
+  const readAnswer = async (principalId: string, reply: unknown): Promise<KeptAnswer | undefined> => {
+    const fields = fieldsOf(reply);
+    const [id = "", asked, at] = ["id", "asked", "at"].map((name) => fields.get(name)?.toString());
+    if (id === "" || asked === undefined) return undefined;
+    const read = (name: string) => packing.unpack(fields.get(name), placeOf(principalId, id, name));
+    const rounds: HubRound[] = [];
+    const count = [...fields.keys()].filter((name) => /^r\d+$/.test(name)).length;
+    for (let position = 0; position < count; position++) {
+      const round = await read(`r${position}`);
+      if (!round) return undefined;
+      rounds.push(parseRound(round.toString()));
+    }
+    const reason = fields.get("reason");
+    const text = reason && (await read("text"));
+    return {
+      id,
+      askedKey: asked,
+      rounds,
+      end: reason && { text: text?.toString() ?? "", reason: reason.toString() as DoneReason },
+      isSettled: fields.has("settled"),
+      ageMs: Math.max(0, Date.now() - Number(at)),
+    };
+  };
+  const readAll = (principalId: string, found: unknown) =>
+    Promise.all((Array.isArray(found) ? found : []).map((reply) => readAnswer(principalId, reply)));
 
   return {
     async findAsked(principalId, asked) {
@@ -77,7 +104,7 @@ export function createSharedHubAnswers(
         (client) => BY_REQUEST.run(client, [askedKey(principalId, asked)], []),
         () => undefined,
       );
-      const shared = await Promise.all((Array.isArray(found) ? found : []).map(readAnswer));
+      const shared = await readAll(principalId, found);
       return merged(
         shared.filter((kept) => kept !== undefined),
         local.findAsked(principalId, asked),
@@ -94,7 +121,7 @@ export function createSharedHubAnswers(
           ),
         () => undefined,
       );
-      const shared = await Promise.all((Array.isArray(found) ? found : []).map(readAnswer));
+      const shared = await readAll(principalId, found);
       const entries = asked.flatMap((history, at) => {
         const kept = shared[at];
         return kept ? [[history, kept] as const] : [];
@@ -104,7 +131,7 @@ export function createSharedHubAnswers(
     async claimRound(place, position, round) {
       const { principalId, id } = place;
       const claim = room.key(principalId, "claim", digest(id), String(position));
-      const field = await roundField(position, round);
+      const field = await roundField(place, position, round);
       return link.ask(
         async (client) => {
           const isOurs = (await CLAIM.run(client, [claim], [writer, String(room.ttlMs)])) === 1;
@@ -116,7 +143,7 @@ export function createSharedHubAnswers(
     },
     putRound(place, position, round) {
       local.putRound(place, position, round);
-      const field = roundField(position, round);
+      const field = roundField(place, position, round);
       writes.add({
         prepare: field,
         bytes: MiB / 64,
@@ -128,7 +155,7 @@ export function createSharedHubAnswers(
       const { principalId, id } = place;
       const key = room.key(principalId, digest(id));
       writes.add({
-        prepare: pack(end.text),
+        prepare: packing.pack(end.text, placeOf(principalId, id, "text")),
         bytes: end.text.length,
         write: (client, text) =>
           put(client, place, {
@@ -148,30 +175,6 @@ export function createSharedHubAnswers(
         write: (client) => put(client, place, { fields: [["settled", "1"]] }),
       });
     },
-  };
-}
-
-/** Reads a hash. Undefined if it is gone, or its rounds are not complete. */
-async function readAnswer(reply: unknown): Promise<KeptAnswer | undefined> {
-  const fields = fieldsOf(reply);
-  const [id, asked, at] = [fields.get("id"), fields.get("asked"), fields.get("at")];
-  if (!id || !asked) return undefined;
-  const rounds: HubRound[] = [];
-  const count = [...fields.keys()].filter((name) => /^r\d+$/.test(name)).length;
-  for (let position = 0; position < count; position++) {
-    const round = await unpack(fields.get(`r${position}`));
-    if (!round) return undefined;
-    rounds.push(parseRound(round.toString()));
-  }
-  const reason = fields.get("reason");
-  const text = await unpack(fields.get("text"));
-  return {
-    id: id.toString(),
-    askedKey: asked.toString(),
-    rounds,
-    end: reason ? { text: text?.toString() ?? "", reason: reason.toString() as DoneReason } : undefined,
-    isSettled: fields.has("settled"),
-    ageMs: Math.max(0, Date.now() - Number(at)),
   };
 }
 

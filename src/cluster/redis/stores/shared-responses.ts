@@ -1,9 +1,7 @@
 import type { AtOnce } from "../../../core/awaitable.ts";
 import type { ResponseStore, StoredResponse } from "../../../core/history/stored-responses.ts";
-import { pack, unpack } from "../packing.ts";
-import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
-import type { WriteBehind } from "../write-behind.ts";
+import type { StoreParts } from "./store-parts.ts";
 import { DAY_MS, digest, MiB, type RoomLimits, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 64 * MiB, maxItems: 2000, maxValueBytes: 8 * MiB, ttlMs: 30 * DAY_MS };
@@ -41,6 +39,12 @@ local row = redis.call('HMGET', key, 'deleted', 'data')
 if row[1] then return '${DELETED}' end
 return row[2]`);
 
+/** KEYS: an answer. */
+const BY_ID = new RedisScript(`
+local row = redis.call('HMGET', KEYS[1], 'deleted', 'data')
+if row[1] then return '${DELETED}' end
+return row[2]`);
+
 type Found = "missing" | "deleted" | readonly StoredResponse[];
 
 /**
@@ -48,24 +52,24 @@ type Found = "missing" | "deleted" | readonly StoredResponse[];
  * it knows what another node has deleted.
  */
 export function createSharedResponses(
-  link: RedisLink,
-  writes: WriteBehind,
+  { link, writes, packing, scope, limits }: StoreParts,
   local: AtOnce<ResponseStore>,
-  limits: Partial<RoomLimits> = {},
 ): ResponseStore {
-  const room = new ValueRoom(link, "response", { ...LIMITS, ...limits });
+  const room = new ValueRoom(link, [scope, "response"], { ...LIMITS, ...limits });
   const keyOf = (principalId: string, id: string) => room.key(principalId, digest(id));
   const itemKey = (principalId: string, id: string) => room.key(principalId, "item", digest(id));
 
-  const read = async (script: RedisScript, key: string, given: readonly string[]): Promise<Found> =>
-    readAnswers(
-      await link.ask(
-        (client) => script.run(client, [key], given),
-        () => undefined,
-      ),
+  const read = async (script: RedisScript, principalId: string, key: string): Promise<Found> => {
+    const reply = await link.ask(
+      (client) => script.run(client, [key], [String(room.ttlMs), String(MAX_CONVERSATION)]),
+      () => undefined,
     );
-  const follow = (principalId: string, id: string, steps: number) =>
-    read(CONVERSATION, keyOf(principalId, id), [String(room.ttlMs), String(steps)]);
+    const values = Array.isArray(reply) ? reply : [reply];
+    if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return "deleted";
+    const unpacked = await Promise.all(values.map((value) => packing.unpack(value, digest(principalId))));
+    const found = unpacked.flatMap((json) => (json ? [JSON.parse(json.toString()) as StoredResponse] : []));
+    return found.length === values.length ? found : "missing";
+  };
 
   return {
     put(principalId, response) {
@@ -74,7 +78,7 @@ export function createSharedResponses(
       const key = keyOf(principalId, id);
       const items = [...input, ...output];
       writes.add({
-        prepare: pack(JSON.stringify(response)),
+        prepare: packing.pack(JSON.stringify(response), digest(principalId)),
         bytes: items.reduce((sum, { json }) => sum + json.length, body.length),
         write: (client, data) =>
           room.put(client, {
@@ -89,18 +93,18 @@ export function createSharedResponses(
       });
     },
     async find(principalId, id) {
-      const found = await read(BY_ID, keyOf(principalId, id), []);
+      const found = await read(BY_ID, principalId, keyOf(principalId, id));
       if (found === "deleted") return undefined;
       return found === "missing" ? local.find(principalId, id) : found[0];
     },
     async conversation(principalId, id) {
-      const found = await follow(principalId, id, MAX_CONVERSATION);
+      const found = await read(CONVERSATION, principalId, keyOf(principalId, id));
       if (found === "deleted") return undefined;
       if (found === "missing") return local.conversation(principalId, id);
       return found.toReversed().flatMap(({ input, output }) => [...input, ...output].map(({ json }) => json));
     },
     async findItem(principalId, itemId) {
-      const found = await read(BY_ITEM, itemKey(principalId, itemId), []);
+      const found = await read(BY_ITEM, principalId, itemKey(principalId, itemId));
       if (found === "deleted") return undefined;
       if (found === "missing") return local.findItem(principalId, itemId);
       return found.flatMap(({ input, output }) => [...input, ...output]).findLast(({ id }) => id === itemId)?.json;
@@ -109,7 +113,7 @@ export function createSharedResponses(
     async delete(principalId, id) {
       // What waits to be written would bring it back.
       await writes.settled();
-      const found = await read(BY_ID, keyOf(principalId, id), []);
+      const found = await read(BY_ID, principalId, keyOf(principalId, id));
       const wasLocal = local.delete(principalId, id);
       if (found === "deleted") return false;
       if (found === "missing" && !wasLocal) return false;
@@ -126,18 +130,4 @@ export function createSharedResponses(
       return true;
     },
   };
-}
-
-/** KEYS: an answer. */
-const BY_ID = new RedisScript(`
-local row = redis.call('HMGET', KEYS[1], 'deleted', 'data')
-if row[1] then return '${DELETED}' end
-return row[2]`);
-
-async function readAnswers(reply: unknown): Promise<Found> {
-  const values = Array.isArray(reply) ? reply : [reply];
-  if (Buffer.isBuffer(reply) && reply.toString() === DELETED) return "deleted";
-  const unpacked = await Promise.all(values.map(unpack));
-  const found = unpacked.flatMap((json) => (json ? [JSON.parse(json.toString()) as StoredResponse] : []));
-  return found.length === values.length ? found : "missing";
 }

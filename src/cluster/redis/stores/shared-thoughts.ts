@@ -1,8 +1,6 @@
 import type { Thoughts } from "../../../core/thinking/thoughts.ts";
-import { pack, unpack } from "../packing.ts";
-import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
-import type { WriteBehind } from "../write-behind.ts";
+import type { StoreParts } from "./store-parts.ts";
 import { DAY_MS, digest, MiB, type RoomLimits, ValueRoom } from "./value-room.ts";
 
 const LIMITS: RoomLimits = { maxBytes: 32 * MiB, maxItems: 5000, maxValueBytes: 2 * MiB, ttlMs: 7 * DAY_MS };
@@ -20,15 +18,18 @@ end
 return found`);
 
 /** Thinking of all nodes: kept here at once, and in Redis in the background. What is fetched is kept here, too. */
-export function createSharedThoughts(
-  link: RedisLink,
-  writes: WriteBehind,
-  local: Thoughts,
-  limits: Partial<RoomLimits> = {},
-): Thoughts {
-  const room = new ValueRoom(link, "thought", { ...LIMITS, ...limits });
+export function createSharedThoughts({ link, writes, packing, scope, limits }: StoreParts, local: Thoughts): Thoughts {
+  const room = new ValueRoom(link, [scope, "thought"], { ...LIMITS, ...limits });
   const keyOf = (principalId: string, id: string) => room.key(principalId, digest(id));
   const textKey = (principalId: string, text: string) => room.key(principalId, "text", digest(text));
+  const keepRow = async (principalId: string, row: unknown): Promise<void> => {
+    if (!Array.isArray(row)) return;
+    const [id, packed, signature] = row as readonly unknown[];
+    if (!Buffer.isBuffer(id)) return;
+    const text = await packing.unpack(packed, keyOf(principalId, id.toString()));
+    const signed = Buffer.isBuffer(signature) ? signature.toString() : undefined;
+    if (text) local.keep(principalId, id.toString(), { text: text.toString(), signature: signed });
+  };
   return {
     find: (principalId, id) => local.find(principalId, id),
     findByText: (principalId, text) => local.findByText(principalId, text),
@@ -37,7 +38,7 @@ export function createSharedThoughts(
       const { text, signature } = thought;
       const key = keyOf(principalId, id);
       writes.add({
-        prepare: pack(text),
+        prepare: packing.pack(text, key),
         bytes: text.length,
         write: (client, packed) =>
           room.put(client, {
@@ -60,16 +61,7 @@ export function createSharedThoughts(
         (client) => FETCH.run(client, [...ids, ...texts], [String(ids.length + 1)]),
         () => undefined,
       );
-      for (const row of Array.isArray(found) ? found : []) await keepRow(local, principalId, row);
+      for (const row of Array.isArray(found) ? found : []) await keepRow(principalId, row);
     },
   };
-}
-
-async function keepRow(local: Thoughts, principalId: string, row: unknown): Promise<void> {
-  if (!Array.isArray(row)) return;
-  const [id, packed, signature] = row as readonly unknown[];
-  const text = await unpack(packed);
-  if (!text || !Buffer.isBuffer(id)) return;
-  const signed = Buffer.isBuffer(signature) ? signature.toString() : undefined;
-  local.keep(principalId, id.toString(), { text: text.toString(), signature: signed });
 }

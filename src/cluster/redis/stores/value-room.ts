@@ -76,11 +76,11 @@ return redis.call('UNLINK', KEYS[1])`);
 export class ValueRoom {
   readonly link: RedisLink;
   readonly ttlMs: number;
-  readonly #kind: string;
+  readonly #kind: readonly string[];
   readonly #limits: RoomLimits;
 
   /** `kind` is a part of the keys. */
-  constructor(link: RedisLink, kind: string, limits: RoomLimits) {
+  constructor(link: RedisLink, kind: readonly string[], limits: RoomLimits) {
     this.link = link;
     this.#kind = kind;
     this.#limits = limits;
@@ -89,7 +89,7 @@ export class ValueRoom {
 
   /** Returns the key of a value of a principal. */
   key(principalId: string, ...parts: readonly string[]): string {
-    return this.link.key(this.#kind, digest(principalId), ...parts);
+    return this.link.key(...this.#kind, digest(principalId), ...parts);
   }
 
   /** Returns whether the value was stored. */
@@ -111,7 +111,7 @@ export class ValueRoom {
 
   #room(principalId: string): readonly string[] {
     const room = isGuest(principalId) ? "guests" : digest(principalId);
-    return [this.link.key("room", this.#kind, room), this.link.key("sizes", this.#kind, room)];
+    return [this.link.key(...this.#kind, "room", room), this.link.key(...this.#kind, "sizes", room)];
   }
 }
 

@@ -38,7 +38,14 @@ const GatewayKeySchema = z.object({
   createdAt: z.string(),
 });
 
-const FileSchema = z.object({ version: z.literal(1), keys: z.array(GatewayKeySchema) });
+const RevokedKeySchema = z.object({ id: z.string(), revokedAt: z.string() });
+
+const FileSchema = z.object({
+  version: z.literal(1),
+  keys: z.array(GatewayKeySchema),
+  /** So that another node of a cluster, which still has such a key, does not bring it back. */
+  revoked: z.array(RevokedKeySchema).default([]),
+});
 
 /** Returns limits in requests per minute and tokens per day as the texts of limits. */
 export const spellLimits = ({
@@ -55,19 +62,30 @@ export const spellLimits = ({
 export type KeyLimits = z.infer<typeof KeyLimitsSchema>;
 export type GatewayKey = z.infer<typeof GatewayKeySchema>;
 
+/** All that is known of issued keys. */
+export interface IssuedKeyState {
+  readonly keys: readonly GatewayKey[];
+  readonly revoked: readonly z.infer<typeof RevokedKeySchema>[];
+}
+
 export const keysPath = (home: string): string => join(home, "keys.json");
 
 const digestOfKey = (key: string): string => hash("sha256", key, "hex");
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
+export const readKeys = (path: string): readonly GatewayKey[] => readKeyState(path).keys;
+
+/** Reads one key in the form in which the file has it. Throws if it is damaged. */
+export const parseKey = (json: string): GatewayKey => GatewayKeySchema.parse(JSON.parse(json));
+
 /** Throws if the file is damaged or readable by other users. */
-export function readKeys(path: string): readonly GatewayKey[] {
+export function readKeyState(path: string): IssuedKeyState {
   checkPrivate(path);
   const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
-  if (text === undefined) return [];
+  if (text === undefined) return { keys: [], revoked: [] };
   try {
-    return FileSchema.parse(JSON.parse(text)).keys;
+    return FileSchema.parse(JSON.parse(text));
   } catch {
     throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
       code: "keys_damaged",
@@ -83,7 +101,7 @@ export interface NewKeyOptions {
 
 /** Creates a key and returns it. It cannot be shown again. */
 export function addKey(home: string, name: string, { account, limits }: NewKeyOptions): Promise<Secret> {
-  return changeKeys(home, (keys) => {
+  return changeKeys(home, ({ keys, revoked }) => {
     if (keys.some((key) => key.name === name)) {
       throw new ExcursorError("invalid-request", `A key named ${name} already exists.`, {
         code: "key_exists",
@@ -101,14 +119,21 @@ export function addKey(home: string, name: string, { account, limits }: NewKeyOp
       limits: KeyLimitsSchema.parse(limits),
       createdAt: new Date().toISOString(),
     };
-    return { keys: [...keys, record], result: key };
+    return { keys: [...keys, record], revoked, result: key };
   });
 }
 
 export function revokeKey(home: string, name: string): Promise<void> {
-  return changeKeys(home, (keys) => {
-    const left = keys.filter((key) => key.name !== name);
-    if (left.length < keys.length) return { keys: left, result: undefined };
+  return changeKeys(home, ({ keys, revoked }) => {
+    const gone = keys.filter((key) => key.name === name);
+    const revokedAt = new Date().toISOString();
+    if (gone.length > 0) {
+      return {
+        keys: keys.filter((key) => key.name !== name),
+        revoked: [...revoked, ...gone.map(({ id }) => ({ id, revokedAt }))],
+        result: undefined,
+      };
+    }
     const others = keys.length === 0 ? "there are no keys" : `known keys: ${keys.map((key) => key.name).join(", ")}`;
     throw new ExcursorError("not-found", `There is no key named ${name}; ${others}.`, {
       code: "unknown_key",
@@ -117,14 +142,30 @@ export function revokeKey(home: string, name: string): Promise<void> {
   });
 }
 
+/** Adds what other nodes know: their keys, and the keys that were revoked there. */
+export function mergeKeys(home: string, other: IssuedKeyState): Promise<void> {
+  return changeKeys(home, ({ keys, revoked }) => {
+    const gone = new Map([...revoked, ...other.revoked].map((one) => [one.id, one]));
+    const all = new Map([...keys, ...other.keys].map((key) => [key.id, key]));
+    return {
+      keys: [...all.values()].filter(({ id }) => !gone.has(id)),
+      revoked: [...gone.values()],
+      result: undefined,
+    };
+  });
+}
+
+/** Revoked keys that are remembered, at most: the last ones. */
+const MAX_REVOKED = 10_000;
+
 async function changeKeys<T>(
   home: string,
-  change: (keys: readonly GatewayKey[]) => { readonly keys: readonly GatewayKey[]; readonly result: T },
+  change: (state: IssuedKeyState) => IssuedKeyState & { readonly result: T },
 ): Promise<T> {
   const path = keysPath(home);
   return createHomeLock(home, "keys.lock").run(() => {
-    const { keys, result } = change(readKeys(path));
-    const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys] };
+    const { keys, revoked, result } = change(readKeyState(path));
+    const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys], revoked: revoked.slice(-MAX_REVOKED) };
     writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
     return result;
   });
