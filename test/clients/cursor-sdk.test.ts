@@ -116,7 +116,7 @@ describe.each(["h2", "h1"] as const)("the official client over %s", (transport) 
 
   it("a custom tool", async () => {
     const { text, messages } = await bench.ask('@sim call look {"at":"x"} ;; say {{tools}}: {{result}} ({{reused}})');
-    expect(text).toBe('look,slow,boom,hang: looked at {"at":"x"} (stream)');
+    expect(text).toBe('look,slow,large,boom,hang: looked at {"at":"x"} (stream)');
     const calls = messages.filter(({ type }) => type === "tool_call");
     expect(calls.at(0)).toMatchObject({ name: "mcp", status: "running" });
     expect(calls.at(-1)).toMatchObject({ name: "mcp", status: "completed" });

@@ -1,4 +1,4 @@
-import { toJson } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
@@ -9,6 +9,7 @@ import { memberName, memberOf } from "../../wire/agent/member.ts";
 import type { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import type { TraceEntry } from "../options.ts";
 import type { Transport } from "../sim-exchange.ts";
+import { shortenBytes } from "./shorten-bytes.ts";
 
 /** Writes the trace of one run, if tracing is on. */
 export class RunTrace {
@@ -39,14 +40,17 @@ export class RunTrace {
   received(message: AgentClientMessage): void {
     if (!this.isOn) return;
     const kind = memberName(AgentClientMessageSchema, memberOf(AgentClientMessageSchema, message));
-    this.note(kind, toJson(AgentClientMessageSchema, message), "in");
+    this.note(kind, jsonOf(AgentClientMessageSchema, message), "in");
   }
 
   sent(message: AgentServerMessage): void {
     if (!this.isOn) return;
-    this.note(kindOf(message), toJson(AgentServerMessageSchema, message), "out");
+    this.note(kindOf(message), jsonOf(AgentServerMessageSchema, message), "out");
   }
 }
+
+const jsonOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue =>
+  toJson(schema, shortenBytes(schema, message));
 
 /** Returns the name of an update, or else of the message. */
 function kindOf(message: AgentServerMessage): string {

@@ -27,6 +27,11 @@ const customTools = {
       return text;
     },
   },
+  large: {
+    description: "Answers with a long text",
+    inputSchema: anyObject,
+    execute: ({ bytes }) => "0123456789abcdef".repeat(bytes / 16),
+  },
   boom: {
     description: "Throws",
     inputSchema: anyObject,

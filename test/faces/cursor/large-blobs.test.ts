@@ -7,8 +7,6 @@ import { engineWith, STOP, say } from "./support/models.ts";
 import { LOCAL, setUpSim } from "./support/stage.ts";
 
 const LIMITS = { maxFrameBytes: 64 << 20 };
-/** A trace of ten megabytes as JSON takes longer than clients wait. */
-const NO_TRACE = { trace: undefined };
 const MODELS = [{ ...LOCAL, id: "m" }];
 
 const imagesOf = ({ messages }: Turn) =>
@@ -26,7 +24,7 @@ function show(client: BackendClient, text: string, as: "blob" | "data", request:
 
 describe.each(["h2", "h1"] as const)("images of ten megabytes over %s", { timeout: 60_000 }, (transport) => {
   it.each(["blob", "data"] as const)("reach the account's model as %s", async (as) => {
-    const { connect, connectDirectly } = await setUpSim({}, NO_TRACE);
+    const { connect, connectDirectly } = await setUpSim();
     for (const open of [connectDirectly, connect]) {
       const client = open(transport, { limits: LIMITS });
       const first = await show(client, "@sim say {{images}}", as);
@@ -38,7 +36,7 @@ describe.each(["h2", "h1"] as const)("images of ten megabytes over %s", { timeou
 
   it.each(["blob", "data"] as const)("reach our own model as %s, and come back with the next message", async (as) => {
     const { engine, turns } = engineWith(() => [say("Seen."), STOP]);
-    const { connect } = await setUpSim({ serveRun: createServeRun({ engine }), models: MODELS }, NO_TRACE);
+    const { connect } = await setUpSim({ serveRun: createServeRun({ engine }), models: MODELS });
     const client = connect(transport, { limits: LIMITS });
     const request = { requestedModel: { modelId: "excursor/m" } };
     const first = await show(client, "look", as, request);
