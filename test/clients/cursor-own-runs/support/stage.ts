@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterEach } from "vitest";
 import type { TurnEvent } from "../../../../src/core/events.ts";
 import type { Turn } from "../../../../src/core/turn.ts";
@@ -43,8 +43,9 @@ export interface OwnRunsOptions {
   readonly model?: string;
   readonly parts?: Partial<ServeRunParts>;
   readonly face?: Omit<FaceStageOptions, "serveRun">;
-  /** Called with each message of the client before and after the run has got it. A message that `beforeMessage` loses never gets there. */
-  readonly beforeMessage?: (message: AgentClientMessage, requestId: string) => "lose" | undefined;
+  /** Called with each message of the client before the run gets it. May lose the message, or change it. */
+  readonly beforeMessage?: (message: AgentClientMessage, requestId: string) => "lose" | "changed" | undefined;
+  /** Called with each message of the client after the run has got it. */
   readonly onMessage?: (message: AgentClientMessage, requestId: string) => void;
 }
 
@@ -69,8 +70,9 @@ function watched(serve: ServeRun, { beforeMessage, onMessage }: OwnRunsOptions):
       peer.listen({
         message(payload) {
           const decoded = fromBinary(AgentClientMessageSchema, payload);
-          if (beforeMessage?.(decoded, requestId) === "lose") return;
-          message(payload);
+          const fate = beforeMessage?.(decoded, requestId);
+          if (fate === "lose") return;
+          message(fate === "changed" ? toBinary(AgentClientMessageSchema, decoded) : payload);
           onMessage?.(decoded, requestId);
         },
         gone,
