@@ -55,11 +55,14 @@ export interface Driver {
 export interface AgentInfo {
   readonly model: string;
   readonly displayName: string;
-  /** `stopped`: it starts when it is needed. `failed`: its last start failed, or it has exited by itself. */
-  readonly state: "stopped" | "starting" | "running" | "failed";
+  /**
+   * `missing`: it is not installed. `stopped`: it starts when it is needed. `failed`: its settings are wrong, its last start
+   * failed, or it has exited by itself.
+   */
+  readonly state: "missing" | "stopped" | "starting" | "running" | "failed";
   /** How many turns it works on. */
   readonly turns: number;
-  /** Why it failed. */
+  /** Why it failed, or how to install it. */
   readonly problem: string | undefined;
 }
 

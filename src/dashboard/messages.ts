@@ -186,6 +186,8 @@ export interface AboutReply {
   readonly logLevel: string;
   readonly uptimeS: number;
   readonly memoryBytes: number;
+  /** What the gateway records of its exchanges with the backend; null if it records nothing. */
+  readonly capture: { readonly file: string; readonly bytes: number; readonly endReason: string | null } | null;
 }
 
 export interface LogReply {
@@ -239,9 +241,10 @@ export interface AgentsReply {
 export interface AgentRow {
   readonly model: string;
   readonly name: string;
-  readonly state: "stopped" | "starting" | "running" | "failed";
+  readonly state: "missing" | "stopped" | "starting" | "running" | "failed";
   /** How many turns it works on. */
   readonly turns: number;
+  /** Why it failed, or how to install it. */
   readonly problem: string | null;
 }
 

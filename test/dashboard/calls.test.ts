@@ -112,7 +112,20 @@ describe("account and health", () => {
   it("shows the account and the gateway", async () => {
     const { get, home } = await openDashboard();
     expect(await json(await get("/account"))).toMatchObject({ email: expect.stringContaining("@"), plan: "pro" });
-    expect(await json<AboutReply>(await get("/about"))).toMatchObject({ version: "1.2.3", home, pid: process.pid });
+    expect(await json<AboutReply>(await get("/about"))).toMatchObject({
+      version: "1.2.3",
+      home,
+      pid: process.pid,
+      capture: null,
+    });
+  });
+
+  it("shows the gateway's capture", async () => {
+    const { get, home, ask } = await openDashboard({ capture: true });
+    await (await ask({ messages: [{ role: "user", content: "@sim say hello" }] })).json();
+    const { capture } = await json<AboutReply>(await get("/about"));
+    expect(capture).toMatchObject({ file: expect.stringContaining(home), endReason: null });
+    expect(capture?.bytes).toBeGreaterThan(0);
   });
 
   it("makes the checks once for all, and again when asked", async () => {

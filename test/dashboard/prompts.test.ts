@@ -107,7 +107,7 @@ describe("the question of an agent", () => {
 });
 
 it("agents are listed with the states of their programs", async () => {
-  const visitor = await openDashboard({ agents: { ...agents, missing: { command: "/no/such/program" } } });
+  const visitor = await openDashboard({ agents: { ...agents, wrong: { command: "x", allow: ["everything"] } } });
   const states = async () => {
     const { agents: rows } = (await json(visitor.get("/agents"))) as {
       readonly agents: readonly { readonly model: string; readonly state: string; readonly problem: string | null }[];
@@ -115,6 +115,7 @@ it("agents are listed with the states of their programs", async () => {
     return new Map(rows.map(({ model, state, problem }) => [model, [state, problem]]));
   };
   expect((await states()).get("acp:mine")).toEqual(["stopped", null]);
+  expect((await states()).get("acp:wrong")).toEqual(["failed", expect.stringContaining("allow")]);
   await ask(visitor, "mine", "say hello");
   expect((await states()).get("acp:mine")).toEqual(["running", null]);
   await ask(visitor, "mine", "crash");

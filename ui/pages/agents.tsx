@@ -7,6 +7,7 @@ import { useLoaded, useReloads } from "../parts/use-loaded.ts";
 const RELOAD_MS = 2000;
 
 const STATES: Readonly<Record<AgentRow["state"], readonly [kind: string, text: string]>> = {
+  missing: ["", "not installed"],
   stopped: ["", "not started"],
   starting: ["accent", "starting"],
   running: ["ok", "running"],
@@ -23,7 +24,7 @@ export function Agents() {
       <Table
         label="Agents"
         columns={[
-          { title: "Agent", cell: ({ name }) => name },
+          { title: "Agent", isWide: true, cell: ({ name }) => name },
           { title: "Model", cell: ({ model }) => <span class="mono">{model}</span> },
           { title: "State", cell: (agent) => <State agent={agent} /> },
         ]}
@@ -31,7 +32,7 @@ export function Agents() {
         keyOf={({ model }) => model}
         empty="No agent was found. Known agents are offered if their program is in PATH; docs/acp.md lists them."
       />
-      <p class="muted small-text">
+      <p class="muted small-text below">
         An agent starts with its first request. While this dashboard is open, agents ask here before they use a tool
         that their settings do not allow.
       </p>
@@ -42,9 +43,9 @@ export function Agents() {
 function State({ agent: { state, turns, problem } }: { readonly agent: AgentRow }) {
   const [kind, text] = STATES[state];
   return (
-    <>
+    <span class="wrap finding">
       <span class={`tag ${kind}`}>{turns > 0 && state === "running" ? "at work" : text}</span>{" "}
       {problem !== null && <span class="muted">{problem}</span>}
-    </>
+    </span>
   );
 }

@@ -50,8 +50,8 @@ function Account() {
                 {value.quota.percentUsed !== null && (
                   <Bar share={value.quota.percentUsed / 100} label="Used of the plan" />
                 )}
-                {value.quota.percentUsed === null ? cents(value.quota.used) : `${value.quota.percentUsed} %`} of{" "}
-                {cents(value.quota.limit)}, until {moment(value.quota.resetsAt)}
+                {value.quota.percentUsed === null ? cents(value.quota.used) : `${percent(value.quota.percentUsed)} %`}{" "}
+                of {cents(value.quota.limit)}, until {moment(value.quota.resetsAt)}
               </dd>
             </div>
           )}
@@ -66,6 +66,9 @@ function Account() {
     </Section>
   );
 }
+
+/** With one digit after the point at most. */
+const percent = (value: number): number => Math.round(value * 10) / 10;
 
 const cents = (count: number): string => `$${(count / 100).toFixed(2)}`;
 
@@ -82,9 +85,32 @@ function About() {
           <Pair name="Memory" value={bytes(value.memoryBytes)} />
           <Pair name="Backend" value={value.backend} />
           <Pair name="Home folder" value={value.home} />
+          <CaptureAndDrift capture={value.capture} />
         </dl>
       )}
     </Section>
+  );
+}
+
+/** What the gateway records of Cursor's protocol, and how to compare it with our schema. */
+function CaptureAndDrift({ capture }: Pick<AboutReply, "capture">) {
+  if (!capture) {
+    return (
+      <>
+        <Pair name="Capture" value="off; excursor serve --capture records what Cursor and the gateway say" />
+        <Pair name="Drift" value="excursor drift --sdk VERSION compares our schema with Cursor's" />
+      </>
+    );
+  }
+  const { file, bytes: size, endReason } = capture;
+  return (
+    <>
+      <Pair
+        name="Capture"
+        value={`${file}, ${bytes(size)}${endReason === null ? "" : `. It has ended: ${endReason}`}`}
+      />
+      <Pair name="Drift" value={`excursor drift ${file} lists what our schema does not know`} />
+    </>
   );
 }
 
@@ -102,12 +128,12 @@ const CHECKS: readonly Column<HealthLine>[] = [
     title: "Result",
     cell: ({ status }) => <span class={`tag ${MARKS[status]}`}>{status === "skip" ? NONE : status}</span>,
   },
-  { title: "Check", cell: ({ id }) => <span class="mono">{id}</span> },
+  { title: "Check", isWide: true, cell: ({ id }) => <span class="mono">{id}</span> },
   {
     title: "Finding",
-    cell: ({ text, fix }) => (
+    cell: ({ id, text, fix }) => (
       <span class="wrap finding">
-        {text} {fix && <strong>{fix}</strong>}
+        <span class="narrow mono muted">{id}</span> {text} {fix && <strong>{fix}</strong>}
       </span>
     ),
   },

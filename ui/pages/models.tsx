@@ -80,7 +80,7 @@ const columnsOf = (
     ),
   },
   { title: "By", isWide: true, cell: ({ driver }) => driver },
-  { title: "Window", isNumber: true, cell: ({ contextTokens }) => short(contextTokens) },
+  { title: "Window", isNumber: true, isWide: true, cell: ({ contextTokens }) => short(contextTokens) },
   {
     title: "Can",
     isWide: true,

@@ -154,7 +154,7 @@ function Parked({ rows, count }: { readonly rows: readonly ParkedRow[]; readonly
 const RECENT: readonly Column<RecentRow>[] = [
   { title: "Time", cell: ({ at }) => moment(at) },
   { title: "Status", cell: ({ status, error }) => <StatusTag status={status} error={error} /> },
-  { title: "Client", cell: ({ client }) => client },
+  { title: "Client", isWide: true, cell: ({ client }) => client },
   {
     title: "Model",
     cell: ({ model, conversation }) =>

@@ -51,8 +51,8 @@ export function Chart({ label, times, lines, kind, format, least = 1 }: ChartPro
           {
             ...axis,
             grid: { show: false },
-            size: 22,
-            gap: 2,
+            size: 26,
+            gap: 6,
             space: 64,
             values: (_, values, __, ___, stepS) =>
               values.map((value) => (stepS < DAY_S ? clock : day).format(value * 1000)),

@@ -1,8 +1,9 @@
 import { short } from "../format.ts";
 
 /** A number of tokens. The last request of a run corrects the estimates of those before, so it may be negative. */
-export const Tokens = ({ count }: { readonly count: number | null }) => (
-  <span title={count !== null && count < 0 ? "Corrects the estimates of earlier requests of this run" : undefined}>
-    {short(count)}
-  </span>
-);
+export const Tokens = ({ count }: { readonly count: number | null }) =>
+  count !== null && count < 0 ? (
+    <abbr title="Corrects the estimates of earlier requests of this run">{short(count)}</abbr>
+  ) : (
+    <>{short(count)}</>
+  );

@@ -24,9 +24,10 @@ export function VirtualRows<T>({ label, head, rows, rowHeight, onEnd, row }: Vir
     if (element) setView({ top: element.scrollTop, height: element.clientHeight });
   };
   useEffect(() => {
-    update();
-    addEventListener("resize", update);
-    return () => removeEventListener("resize", update);
+    // The list grows with its rows, up to a limit.
+    const resize = new ResizeObserver(update);
+    if (place.current) resize.observe(place.current);
+    return () => resize.disconnect();
   }, []);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + MARGIN);

@@ -30,7 +30,7 @@ export interface ComposeDashboardOptions extends DashboardServices {
 
 /** Connects the dashboard with the parts of a gateway. */
 export function composeDashboard({ version, examine, loaded, opened, isDemo, running }: ComposeDashboardOptions) {
-  const { parts, keys, logTail, accounts } = opened;
+  const { parts, keys, logTail, accounts, capture } = opened;
   const { values: config, home } = loaded;
   const { record, prices, driverOf } = parts;
   return createDashboard({
@@ -58,6 +58,11 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
           home,
           backend: isDemo ? "the built-in simulator" : accounts.origin,
           logLevel: config.logLevel,
+        },
+        capture: () => {
+          if (!capture) return null;
+          const { file, bytes, endReason = null } = capture;
+          return { file, bytes, endReason };
         },
         account: () => reportAccount(opened, config),
         examine,

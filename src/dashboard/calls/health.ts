@@ -4,7 +4,9 @@ import { type Call, MAX_REPLY_BYTES } from "../call.ts";
 import type { AboutReply, AccountReply, HealthLine, HealthReply, LogReply } from "../messages.ts";
 
 export interface HealthSources {
-  readonly about: Omit<AboutReply, "uptimeS" | "memoryBytes">;
+  readonly about: Omit<AboutReply, "uptimeS" | "memoryBytes" | "capture">;
+  /** Returns the state of the gateway's capture. */
+  readonly capture: () => AboutReply["capture"];
   /** Asks the backend about the gateway's own account. */
   readonly account: () => Promise<AccountReply>;
   /** Runs the checks of `excursor doctor`. */
@@ -16,7 +18,7 @@ export interface HealthSources {
 const LOG_CHARS = MAX_REPLY_BYTES / 3;
 
 /** The calls of the page Account and health. */
-export function healthCalls({ about, account, examine, logTail }: HealthSources): readonly Call[] {
+export function healthCalls({ about, capture, account, examine, logTail }: HealthSources): readonly Call[] {
   let last: HealthReply | undefined;
   let running: Promise<HealthReply> | undefined;
   /** Two pages share one examination. */
@@ -39,6 +41,7 @@ export function healthCalls({ about, account, examine, logTail }: HealthSources)
         ...about,
         uptimeS: Math.round(process.uptime()),
         memoryBytes: process.memoryUsage.rss(),
+        capture: capture(),
       }),
     },
     { method: "GET", path: "/account", handle: account },

@@ -8,6 +8,7 @@ import { failedRun } from "../shared/failed-run.ts";
 import { AcpRun } from "./acp-run.ts";
 import { Agent } from "./agent/agent.ts";
 import { AgentSessionStore } from "./agent/agent-session-store.ts";
+import { NOT_INSTALLED } from "./agent/agent-table.ts";
 import type { AgentSettings, AgentTable } from "./agent-settings.ts";
 import { type AgentLimits, DEFAULT_AGENT_LIMITS } from "./limits.ts";
 
@@ -104,16 +105,22 @@ const notForThem = (): ExcursorError =>
     field: "model",
   });
 
-const report = (name: string, settings: AgentSettings | ExcursorError, agent: Agent | undefined): AgentInfo => {
-  const isUnusable = settings instanceof ExcursorError;
+function report(name: string, settings: AgentSettings | ExcursorError, agent: Agent | undefined): AgentInfo {
+  const model = agentModel(name);
+  if (settings instanceof ExcursorError) {
+    const { code, message, hint } = settings;
+    return code === NOT_INSTALLED
+      ? { model, displayName: name, state: "missing", turns: 0, problem: hint }
+      : { model, displayName: name, state: "failed", turns: 0, problem: message };
+  }
   return {
-    model: agentModel(name),
-    displayName: isUnusable ? name : settings.displayName,
-    state: isUnusable ? "failed" : (agent?.state ?? "stopped"),
+    model,
+    displayName: settings.displayName,
+    state: agent?.state ?? "stopped",
     turns: agent?.turns ?? 0,
-    problem: isUnusable ? settings.message : agent?.error?.message,
+    problem: agent?.error?.message,
   };
-};
+}
 
 /** A guess: agents manage their own context. */
 const CONTEXT_TOKENS = 200_000;
