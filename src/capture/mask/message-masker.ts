@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import { blobIdOf, hexId } from "../../wire/agent/state/blobs.ts";
 import { FLAG_END } from "../../wire/connect/envelope.ts";
 import type { CapturedMessage, CaptureNote } from "../records.ts";
 import { findJsonLeaves, findLeaves, type Leaf, looksLikeText } from "./leaves.ts";
 import type { Masker } from "./masker.ts";
+import { type NestedMessage, nestedMessage } from "./nested-message.ts";
 
 /** What a capture keeps of prompts and texts. */
 export type CapturedContent = "full" | "hash" | "none";
@@ -35,12 +35,6 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
 const STRUCTURE =
   /(?:^|_)(?:ids?|uuid|name|model|type|kind|role|mode|status|version|code|case|format|object)$|Ids?$|Name$/;
 
-/** Messages inside a field. */
-const NESTED: Readonly<Record<string, { readonly schema: DescMessage; readonly isHex: boolean }>> = {
-  "aiserver.v1.BidiAppendRequest.data": { schema: AgentClientMessageSchema, isHex: true },
-  "aiserver.v1.BidiAppendRequest.data_binary": { schema: AgentClientMessageSchema, isHex: false },
-  "aiserver.v1.BidiPollResponse.data": { schema: AgentServerMessageSchema, isHex: true },
-};
 const BLOBS: ReadonlySet<string> = new Set([
   "agent.v1.GetBlobResult.blob_data",
   "agent.v1.SetBlobArgs.blob_data",
@@ -83,7 +77,7 @@ export class MessageMasker {
     const { start, end, name, owner } = leaf;
     const part = work.bytes.subarray(start, end);
     const place = `${owner}.${name}`;
-    const nested = NESTED[place];
+    const nested = nestedMessage(leaf);
     if (nested) {
       before.copy(part, 0, start, end);
       this.#maskNested(work, part, nested);
@@ -104,7 +98,7 @@ export class MessageMasker {
     else this.#masker.maskShapes(part);
   }
 
-  #maskNested(work: Work, part: Buffer, { schema, isHex }: { readonly schema: DescMessage; readonly isHex: boolean }) {
+  #maskNested(work: Work, part: Buffer, { schema, isHex }: NestedMessage) {
     const inner = new Work(isHex ? Buffer.from(part.toString("latin1"), "hex") : part);
     if (isHex && inner.bytes.length * 2 !== part.length) {
       this.#maskText(new Work(part), false);
