@@ -8,6 +8,7 @@ import "./styles/parts.css";
 import "./styles/pages.css";
 import "./styles/playground.css";
 import "./styles/tools.css";
+import "./styles/captured.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();

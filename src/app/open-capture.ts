@@ -7,7 +7,10 @@ import { type CaptureCounts, CaptureRecorder } from "../capture/recorder.ts";
 import { openHome } from "../config/home.ts";
 import type { Transports } from "../drivers/cursor/run/stream.ts";
 import { fileError } from "../files/file-error.ts";
+import type { ClientTap } from "../server/routes/client-tap.ts";
+import { captureClients } from "./capture-clients.ts";
 import type { LoadedConfig } from "./load-config.ts";
+import { markRunning } from "./running-captures.ts";
 
 export interface Capture {
   readonly file: string;
@@ -15,6 +18,8 @@ export interface Capture {
   readonly endReason: string | undefined;
   readonly bytes: number;
   readonly counts: CaptureCounts;
+  /** Records the turns of the gateway's clients. */
+  readonly clientTap: ClientTap;
   /** Records everything that goes through these transports. */
   wrap(transports: Transports): Transports;
   close(): void;
@@ -42,6 +47,7 @@ export function openCapture({ values, home }: LoadedConfig, options: CaptureOpti
     options.onEnd(reason);
   };
   const writer = openWriter(file, limits.captureBytes, onEnd);
+  const unmark = markRunning(home, file);
   const recorder = new CaptureRecorder(writer, {
     secrets: [homedir(), ...options.secrets],
     content: captureContent,
@@ -61,7 +67,11 @@ export function openCapture({ values, home }: LoadedConfig, options: CaptureOpti
       h1: captureTransport(h1, "h1", recorder),
       h2: captureTransport(h2, "h2", recorder),
     }),
-    close: () => recorder.close(),
+    clientTap: captureClients(recorder),
+    close() {
+      recorder.close();
+      unmark();
+    },
   };
 }
 

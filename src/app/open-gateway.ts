@@ -205,6 +205,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       moreRoutes:
         options.dashboard &&
         composeDashboard({ ...options.dashboard, loaded, opened, isDemo: options.isDemo, running: () => running }),
+      clientTap: capture?.clientTap,
       log,
       redactor,
     });
@@ -231,12 +232,18 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
         })
       : undefined;
     const ollama = config.ollama
-      ? await startOllama({ ...parts, port: config.ollamaPort, key, limits: config.limits, log, redactor }).catch(
-          async (error) => {
-            await Promise.all([gateway.close(0), cursor?.close(0)]);
-            throw error;
-          },
-        )
+      ? await startOllama({
+          ...parts,
+          port: config.ollamaPort,
+          key,
+          limits: config.limits,
+          clientTap: capture?.clientTap,
+          log,
+          redactor,
+        }).catch(async (error) => {
+          await Promise.all([gateway.close(0), cursor?.close(0)]);
+          throw error;
+        })
       : undefined;
     const bridge = config.bridge?.listens ? await openBridge(config, home, parts, log, redactor) : undefined;
     running = {

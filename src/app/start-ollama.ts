@@ -5,7 +5,18 @@ import { OLLAMA_FACES } from "./faces.ts";
 
 export type OllamaOptions = Pick<
   GatewayOptions,
-  "port" | "key" | "hopId" | "limits" | "engine" | "faceContext" | "usage" | "metrics" | "traces" | "log" | "redactor"
+  | "port"
+  | "key"
+  | "hopId"
+  | "limits"
+  | "engine"
+  | "faceContext"
+  | "usage"
+  | "metrics"
+  | "traces"
+  | "clientTap"
+  | "log"
+  | "redactor"
 >;
 
 /**

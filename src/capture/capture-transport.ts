@@ -30,14 +30,18 @@ class ExchangeTap {
   #received: BodyReader | undefined;
   #trailers: Readonly<Record<string, string>> | undefined;
   #isOver = false;
+  /** True if the request's body goes on after the response. */
+  readonly #outlasts: boolean;
+  #isResponseOver = false;
 
   constructor(
-    { method = "POST", origin, path, headers }: HttpRequest,
+    { method = "POST", origin, path, headers, outlastsResponse = false }: HttpRequest,
     transport: "h1" | "h2",
     recorder: CaptureRecorder,
   ) {
     this.#recording = recorder.call({ method, origin, path, headers, transport });
     this.#sent = readBody("sent", headers, this.#recording);
+    this.#outlasts = outlastsResponse;
   }
 
   handler(inner: HttpHandler): HttpHandler {
@@ -57,7 +61,8 @@ class ExchangeTap {
         inner.trailers?.(trailers);
       },
       end: () => {
-        this.#end("ok");
+        this.#isResponseOver = true;
+        if (!this.#outlasts) this.#end("ok");
         inner.end();
       },
       fail: (error, reached) => {
@@ -75,12 +80,13 @@ class ExchangeTap {
       },
       end: (trailers) => {
         this.#sent.end();
+        if (this.#isResponseOver) this.#end("ok");
         inner.end(trailers);
       },
       pause: () => inner.pause(),
       resume: () => inner.resume(),
       abort: () => {
-        this.#end("aborted");
+        this.#end(this.#isResponseOver ? "ok" : "aborted");
         inner.abort();
       },
     };
@@ -99,14 +105,15 @@ class ExchangeTap {
 const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): Readonly<Record<string, string>> =>
   cookies ? { ...headers, "set-cookie": cookies.join(", ") } : headers;
 
-interface BodyReader {
+/** Reads the messages of a body as its bytes come. */
+export interface BodyReader {
   readonly bytes: number;
   push(chunk: Uint8Array): void;
   end(): void;
 }
 
-/** Reads a body as the messages that it holds: frames, events, or the body as one. */
-function readBody(
+/** Starts to read a body as the messages that it holds: frames, events, or the body as one. */
+export function readBody(
   direction: CapturedMessage["direction"],
   headers: Readonly<Record<string, string>>,
   recording: CallRecording,

@@ -61,13 +61,15 @@ export class CaptureRecorder {
     const add = (record: Unplaced<CaptureRecord>, pieces?: Parameters<HeldRecords["add"]>[1]) =>
       records.add({ ...record, call, at: this.#now() } as CaptureRecord, pieces);
     this.#learn(head);
-    const { method, origin, path, headers, transport } = head;
+    const { method, origin, path, headers, transport, wire, requestId } = head;
     const masked = {
       method,
       origin: this.#masker.text(origin),
       path: this.#masker.text(path),
       headers: this.#maskHeaders(headers),
       transport,
+      ...(wire && { wire }),
+      ...(requestId !== undefined && { requestId }),
     };
     add({ type: "call", head: masked });
     const { input, output } = methodAt(path) ?? {};

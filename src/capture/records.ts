@@ -16,6 +16,10 @@ export interface CallHead {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: "h1" | "h2";
+  /** `client`: between a client and the gateway. Absent: between the gateway and an upstream. */
+  readonly wire?: "client";
+  /** Of a call of a client: the id of the request in the usage record. */
+  readonly requestId?: string;
 }
 
 export interface ResponseInfo {

@@ -34,6 +34,7 @@ import { listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
+import type { ClientTap } from "./routes/client-tap.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { createFaceGuess } from "./routes/guess-face.ts";
 import { healthRoutes, type Readiness } from "./routes/health-routes.ts";
@@ -86,6 +87,8 @@ export interface GatewayOptions {
   readonly traces?: TraceSource | undefined;
   /** What `/readyz` says until the gateway closes. Absent: ready. */
   readonly readiness?: (() => Readiness) | undefined;
+  /** Sees the turns of clients. */
+  readonly clientTap?: ClientTap | undefined;
   /** Returns more routes, such as the dashboard's. */
   readonly moreRoutes?: ((server: ServerView) => readonly Route[]) | undefined;
   readonly log: Log;
@@ -140,6 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         limits,
         streams,
         questions,
+        clientTap: options.clientTap,
         log,
         socketService:
           options.websocket === "off"

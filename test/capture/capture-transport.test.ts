@@ -13,6 +13,7 @@ import { CaptureRecorder } from "../../src/capture/recorder.ts";
 import type { CaptureRecord } from "../../src/capture/records.ts";
 import { encodeFrame, FLAG_COMPRESSED } from "../../src/wire/connect/envelope.ts";
 import { createHttp1Transport } from "../../src/wire/http/h1-transport.ts";
+import type { HttpHandler, HttpTransport } from "../../src/wire/http/http.ts";
 
 const SECRET = "tok-1234567890-abcdef";
 
@@ -109,4 +110,34 @@ test("records other bodies as a whole, and notes what it cannot read", async () 
   const { got, records: damaged } = await exchange("application/connect+proto", [], [Buffer.alloc(20, 0xff)]);
   expect(got).toEqual(Buffer.alloc(20, 0xff));
   expect(damaged.some(({ type }) => type === "note")).toBe(true);
+});
+
+test("records a body that goes on after the response", async () => {
+  const recorder = new CaptureRecorder(new CaptureWriter({ file, maxBytes: 1e7, onEnd: expect.unreachable }));
+  let answer: HttpHandler | undefined;
+  const exchanged = { write: () => true, end: () => {}, pause: () => {}, resume: () => {}, abort: () => {} };
+  const inner: HttpTransport = {
+    open(_, handler) {
+      answer = handler;
+      return exchanged;
+    },
+    close: async () => {},
+    destroy: () => {},
+  };
+  const headers = { "content-type": "application/connect+proto" };
+  const open = captureTransport(inner, "h2", recorder).open(
+    { origin: "https://backend", path: "/a.B/C", headers, outlastsResponse: true },
+    { head: () => {}, data: () => {}, end: () => {}, fail: ({ message }) => expect.unreachable(message) },
+  );
+  open.write(encodeFrame(Buffer.from("before")));
+  answer?.head({ status: 200, headers });
+  answer?.end();
+  open.write(encodeFrame(Buffer.from("after")));
+  open.end();
+  recorder.close();
+  const records: CaptureRecord[] = [];
+  for await (const stored of readCapture(file)) records.push(...[stored.read()].flatMap((record) => record ?? []));
+  const texts = records.flatMap((record) => (record.type === "message" ? [String(record.bytes)] : []));
+  expect(texts).toEqual(["before", "after"]);
+  expect(records.at(-1)).toMatchObject({ type: "end", end: { outcome: "ok", sentBytes: 21 } });
 });

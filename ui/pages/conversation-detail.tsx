@@ -1,11 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { CapturedCall, CapturedReply } from "../../src/dashboard/captured-messages.ts";
 import type { RecordedCall, RecordedTurn, TurnPage } from "../../src/usage/queries/conversations.ts";
+import { CapturedTurn } from "../captured/captured-turn.tsx";
 import { bytes, dollars, moment, NONE, short, span } from "../format.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { RunTag, StatusTag } from "../parts/status-tag.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Tokens } from "../parts/tokens.tsx";
+import { useLoaded } from "../parts/use-loaded.ts";
 import { Waterfall } from "../parts/waterfall.tsx";
 import { get } from "../session.ts";
 
@@ -20,6 +23,7 @@ export function ConversationDetail({ id }: { readonly id: string }) {
     );
   };
   useEffect(() => load(), []);
+  const { value: captured } = useLoaded<CapturedReply>(`/captured/${encodeURIComponent(id)}`);
   const turns = pages.flatMap((page) => page.turns);
   const next = pages.at(-1)?.next ?? null;
   const [latest] = turns;
@@ -40,7 +44,7 @@ export function ConversationDetail({ id }: { readonly id: string }) {
         </p>
       )}
       {turns.map((turn) => (
-        <TurnCard key={`${turn.startedAt} ${turn.requestId}`} turn={turn} />
+        <TurnCard key={`${turn.startedAt} ${turn.requestId}`} turn={turn} captured={captured} />
       ))}
       {next !== null && (
         <p class="turn">
@@ -53,7 +57,12 @@ export function ConversationDetail({ id }: { readonly id: string }) {
   );
 }
 
-function TurnCard({ turn }: { readonly turn: RecordedTurn }) {
+interface TurnCardProps {
+  readonly turn: RecordedTurn;
+  readonly captured: CapturedReply | undefined;
+}
+
+function TurnCard({ turn, captured }: TurnCardProps) {
   return (
     <article class="card turn">
       <div class="turn-head">
@@ -86,8 +95,21 @@ function TurnCard({ turn }: { readonly turn: RecordedTurn }) {
           />
         </div>
       )}
+      {captured && captured.calls.length > 0 && <CapturedTurn {...capturedOf(turn, captured)} />}
     </article>
   );
+}
+
+/** A run that waits for a tool belongs to the turn that began it. */
+function capturedOf({ requestId, startedAt, durationMs }: RecordedTurn, { calls }: CapturedReply) {
+  const clients = calls.filter(({ wire }) => wire === "client");
+  const index = clients.findIndex((call) => call.requestId === requestId);
+  const isWithin = ({ at }: CapturedCall) => at >= startedAt - 1 && at <= startedAt + durationMs + 1;
+  return {
+    client: clients[index],
+    previous: clients[index - 1],
+    upstream: calls.filter((call) => call.wire === "upstream" && isWithin(call)),
+  };
 }
 
 interface FactProps {

@@ -1,3 +1,4 @@
+import { capturedCalls } from "../../dashboard/calls/captured.ts";
 import { clientCalls } from "../../dashboard/calls/clients.ts";
 import { healthCalls } from "../../dashboard/calls/health.ts";
 import { keyCalls } from "../../dashboard/calls/keys.ts";
@@ -9,6 +10,7 @@ import type { LoadedConfig } from "../load-config.ts";
 import type { OpenEngine, RunningGateway } from "../open-gateway.ts";
 import { recordTurns } from "../usage/record-turns.ts";
 import { reportAccount } from "./account-report.ts";
+import { capturedSource } from "./captured-source.ts";
 import { clientSources } from "./client-report.ts";
 import { demoCalls } from "./demo-traffic.ts";
 import { toolSources } from "./tool-report.ts";
@@ -49,6 +51,7 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
       ...toolCalls(toolSources(parts, home)),
       ...clientCalls(clientSources({ home, config, opened, running })),
       ...demoCalls(isDemo, running),
+      ...capturedCalls(record.connection, capturedSource(opened.capture)),
       ...healthCalls({
         about: {
           version,

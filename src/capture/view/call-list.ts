@@ -21,6 +21,8 @@ export interface CallSummary {
   readonly origin: string;
   readonly path: string;
   readonly transport: CallHead["transport"];
+  readonly wire: "client" | "upstream";
+  readonly requestId?: string | undefined;
   status?: number;
   ms?: number;
   outcome?: string;
@@ -88,8 +90,9 @@ export class CallList {
 
   #take(record: CaptureRecord): void {
     if (record.type === "call") {
-      const { method, origin, path, transport } = record.head;
-      this.#calls.set(record.call, { call: record.call, at: record.at, method, origin, path, transport, messages: 0 });
+      const { method, origin, path, transport, wire = "upstream", requestId } = record.head;
+      const { call, at } = record;
+      this.#calls.set(call, { call, at, method, origin, path, transport, wire, requestId, messages: 0 });
       return;
     }
     if (record.type === "note" && record.note.type === "ended") this.endReason = record.note.reason;

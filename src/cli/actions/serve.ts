@@ -83,6 +83,8 @@ export async function runServe({ demo, json, untilStdinEnds, ...settings }: Serv
           .flatMap((line) => (line ? [`${line}\n`] : []))
           .join(""),
   );
+  if (captureFile !== undefined)
+    log.warn({ file: captureFile }, "A capture is running: prompts and answers are recorded.");
   gateway.prewarm();
   if (!gateway.isSignedIn)
     log.warn({}, "No Cursor account is signed in. Cursor's models only answer requests that send a Cursor token.");

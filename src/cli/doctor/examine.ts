@@ -34,7 +34,15 @@ export interface ExamineOptions {
 export type NamedFinding = Finding & { readonly id: string };
 
 /** The probe gateway listens for nothing but its own requests. */
-const PROBE = { host: "127.0.0.1", port: 0, logLevel: "silent", bridge: false, cursorFace: false, ollama: false };
+const PROBE = {
+  host: "127.0.0.1",
+  port: 0,
+  logLevel: "silent",
+  bridge: false,
+  cursorFace: false,
+  ollama: false,
+  capture: false,
+};
 
 /** Makes all checks of `excursor doctor`, and returns the findings without secrets. */
 export async function examine(options: ExamineOptions): Promise<readonly NamedFinding[]> {

@@ -1,10 +1,22 @@
 import { join } from "node:path";
 import type { LoadedConfig } from "../../app/load-config.ts";
+import { runningCaptures } from "../../app/running-captures.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../../server/gate/public-bind.ts";
 import { type Check, ok, warn } from "./check.ts";
+
+/** One for each capture that is written now: everything that is said is in it. */
+const captureChecks = (home: string): readonly Check[] =>
+  runningCaptures(home).map(({ pid, file }) => ({
+    id: "capture",
+    look: () =>
+      warn(
+        `A capture is running: process ${pid} records prompts and answers in ${file}.`,
+        "Stop that process, or start it without --capture and the setting `capture`.",
+      ),
+  }));
 
 const OLDEST_NODE = [22, 13] as const;
 
@@ -47,6 +59,7 @@ export function machineChecks(loaded: LoadedConfig): readonly Check[] {
         );
       },
     },
+    ...captureChecks(home),
     {
       id: "tls",
       look() {

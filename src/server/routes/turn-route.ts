@@ -16,6 +16,7 @@ import { hopsOf } from "../gate/hops-of.ts";
 import type { Seats } from "../gate/seats.ts";
 import type { Exchange } from "../gateway-exchange.ts";
 import { readJson } from "../read-json.ts";
+import { type ClientTap, tapCarrier } from "./client-tap.ts";
 import type { RequestPasser } from "./pass-route.ts";
 import { ASKS_HEADER, type Questions } from "./questions.ts";
 import { requestContext } from "./request-context.ts";
@@ -54,6 +55,8 @@ export interface TurnService {
   /** Absent if the listener does not ask users this way. */
   readonly questions?: Questions | undefined;
   readonly log: Log;
+  /** Sees every turn and its answer. */
+  readonly clientTap?: ClientTap | undefined;
 }
 
 /** Creates the route that runs a turn and sends the answer, streamed or whole. */
@@ -86,6 +89,26 @@ export interface TurnRequest {
 
 /** Parses a request, runs its turn and sends the answer. Throws errors from before the answer has begun. */
 export async function answerTurn(
+  service: TurnService,
+  face: Face<StreamRenderer>,
+  turn: TurnRequest,
+  carrier: AnswerCarrier,
+): Promise<void> {
+  const tapped = service.clientTap?.open(turn.exchange, turn.body);
+  if (!tapped) return answerUntapped(service, face, turn, carrier);
+  let error: unknown;
+  try {
+    await answerUntapped(service, face, turn, tapCarrier(carrier, tapped));
+  } catch (thrown) {
+    error = thrown;
+    throw thrown;
+  } finally {
+    const failed = turn.exchange.notes.error ?? (error === undefined ? undefined : turn.exchange.errorFrom(error));
+    tapped.end(failed?.code ?? "ok");
+  }
+}
+
+async function answerUntapped(
   service: TurnService,
   face: Face<StreamRenderer>,
   { exchange, body, parameters }: TurnRequest,

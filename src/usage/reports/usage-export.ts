@@ -84,7 +84,8 @@ function* exportToolCalls(connection: DatabaseSync, { fromMs, untilMs }: Range):
 
 const timeOf = (ms: number): string => new Date(Math.floor(ms)).toISOString();
 
-const uuidOf = (bytes: Uint8Array): string =>
+/** Returns the text of a UUID that is stored as its bytes. */
+export const uuidOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes)
     .toString("hex")
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

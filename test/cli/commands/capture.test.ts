@@ -84,6 +84,8 @@ describe("excursor capture", { timeout: 60_000 }, () => {
     expect(table).toMatch(/POST +\/aiserver\.v1\.ServerConfigService\/GetServerConfig +200/);
     const calls = JSON.parse((await run("inspect", file, "--rpc", "AgentService/Run", "--json")).stdout);
     expect(calls).toMatchObject([{ path: "/agent.v1.AgentService/Run", status: 200, outcome: "ok" }]);
+    const asked = JSON.parse((await run("inspect", file, "--rpc", "/v1/chat/completions", "--json")).stdout);
+    expect(asked).toMatchObject([{ wire: "client", outcome: "ok", requestId: expect.stringMatching(/./) }]);
     const [{ call, conversation }] = calls;
     const found = await run("inspect", file, "--conversation", conversation, "--json");
     expect(JSON.parse(found.stdout)).toEqual(calls);
@@ -200,10 +202,15 @@ describe("excursor serve --capture", { timeout: 60_000 }, () => {
       body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: "@sim say hi" }] }),
     });
     expect(answer.status).toBe(200);
+    const doctor = await run("doctor", "--quick", "--json");
+    expect(JSON.parse(doctor.stdout)).toContainEqual(
+      expect.objectContaining({ id: "capture", status: "warn", text: expect.stringContaining(first.captureFile) }),
+    );
     // Records wait for a tenth of a second, which a kill may lose.
     await expect.poll(() => readFileSync(first.captureFile).includes("/agent.v1.AgentService/Run")).toBe(true);
     first.child.kill("SIGKILL");
     await first.exited;
+    expect((await run("doctor", "--quick", "--json")).stdout).not.toContain("A capture is running");
     expect((await run("inspect", first.captureFile)).stdout).toContain("/agent.v1.AgentService/Run");
     const longAgo = new Date(Date.now() - 8 * 24 * 60 * 60 * 1000);
     utimesSync(first.captureFile, longAgo, longAgo);

@@ -120,11 +120,12 @@ function tableOf(calls: readonly CallSummary[]): string {
       call.sentBytes === undefined ? "-" : formatBytes(call.sentBytes),
       call.receivedBytes === undefined ? "-" : formatBytes(call.receivedBytes),
       String(call.messages),
+      call.wire,
       call.conversation ?? "",
     ].map(printable),
   );
   return formatTable(
-    ["CALL", "TIME", "METHOD", "PATH", "STATUS", "DURATION", "SENT", "RECEIVED", "MESSAGES", "CONVERSATION"],
+    ["CALL", "TIME", "METHOD", "PATH", "STATUS", "DURATION", "SENT", "RECEIVED", "MESSAGES", "WIRE", "CONVERSATION"],
     rows,
   );
 }
