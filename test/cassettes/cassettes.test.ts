@@ -1,78 +1,149 @@
-import { rm } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
-import { loadCassette } from "../../src/replay/cassette.ts";
-import type { BackendClient, RunRecord } from "../sim/support/backend-client.ts";
-import { recordCassette } from "../sim/support/record-cassette.ts";
-import { setUp, TRANSPORTS } from "../sim/support/transports.ts";
+import { expect } from "vitest";
+import type { Driver, Run } from "../../src/core/driver.ts";
+import { ExcursorError } from "../../src/core/errors.ts";
+import type { JsonObject, Message, ToolMessage } from "../../src/core/turn.ts";
+import { AgentClientMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
+import { StreamUnifiedChatRequestWithToolsSchema } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
+import { assistant, aTurn, open, read, user } from "../drivers/cursor/support/driver-stage.ts";
+import { cassette } from "./support/cassette-case.ts";
 
-/** A recorded bug: what the client did, and what it must see. */
-interface Case {
-  readonly name: string;
-  readonly act: (client: BackendClient) => Promise<RunRecord>;
-  readonly expect: (run: RunRecord) => void;
+const look = { name: "look", description: "looks", schema: { type: "object", properties: {} } };
+const ask = (driver: Driver, ...messages: readonly Message[]) => read(open(driver, aTurn(messages, { tools: [look] })));
+
+/** Reads a run up to its calls, and gives each the text that `answer` returns. */
+async function answerCalls(run: Run, before: readonly Message[], answer: (args: JsonObject) => string) {
+  const { events } = await read(run);
+  const calls = events.filter((event) => event.type === "tool-call");
+  const results = calls.map(
+    ({ id, args }): ToolMessage => ({
+      role: "tool",
+      callId: id,
+      content: [{ type: "text", text: answer(args) }],
+      isError: false,
+    }),
+  );
+  const history: readonly Message[] = [...before, { role: "assistant", content: calls }, ...results];
+  run.submitResults(results, history);
+  return { calls, history };
 }
 
-const tools = { look: () => "a file" };
-
-const CASES: Readonly<Record<string, Case>> = {
-  "text-after-tool": {
-    name: "a conversation with text after a tool call continues from its checkpoint",
-    act: async (client) => {
-      await client.say("@sim call look {} ;; say after");
-      return client.say("@sim say next");
-    },
-    expect: ({ text, error }) => {
-      expect(error).toBeUndefined();
-      expect(text).toBe("next");
-    },
+cassette({
+  name: "text-after-tool",
+  claim: "a conversation with text after a tool call continues from its checkpoint",
+  async act(driver) {
+    const prompt = user("@sim call look {} ;; say after");
+    const run = open(driver, aTurn([prompt], { tools: [look] }));
+    const { history } = await answerCalls(run, [prompt], () => "a file");
+    const { text } = await read(run);
+    return ask(driver, ...history, assistant(text), user("@sim say next"));
   },
-  "last-checkpoint": {
-    name: "the last checkpoint and the end frame follow turn_ended, so no stream is reset",
-    act: (client) => client.say("@sim say done"),
-    expect: ({ messages, error, end }) => {
-      expect(error).toBeUndefined();
-      expect(end).toBeDefined();
-      expect(messages.some(({ message }) => message.case === "conversationCheckpointUpdate")).toBe(true);
-    },
+  async check({ text, error }, { sent }) {
+    expect([text, error]).toEqual(["next", undefined]);
+    const [, second] = await sent("run_request", AgentClientMessageSchema);
+    const { conversationState } = second?.message.case === "runRequest" ? second.message.value : {};
+    // A replay from the transcript would have no turns of the backend.
+    expect(conversationState?.turns).toHaveLength(1);
   },
-  "rejected-token": {
-    name: "a bare permission_denied is an error, not an empty answer",
-    act: (client) => client.say("@sim fail permission_denied"),
-    expect: ({ text, error }) => {
-      expect(text).toBe("");
-      expect(error).toBeDefined();
-    },
+});
+
+cassette({
+  name: "last-checkpoint",
+  claim: "an answer is over with its last checkpoint and end frame, so that no stream is reset",
+  act: (driver) => ask(driver, user("@sim say done")),
+  async check({ text }, { checkpoints }) {
+    expect(text).toBe("done");
+    await expect.poll(() => checkpoints.size).toBe(1);
   },
-  "same-tool-twice": {
-    name: "two calls of one tool are kept apart",
-    act: (client) => client.say('@sim call look {"n":1} ;; call look {"n":2} ;; say both'),
-    expect: ({ text, execs }) => {
-      expect(text).toBe("both");
-      const calls = execs.filter(({ message }) => message.case === "mcpArgs");
-      expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
-    },
+});
+
+cassette({
+  name: "rejected-version",
+  claim: "a bare permission_denied names clientVersion",
+  act: (driver) => ask(driver, user("@sim fail permission_denied")),
+  check({ error }) {
+    expect(ExcursorError.from(error).hint).toContain("clientVersion");
   },
-};
+});
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`./${name}.capture`, import.meta.url));
+cassette({
+  name: "rejected-token",
+  claim: "a rejected token is an error of the login, not an empty answer",
+  act: (driver) => ask(driver, user("@sim fail unauthenticated")),
+  check({ text, error }) {
+    expect([text, ExcursorError.from(error).kind]).toEqual(["", "unauthenticated"]);
+  },
+});
 
-/** `RECORD_CASSETTES=1` records them again from the simulator. */
-if (process.env["RECORD_CASSETTES"] === "1") {
-  test.each(Object.entries(CASES))("records %s", async (name, { act }) => {
-    const { sim } = await setUp("h2");
-    await rm(fileOf(name), { force: true });
-    await recordCassette({ url: sim.url, transport: "h2", tools }, act, fileOf(name));
-  });
-}
+cassette({
+  name: "same-tool-twice",
+  claim: "two calls of one tool are kept apart",
+  async act(driver) {
+    const prompt = user('@sim call look {"n":1} ;; call look {"n":2} ;; say {{result.0}} {{result.1}}');
+    const run = open(driver, aTurn([prompt], { tools: [look] }));
+    const { calls } = await answerCalls(run, [prompt], ({ n }) => `r${n}`);
+    return { ids: calls.map(({ id }) => id), ...(await read(run)) };
+  },
+  check({ ids, text }) {
+    expect([new Set(ids).size, text]).toEqual([2, "r1 r2"]);
+  },
+});
 
-for (const [name, { name: claim, act, expect: check }] of Object.entries(CASES)) {
-  test.each(TRANSPORTS)(`${claim}, over %s`, async (transport) => {
-    const left: string[] = [];
-    const cassette = await loadCassette(fileOf(name));
-    const { client } = await setUp(transport, { tools }, { cassette, onLeave: (text) => left.push(text) });
-    const run = await act(client);
-    expect(left).toEqual([]);
-    check(run);
-  });
-}
+cassette({
+  name: "cancel",
+  claim: "a cancelled run sends the protocol's own cancel before anything is reset",
+  async act(driver) {
+    for await (const _ of open(driver, aTurn([user("@sim say a ;; silent 60000")]))) break;
+  },
+  async check(_, { sent }) {
+    expect(await sent("conversation_action", AgentClientMessageSchema)).toHaveLength(1);
+  },
+});
+
+cassette({
+  name: "free-text-shell",
+  claim: "a native command of the model reaches a client whose shell takes free text",
+  async act(driver) {
+    const schema = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
+    const description = "Run JavaScript code, for example `await tools.exec_command(...)`.";
+    const prompt = user('@sim exec shell {"command":"ls -a"} ;; say it ran');
+    const run = open(driver, aTurn([prompt], { tools: [{ name: "exec", description, schema }] }));
+    const { calls } = await answerCalls(run, [prompt], () => "a file");
+    return { calls, ...(await read(run)) };
+  },
+  check({ calls, text }) {
+    expect(calls).toMatchObject([{ name: "exec", args: { input: expect.stringContaining("ls -a") } }]);
+    expect(text).toBe("it ran");
+  },
+});
+
+cassette({
+  name: "deep-arguments",
+  claim: "arguments of more than 30 levels in a conversation do not break the request",
+  act(driver) {
+    let args: JsonObject = { end: "here" };
+    for (let depth = 0; depth < 60; depth++) args = { inner: args };
+    const call = { type: "tool-call" as const, id: "c1", name: "look", args };
+    return ask(
+      driver,
+      user("look"),
+      { role: "assistant", content: [call] },
+      { role: "tool", callId: "c1", content: [{ type: "text", text: "seen" }], isError: false },
+      user("@sim say fine"),
+    );
+  },
+  check({ text, error }) {
+    expect([text, error]).toEqual(["fine", undefined]);
+  },
+});
+
+cassette({
+  name: "legacy-effort",
+  driver: "cursor-legacy",
+  claim: "the older chat call sends the reasoning effort",
+  act: (driver) => ask(driver, user("@sim say hi")),
+  async check({ text }, { sent }) {
+    const [first] = await sent("stream_unified_chat_request", StreamUnifiedChatRequestWithToolsSchema);
+    const { thinkingLevel } = first?.request.case === "streamUnifiedChatRequest" ? first.request.value : {};
+    expect([text, thinkingLevel]).toEqual(["hi", 2]);
+  },
+});
