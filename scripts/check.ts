@@ -11,7 +11,9 @@ const CHECKS: Readonly<Record<string, () => string>> = {
   "schema is clean": () => run("buf", "lint"),
   "generated code is current": () => generatedCodeDrift() || run("node", "scripts/generate-injected.ts", "--check"),
   "generated pages are current": () =>
-    run("node", "scripts/generate-docs.ts", "--check") + run("node", "scripts/generate-licences.ts", "--check"),
+    run("node", "scripts/generate-docs.ts", "--check") +
+    run("node", "scripts/generate-troubleshooting.ts", "--check") +
+    run("node", "scripts/generate-licences.ts", "--check"),
   "types hold": () => run("tsc", "-p", ".") + run("tsc", "-p", "ui") + run("tsc", "-p", "test"),
   "format and lint": () => run("biome", "check", "--error-on-warnings", "."),
   "nothing is dead": () => run("knip", "--no-progress"),
