@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ExcursorError } from "../../../core/errors.ts";
+import type { RedisLink } from "../redis-link.ts";
+import { RedisScript } from "../redis-script.ts";
+
+/** KEYS: the lock. ARGV: the holder, how long it holds. Returns whether it is theirs. */
+const TAKE = new RedisScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`);
+
+const FREE = new RedisScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`);
+
+const HELD_MS = 30_000;
+const RENEW_MS = 10_000;
+const PATIENCE_MS = 45_000;
+
+/**
+ * Runs one piece of work at a time on all nodes. A holder that dies is waited for no longer than {@link HELD_MS}. While Redis
+ * is away, the work is done without the lock.
+ */
+export async function withRedisLock<T>(link: RedisLink, key: string, work: () => Promise<T> | T): Promise<T> {
+  const holder = randomUUID();
+  const take = () =>
+    link.ask(
+      (client) => TAKE.run(client, [key], [holder, String(HELD_MS)]),
+      () => undefined,
+    );
+  const until = performance.now() + PATIENCE_MS;
+  while ((await take()) === 0) {
+    if (performance.now() > until) throw held();
+    await sleep(10 + Math.random() * 30);
+  }
+  const renewal = setInterval(() => void take(), RENEW_MS).unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewal);
+    await link.ask(
+      (client) => FREE.run(client, [key], [holder]),
+      () => undefined,
+    );
+  }
+}
+
+const held = (): ExcursorError =>
+  new ExcursorError("busy", "Another gateway of the cluster is renewing a login, and does not end.", {
+    code: "locked",
+    hint: "Try again in a minute.",
+  });
