@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction } from "../../state/transaction.ts";
 import { type BillingPeriod, billingPeriodAt } from "../limits/billing-period.ts";
@@ -9,8 +10,16 @@ import { type Charge, ChargeRows } from "./charge-rows.ts";
 import { RequestRows, type Usual } from "./request-rows.ts";
 import { RunRows } from "./run-rows.ts";
 import { type Settlement, settleRuns } from "./settle-runs.ts";
-import { addCorrection, addRecord, type Correction, NOTHING, type Spending } from "./spending.ts";
+import { addCorrection, addRecord, type Correction, NOTHING, type Spending, spendingOf } from "./spending.ts";
 import { type Spent, SpentRows } from "./spent-rows.ts";
+
+/** Records that are written together. */
+export interface UsageBatch {
+  readonly requests: readonly RequestRecord[];
+  readonly corrections: readonly Correction[];
+  readonly runs: readonly RunRecord[];
+  readonly calls: readonly ToolCallRecord[];
+}
 
 export interface UsageStoreOptions {
   /** Rows that are older are deleted. */
@@ -215,6 +224,40 @@ export class UsageStore implements UsageSink {
     }
   }
 
+  /** Identifies this record among those of other gateways. Gateways with the same file have the same one. */
+  get recordId(): number {
+    const { fact, setFact } = this.#statements;
+    const known = fact.get("record")?.["value"];
+    if (typeof known === "number") return known;
+    setFact.run("record", randomInt(1, 2 ** 47));
+    return Number(fact.get("record")?.["value"]);
+  }
+
+  /** How far the records of other gateways are written: a number of milliseconds, and a count. */
+  get importedUntil(): { readonly ms: number; readonly count: number } {
+    const { fact } = this.#statements;
+    return {
+      ms: Number(fact.get("imported ms")?.["value"] ?? 0),
+      count: Number(fact.get("imported count")?.["value"] ?? 0),
+    };
+  }
+
+  /** Writes records of another gateway, once: the place up to which they go is written with them. */
+  import(batches: readonly UsageBatch[], until: { readonly ms: number; readonly count: number }): boolean {
+    if (!this.#isOpen) return false;
+    try {
+      inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
+        for (const batch of batches) this.#write(batch);
+        this.#statements.replaceFact.run("imported ms", until.ms);
+        this.#statements.replaceFact.run("imported count", until.count);
+      });
+      return true;
+    } catch (error) {
+      this.#lose(0, messageOf(error));
+      return false;
+    }
+  }
+
   /** Writes what waits. Returns false if that failed; it is tried again. */
   flush(): boolean {
     clearTimeout(this.#timer);
@@ -227,15 +270,7 @@ export class UsageStore implements UsageSink {
     this.#flushedAt = performance.now();
     try {
       inTransaction(this.#connection, "BEGIN IMMEDIATE", () => {
-        for (const record of requests) this.#requestRows.insert(record);
-        this.#spentRows.add(requests.map((record) => this.#spentBy(record, addRecord(NOTHING, record))));
-        const corrected = corrections.filter((correction) => this.#requestRows.correct(correction));
-        this.#spentRows.add(
-          corrected.map((correction) => this.#spentBy(correction.record, addCorrection(NOTHING, correction))),
-          0,
-        );
-        for (const run of runs.values()) this.#runRows.put(run);
-        for (const call of calls) this.#callRows.put(call);
+        this.#write({ requests, corrections, runs: [...runs.values()], calls });
         if (this.#unsavedLoss > 0) this.#statements.addFact.run("lost", this.#unsavedLoss);
         this.#prune();
       });
@@ -257,6 +292,18 @@ export class UsageStore implements UsageSink {
     clearTimeout(this.#timer);
     this.#isOpen = false;
     this.#connection.close();
+  }
+
+  #write({ requests, corrections, runs, calls }: UsageBatch): void {
+    for (const record of requests) this.#requestRows.insert(record);
+    this.#spentRows.add(requests.map((record) => this.#spentBy(record, spendingOf(record))));
+    const corrected = corrections.filter((correction) => this.#requestRows.correct(correction));
+    this.#spentRows.add(
+      corrected.map((correction) => this.#spentBy(correction.record, addCorrection(NOTHING, correction))),
+      0,
+    );
+    for (const run of runs) this.#runRows.put(run);
+    for (const call of calls) this.#callRows.put(call);
   }
 
   #wait(): void {
@@ -344,6 +391,9 @@ function prepare(connection: DatabaseSync) {
     addFact: connection.prepare(
       "INSERT INTO fact VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
     ),
+    fact: connection.prepare("SELECT value FROM fact WHERE name = ?"),
+    setFact: connection.prepare("INSERT OR IGNORE INTO fact VALUES (?, ?)"),
+    replaceFact: connection.prepare("INSERT OR REPLACE INTO fact VALUES (?, ?)"),
     billingPeriod: connection.prepare(
       "SELECT start_ms AS startMs, end_ms AS endMs FROM billing_period WHERE account = ?",
     ),

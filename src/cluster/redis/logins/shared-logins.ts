@@ -4,9 +4,9 @@ import type { Account, AccountStore } from "../../../credentials/account-store.t
 import { formatSeed, parseSeed, secretOf } from "../../../credentials/login.ts";
 import type { Packing } from "../packing.ts";
 import type { RedisLink } from "../redis-link.ts";
+import { withRedisLock } from "../redis-lock.ts";
 import { RedisScript } from "../redis-script.ts";
 import { digest } from "../stores/value-room.ts";
-import { withRedisLock } from "./redis-lock.ts";
 
 export interface SharedLoginsOptions {
   readonly link: RedisLink;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ExcursorError } from "../../../core/errors.ts";
-import type { RedisLink } from "../redis-link.ts";
-import { RedisScript } from "../redis-script.ts";
+import { ExcursorError } from "../../core/errors.ts";
+import type { RedisLink } from "./redis-link.ts";
+import { RedisScript } from "./redis-script.ts";
 
 /** KEYS: the lock. ARGV: the holder, how long it holds. Returns whether it is theirs. */
 const TAKE = new RedisScript(`
@@ -15,6 +15,20 @@ const FREE = new RedisScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`);
 
+/** Takes or renews a lock. Resolves with undefined if Redis is away. */
+export async function takeLock(
+  link: RedisLink,
+  key: string,
+  holder: string,
+  heldMs: number,
+): Promise<boolean | undefined> {
+  const taken = await link.ask(
+    (client) => TAKE.run(client, [key], [holder, String(heldMs)]),
+    () => undefined,
+  );
+  return taken === undefined ? undefined : taken === 1;
+}
+
 const HELD_MS = 30_000;
 const RENEW_MS = 10_000;
 const PATIENCE_MS = 45_000;
@@ -25,13 +39,9 @@ const PATIENCE_MS = 45_000;
  */
 export async function withRedisLock<T>(link: RedisLink, key: string, work: () => Promise<T> | T): Promise<T> {
   const holder = randomUUID();
-  const take = () =>
-    link.ask(
-      (client) => TAKE.run(client, [key], [holder, String(HELD_MS)]),
-      () => undefined,
-    );
+  const take = () => takeLock(link, key, holder, HELD_MS);
   const until = performance.now() + PATIENCE_MS;
-  while ((await take()) === 0) {
+  while ((await take()) === false) {
     if (performance.now() > until) throw held();
     await sleep(10 + Math.random() * 30);
   }

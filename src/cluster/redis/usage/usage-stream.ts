@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../../../usage/record/records.ts";
+import type { Correction } from "../../../usage/store/spending.ts";
+import type { UsageBatch, UsageStore } from "../../../usage/store/usage-store.ts";
+import type { Packing } from "../packing.ts";
+import type { RedisLink } from "../redis-link.ts";
+import { takeLock } from "../redis-lock.ts";
+import { RedisScript } from "../redis-script.ts";
+import type { WriteBehind } from "../write-behind.ts";
+
+export interface UsageStreamOptions {
+  readonly link: RedisLink;
+  readonly writes: WriteBehind;
+  readonly packing: Packing;
+  /** The record of this gateway, which several gateways of one host may share. */
+  readonly store: Pick<UsageStore, "recordId" | "importedUntil" | "import">;
+  /** How often records are sent, and those of others are looked for. */
+  readonly intervalMs?: number;
+}
+
+const INTERVAL_MS = 500;
+
+/** Records that are sent at once, at the latest. */
+const MAX_BATCH = 500;
+
+/** Batches that Redis keeps for gateways that are away, about. */
+const MAX_STREAM = 20_000;
+
+/** How long it is known that a batch was sent. */
+const SENT_MS = 3_600_000;
+const TTL_MS = 7 * 86_400_000;
+
+/** A consumer that does not renew its lock for so long is replaced. */
+const LOCK_MS = 10_000;
+
+/** Batches that are read at once. */
+const READ_COUNT = 50;
+
+/** KEYS: the stream, the mark that the batch was sent. ARGV: how long both live, how many are kept, the record, the batch. */
+const APPEND = new RedisScript(`
+if not redis.call('SET', KEYS[2], '1', 'NX', 'PX', ARGV[2]) then return 0 end
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'record', ARGV[4], 'batch', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`);
+
+/** KEYS: the stream. ARGV: the last id that is known, how many. */
+const READ = new RedisScript(`
+local found = redis.call('XREAD', 'COUNT', ARGV[2], 'STREAMS', KEYS[1], ARGV[1])
+return found and found[1][2] or {}`);
+
+/**
+ * Sends the usage records of this gateway to those with another file, and writes theirs to its own, so that every dashboard
+ * shows all. Of the gateways that share a file one reads: the one that holds a lock. A record is written where it was made
+ * at once, and elsewhere once.
+ */
+export class UsageStream implements UsageSink {
+  readonly #options: UsageStreamOptions;
+  readonly #timer: NodeJS.Timeout;
+  readonly #holder = randomUUID();
+  #batch = emptyBatch();
+  #count = 0;
+  #sent = 0;
+  #work: Promise<void> | undefined;
+
+  constructor(options: UsageStreamOptions) {
+    this.#options = options;
+    const tick = () => {
+      this.flush();
+      void this.read();
+    };
+    this.#timer = setInterval(tick, options.intervalMs ?? INTERVAL_MS).unref();
+  }
+
+  request(record: RequestRecord): void {
+    if (record.principalId === "") return;
+    this.#batch.requests.push(record);
+    this.#added();
+  }
+
+  toolCall(record: ToolCallRecord): void {
+    this.#batch.calls.push(record);
+    this.#added();
+  }
+
+  run(record: RunRecord): void {
+    if (record.principalId === "") return;
+    this.#batch.runs.push(record);
+    this.#added();
+  }
+
+  corrected(record: RequestRecord, before: RequestRecord): void {
+    if (record.principalId === "") return;
+    this.#batch.corrections.push({ record, before });
+    this.#added();
+  }
+
+  /** Sends what was recorded since the last time. */
+  flush(): void {
+    if (this.#count === 0) return;
+    const { link, writes, packing, store } = this.#options;
+    const json = JSON.stringify(this.#batch);
+    this.#batch = emptyBatch();
+    this.#count = 0;
+    this.#sent++;
+    const mark = link.key("usage-sent", this.#holder, String(this.#sent));
+    const record = String(store.recordId);
+    writes.add({
+      prepare: packing.pack(json, record),
+      bytes: json.length,
+      write: (client, batch) =>
+        APPEND.run(client, [this.#stream, mark], [String(TTL_MS), String(SENT_MS), String(MAX_STREAM), record, batch]),
+    });
+  }
+
+  /** Writes the records of other gateways, as far as there are new ones. Never rejects. */
+  read(): Promise<void> {
+    this.#work ??= this.#read()
+      .catch(() => {})
+      .finally(() => {
+        this.#work = undefined;
+      });
+    return this.#work;
+  }
+
+  /** Sends what is left, and resolves when it is sent or Redis is away. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.flush();
+    await Promise.all([this.#work, this.#options.writes.settled()]);
+  }
+
+  get #stream(): string {
+    return this.#options.link.key("usage");
+  }
+
+  #added(): void {
+    this.#count++;
+    if (this.#count >= MAX_BATCH) this.flush();
+  }
+
+  async #read(): Promise<void> {
+    const { link, store } = this.#options;
+    const lock = link.key("usage-consumer", String(store.recordId));
+    if (!(await takeLock(link, lock, this.#holder, LOCK_MS))) return;
+    for (;;) {
+      const { ms, count } = store.importedUntil;
+      const reply = await link.ask(
+        (client) => READ.run(client, [this.#stream], [`${ms}-${count}`, String(READ_COUNT)]),
+        () => undefined,
+      );
+      const entries = Array.isArray(reply) ? reply.flatMap(readEntry) : [];
+      const last = entries.at(-1);
+      if (!last) return;
+      const batches = await Promise.all(entries.map((entry) => this.#unpack(entry)));
+      const isWritten = store.import(
+        batches.filter((batch) => batch !== undefined),
+        last.until,
+      );
+      if (!isWritten || entries.length < READ_COUNT) return;
+    }
+  }
+
+  /** Returns undefined for records that are in this file already, and for those of strangers. */
+  async #unpack({ record, batch }: Entry): Promise<UsageBatch | undefined> {
+    const { packing, store } = this.#options;
+    if (record === String(store.recordId)) return undefined;
+    const json = await packing.unpack(batch, record);
+    return json && (JSON.parse(json.toString()) as UsageBatch);
+  }
+}
+
+interface Entry {
+  readonly until: { readonly ms: number; readonly count: number };
+  readonly record: string;
+  readonly batch: unknown;
+}
+
+/** Reads an entry of the stream: its id, and a list of names and values. */
+function readEntry(entry: unknown): readonly Entry[] {
+  if (!Array.isArray(entry) || !Array.isArray(entry[1])) return [];
+  const [ms = 0, count = 0] = String(entry[0]).split("-").map(Number);
+  const [, record, , batch] = entry[1] as readonly unknown[];
+  return [{ until: { ms, count }, record: String(record), batch }];
+}
+
+interface GrowingBatch {
+  readonly requests: RequestRecord[];
+  readonly corrections: Correction[];
+  readonly runs: RunRecord[];
+  readonly calls: ToolCallRecord[];
+}
+
+const emptyBatch = (): GrowingBatch => ({ requests: [], corrections: [], runs: [], calls: [] });
