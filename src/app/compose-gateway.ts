@@ -198,6 +198,7 @@ async function compose(
     hub: () => hub.stats(),
     lostRecords: () => store.lost,
     traces: traces && (() => traces.stats()),
+    cluster: cluster && (() => cluster.view()),
   };
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
   const caches = new CacheWatch();

@@ -192,6 +192,7 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
     log.warn({}, `The key has fewer than ${SHORT_KEY} characters. Any program on this machine could guess it.`);
   }
   let running: RunningGateway | undefined;
+  let closing: Promise<void> | undefined;
   try {
     const gateway = await startGateway({
       ...config,
@@ -258,10 +259,14 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
       capture,
       engineFor: (face) => recordTurns(parts.engine, parts.usage, face),
       prewarm: () => isSignedIn && parts.prewarm(),
-      async close(graceMs) {
-        if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
-        await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));
-        await close();
+      close(graceMs) {
+        if (graceMs !== undefined) parts.cluster?.endHandOver();
+        closing ??= (async () => {
+          if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
+          await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));
+          await close();
+        })();
+        return closing;
       },
     };
     return running;

@@ -15,6 +15,7 @@ import { loginCommand } from "./commands/login.ts";
 import { logoutCommand } from "./commands/logout.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { modelsCommand } from "./commands/models.ts";
+import { nodesCommand } from "./commands/nodes.ts";
 import { captureCommand } from "./commands/protocol/capture.ts";
 import { driftCommand } from "./commands/protocol/drift.ts";
 import { inspectCommand } from "./commands/protocol/inspect.ts";
@@ -50,6 +51,7 @@ const COMMANDS = [
   keysCommand,
   limitsCommand,
   usageCommand,
+  nodesCommand,
   mcpCommand,
   envCommand,
   configCommand,

@@ -54,6 +54,8 @@ export interface Cluster {
   readonly isDraining: boolean;
   /** Has the other gateways answer new turns for so long, until the balancer sends none. No run is parked any more. */
   handOver(ms: number): Promise<void>;
+  /** Cuts that time short. */
+  endHandOver(): void;
   close(): Promise<void>;
 }
 
@@ -69,6 +71,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const client = new InternalClient(keys, membership.now);
   let listener: InternalListener | undefined;
   let served: Engine | undefined;
+  const handedOver = new AbortController();
 
   /** Tells the user within seconds if another gateway cannot be reached from here. */
   const greet = async (node: NodeRecord) => {
@@ -138,8 +141,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     async handOver(ms) {
       served?.stopParking();
       await membership.drain();
-      if (membership.pickOther()) await wait(ms);
+      if (membership.pickOther()) await wait(ms, undefined, { signal: handedOver.signal }).catch(() => {});
     },
+    endHandOver: () => handedOver.abort(),
     async close() {
       await membership.leave();
       await listener?.close();

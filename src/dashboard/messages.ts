@@ -26,6 +26,26 @@ export interface NowMessage {
   readonly prompts: readonly { readonly id: string; readonly from: string }[];
   /** The number of the last line of the log. */
   readonly logLine: number;
+  /** Null if the gateway is alone. */
+  readonly cluster: ClusterMessage | null;
+}
+
+export interface ClusterMessage {
+  /** The name of this gateway. */
+  readonly node: string;
+  readonly isRedisUp: boolean;
+  readonly nodes: readonly NodeRow[];
+}
+
+export interface NodeRow {
+  readonly name: string;
+  readonly isDraining: boolean;
+  readonly parkedRuns: number;
+  /** Turns that it has forwarded to others, and answered for others. */
+  readonly forwarded: number;
+  readonly served: number;
+  /** How far its clock is ahead of that of Redis. */
+  readonly clockAheadMs: number;
 }
 
 export interface LiveRow {

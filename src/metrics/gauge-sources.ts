@@ -12,6 +12,18 @@ export interface GaugeSources {
   lostRecords(): number;
   /** Spans since the start. Absent: there are no traces. */
   readonly traces?: (() => TraceStats) | undefined;
+  /** Absent: the gateway is alone. */
+  readonly cluster?: (() => ClusterStats) | undefined;
+}
+
+interface ClusterStats {
+  readonly isRedisUp: boolean;
+  readonly redisFailures: number;
+  readonly nodes: { readonly length: number };
+  /** Turns by what became of them. */
+  readonly forwards: Readonly<Record<string, number>>;
+  /** Requests of other gateways that were refused, by reason. */
+  readonly refused: Iterable<readonly [reason: string, count: number]>;
 }
 
 interface TraceStats {

@@ -86,6 +86,7 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
       this.inc(sources.lostRecords());
     },
   });
+  if (sources.cluster) addClusterGauges(register, gauge, sources.cluster);
   const { traces } = sources;
   if (!traces) return;
   new Counter({
@@ -100,4 +101,48 @@ export function addGauges(register: Registry, sources: GaugeSources, servers: ()
       this.inc({ outcome: "dropped" }, dropped);
     },
   });
+}
+
+function addClusterGauges(
+  register: Registry,
+  gauge: (name: string, help: string, read: () => number) => void,
+  stats: NonNullable<GaugeSources["cluster"]>,
+): void {
+  gauge("excursor_cluster_nodes", "Gateways of the cluster that this one knows, itself included.", () => {
+    return stats().nodes.length;
+  });
+  gauge("excursor_cluster_redis_up", "1 if the cluster's Redis replies in time.", () => (stats().isRedisUp ? 1 : 0));
+  const counter = (name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>) => {
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers: [register],
+      collect() {
+        this.reset();
+        for (const [value, count] of read()) this.inc({ [label]: value }, count);
+      },
+    });
+  };
+  new Counter({
+    name: "excursor_cluster_redis_failures_total",
+    help: "Commands of the cluster's Redis that had no reply in time, or were refused.",
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(stats().redisFailures);
+    },
+  });
+  counter(
+    "excursor_cluster_forwards_total",
+    "Turns of runs on other gateways. outcome: forwarded, gone (answered here, since the home node is gone), failed, served (answered here for another gateway).",
+    "outcome",
+    () => Object.entries(stats().forwards),
+  );
+  counter(
+    "excursor_cluster_refused_total",
+    "Requests to the cluster's port that were refused. reason: forged, expired, replayed, unknown.",
+    "reason",
+    () => stats().refused,
+  );
 }

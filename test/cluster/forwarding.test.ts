@@ -1,5 +1,7 @@
 import OpenAI from "openai";
 import { afterEach, describe, expect, it } from "vitest";
+import { listNodes } from "../../src/cluster/nodes/list-nodes.ts";
+import { Secret } from "../../src/core/secret.ts";
 import { KEY } from "../gateway/support/gateway-process.ts";
 import { answersTo, callsOf, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
@@ -26,6 +28,9 @@ async function ask({ client }: Pick<OwnNode, "client">, messages: Messages) {
   if (!choice) throw new Error("no answer");
   return choice.message;
 }
+
+const metricsOf = async ({ url }: OwnNode): Promise<string> =>
+  (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
 
 describe.skipIf(!hasRedis)("three gateways", () => {
   it("a follow-up on any of them goes on with the run, on its upstream stream", async () => {
@@ -77,9 +82,7 @@ describe.skipIf(!hasRedis)("three gateways", () => {
     });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
     await expect.poll(() => trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
-    const metrics = async () =>
-      (await fetch(`${nodes[1].url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } })).text();
-    await expect.poll(metrics).toMatch(/excursor_tokens_total\{[^}]*kind="output"[^}]*\} [1-9]/);
+    await expect.poll(() => metricsOf(nodes[1])).toMatch(/excursor_tokens_total\{[^}]*kind="output"[^}]*\} [1-9]/);
   });
 
   it("an error of the run has its own status and words on the gateway that was asked", async () => {
@@ -101,5 +104,50 @@ describe.skipIf(!hasRedis)("three gateways", () => {
     expect((await ask({ client: stranger }, messages)).content).toBe("saw a fresh");
     expect(traced("run_request")).toBe(2);
     expect((await ask(nodes[2], messages)).content).toBe("saw a stream");
+  });
+
+  it("the list of nodes and the metrics show who has forwarded and who has answered", async () => {
+    const { nodes, redis } = await setUp();
+    const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say {{result}}' }];
+    const answer = await ask(nodes[0], messages);
+    messages.push(answer, ...answersTo(answer));
+    await ask(nodes[1], messages);
+    const figures = async () =>
+      (await listNodes(new Secret(redis.url))).nodes.map(({ name, forwarded, served }) => [name, forwarded, served]);
+    await expect.poll(figures, { timeout: 5000 }).toEqual([
+      ["a", 0, 1],
+      ["b", 1, 0],
+      ["c", 0, 0],
+    ]);
+    expect(await metricsOf(nodes[1])).toContain('excursor_cluster_forwards_total{outcome="forwarded"} 1');
+    expect(await metricsOf(nodes[1])).toContain("excursor_cluster_nodes 3");
+  });
+
+  it("a gateway that stops has others answer new turns, and parks nothing", async () => {
+    const { open, traced } = await openOwnCluster((cleanup) => cleanups.push(cleanup), undefined, {
+      EXCURSOR_LIMITS_HANDOVER_MS: "60000",
+    });
+    const [a, b] = [await open("a"), await open("b")];
+    await ask(b, [{ role: "user", content: "@sim say warm" }]);
+    const messages: Messages = [
+      { role: "user", content: '@sim call look {"at":"a"} ;; wait ;; call look {"at":"b"} ;; say {{reused}}' },
+    ];
+    const parked = await ask(a, messages);
+    void a.close();
+    await expect.poll(async () => (await fetch(`${a.url}/readyz`)).status).toBe(503);
+    // A new turn is answered by the other gateway: the tag in its call ids is that one's.
+    const fresh: Messages = [{ role: "user", content: '@sim call look {"at":"x"} ;; say {{result}} {{reused}}' }];
+    const call = await ask(a, fresh);
+    fresh.push(call, ...answersTo(call));
+    expect((await ask(b, fresh)).content).toBe("saw x stream");
+    expect(await metricsOf(b)).toMatch(/forwards_total\{outcome="served"\} 1/);
+    // The run that waits here goes on here; its next calls are not waited for, and the follow-up is replayed.
+    messages.push(parked, ...answersTo(parked));
+    const before = traced("run_request");
+    const next = await ask(a, messages);
+    expect(traced("run_request")).toBe(before);
+    messages.push(next, ...answersTo(next));
+    expect((await ask(b, messages)).content).toMatch(/fresh|checkpoint/);
+    expect(traced("run_request")).toBe(before + 1);
   });
 });

@@ -34,7 +34,7 @@ export interface ComposeDashboardOptions extends DashboardServices {
 export function composeDashboard({ version, examine, loaded, opened, isDemo, running }: ComposeDashboardOptions) {
   const { parts, keys, logTail, accounts, capture } = opened;
   const { values: config, home } = loaded;
-  const { record, prices, driverOf } = parts;
+  const { record, prices, driverOf, cluster } = parts;
   return createDashboard({
     version,
     isDemo,
@@ -45,6 +45,7 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
     prompts: parts.prompts,
     keyName: (principalId) => keys.withId(principalId)?.name ?? principalId,
     lastLogLine: () => logTail.last,
+    cluster: cluster && (() => cluster.view()),
     calls: [
       ...modelCalls({ engine: recordTurns(parts.engine, parts.usage, "dashboard"), prices, driverOf }),
       ...keyCalls({ home, ownLimits: config.usage.ownLimits, accounts: accounts.names, record }),

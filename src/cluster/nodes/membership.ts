@@ -4,7 +4,8 @@ import { TAG_LENGTH } from "../../core/engine/run/call-names.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { Log } from "../../observe/log.ts";
 import type { ClusterKeys } from "../internal/cluster-keys.ts";
-import type { RedisClient, RedisLink } from "../redis/redis-link.ts";
+import { askPatiently } from "../redis/ask-patiently.ts";
+import type { RedisLink } from "../redis/redis-link.ts";
 import { type BeatReply, beat, leave, NODE_TTL_MS } from "./beat.ts";
 import { isProvenRecord, type NodeRecord, proveRecord } from "./node-record.ts";
 
@@ -66,7 +67,8 @@ export class Membership {
 
   /** Looks at the cluster before this gateway is part of it. Throws if the gateways there have another secret. */
   async look(): Promise<void> {
-    const reply = await this.#ask((client, link) => beat(client, link));
+    const { link } = this.#options;
+    const reply = await askPatiently(link, (client) => beat(client, link));
     if (reply.type === "taken") return;
     this.#setClock(reply.redisMs);
     this.#checkSecret(reply.nodes);
@@ -129,10 +131,11 @@ export class Membership {
   }
 
   async #takeName(): Promise<void> {
+    const { link } = this.#options;
     const deadline = performance.now() + NODE_TTL_MS + BEAT_MS;
     let seen: string | undefined;
     for (;;) {
-      const reply = await this.#ask((client, link) => beat(client, link, this.#record()));
+      const reply = await askPatiently(link, (client) => beat(client, link, this.#record()));
       if (reply.type === "beaten") return this.#learn(reply);
       const holder = JSON.stringify(reply.by);
       // A record that changes is that of a living process.
@@ -140,24 +143,6 @@ export class Membership {
       seen = holder;
       await wait(BEAT_MS / 4);
     }
-  }
-
-  /** Asks Redis at the start, when there is nothing to fall back on. */
-  async #ask(work: (client: RedisClient, link: RedisLink) => Promise<BeatReply>): Promise<BeatReply> {
-    const { link } = this.#options;
-    const deadline = performance.now() + NODE_TTL_MS;
-    do {
-      const reply = await link.ask<BeatReply | undefined>(
-        (client) => work(client, link),
-        () => undefined,
-      );
-      if (reply) return reply;
-      await wait(BEAT_MS / 4);
-    } while (performance.now() < deadline);
-    throw new ExcursorError("config", "cluster.redis: Redis does not reply in time.", {
-      code: "redis_unreachable",
-      hint: "Check that Redis runs and is not overloaded.",
-    });
   }
 
   async #beat(): Promise<void> {

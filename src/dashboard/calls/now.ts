@@ -4,7 +4,7 @@ import type { OwnerPrompts } from "../../core/owner-prompts.ts";
 import type { ServerView } from "../../server/live-requests.ts";
 import type { RecentRequests } from "../../usage/record/recent-requests.ts";
 import type { Call } from "../call.ts";
-import type { LiveRow, NowMessage, ParkedRow, RecentRow } from "../messages.ts";
+import type { ClusterMessage, LiveRow, NowMessage, ParkedRow, RecentRow } from "../messages.ts";
 
 export interface NowSources {
   readonly server: Pick<ServerView, "requests" | "streams">;
@@ -15,6 +15,8 @@ export interface NowSources {
   /** Questions of agents to the owner. */
   readonly prompts: OwnerPrompts;
   readonly lastLogLine: () => number;
+  /** Absent if the gateway is alone. */
+  readonly cluster?: (() => ClusterMessage) | undefined;
 }
 
 const MAX_ROWS = 50;
@@ -23,7 +25,7 @@ const MAX_TEXT = 80;
 const MAX_PROMPTS = 5;
 
 /** Returns the message of the feed. Its size is bounded: 50 rows of each kind, and short texts. */
-export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLine }: NowSources): NowMessage {
+export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLine, cluster }: NowSources): NowMessage {
   const requests = server.requests();
   const parked = engine.parkedRuns();
   return {
@@ -36,6 +38,7 @@ export function nowMessage({ server, engine, recent, keyName, prompts, lastLogLi
     recent: recent.list.slice(0, MAX_ROWS).map(recentRow),
     prompts: prompts.list.slice(0, MAX_PROMPTS).map(({ from, question }) => ({ id: question.id, from: cut(from) })),
     logLine: lastLogLine(),
+    cluster: cluster ? clusterMessage(cluster()) : null,
   };
 }
 
@@ -74,6 +77,20 @@ const parkedRow = (run: ReturnType<Engine["parkedRuns"]>[number], keyName: NowSo
   bytes: run.bytes,
   waitedS: Math.floor(run.waitedMs / 1000),
   isPaused: run.isPaused,
+});
+
+/** Only what the page shows: the rest of a node's record changes with each heartbeat. */
+const clusterMessage = ({ node, isRedisUp, nodes }: ClusterMessage): ClusterMessage => ({
+  node,
+  isRedisUp,
+  nodes: nodes.slice(0, MAX_ROWS).map(({ name, isDraining, parkedRuns, forwarded, served, clockAheadMs }) => ({
+    name: cut(name),
+    isDraining,
+    parkedRuns,
+    forwarded,
+    served,
+    clockAheadMs,
+  })),
 });
 
 const recentRow = (record: RecentRequests["list"][number]): RecentRow => ({

@@ -52,11 +52,7 @@ export async function openOwnCluster(
         log += text;
       },
     });
-    let closed: Promise<void> | undefined;
-    const close = (graceMs?: number) => {
-      closed ??= gateway.close(graceMs);
-      return closed;
-    };
+    const close = (graceMs?: number) => gateway.close(graceMs);
     defer(() => close(0));
     const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
     return { name, url: gateway.url, client, log: () => log, close };
