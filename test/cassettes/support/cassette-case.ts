@@ -32,7 +32,7 @@ export interface CassetteCase<Result> {
   readonly check: (result: Result, played: Played) => void | Promise<void>;
 }
 
-export interface Played {
+interface Played {
   /** What the driver keeps for the next turn. */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   /** Returns the messages whose kind begins so that the driver has sent, in order. */

@@ -5,7 +5,7 @@ import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 
 /** The file of issued keys of this node. */
-export interface KeyFile {
+interface KeyFile {
   /** Returns a value that differs after every change. Cheap. */
   stamp(): string;
   /** Throws if it cannot be read. */
