@@ -8,6 +8,7 @@ import { createDashboard } from "../../dashboard/dashboard.ts";
 import type { HealthLine } from "../../dashboard/messages.ts";
 import type { LoadedConfig } from "../load-config.ts";
 import type { OpenEngine, RunningGateway } from "../open-gateway.ts";
+import { checkDollarLimits } from "../usage/check-dollar-limits.ts";
 import { recordTurns } from "../usage/record-turns.ts";
 import { reportAccount } from "./account-report.ts";
 import { capturedSource } from "./captured-source.ts";
@@ -48,7 +49,13 @@ export function composeDashboard({ version, examine, loaded, opened, isDemo, run
     cluster: cluster && (() => cluster.view()),
     calls: [
       ...modelCalls({ engine: recordTurns(parts.engine, parts.usage, "dashboard"), prices, driverOf }),
-      ...keyCalls({ home, ownLimits: config.usage.ownLimits, accounts: accounts.names, record }),
+      ...keyCalls({
+        home,
+        ownLimits: config.usage.ownLimits,
+        accounts: accounts.names,
+        checkLimits: (limits) => checkDollarLimits({ config, limits, isOwners: false, prices }),
+        record,
+      }),
       ...toolCalls(toolSources(parts, home)),
       ...clientCalls(clientSources({ home, config, opened, running })),
       ...demoCalls(isDemo, running),

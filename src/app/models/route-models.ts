@@ -30,15 +30,7 @@ export async function routeModels(
   config: Config,
   services: DriverServices,
 ): Promise<ModelRouting> {
-  const takers = new Map(modules.filter(({ takesEntries }) => takesEntries).map((module) => [module.name, module]));
-  const aliases = new Map<string, string>();
-  const routes = new Map<string, ModelRoute>();
-  const { [FALLBACK_NAME]: fallback, ...names } = config.models;
-  for (const [name, value] of Object.entries(names)) {
-    if (typeof value !== "string") routes.set(name, value);
-    else if (value === CURSOR || takers.has(value)) routes.set(name, { driver: value });
-    else aliases.set(name, value);
-  }
+  const { takers, aliases, routes, fallback } = readEntries(modules, config);
   const drivers = new Map<string, Driver>();
   const upstreams = new Map<string, Driver>();
   const moduleNames = new Map<string, string>();
@@ -62,6 +54,28 @@ export async function routeModels(
       return name !== undefined && drivers.has(name) ? name : undefined;
     },
   };
+}
+
+/** Returns the models that entries of `models` give to other upstreams. Patterns stand for models that are not known yet. */
+export function givenModels(modules: readonly DriverModule[], config: Pick<Config, "models">): readonly string[] {
+  const { takers, routes } = readEntries(modules, config);
+  return [...routes].flatMap(([name, { driver, model }]) => {
+    const given = takers.has(driver) ? givenName(name, model) : undefined;
+    return given === undefined ? [] : [given];
+  });
+}
+
+function readEntries(modules: readonly DriverModule[], { models }: Pick<Config, "models">) {
+  const takers = new Map(modules.filter(({ takesEntries }) => takesEntries).map((module) => [module.name, module]));
+  const aliases = new Map<string, string>();
+  const routes = new Map<string, ModelRoute>();
+  const { [FALLBACK_NAME]: fallback, ...names } = models;
+  for (const [name, value] of Object.entries(names)) {
+    if (typeof value !== "string") routes.set(name, value);
+    else if (value === CURSOR || takers.has(value)) routes.set(name, { driver: value });
+    else aliases.set(name, value);
+  }
+  return { takers, aliases, routes, fallback };
 }
 
 /** Returns the single model name of an entry, or undefined if the entry is a pattern for many. */

@@ -8,6 +8,7 @@ import { UsageLimits } from "../../usage/limits/usage-limits.ts";
 import type { Prices } from "../../usage/prices.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
 import type { Config } from "../load-config.ts";
+import { checkDollarLimits } from "./check-dollar-limits.ts";
 
 export interface LimitParts {
   readonly config: Config;
@@ -42,6 +43,7 @@ export function createLimits({ config, keyName, keyLimits, keyAccount, store, pr
       hint: "Set usage.record to on, or remove the limits of tokens, dollars, steps and minutes.",
     });
   }
+  checkDollarLimits({ config, limits: config.usage.ownLimits, isOwners: true, prices });
   const limits = new UsageLimits({
     limitsOf: isRecorded ? limitsOf : (id) => limitsOf(id).map(refuseWithoutRecord),
     pausedName: (id) => (given(id)?.onLimit === "pause" ? (keyName(id) ?? id) : undefined),

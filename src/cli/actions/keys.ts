@@ -1,5 +1,6 @@
 import { loadConfig } from "../../app/load-config.ts";
 import { openAccounts } from "../../app/open-accounts.ts";
+import { checkDollarLimits } from "../../app/usage/check-dollar-limits.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { LIMIT_EXPECTED, parseLimit } from "../../core/limits/limit.ts";
@@ -48,6 +49,7 @@ export async function runAddKey(name: string, { account, limit = [], ...flags }:
   if (account !== undefined) checkAccount(loaded, account);
   const { streams, onLimit } = flags;
   const usage = [...limit, ...spellLimits(flags)];
+  checkDollarLimits({ config: loaded.values, limits: usage, isOwners: false });
   const key = await addKey(loaded.home, name, {
     account,
     limits: { usage, ...(streams !== undefined && { streams }), ...(onLimit === "pause" && { onLimit }) },

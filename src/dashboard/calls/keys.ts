@@ -16,6 +16,8 @@ export interface KeySources {
   readonly ownLimits: readonly string[];
   /** The names of the accounts that a key can be bound to. */
   readonly accounts: () => readonly string[];
+  /** Throws if a key cannot be held to these limits. */
+  readonly checkLimits: (limits: readonly string[]) => void;
   readonly record: Pick<UsageStore, "spent" | "billingPeriod" | "liftLimits">;
   readonly now?: () => number;
 }
@@ -27,7 +29,8 @@ const DAY_MS = 86_400_000;
 const positive = z.int("expected a whole number").positive("expected a number of at least 1").optional();
 
 /** The calls of the page Keys and limits. A key itself leaves the gateway once, when it is created. */
-export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: KeySources): readonly Call[] {
+export function keyCalls(sources: KeySources): readonly Call[] {
+  const { home, ownLimits, accounts, checkLimits, record, now = Date.now } = sources;
   const NewKey = z.object({
     name: z.string().regex(ACCOUNT_NAME, "expected 1 to 64 letters, digits and . _ @ -"),
     account: z
@@ -77,6 +80,7 @@ export function keyCalls({ home, ownLimits, accounts, record, now = Date.now }: 
       path: "/keys",
       async handle({ body }): Promise<NewKeyReply> {
         const { name, account, limits: usage, ...rest } = readBody(NewKey, body);
+        checkLimits(usage);
         const key = await addKey(home, name, { account, limits: { ...rest, usage } });
         return { name, key: key.reveal() };
       },

@@ -53,6 +53,17 @@ describe("excursor keys", { timeout: 90_000 }, () => {
     await sim.close();
   });
 
+  it("gives no limit in dollars where a model of the settings has no price", async () => {
+    const models = JSON.stringify({ "my-llama": { driver: "openai", baseURL: "http://127.0.0.1:9/v1" } });
+    const environment = { EXCURSOR_MODELS: models };
+    const added = await run(["keys", "add", "alice", "--limit", "$5/day"], environment).exited;
+    expect([added.code, added.stdout]).toEqual([78, ""]);
+    expect(added.stderr).toMatch(/the model my-llama has no price.*`prices`/s);
+    const own = { EXCURSOR_USAGE_OWN_LIMITS: "$5/day", ...environment };
+    const served = await run(["serve", "--port", "0"], own).exited;
+    expect([served.code, served.stderr]).toEqual([78, expect.stringContaining("the model my-llama has no price")]);
+  });
+
   it.each([
     ["an unknown account", ["add", "a", "--account", "nobody"], 77, 'The account "nobody" is not signed in'],
     ["a name that is none", ["add", "a b"], 65, "The name of a key must have"],
