@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { PhaseName, RequestRecord } from "../record/records.ts";
-import { KEYS_PER_MS, text } from "./row-values.ts";
+import { KEYS_PER_MS, nextKey, text } from "./row-values.ts";
 import type { Correction } from "./spending.ts";
 import { LIFTED_AT } from "./spent-rows.ts";
 
@@ -39,12 +39,11 @@ export class RequestRows {
   }
 
   insert(record: RequestRecord): void {
-    const { insert } = this.#statements;
     const { usage, run, cost, cache } = record;
-    // The first free key of its millisecond; two processes may have used the same.
-    for (let at = record.startedAt * KEYS_PER_MS; ; at++) {
-      const { changes } = insert.run(
-        at,
+    // Another row has the key only if the millisecond has no free one, or if another process has just taken it.
+    for (let first = record.startedAt * KEYS_PER_MS; ; first += KEYS_PER_MS) {
+      const { changes } = this.#statements.insert.run(
+        first,
         record.id,
         record.principalId,
         record.keyName,
@@ -126,9 +125,10 @@ export class RequestRows {
 }
 
 function prepare(connection: DatabaseSync) {
-  const marks = Array.from({ length: COLUMNS }, () => "?").join(", ");
+  const marks = Array.from({ length: COLUMNS - 1 }, (_, index) => `?${index + 2}`).join(", ");
   return {
-    insert: connection.prepare(`INSERT OR IGNORE INTO request VALUES (${marks})`),
+    // Many requests begin in one millisecond of a busy gateway. The next free key is one look-up.
+    insert: connection.prepare(`INSERT OR IGNORE INTO request VALUES (${nextKey("request")}, ${marks})`),
     correct: connection.prepare(
       `UPDATE request SET input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, origin = ?, run = ?,
         cost_micros = ?, cost_estimated = ?, cost_source = ?

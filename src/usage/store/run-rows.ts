@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { RunRecord } from "../record/records.ts";
-import { KEYS_PER_MS, text } from "./row-values.ts";
+import { KEYS_PER_MS, nextKey, text } from "./row-values.ts";
 
 const COLUMNS = [
   "at",
@@ -32,8 +32,11 @@ export class RunRows {
 
   constructor(connection: DatabaseSync) {
     const changes = COLUMNS.slice(2).map((name) => `${name} = excluded.${name}`);
+    const marks = COLUMNS.slice(1).map((_, index) => `?${index + 2}`);
+    // The key of its earlier record, or the next free one.
+    const key = `coalesce((SELECT at FROM run WHERE at >= ?1 AND at < ?1 + ${2 * KEYS_PER_MS} AND id = ?2), ${nextKey("run")})`;
     this.#put = connection.prepare(
-      `INSERT INTO run VALUES (${COLUMNS.map(() => "?").join(", ")})
+      `INSERT INTO run VALUES (${key}, ${marks.join(", ")})
         ON CONFLICT (at) DO UPDATE SET ${changes.join(", ")} WHERE id = excluded.id`,
     );
     this.#deleteBefore = connection.prepare("DELETE FROM run WHERE at < ?");
@@ -42,9 +45,8 @@ export class RunRows {
   /** Writes a record in place of an earlier one of the same run. */
   put(record: RunRecord): void {
     const values = runValues(record);
-    // The first key of its millisecond that is free or its own.
-    let at = record.startedAt * KEYS_PER_MS;
-    while (this.#put.run(at, ...values).changes === 0) at++;
+    let first = record.startedAt * KEYS_PER_MS;
+    while (this.#put.run(first, ...values).changes === 0) first += KEYS_PER_MS;
   }
 
   deleteBefore(ms: number): void {
