@@ -9,7 +9,7 @@ import type { Session, Sessions } from "./sessions.ts";
 /** Holds the session's token in requests that change something. */
 const CSRF_HEADER = "x-excursor-csrf";
 
-const LOOPBACK = /^(?:::ffff:)?127\./;
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
 /**
  * Refuses other users of this machine and pages of every other origin, even of those that the setting `origins` allows

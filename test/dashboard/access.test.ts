@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { request } from "node:http";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { addKey } from "../../src/server/gate/keys/gateway-keys.ts";
 import { openDashboard } from "./support/open-dashboard.ts";
@@ -82,6 +84,24 @@ describe("the dashboard's door (SEC-46, SEC-47)", () => {
     const other = { cookie, "x-excursor-csrf": csrf, origin: "http://app.example" };
     expect(await rawStatus(`${url}/ui/api/session`, other, "DELETE")).toBe(403);
   });
+
+  // Only root can start a program as another user, and only Linux tells the user of a connection.
+  const canBeOther = process.platform === "linux" && process.getuid?.() === 0;
+  it.skipIf(!canBeOther).each(["127.0.0.1", "::1"])(
+    "refuses other users of this machine, at %s (SEC-45)",
+    async (host) => {
+      const { url, cookie, get } = await openDashboard({ host });
+      expect((await get("/session")).status).toBe(200);
+      const program = `fetch(${JSON.stringify(`${url}/ui/api/session`)}, { headers: { cookie: ${JSON.stringify(cookie)} } })
+      .then(async (reply) => process.stdout.write(reply.status + " " + (await reply.json()).error.code))`;
+      const { stdout } = await promisify(execFile)(process.execPath, ["-e", program], {
+        uid: 65_533,
+        gid: 65_533,
+        cwd: "/",
+      });
+      expect(stdout).toBe("403 other_user");
+    },
+  );
 
   it("closes when the user signs out", async () => {
     const { send, get } = await openDashboard();
