@@ -114,7 +114,15 @@ export class CaptureRecorder {
   }
 
   #maskHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.#masker.text(value)]));
+    const mask = (name: string, value: string) =>
+      SECRET_HEADERS.has(name) ? this.#maskSecret(value) : this.#masker.text(value);
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, mask(name, value)]));
+  }
+
+  /** Masks every word, however short, but the scheme of an authorization. */
+  #maskSecret(value: string): string {
+    const [scheme = ""] = /^(?:Bearer|Basic) +/i.exec(value) ?? [];
+    return scheme + value.slice(scheme.length).replace(/[^\s;,=]+/g, (word) => this.#masker.word(word));
   }
 }
 

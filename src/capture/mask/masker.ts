@@ -36,6 +36,11 @@ export class Masker {
     this.#forms.add(Buffer.from(secret).toString("latin1"));
   }
 
+  /** Masks a whole word that is known to be a secret. */
+  word(word: string): string {
+    return Buffer.from(this.#maskOf(Buffer.from(word).toString("latin1")), "latin1").toString("utf8");
+  }
+
   text(text: string): string {
     return Buffer.from(this.bytes(Buffer.from(text))).toString("utf8");
   }

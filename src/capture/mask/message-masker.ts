@@ -29,6 +29,11 @@ export interface Piece {
 /** Fields and members whose values are secrets, whatever they look like. */
 const SECRET_NAME = /(?:token|secret|password|passwd|api_?key|apikey|credentials?|cookie)$/i;
 
+/** The same in JSON inside a text, such as the arguments of a tool, however often its quotes are escaped. */
+const NAMED_SECRET =
+  /(\\{0,7})"\w{0,64}(?:token|secret|password|passwd|api_?key|credentials?|cookie)\1"\s{0,8}:\s{0,8}\1"([^"\\]{8,4096})\1"/gi;
+const QUOTE = '"';
+
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
 
 /** Names and ids tell how a conversation was made, not what it says. */
@@ -152,6 +157,8 @@ export class MessageMasker {
     for (const { name, start, end } of leaves) {
       if (isSecretName(name)) this.#masker.add(bytes.toString("utf8", start, end));
     }
+    if (!bytes.includes(QUOTE)) return;
+    for (const [, , value = ""] of bytes.toString("utf8").matchAll(NAMED_SECRET)) this.#masker.add(value);
   }
 }
 
