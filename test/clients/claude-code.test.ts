@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
+import { proves } from "./matrix/proof.ts";
 import { runClaude } from "./support/claude-code.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -16,6 +17,7 @@ describe("Claude Code, headless, through the gateway", () => {
     ["an API key", { ANTHROPIC_API_KEY: KEY }],
   ])(
     "signed in by %s, it runs a command and writes a file with its own tools, on one stream",
+    proves("claude-code", "messages", "stream", "tools", "rounds", "thinking"),
     async (_, environment) => {
       const { start, trace } = await setUpGateway();
       const { url } = await start();
@@ -40,19 +42,23 @@ describe("Claude Code, headless, through the gateway", () => {
     },
   );
 
-  it("calls two tools at once, and native requests of the model become calls of its own", async () => {
-    const { start } = await setUpGateway();
-    const { url } = await start();
-    const prompt = [
-      "@sim need Bash",
-      '@sim call Bash {"command":"echo one"} ;; call Bash {"command":"echo two"} ;; wait',
-      '@sim exec shell {"command":"echo three"} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}',
-    ].join("\n");
-    const { lines } = await runClaude({ url, environment: BEARER, prompt }).ended;
-    expect(withoutReminders(lines.at(-1)?.result).split(/\s+/)).toEqual(["one", "two", "three", "stream"]);
-  });
+  it(
+    "calls two tools at once, and native requests of the model become calls of its own",
+    proves("claude-code", "messages", "parallel"),
+    async () => {
+      const { start } = await setUpGateway();
+      const { url } = await start();
+      const prompt = [
+        "@sim need Bash",
+        '@sim call Bash {"command":"echo one"} ;; call Bash {"command":"echo two"} ;; wait',
+        '@sim exec shell {"command":"echo three"} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}',
+      ].join("\n");
+      const { lines } = await runClaude({ url, environment: BEARER, prompt }).ended;
+      expect(withoutReminders(lines.at(-1)?.result).split(/\s+/)).toEqual(["one", "two", "three", "stream"]);
+    },
+  );
 
-  it("shows the model an image", async () => {
+  it("shows the model an image", proves("claude-code", "messages", "images"), async () => {
     const { start } = await setUpGateway();
     const { url } = await start();
     const content = [
@@ -64,21 +70,25 @@ describe("Claude Code, headless, through the gateway", () => {
     expect(lines.at(-1)?.result).toMatch(/^1 image\/png:\d+$/);
   });
 
-  it("waits where it is told to, and gives up on a wrong key", async () => {
-    const { start, trace } = await setUpGateway();
-    const { url } = await start();
-    const limited = "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=1 times=1 ;; say at last";
-    const { lines } = await runClaude({ url, environment: BEARER, prompt: limited }).ended;
-    expect(lines.at(-1)?.result).toBe("at last");
-    trace.length = 0;
-    const environment = { ANTHROPIC_AUTH_TOKEN: "a-wrong-key", CLAUDE_CODE_MAX_RETRIES: "0" };
-    const wrong = await runClaude({ url, environment, prompt: "hi" }).ended;
-    expect(wrong.code).not.toBe(0);
-    expect(wrong.lines.at(-1)).toMatchObject({ is_error: true, result: expect.stringContaining("API key") });
-    expect(trace).toEqual([]);
-  });
+  it(
+    "waits where it is told to, and gives up on a wrong key",
+    proves("claude-code", "messages", "errors"),
+    async () => {
+      const { start, trace } = await setUpGateway();
+      const { url } = await start();
+      const limited = "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=1 times=1 ;; say at last";
+      const { lines } = await runClaude({ url, environment: BEARER, prompt: limited }).ended;
+      expect(lines.at(-1)?.result).toBe("at last");
+      trace.length = 0;
+      const environment = { ANTHROPIC_AUTH_TOKEN: "a-wrong-key", CLAUDE_CODE_MAX_RETRIES: "0" };
+      const wrong = await runClaude({ url, environment, prompt: "hi" }).ended;
+      expect(wrong.code).not.toBe(0);
+      expect(wrong.lines.at(-1)).toMatchObject({ is_error: true, result: expect.stringContaining("API key") });
+      expect(trace).toEqual([]);
+    },
+  );
 
-  it("takes its question back when it is interrupted", async () => {
+  it("takes its question back when it is interrupted", proves("claude-code", "messages", "abort"), async () => {
     const { start, trace } = await setUpGateway();
     const { url } = await start();
     const run = runClaude({ url, environment: BEARER, prompt: "@sim say a ;; silent 60000" });

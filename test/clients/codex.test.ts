@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
+import { proves } from "./matrix/proof.ts";
 import { type CliOutcome, type Desk, setUpDesk, startCli } from "./support/run-cli.ts";
 
 /** The smallest there is: one pixel. */
@@ -88,28 +89,34 @@ const read = ({ folder }: Desk, name: string): string => readFileSync(join(folde
 
 afterEach(() => void vi.unstubAllEnvs());
 
+const CODEX_DIALECTS = { HTTP: "responses", "a WebSocket": "websocket" } as const;
+
 describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
   const setUp = () => setUpCodex(carrier);
 
-  it("thinks, runs a command in its shell, and goes on with the result on the same stream", async () => {
-    const { desk, trace, run, carriers } = await setUp();
-    const outcome = await run(
-      '@sim need exec_command ;; think let me see ;; call exec_command {"cmd":"echo shown; echo written > out.txt"} ;; say got {{result}} {{reused}}',
-    );
-    expect(outcome.code).toBe(0);
-    expect(items(outcome)).toContainEqual(expect.objectContaining({ type: "reasoning", text: "let me see" }));
-    expect(items(outcome)).toContainEqual(
-      expect.objectContaining({ type: "command_execution", aggregated_output: "shown\n" }),
-    );
-    expect(textOf(outcome)).toMatch(/^got (?:.*\n)*shown\n stream$/);
-    expect(read(desk, "out.txt")).toBe("written\n");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-    expect(carriers()).toEqual(new Set([carrier]));
-    expect(outcome.events.at(-1)).toMatchObject({
-      type: "turn.completed",
-      usage: { output_tokens: expect.any(Number) },
-    });
-  });
+  it(
+    "thinks, runs a command in its shell, and goes on with the result on the same stream",
+    proves("codex", CODEX_DIALECTS[carrier], "stream", "tools", "thinking", "usage"),
+    async () => {
+      const { desk, trace, run, carriers } = await setUp();
+      const outcome = await run(
+        '@sim need exec_command ;; think let me see ;; call exec_command {"cmd":"echo shown; echo written > out.txt"} ;; say got {{result}} {{reused}}',
+      );
+      expect(outcome.code).toBe(0);
+      expect(items(outcome)).toContainEqual(expect.objectContaining({ type: "reasoning", text: "let me see" }));
+      expect(items(outcome)).toContainEqual(
+        expect.objectContaining({ type: "command_execution", aggregated_output: "shown\n" }),
+      );
+      expect(textOf(outcome)).toMatch(/^got (?:.*\n)*shown\n stream$/);
+      expect(read(desk, "out.txt")).toBe("written\n");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+      expect(carriers()).toEqual(new Set([carrier]));
+      expect(outcome.events.at(-1)).toMatchObject({
+        type: "turn.completed",
+        usage: { output_tokens: expect.any(Number) },
+      });
+    },
+  );
 
   it("writes a file with its custom tool, apply_patch", async () => {
     const { desk, run } = await setUp();
@@ -122,25 +129,29 @@ describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
     expect(textOf(outcome)).toBe("stream");
   });
 
-  it("makes two calls at once, and is asked for what the model wants of Cursor's own tools", async () => {
-    const { desk, trace, run } = await setUp();
-    writeFileSync(join(desk.folder, "there.txt"), "found\n");
-    const parallel = await run(
-      '@sim need exec_command ;; call exec_command {"cmd":"echo one"} ;; call exec_command {"cmd":"echo two"} ;; say {{result.0}}|{{result.1}}|{{reused}}',
-    );
-    expect(textOf(parallel)).toMatch(/one\n\|(?:.*\n)*two\n\|stream$/);
-    const native = await run(
-      `@sim need apply_patch ;; exec shell {"command":"echo native"} ;; exec read {"path":"${desk.folder}/there.txt"} ;; exec write {"path":"${desk.folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${desk.folder}"} ;; exec grep {"pattern":"found","path":"${desk.folder}"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
-      { model: "gpt-5.5" },
-    );
-    const [shell, file, written, listing, matches] = textOf(native).split("|");
-    expect([shell, file]).toEqual(["native\n", "found\n"]);
-    expect(written).toContain("new.txt");
-    expect(read(desk, "new.txt")).toBe("new\n");
-    expect(listing).toContain("there.txt");
-    expect(matches).toContain("there.txt:1:found");
-    expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
-  });
+  it(
+    "makes two calls at once, and is asked for what the model wants of Cursor's own tools",
+    proves("codex", CODEX_DIALECTS[carrier], "parallel"),
+    async () => {
+      const { desk, trace, run } = await setUp();
+      writeFileSync(join(desk.folder, "there.txt"), "found\n");
+      const parallel = await run(
+        '@sim need exec_command ;; call exec_command {"cmd":"echo one"} ;; call exec_command {"cmd":"echo two"} ;; say {{result.0}}|{{result.1}}|{{reused}}',
+      );
+      expect(textOf(parallel)).toMatch(/one\n\|(?:.*\n)*two\n\|stream$/);
+      const native = await run(
+        `@sim need apply_patch ;; exec shell {"command":"echo native"} ;; exec read {"path":"${desk.folder}/there.txt"} ;; exec write {"path":"${desk.folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${desk.folder}"} ;; exec grep {"pattern":"found","path":"${desk.folder}"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
+        { model: "gpt-5.5" },
+      );
+      const [shell, file, written, listing, matches] = textOf(native).split("|");
+      expect([shell, file]).toEqual(["native\n", "found\n"]);
+      expect(written).toContain("new.txt");
+      expect(read(desk, "new.txt")).toBe("new\n");
+      expect(listing).toContain("there.txt");
+      expect(matches).toContain("there.txt:1:found");
+      expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+    },
+  );
 
   it("has its script tool called, which comes in a namespace of an additional_tools item, and reports as it goes", async () => {
     // A name by which Codex sends nothing else.
@@ -169,38 +180,46 @@ describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
     expect(textOf(outcome)).toBe("shown\n[exit 3]|native\n|stream");
   });
 
-  it("shows the model an image, and gets the structured answer it asks for", async () => {
-    const { desk, run } = await setUp();
-    const image = join(desk.folder, "pixel.png");
-    writeFileSync(image, Buffer.from(PNG, "base64"));
-    expect(textOf(await run("@sim say {{images}}", { args: ["-i", image] }))).toMatch(/^1 image\/png:\d+$/);
-    const schema = join(desk.folder, "schema.json");
-    writeFileSync(
-      schema,
-      JSON.stringify({
-        type: "object",
-        properties: { answer: { type: "number" } },
-        required: ["answer"],
-        additionalProperties: false,
-      }),
-    );
-    const structured = await run('@sim say {"answer": 42}', { args: ["--output-schema", schema] });
-    expect(JSON.parse(textOf(structured))).toEqual({ answer: 42 });
-  });
+  it(
+    "shows the model an image, and gets the structured answer it asks for",
+    proves("codex", CODEX_DIALECTS[carrier], "images", "structured"),
+    async () => {
+      const { desk, run } = await setUp();
+      const image = join(desk.folder, "pixel.png");
+      writeFileSync(image, Buffer.from(PNG, "base64"));
+      expect(textOf(await run("@sim say {{images}}", { args: ["-i", image] }))).toMatch(/^1 image\/png:\d+$/);
+      const schema = join(desk.folder, "schema.json");
+      writeFileSync(
+        schema,
+        JSON.stringify({
+          type: "object",
+          properties: { answer: { type: "number" } },
+          required: ["answer"],
+          additionalProperties: false,
+        }),
+      );
+      const structured = await run('@sim say {"answer": 42}', { args: ["--output-schema", schema] });
+      expect(JSON.parse(textOf(structured))).toEqual({ answer: 42 });
+    },
+  );
 
-  it("says why it was refused, and waits as it was told", async () => {
-    const { run, trace } = await setUp();
-    const refused = await run("@sim say hi", { key: "wrong" });
-    expect(refused.code).toBe(1);
-    expect(refused.stdout).toMatch(/401|key/i);
-    const patient = await run(
-      "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=1 times=1 You are too quick ;; say at last",
-    );
-    expect([textOf(patient), patient.code]).toEqual(["at last", 0]);
-    expect(trace.filter(({ kind }) => kind === "run_request").length).toBeGreaterThanOrEqual(2);
-  });
+  it(
+    "says why it was refused, and waits as it was told",
+    proves("codex", CODEX_DIALECTS[carrier], "errors"),
+    async () => {
+      const { run, trace } = await setUp();
+      const refused = await run("@sim say hi", { key: "wrong" });
+      expect(refused.code).toBe(1);
+      expect(refused.stdout).toMatch(/401|key/i);
+      const patient = await run(
+        "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=1 times=1 You are too quick ;; say at last",
+      );
+      expect([textOf(patient), patient.code]).toEqual(["at last", 0]);
+      expect(trace.filter(({ kind }) => kind === "run_request").length).toBeGreaterThanOrEqual(2);
+    },
+  );
 
-  it("lets go of the backend when it is interrupted", async () => {
+  it("lets go of the backend when it is interrupted", proves("codex", CODEX_DIALECTS[carrier], "abort"), async () => {
     const { begin, trace } = await setUp();
     const { child, outcome } = begin("@sim say a ;; silent 60000");
     await expect.poll(() => trace.some(({ kind }) => kind === "run_request"), { timeout: 20_000 }).toBe(true);

@@ -3,16 +3,18 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CLIENTS_FOLDER } from "../../scripts/install-clients.ts";
 import { excursor } from "../cli/support/excursor.ts";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { type ClientId, type Dialect, proves } from "./matrix/proof.ts";
 
 const bin = (path: string) => `${CLIENTS_FOLDER}/node_modules/${path}`;
 const { platform, arch } = process;
 
 interface ConnectedCli {
-  readonly id: string;
+  readonly id: ClientId;
+  readonly dialect: Dialect;
   readonly command: readonly string[];
   readonly file: string;
   readonly before: string;
@@ -23,24 +25,28 @@ interface ConnectedCli {
 const CLIENTS: readonly ConnectedCli[] = [
   {
     id: "claude-code",
+    dialect: "messages",
     command: [bin(`@anthropic-ai/claude-code-${platform}-${arch}/claude`), "-p"],
     file: ".claude/settings.json",
     before: '{"cleanupPeriodDays": 7}',
   },
   {
     id: "codex",
+    dialect: "responses",
     command: [process.execPath, bin("@openai/codex/bin/codex.js"), "exec", "--skip-git-repo-check"],
     file: ".codex/config.toml",
     before: '# mine\nmodel = "o3"\nsandbox_mode = "read-only"\n\n[analytics]\nenabled = false\n',
   },
   {
     id: "opencode",
+    dialect: "chat",
     command: [bin("opencode-ai/bin/opencode.exe"), "run", "--pure", "--title", "t"],
     file: ".config/opencode/opencode.json",
     before: '{\n  // mine\n  "autoupdate": false,\n  "share": "disabled",\n}\n',
   },
   {
     id: "gemini-cli",
+    dialect: "gemini",
     command: [process.execPath, bin("@google/gemini-cli/bundle/gemini.js"), "--yolo", "-p"],
     file: ".gemini/.env",
     before: "MINE=1\n",
@@ -49,12 +55,14 @@ const CLIENTS: readonly ConnectedCli[] = [
   },
   {
     id: "qwen-code",
+    dialect: "chat",
     command: [process.execPath, bin("@qwen-code/qwen-code/cli.js"), "--yolo", "-p"],
     file: ".qwen/settings.json",
     before: '{\n  "$version": 4,\n  "general": {\n    "enableAutoUpdate": false\n  }\n}',
   },
   {
     id: "continue",
+    dialect: "chat",
     command: [process.execPath, bin("@continuedev/cli/dist/cn.js"), "-p"],
     file: ".continue/config.yaml",
     before: "name: mine\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: Local\n    provider: ollama\n    model: x\n",
@@ -96,9 +104,8 @@ async function ask([program = "", ...args]: readonly string[], prompt: string): 
   return output;
 }
 
-it.each(CLIENTS)(
-  "$id, connected by its recipe, gets its answers from the gateway",
-  async ({ id, command, file, before, chosen }) => {
+describe.each(CLIENTS)("$id", ({ id, dialect, command, file, before, chosen }) => {
+  it("connected by its recipe, gets its answers from the gateway", proves(id, dialect, "stream"), async () => {
     const { start, trace } = await setUpGateway();
     const { url } = await start();
     const path = join(home, file);
@@ -117,5 +124,5 @@ it.each(CLIENTS)(
     expect(disconnected.code, disconnected.stderr).toBe(0);
     expect(readFileSync(path, "utf8")).toBe(before);
     expect(existsSync(`${path}.before-disconnect`)).toBe(false);
-  },
-);
+  });
+});

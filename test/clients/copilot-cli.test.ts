@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SNIPPETS } from "../../src/client-config/snippets.ts";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { type Dialect, proves } from "./matrix/proof.ts";
 import { type CliOutcome, setUpDesk, startCli } from "./support/run-cli.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -36,23 +37,31 @@ const textOf = ({ events }: CliOutcome): string =>
     .map(({ type, data }) => (type === "assistant.message" ? String((data as { content?: unknown }).content) : ""))
     .join("");
 
-describe.each<[string, Readonly<Record<string, string>>]>([
-  ["Chat Completions", {}],
-  ["Responses", { COPILOT_PROVIDER_WIRE_API: "responses" }],
-  ["Responses over a WebSocket", { COPILOT_PROVIDER_WIRE_API: "responses", COPILOT_PROVIDER_TRANSPORT: "websockets" }],
-])("GitHub Copilot CLI over %s", (_, variables) => {
-  it("runs a command, and goes on with the result on the same stream", async () => {
-    const { trace, log, run } = await setUp(variables);
-    const outcome = await run(
-      '@sim need bash ;; think let me see ;; call bash {"command":"echo shown","description":"x"} ;; say {{result.0}} {{reused}}',
-    );
-    expect([outcome.code, outcome.stderr]).toEqual([0, expect.any(String)]);
-    expect(textOf(outcome)).toMatch(/shown[\s\S]* stream$/);
-    expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
-    expect(log().includes('"method":"MESSAGE"')).toBe("COPILOT_PROVIDER_TRANSPORT" in variables);
-  });
+describe.each<[string, Dialect, Readonly<Record<string, string>>]>([
+  ["Chat Completions", "chat", {}],
+  ["Responses", "responses", { COPILOT_PROVIDER_WIRE_API: "responses" }],
+  [
+    "Responses over a WebSocket",
+    "websocket",
+    { COPILOT_PROVIDER_WIRE_API: "responses", COPILOT_PROVIDER_TRANSPORT: "websockets" },
+  ],
+])("GitHub Copilot CLI over %s", (_, dialect, variables) => {
+  it(
+    "runs a command, and goes on with the result on the same stream",
+    proves("copilot-cli", dialect, "stream", "tools"),
+    async () => {
+      const { trace, log, run } = await setUp(variables);
+      const outcome = await run(
+        '@sim need bash ;; think let me see ;; call bash {"command":"echo shown","description":"x"} ;; say {{result.0}} {{reused}}',
+      );
+      expect([outcome.code, outcome.stderr]).toEqual([0, expect.any(String)]);
+      expect(textOf(outcome)).toMatch(/shown[\s\S]* stream$/);
+      expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+      expect(log().includes('"method":"MESSAGE"')).toBe("COPILOT_PROVIDER_TRANSPORT" in variables);
+    },
+  );
 
-  it("sends an image", async () => {
+  it("sends an image", proves("copilot-cli", dialect, "images"), async () => {
     const { desk, run } = await setUp(variables);
     const file = join(desk.folder, "dot.png");
     writeFileSync(file, Buffer.from(PNG, "base64"));
@@ -60,7 +69,7 @@ describe.each<[string, Readonly<Record<string, string>>]>([
     expect(textOf(outcome)).toContain("image/png:");
   });
 
-  it("shows thinking", async () => {
+  it("shows thinking", proves("copilot-cli", dialect, "thinking"), async () => {
     const { run } = await setUp(variables);
     const outcome = await run("@sim need bash ;; think let me see ;; say done");
     const shown = outcome.events.filter(({ type }) => type === "assistant.reasoning").map(({ data }) => data);

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { proves } from "./matrix/proof.ts";
 import { type CliOutcome, setUpDesk, startCli } from "./support/run-cli.ts";
 
 /** OpenCode has a provider for each dialect, and lets models of some names write by patch. */
@@ -64,39 +65,47 @@ const textOf = (outcome: CliOutcome): string =>
     .join("\n");
 
 describe.each(["chat", "responses"] as const)("OpenCode over %s", (dialect) => {
-  it("thinks, runs a command, writes a file, and goes on with the results on the same stream", async () => {
-    const { desk, trace, run } = await setUp(dialect);
-    const file = join(desk.folder, "made.txt");
-    const outcome = await run(
-      `@sim need bash ;; think let me see ;; call bash {"command":"echo shown"} ;; ${DIALECTS[dialect].write(file)} ;; say {{result.0}} {{reused}}`,
-    );
-    expect([outcome.code, outcome.stderr]).toEqual([0, ""]);
-    // Once, although Chat Completions says it in two fields.
-    expect(partsOf(outcome, "reasoning").map(({ text }) => text)).toEqual(["let me see"]);
-    expect(readFileSync(file, "utf8")).toBe("made\n");
-    expect(textOf(outcome)).toMatch(/^shown\n+ ?stream$/);
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-  });
-});
-
-it("OpenCode is asked for what the model wants of Cursor's own tools", async () => {
-  const { desk, trace, run } = await setUp("chat");
-  const { folder } = desk;
-  writeFileSync(join(folder, "there.txt"), "found\nmore\n");
-  const outcome = await run(
-    `@sim need bash ;; exec shell {"command":"echo native"} ;; exec read {"path":"${folder}/there.txt"} ;; exec write {"path":"${folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${folder}"} ;; wait ;; exec delete {"path":"${folder}/there.txt"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
+  it(
+    "thinks, runs a command, writes a file, and goes on with the results on the same stream",
+    proves("opencode", dialect, "stream", "tools", "parallel", "thinking"),
+    async () => {
+      const { desk, trace, run } = await setUp(dialect);
+      const file = join(desk.folder, "made.txt");
+      const outcome = await run(
+        `@sim need bash ;; think let me see ;; call bash {"command":"echo shown"} ;; ${DIALECTS[dialect].write(file)} ;; say {{result.0}} {{reused}}`,
+      );
+      expect([outcome.code, outcome.stderr]).toEqual([0, ""]);
+      // Once, although Chat Completions says it in two fields.
+      expect(partsOf(outcome, "reasoning").map(({ text }) => text)).toEqual(["let me see"]);
+      expect(readFileSync(file, "utf8")).toBe("made\n");
+      expect(textOf(outcome)).toMatch(/^shown\n+ ?stream$/);
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    },
   );
-  const [shell, file, written, listing, deleted] = textOf(outcome).split("|");
-  expect(shell).toMatch(/^native\n*$/);
-  expect(file).toMatch(/^found\nmore\n*$/);
-  expect(written).toContain("new.txt");
-  expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe("new\n");
-  expect(listing).toContain("there.txt");
-  expect(deleted).toContain("deleted");
-  expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
 });
 
-it("OpenCode says why it was refused", async () => {
+it(
+  "OpenCode is asked for what the model wants of Cursor's own tools",
+  proves("opencode", "chat", "rounds"),
+  async () => {
+    const { desk, trace, run } = await setUp("chat");
+    const { folder } = desk;
+    writeFileSync(join(folder, "there.txt"), "found\nmore\n");
+    const outcome = await run(
+      `@sim need bash ;; exec shell {"command":"echo native"} ;; exec read {"path":"${folder}/there.txt"} ;; exec write {"path":"${folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${folder}"} ;; wait ;; exec delete {"path":"${folder}/there.txt"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
+    );
+    const [shell, file, written, listing, deleted] = textOf(outcome).split("|");
+    expect(shell).toMatch(/^native\n*$/);
+    expect(file).toMatch(/^found\nmore\n*$/);
+    expect(written).toContain("new.txt");
+    expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe("new\n");
+    expect(listing).toContain("there.txt");
+    expect(deleted).toContain("deleted");
+    expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
+  },
+);
+
+it("OpenCode says why it was refused", proves("opencode", "chat", "errors"), async () => {
   const { run } = await setUp("chat");
   const { stdout } = await run("@sim say hi", { key: "wrong" });
   expect(stdout).toContain("401");

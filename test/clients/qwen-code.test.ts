@@ -2,11 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { proves } from "./matrix/proof.ts";
 import { type CliOutcome, setUpDesk, startCli } from "./support/run-cli.ts";
 
 const MODEL = "gpt-5.5";
 
-async function setUp(authType: string) {
+const QWEN_DIALECTS = { openai: "chat", "openai-responses": "responses", anthropic: "messages" } as const;
+
+async function setUp(authType: keyof typeof QWEN_DIALECTS) {
   const { start, trace } = await setUpGateway();
   const { url } = await start();
   const desk = setUpDesk();
@@ -25,17 +28,21 @@ async function setUp(authType: string) {
 const textOf = ({ events }: CliOutcome): string =>
   String(events.findLast(({ type }) => type === "result")?.["result"] ?? "");
 
-describe.each(["openai", "openai-responses"])("Qwen Code as %s", (authType) => {
-  it("runs a command, writes a file, and goes on with the results on the same stream", async () => {
-    const { desk, run } = await setUp(authType);
-    const file = join(desk.folder, "made.txt");
-    const outcome = await run(
-      `@sim need run_shell_command ;; call run_shell_command {"command":"echo shown","is_background":false} ;; call write_file {"file_path":"${file}","content":"made\\n"} ;; say {{result.0}} {{reused}}`,
-    );
-    expect(outcome.code).toBe(0);
-    expect(readFileSync(file, "utf8")).toBe("made\n");
-    expect(textOf(outcome)).toMatch(/shown(?:.*\n*)* stream$/);
-  });
+describe.each(["openai", "openai-responses"] as const)("Qwen Code as %s", (authType) => {
+  it(
+    "runs a command, writes a file, and goes on with the results on the same stream",
+    proves("qwen-code", QWEN_DIALECTS[authType], "stream", "tools", "parallel"),
+    async () => {
+      const { desk, run } = await setUp(authType);
+      const file = join(desk.folder, "made.txt");
+      const outcome = await run(
+        `@sim need run_shell_command ;; call run_shell_command {"command":"echo shown","is_background":false} ;; call write_file {"file_path":"${file}","content":"made\\n"} ;; say {{result.0}} {{reused}}`,
+      );
+      expect(outcome.code).toBe(0);
+      expect(readFileSync(file, "utf8")).toBe("made\n");
+      expect(textOf(outcome)).toMatch(/shown(?:.*\n*)* stream$/);
+    },
+  );
 
   it("is asked for what the model wants of Cursor's own tools", async () => {
     const { desk, trace, run } = await setUp(authType);
@@ -55,17 +62,20 @@ describe.each(["openai", "openai-responses"])("Qwen Code as %s", (authType) => {
   });
 });
 
-it.each(["openai", "openai-responses", "anthropic"])(
-  "Qwen Code as %s shows what was thought, once",
-  async (authType) => {
-    const { run } = await setUp(authType);
-    const outcome = await run(
-      '@sim need run_shell_command ;; think let me see ;; call run_shell_command {"command":"true","is_background":false} ;; think I have seen ;; say done',
-    );
-    const shown = outcome.events.flatMap(({ type, message }) =>
-      type === "assistant" ? (message as { content: readonly { thinking?: string }[] }).content : [],
-    );
-    expect(shown.flatMap(({ thinking }) => thinking ?? [])).toEqual(["let me see", "I have seen"]);
-    expect(textOf(outcome)).toBe("done");
-  },
-);
+describe.each(["openai", "openai-responses", "anthropic"] as const)("Qwen Code as %s", (authType) => {
+  it(
+    "shows what was thought, once",
+    proves("qwen-code", QWEN_DIALECTS[authType], "stream", "tools", "thinking"),
+    async () => {
+      const { run } = await setUp(authType);
+      const outcome = await run(
+        '@sim need run_shell_command ;; think let me see ;; call run_shell_command {"command":"true","is_background":false} ;; think I have seen ;; say done',
+      );
+      const shown = outcome.events.flatMap(({ type, message }) =>
+        type === "assistant" ? (message as { content: readonly { thinking?: string }[] }).content : [],
+      );
+      expect(shown.flatMap(({ thinking }) => thinking ?? [])).toEqual(["let me see", "I have seen"]);
+      expect(textOf(outcome)).toBe("done");
+    },
+  );
+});

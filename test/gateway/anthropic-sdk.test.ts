@@ -2,6 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { proves } from "../clients/matrix/proof.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
@@ -30,140 +31,160 @@ async function setUp(...flags: string[]) {
 }
 
 describe("Anthropic's own client through the gateway", () => {
-  it("creates: what the backend received is what the client sent", async () => {
-    const { client } = await setUp();
-    const { data: message, request_id } = await client.messages
-      .create({
-        ...ask(""),
-        system: [
-          { type: "text", text: "Be brief.", cache_control: { type: "ephemeral", ttl: "1h" } },
-          { type: "text", text: "Be kind." },
-        ],
-        output_config: { effort: "high" },
+  it(
+    "creates: what the backend received is what the client sent",
+    proves("anthropic-sdk", "messages", "whole", "images", "usage"),
+    async () => {
+      const { client } = await setUp();
+      const { data: message, request_id } = await client.messages
+        .create({
+          ...ask(""),
+          system: [
+            { type: "text", text: "Be brief.", cache_control: { type: "ephemeral", ttl: "1h" } },
+            { type: "text", text: "Be kind." },
+          ],
+          output_config: { effort: "high" },
+          messages: [
+            { role: "user", content: "first" },
+            { role: "system", content: "Mind the gap." },
+            { role: "assistant", content: [{ type: "text", text: "answer" }] },
+            {
+              role: "user",
+              content: [
+                { type: "text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
+                { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
+              ],
+            },
+          ],
+        })
+        .withResponse();
+      expect(textIn(message).split("|")).toEqual([
+        "Be brief.\n\nBe kind.\n\nMind the gap.",
+        "user: first\nassistant: answer",
+        "1 image/png:70",
+        expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
+      ]);
+      expect(message).toMatchObject({
+        type: "message",
+        role: "assistant",
+        model: "gpt-5.5",
+        stop_reason: "end_turn",
+        stop_sequence: null,
+        usage: { input_tokens: 95, cache_read_input_tokens: 5, cache_creation_input_tokens: 0, output_tokens: 20 },
+      });
+      expect(message.id).toBe(`msg_${request_id}`);
+    },
+  );
+
+  it(
+    "streams text, thinking with a signature, and usage",
+    proves("anthropic-sdk", "messages", "stream", "thinking", "usage"),
+    async () => {
+      const { client } = await setUp();
+      const thinking: string[] = [];
+      const stream = client.messages
+        .stream(ask("@sim usage 9 4 1 ;; think let me see ;; say hello wide world"))
+        .on("thinking", (delta) => thinking.push(delta));
+      const message = await stream.finalMessage();
+      expect(thinking).toEqual(["let", " me", " see"]);
+      expect(message.content).toEqual([
+        { type: "thinking", thinking: "let me see", signature: expect.stringMatching(/^[A-Za-z0-9+/]{40,}=$/) },
+        { type: "text", text: "hello wide world" },
+      ]);
+      expect(message.usage).toMatchObject({ input_tokens: 8, cache_read_input_tokens: 1, output_tokens: 4 });
+      expect(message.stop_reason).toBe("end_turn");
+    },
+  );
+
+  it(
+    "has calls streamed to it, and its results go on, with images and errors among them",
+    proves("anthropic-sdk", "messages", "tools", "parallel"),
+    async () => {
+      const { client, trace } = await setUp();
+      const prompt =
+        '@sim think hm ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}}|{{result.1}}|{{reused}}';
+      const params = { ...ask(prompt), tools: [LOOK] };
+      const json: string[] = [];
+      const stream = client.messages.stream(params).on("inputJson", (delta) => json.push(delta));
+      const first = await stream.finalMessage();
+      expect(json.join("")).toBe('{"at":"a"}{"at":"b"}');
+      expect(first.stop_reason).toBe("tool_use");
+      const [a, b] = first.content.filter((block) => block.type === "tool_use");
+      const second = await client.messages.create({
+        ...params,
         messages: [
-          { role: "user", content: "first" },
-          { role: "system", content: "Mind the gap." },
-          { role: "assistant", content: [{ type: "text", text: "answer" }] },
+          ...params.messages,
+          { role: "assistant", content: first.content },
           {
             role: "user",
             content: [
-              { type: "text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
-              { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
+              {
+                type: "tool_result",
+                tool_use_id: a?.id ?? "",
+                content: [
+                  { type: "text", text: "saw it" },
+                  { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
+                ],
+                cache_control: { type: "ephemeral" },
+              },
+              { type: "tool_result", tool_use_id: b?.id ?? "", content: "no such thing", is_error: true },
+              { type: "text", text: "<system-reminder>\nmind the time\n</system-reminder>" },
             ],
           },
         ],
-      })
-      .withResponse();
-    expect(textIn(message).split("|")).toEqual([
-      "Be brief.\n\nBe kind.\n\nMind the gap.",
-      "user: first\nassistant: answer",
-      "1 image/png:70",
-      expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
-    ]);
-    expect(message).toMatchObject({
-      type: "message",
-      role: "assistant",
-      model: "gpt-5.5",
-      stop_reason: "end_turn",
-      stop_sequence: null,
-      usage: { input_tokens: 95, cache_read_input_tokens: 5, cache_creation_input_tokens: 0, output_tokens: 20 },
-    });
-    expect(message.id).toBe(`msg_${request_id}`);
-  });
+      });
+      const [one, two, reused] = textIn(second).split("|");
+      expect(one).toContain("saw it");
+      expect(one).toContain("image/png");
+      expect(two).toContain("no such thing");
+      expect(two).toContain("mind the time");
+      expect(reused).toBe("stream");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    },
+  );
 
-  it("streams text, thinking with a signature, and usage", async () => {
-    const { client } = await setUp();
-    const thinking: string[] = [];
-    const stream = client.messages
-      .stream(ask("@sim usage 9 4 1 ;; think let me see ;; say hello wide world"))
-      .on("thinking", (delta) => thinking.push(delta));
-    const message = await stream.finalMessage();
-    expect(thinking).toEqual(["let", " me", " see"]);
-    expect(message.content).toEqual([
-      { type: "thinking", thinking: "let me see", signature: expect.stringMatching(/^[A-Za-z0-9+/]{40,}=$/) },
-      { type: "text", text: "hello wide world" },
-    ]);
-    expect(message.usage).toMatchObject({ input_tokens: 8, cache_read_input_tokens: 1, output_tokens: 4 });
-    expect(message.stop_reason).toBe("end_turn");
-  });
+  it(
+    "runs its tools in a loop, and goes without a thread where there is none",
+    proves("anthropic-sdk", "messages", "rounds"),
+    async () => {
+      const { client, trace, log } = await setUp();
+      const runner = client.beta.messages.toolRunner({
+        ...ask('@sim call look {"at":"a"} ;; wait ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}'),
+        tools: [
+          {
+            ...LOOK,
+            input_schema: { type: "object" as const, properties: { at: { type: "string" } } },
+            run: (input: unknown) => `saw ${(input as { at: string }).at}`,
+            parse: (input: unknown) => input,
+          },
+        ],
+      });
+      const last = await runner;
+      expect(last.content).toEqual([{ type: "text", text: "saw a saw b stream" }]);
+      await expect.poll(log).toContain("thread_unsupported_request");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    },
+  );
 
-  it("has calls streamed to it, and its results go on, with images and errors among them", async () => {
-    const { client, trace } = await setUp();
-    const prompt =
-      '@sim think hm ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}}|{{result.1}}|{{reused}}';
-    const params = { ...ask(prompt), tools: [LOOK] };
-    const json: string[] = [];
-    const stream = client.messages.stream(params).on("inputJson", (delta) => json.push(delta));
-    const first = await stream.finalMessage();
-    expect(json.join("")).toBe('{"at":"a"}{"at":"b"}');
-    expect(first.stop_reason).toBe("tool_use");
-    const [a, b] = first.content.filter((block) => block.type === "tool_use");
-    const second = await client.messages.create({
-      ...params,
-      messages: [
-        ...params.messages,
-        { role: "assistant", content: first.content },
-        {
-          role: "user",
-          content: [
-            {
-              type: "tool_result",
-              tool_use_id: a?.id ?? "",
-              content: [
-                { type: "text", text: "saw it" },
-                { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
-              ],
-              cache_control: { type: "ephemeral" },
-            },
-            { type: "tool_result", tool_use_id: b?.id ?? "", content: "no such thing", is_error: true },
-            { type: "text", text: "<system-reminder>\nmind the time\n</system-reminder>" },
-          ],
-        },
-      ],
-    });
-    const [one, two, reused] = textIn(second).split("|");
-    expect(one).toContain("saw it");
-    expect(one).toContain("image/png");
-    expect(two).toContain("no such thing");
-    expect(two).toContain("mind the time");
-    expect(reused).toBe("stream");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-  });
-
-  it("runs its tools in a loop, and goes without a thread where there is none", async () => {
-    const { client, trace, log } = await setUp();
-    const runner = client.beta.messages.toolRunner({
-      ...ask('@sim call look {"at":"a"} ;; wait ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}'),
-      tools: [
-        {
-          ...LOOK,
-          input_schema: { type: "object" as const, properties: { at: { type: "string" } } },
-          run: (input: unknown) => `saw ${(input as { at: string }).at}`,
-          parse: (input: unknown) => input,
-        },
-      ],
-    });
-    const last = await runner;
-    expect(last.content).toEqual([{ type: "text", text: "saw a saw b stream" }]);
-    await expect.poll(log).toContain("thread_unsupported_request");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-  });
-
-  it("is told which stop sequence it was, that there was no room, and gets JSON by its schema", async () => {
-    const { client } = await setUp();
-    const stopped = await client.messages.create(
-      ask("@sim say one two three four ;; silent 60000", { stop_sequences: ["four", "three"] }),
-    );
-    expect(stopped).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "three" });
-    expect(textIn(stopped)).toBe("one two ");
-    const short = await client.messages.stream(ask("@sim tokens 500 0", { max_tokens: 10 })).finalMessage();
-    expect(short.stop_reason).toBe("max_tokens");
-    const parsed = await client.messages.parse({
-      ...ask('@sim say {"answer": 42}'),
-      output_config: { format: zodOutputFormat(z.object({ answer: z.number() })) },
-    });
-    expect(parsed.parsed_output).toEqual({ answer: 42 });
-  });
+  it(
+    "is told which stop sequence it was, that there was no room, and gets JSON by its schema",
+    proves("anthropic-sdk", "messages", "structured"),
+    async () => {
+      const { client } = await setUp();
+      const stopped = await client.messages.create(
+        ask("@sim say one two three four ;; silent 60000", { stop_sequences: ["four", "three"] }),
+      );
+      expect(stopped).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "three" });
+      expect(textIn(stopped)).toBe("one two ");
+      const short = await client.messages.stream(ask("@sim tokens 500 0", { max_tokens: 10 })).finalMessage();
+      expect(short.stop_reason).toBe("max_tokens");
+      const parsed = await client.messages.parse({
+        ...ask('@sim say {"answer": 42}'),
+        output_config: { format: zodOutputFormat(z.object({ answer: z.number() })) },
+      });
+      expect(parsed.parsed_output).toEqual({ answer: 42 });
+    },
+  );
 
   it("counts tokens, lists models in its own shape, and finds one by another name", async () => {
     const { client, url } = await setUp();
@@ -189,38 +210,42 @@ describe("Anthropic's own client through the gateway", () => {
     expect(await plain.json()).toMatchObject({ object: "list" });
   });
 
-  it("gets its own kinds of errors, before and within a stream", async () => {
-    const { client, url } = await setUp();
-    const stranger = new Anthropic({ baseURL: url, apiKey: "a-wrong-key", maxRetries: 0 });
-    await expect(stranger.messages.create(ask("hi"))).rejects.toMatchObject({
-      constructor: Anthropic.AuthenticationError,
-      type: "authentication_error",
-      errorCode: "invalid_api_key",
-      requestID: expect.any(String),
-    });
-    const limited = client.messages.create(ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=7"));
-    const error = await limited.catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(Anthropic.RateLimitError);
-    expect((error as { readonly headers: Headers }).headers.get("retry-after")).toBe("7");
-    await expect(client.messages.create({ ...ask("hi"), model: "gpt-5.6" })).rejects.toMatchObject({
-      status: 404,
-      type: "not_found_error",
-    });
-    const failing = client.messages.stream(ask("@sim say shown ;; fail internal went wrong"));
-    let shown = "";
-    failing.on("text", (delta) => {
-      shown += delta;
-    });
-    await expect(failing.finalMessage()).rejects.toThrow("went wrong");
-    expect(shown).toBe("shown");
-    const patient = new Anthropic({ baseURL: url, apiKey: KEY, maxRetries: 2 });
-    const message = await patient.messages.create(
-      ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last"),
-    );
-    expect(textIn(message)).toBe("at last");
-  });
+  it(
+    "gets its own kinds of errors, before and within a stream",
+    proves("anthropic-sdk", "messages", "errors"),
+    async () => {
+      const { client, url } = await setUp();
+      const stranger = new Anthropic({ baseURL: url, apiKey: "a-wrong-key", maxRetries: 0 });
+      await expect(stranger.messages.create(ask("hi"))).rejects.toMatchObject({
+        constructor: Anthropic.AuthenticationError,
+        type: "authentication_error",
+        errorCode: "invalid_api_key",
+        requestID: expect.any(String),
+      });
+      const limited = client.messages.create(ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=7"));
+      const error = await limited.catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Anthropic.RateLimitError);
+      expect((error as { readonly headers: Headers }).headers.get("retry-after")).toBe("7");
+      await expect(client.messages.create({ ...ask("hi"), model: "gpt-5.6" })).rejects.toMatchObject({
+        status: 404,
+        type: "not_found_error",
+      });
+      const failing = client.messages.stream(ask("@sim say shown ;; fail internal went wrong"));
+      let shown = "";
+      failing.on("text", (delta) => {
+        shown += delta;
+      });
+      await expect(failing.finalMessage()).rejects.toThrow("went wrong");
+      expect(shown).toBe("shown");
+      const patient = new Anthropic({ baseURL: url, apiKey: KEY, maxRetries: 2 });
+      const message = await patient.messages.create(
+        ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last"),
+      );
+      expect(textIn(message)).toBe("at last");
+    },
+  );
 
-  it("an abort reaches the backend", async () => {
+  it("an abort reaches the backend", proves("anthropic-sdk", "messages", "abort"), async () => {
     const { client, trace } = await setUp();
     const stream = client.messages.stream(ask("@sim say a ;; silent 60000"));
     stream.on("text", () => stream.abort());

@@ -3,6 +3,7 @@ import { type Content, type FunctionDeclaration, GoogleGenAI, Type } from "@goog
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { proves } from "../clients/matrix/proof.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
@@ -23,28 +24,32 @@ async function setUp(...flags: string[]) {
 }
 
 describe("Google's own client through the gateway", () => {
-  it("generates, with instructions, images, thoughts and usage", async () => {
-    const { client } = await setUp();
-    const answer = await client.models.generateContent({
-      model,
-      contents: [
-        { text: "@sim usage 9 4 1 ;; think hm ;; say {{system}} {{images}}" },
-        { inlineData: { mimeType: "image/png", data: PNG } },
-      ],
-      config: { systemInstruction: "Be brief.", thinkingConfig: { includeThoughts: true }, temperature: 0 },
-    });
-    expect(answer.text).toBe("Be brief. 1 image/png:70");
-    expect(answer.candidates?.[0]?.content?.parts?.[0]).toMatchObject({ text: "hm", thought: true });
-    expect(answer.usageMetadata).toMatchObject({
-      promptTokenCount: 9,
-      totalTokenCount: 13,
-      cachedContentTokenCount: 1,
-    });
-    const quiet = await client.models.generateContent({ model, contents: "@sim think hm ;; say so" });
-    expect(quiet.candidates?.[0]?.content?.parts).toEqual([{ text: "so" }]);
-  });
+  it(
+    "generates, with instructions, images, thoughts and usage",
+    proves("google-sdk", "gemini", "whole", "images", "thinking", "usage"),
+    async () => {
+      const { client } = await setUp();
+      const answer = await client.models.generateContent({
+        model,
+        contents: [
+          { text: "@sim usage 9 4 1 ;; think hm ;; say {{system}} {{images}}" },
+          { inlineData: { mimeType: "image/png", data: PNG } },
+        ],
+        config: { systemInstruction: "Be brief.", thinkingConfig: { includeThoughts: true }, temperature: 0 },
+      });
+      expect(answer.text).toBe("Be brief. 1 image/png:70");
+      expect(answer.candidates?.[0]?.content?.parts?.[0]).toMatchObject({ text: "hm", thought: true });
+      expect(answer.usageMetadata).toMatchObject({
+        promptTokenCount: 9,
+        totalTokenCount: 13,
+        cachedContentTokenCount: 1,
+      });
+      const quiet = await client.models.generateContent({ model, contents: "@sim think hm ;; say so" });
+      expect(quiet.candidates?.[0]?.content?.parts).toEqual([{ text: "so" }]);
+    },
+  );
 
-  it("streams, and stops when it is aborted", async () => {
+  it("streams, and stops when it is aborted", proves("google-sdk", "gemini", "stream", "abort"), async () => {
     const { client, trace } = await setUp();
     let text = "";
     for await (const chunk of await client.models.generateContentStream({ model, contents: "@sim say a b c" })) {
@@ -64,24 +69,28 @@ describe("Google's own client through the gateway", () => {
     await expect.poll(() => trace.filter(isGivenUp).length, { timeout: 5000 }).toBe(1);
   });
 
-  it.each([true, false])("calls functions over several turns, also at once (ids kept: %s)", async (keepsIds) => {
-    const { client, trace } = await setUp();
-    const contents: Content[] = [{ role: "user", parts: [{ text: TASK }] }];
-    const config = { tools: [{ functionDeclarations: [LOOK] }], thinkingConfig: { includeThoughts: true } };
-    let answer = await client.models.generateContent({ model, contents, config });
-    expect(answer.functionCalls).toHaveLength(2);
-    while (answer.functionCalls?.length) {
-      const said = answer.candidates?.[0]?.content ?? {};
-      if (!keepsIds) for (const { functionCall } of said.parts ?? []) delete functionCall?.id;
-      const parts = answer.functionCalls.map(({ id = "", name = "", args }) => ({
-        functionResponse: { ...(keepsIds && { id }), name, response: { output: `saw ${args?.["at"]}` } },
-      }));
-      contents.push(said, { role: "user", parts });
-      answer = await client.models.generateContent({ model, contents, config });
-    }
-    expect(answer.text).toBe("saw a saw b saw c stream");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-  });
+  it.each([true, false])(
+    "calls functions over several turns, also at once (ids kept: %s)",
+    proves("google-sdk", "gemini", "tools", "parallel", "rounds"),
+    async (keepsIds) => {
+      const { client, trace } = await setUp();
+      const contents: Content[] = [{ role: "user", parts: [{ text: TASK }] }];
+      const config = { tools: [{ functionDeclarations: [LOOK] }], thinkingConfig: { includeThoughts: true } };
+      let answer = await client.models.generateContent({ model, contents, config });
+      expect(answer.functionCalls).toHaveLength(2);
+      while (answer.functionCalls?.length) {
+        const said = answer.candidates?.[0]?.content ?? {};
+        if (!keepsIds) for (const { functionCall } of said.parts ?? []) delete functionCall?.id;
+        const parts = answer.functionCalls.map(({ id = "", name = "", args }) => ({
+          functionResponse: { ...(keepsIds && { id }), name, response: { output: `saw ${args?.["at"]}` } },
+        }));
+        contents.push(said, { role: "user", parts });
+        answer = await client.models.generateContent({ model, contents, config });
+      }
+      expect(answer.text).toBe("saw a saw b saw c stream");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    },
+  );
 
   it("its chat goes on from where it was, also after a stream with thoughts", async () => {
     const { client } = await setUp();
@@ -92,7 +101,7 @@ describe("Google's own client through the gateway", () => {
     );
   });
 
-  it("gets JSON that fits a schema in Google's form", async () => {
+  it("gets JSON that fits a schema in Google's form", proves("google-sdk", "gemini", "structured"), async () => {
     const { client } = await setUp();
     const responseSchema = {
       type: Type.OBJECT,
@@ -123,7 +132,7 @@ describe("Google's own client through the gateway", () => {
     expect((await client.models.countTokens({ model, contents: "a".repeat(400) })).totalTokens).toBeGreaterThan(99);
   });
 
-  it("is told of errors, before the answer and within it", async () => {
+  it("is told of errors, before the answer and within it", proves("google-sdk", "gemini", "errors"), async () => {
     const { client, url } = await setUp();
     await expect(client.models.generateContent({ model: "gpt-5.6", contents: "hi" })).rejects.toMatchObject({
       status: 404,
@@ -144,52 +153,60 @@ describe("Google's own client through the gateway", () => {
 describe("the AI SDK's Google provider through the gateway", () => {
   const providerOptions = { google: { thinkingConfig: { includeThoughts: true } } };
 
-  it("generates and streams, with reasoning and usage", async () => {
-    const { url } = await setUp();
-    const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: KEY })(model);
-    const { text, usage, finishReason } = await generateText({
-      model: google,
-      system: "Be brief.",
-      prompt: "@sim usage 9 4 1 ;; say {{system}}",
-      maxRetries: 0,
-    });
-    expect([text, finishReason, usage.inputTokens, usage.outputTokens]).toEqual(["Be brief.", "stop", 9, 4]);
-    const stream = streamText({
-      model: google,
-      prompt: "@sim think hm so ;; say one two three",
-      maxRetries: 0,
-      providerOptions,
-    });
-    expect([await stream.text, await stream.finishReason, await stream.reasoningText]).toEqual([
-      "one two three",
-      "stop",
-      "hm so",
-    ]);
-  });
+  it(
+    "generates and streams, with reasoning and usage",
+    proves("ai-sdk", "gemini", "whole", "stream", "thinking", "usage"),
+    async () => {
+      const { url } = await setUp();
+      const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: KEY })(model);
+      const { text, usage, finishReason } = await generateText({
+        model: google,
+        system: "Be brief.",
+        prompt: "@sim usage 9 4 1 ;; say {{system}}",
+        maxRetries: 0,
+      });
+      expect([text, finishReason, usage.inputTokens, usage.outputTokens]).toEqual(["Be brief.", "stop", 9, 4]);
+      const stream = streamText({
+        model: google,
+        prompt: "@sim think hm so ;; say one two three",
+        maxRetries: 0,
+        providerOptions,
+      });
+      expect([await stream.text, await stream.finishReason, await stream.reasoningText]).toEqual([
+        "one two three",
+        "stop",
+        "hm so",
+      ]);
+    },
+  );
 
-  it("gets objects, and several steps of calls on one run", async () => {
-    const { url, trace } = await setUp();
-    const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: KEY })(model);
-    const { object } = await generateObject({
-      model: google,
-      schema: z.object({ city: z.string() }),
-      prompt: '@sim say {"city":"Bern"}',
-      maxRetries: 0,
-    });
-    expect(object).toEqual({ city: "Bern" });
-    trace.length = 0;
-    const ask = {
-      model: google,
-      prompt: TASK,
-      stopWhen: stepCountIs(5),
-      tools: { look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `saw ${at}` }) },
-      maxRetries: 0,
-      providerOptions,
-    };
-    expect((await generateText(ask)).text).toBe("saw a saw b saw c stream");
-    expect(await streamText(ask).text).toBe("saw a saw b saw c stream");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
-  });
+  it(
+    "gets objects, and several steps of calls on one run",
+    proves("ai-sdk", "gemini", "structured", "tools", "parallel", "rounds"),
+    async () => {
+      const { url, trace } = await setUp();
+      const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: KEY })(model);
+      const { object } = await generateObject({
+        model: google,
+        schema: z.object({ city: z.string() }),
+        prompt: '@sim say {"city":"Bern"}',
+        maxRetries: 0,
+      });
+      expect(object).toEqual({ city: "Bern" });
+      trace.length = 0;
+      const ask = {
+        model: google,
+        prompt: TASK,
+        stopWhen: stepCountIs(5),
+        tools: { look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `saw ${at}` }) },
+        maxRetries: 0,
+        providerOptions,
+      };
+      expect((await generateText(ask)).text).toBe("saw a saw b saw c stream");
+      expect(await streamText(ask).text).toBe("saw a saw b saw c stream");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
+    },
+  );
 });
 
 describe("Gemini over plain HTTP", () => {

@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { proves } from "../clients/matrix/proof.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
@@ -12,56 +13,64 @@ const PNG =
 const ask = (content: string) => ({ model: "gpt-5.5", messages: [{ role: "user" as const, content }] });
 
 describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, backend over %s", (hostConfig) => {
-  it("creates: what the backend received is what the client sent", async () => {
-    const { client } = await sharedGateway({ hostConfig });
-    const { choices, usage, model } = await client.chat.completions.create({
-      model: "gpt-5.5",
-      reasoning_effort: "high",
-      messages: [
-        { role: "developer", content: "Be brief." },
-        { role: "user", content: "first" },
-        { role: "assistant", content: "answer" },
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
-            { type: "image_url", image_url: { url: PNG } },
-          ],
-        },
-      ],
-    });
-    expect(choices[0]?.message.content?.split("|")).toEqual([
-      "Be brief.",
-      "user: first\nassistant: answer",
-      "1 image/png:70",
-      expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
-    ]);
-    expect(choices[0]?.finish_reason).toBe("stop");
-    expect(usage).toMatchObject({
-      prompt_tokens: 100,
-      completion_tokens: 20,
-      total_tokens: 120,
-      prompt_tokens_details: { cached_tokens: 5 },
-    });
-    expect(model).toBe("gpt-5.5");
-  });
+  it(
+    "creates: what the backend received is what the client sent",
+    proves("openai-sdk", "chat", "whole", "images", "usage"),
+    async () => {
+      const { client } = await sharedGateway({ hostConfig });
+      const { choices, usage, model } = await client.chat.completions.create({
+        model: "gpt-5.5",
+        reasoning_effort: "high",
+        messages: [
+          { role: "developer", content: "Be brief." },
+          { role: "user", content: "first" },
+          { role: "assistant", content: "answer" },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
+              { type: "image_url", image_url: { url: PNG } },
+            ],
+          },
+        ],
+      });
+      expect(choices[0]?.message.content?.split("|")).toEqual([
+        "Be brief.",
+        "user: first\nassistant: answer",
+        "1 image/png:70",
+        expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
+      ]);
+      expect(choices[0]?.finish_reason).toBe("stop");
+      expect(usage).toMatchObject({
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        total_tokens: 120,
+        prompt_tokens_details: { cached_tokens: 5 },
+      });
+      expect(model).toBe("gpt-5.5");
+    },
+  );
 
-  it("streams as the tokens arrive: text, thinking, usage", async () => {
-    const { client } = await sharedGateway({ hostConfig });
-    const stream = client.chat.completions.stream({
-      ...ask("@sim think let me see ;; say hello wide world"),
-      stream_options: { include_usage: true },
-    });
-    const reasoning: string[] = [];
-    stream.on("chunk", ({ choices }) => {
-      const delta = choices[0]?.delta as { reasoning_content?: string } | undefined;
-      if (delta?.reasoning_content) reasoning.push(delta.reasoning_content);
-    });
-    const { choices, usage } = await stream.finalChatCompletion();
-    expect(choices[0]?.message.content).toBe("hello wide world");
-    expect(reasoning.join("")).toBe("let me see");
-    expect(usage?.completion_tokens).toBeGreaterThan(0);
-  });
+  it(
+    "streams as the tokens arrive: text, thinking, usage",
+    proves("openai-sdk", "chat", "stream", "thinking", "usage"),
+    async () => {
+      const { client } = await sharedGateway({ hostConfig });
+      const stream = client.chat.completions.stream({
+        ...ask("@sim think let me see ;; say hello wide world"),
+        stream_options: { include_usage: true },
+      });
+      const reasoning: string[] = [];
+      stream.on("chunk", ({ choices }) => {
+        const delta = choices[0]?.delta as { reasoning_content?: string } | undefined;
+        if (delta?.reasoning_content) reasoning.push(delta.reasoning_content);
+      });
+      const { choices, usage } = await stream.finalChatCompletion();
+      expect(choices[0]?.message.content).toBe("hello wide world");
+      expect(reasoning.join("")).toBe("let me see");
+      expect(usage?.completion_tokens).toBeGreaterThan(0);
+    },
+  );
 
   it("goes on with the conversation after a restart, another model or a fork, and never meets a stale checkpoint", async () => {
     const { start } = await setUpGateway({ hostConfig });
@@ -86,51 +95,59 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
     expect(await say("edited")).toBe("fresh user: @sim say hello\nassistant: edited");
   });
 
-  it("an abort reaches the backend, while streaming, before the first token and without a stream", async () => {
-    const { client, trace } = await sharedGateway({ hostConfig });
-    const givenUp = () => trace.filter(isGivenUp).length;
-    const stream = await client.chat.completions.create({ ...ask("@sim say a ;; silent 60000"), stream: true });
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await expect.poll(givenUp, { timeout: 5000 }).toBe(1);
-    for (const isStream of [true, false]) {
-      const abort = new AbortController();
-      const asked = () => trace.filter(({ kind }) => kind === "run_request").length;
-      const before = asked();
-      const request = client.chat.completions.create(
-        { ...ask("@sim silent 60000"), stream: isStream },
-        { signal: abort.signal },
-      );
-      await expect.poll(asked).toBe(before + 1);
-      await expect.poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp()).toBe(1);
-      abort.abort();
-      await expect(request).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-      await expect
-        .poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp(), { timeout: 5000 })
-        .toBe(0);
-    }
-  });
+  it(
+    "an abort reaches the backend, while streaming, before the first token and without a stream",
+    proves("openai-sdk", "chat", "abort"),
+    async () => {
+      const { client, trace } = await sharedGateway({ hostConfig });
+      const givenUp = () => trace.filter(isGivenUp).length;
+      const stream = await client.chat.completions.create({ ...ask("@sim say a ;; silent 60000"), stream: true });
+      for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+      await expect.poll(givenUp, { timeout: 5000 }).toBe(1);
+      for (const isStream of [true, false]) {
+        const abort = new AbortController();
+        const asked = () => trace.filter(({ kind }) => kind === "run_request").length;
+        const before = asked();
+        const request = client.chat.completions.create(
+          { ...ask("@sim silent 60000"), stream: isStream },
+          { signal: abort.signal },
+        );
+        await expect.poll(asked).toBe(before + 1);
+        await expect.poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp()).toBe(1);
+        abort.abort();
+        await expect(request).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+        await expect
+          .poll(() => trace.filter(({ kind }) => kind === "open").length - givenUp(), { timeout: 5000 })
+          .toBe(0);
+      }
+    },
+  );
 
-  it("an upstream failure in the middle is the dialect's error, and no sign of success follows", async () => {
-    const { client, url } = await sharedGateway({ hostConfig });
-    const stream = await client.chat.completions.create({
-      ...ask("@sim say shown ;; fail internal went wrong"),
-      stream: true,
-    });
-    let text = "";
-    await expect(async () => {
-      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
-    }).rejects.toMatchObject({ message: expect.stringContaining("went wrong") });
-    expect(text).toBe("shown");
-    const raw = await fetch(`${url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...ask("@sim say shown ;; fail internal went wrong"), stream: true }),
-    });
-    const body = await raw.text();
-    expect(body).toContain('"error"');
-    expect(body).not.toContain("[DONE]");
-    expect(body).not.toContain('"finish_reason":"stop"');
-  });
+  it(
+    "an upstream failure in the middle is the dialect's error, and no sign of success follows",
+    proves("openai-sdk", "chat", "errors"),
+    async () => {
+      const { client, url } = await sharedGateway({ hostConfig });
+      const stream = await client.chat.completions.create({
+        ...ask("@sim say shown ;; fail internal went wrong"),
+        stream: true,
+      });
+      let text = "";
+      await expect(async () => {
+        for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? "";
+      }).rejects.toMatchObject({ message: expect.stringContaining("went wrong") });
+      expect(text).toBe("shown");
+      const raw = await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ ...ask("@sim say shown ;; fail internal went wrong"), stream: true }),
+      });
+      const body = await raw.text();
+      expect(body).toContain('"error"');
+      expect(body).not.toContain("[DONE]");
+      expect(body).not.toContain('"finish_reason":"stop"');
+    },
+  );
 
   it("a stream that drops is resumed from its checkpoint, unseen", async () => {
     const { client } = await sharedGateway({ hostConfig });
@@ -140,7 +157,7 @@ describe.each(["h2", "h1"] as const)("OpenAI's own client through the gateway, b
 });
 
 describe("what the gateway keeps for itself", () => {
-  it("stop, max_tokens and JSON", async () => {
+  it("stop, max_tokens and JSON", proves("openai-sdk", "chat", "structured"), async () => {
     const { client, trace } = await sharedGateway();
     const stopped = await client.chat.completions.create({
       ...ask("@sim say one two three four ;; silent 60000"),
@@ -278,30 +295,34 @@ describe("what the gateway keeps for itself", () => {
     },
   );
 
-  it("each failure of the backend has its status, and the client's own retries work", async () => {
-    const { client, url } = await sharedGateway();
-    const table = [
-      ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
-      ["fail unavailable", 503],
-      ["fail resource_exhausted ERROR_USAGE_PRICING_REQUIRED", 402],
-      ["fail permission_denied ERROR_MODEL_BLOCKED", 403],
-      ["fail permission_denied ERROR_OUTDATED_CLIENT", 426],
-      ["fail not_found ERROR_MODEL_NO_LONGER_SUPPORTED", 404],
-      ["fail invalid_argument ERROR_CONVERSATION_TOO_LONG", 400],
-      ["fail internal ERROR_PROVIDER_ERROR", 502],
-      ["fail internal ERROR_INTERNAL", 500],
-      ["fail deadline_exceeded", 504],
-      ["fail http=429", 429],
-    ] as const;
-    for (const [step, status] of table) {
-      await expect(client.chat.completions.create(ask(`@sim ${step}`)), step).rejects.toMatchObject({ status });
-    }
-    const patient = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 2 });
-    const { choices } = await patient.chat.completions.create(
-      ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last"),
-    );
-    expect(choices[0]?.message.content).toBe("at last");
-  });
+  it(
+    "each failure of the backend has its status, and the client's own retries work",
+    proves("openai-sdk", "chat", "errors"),
+    async () => {
+      const { client, url } = await sharedGateway();
+      const table = [
+        ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
+        ["fail unavailable", 503],
+        ["fail resource_exhausted ERROR_USAGE_PRICING_REQUIRED", 402],
+        ["fail permission_denied ERROR_MODEL_BLOCKED", 403],
+        ["fail permission_denied ERROR_OUTDATED_CLIENT", 426],
+        ["fail not_found ERROR_MODEL_NO_LONGER_SUPPORTED", 404],
+        ["fail invalid_argument ERROR_CONVERSATION_TOO_LONG", 400],
+        ["fail internal ERROR_PROVIDER_ERROR", 502],
+        ["fail internal ERROR_INTERNAL", 500],
+        ["fail deadline_exceeded", 504],
+        ["fail http=429", 429],
+      ] as const;
+      for (const [step, status] of table) {
+        await expect(client.chat.completions.create(ask(`@sim ${step}`)), step).rejects.toMatchObject({ status });
+      }
+      const patient = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 2 });
+      const { choices } = await patient.chat.completions.create(
+        ask("@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last"),
+      );
+      expect(choices[0]?.message.content).toBe("at last");
+    },
+  );
 
   it("never logs a prompt, an answer or a secret", async () => {
     const { start } = await setUpGateway();

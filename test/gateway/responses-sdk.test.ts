@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { proves } from "../clients/matrix/proof.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
@@ -37,126 +38,142 @@ const results = (response: OpenAI.Responses.Response): Item[] =>
   }));
 
 describe.each(["h2", "h1"] as const)("responses of OpenAI's own client, backend over %s", (hostConfig) => {
-  it("creates: what the backend received is what the client sent", async () => {
-    const { client } = await sharedGateway({ hostConfig });
-    const response = await client.responses.create({
-      model: MODEL,
-      instructions: "Be brief.",
-      reasoning: { effort: "high" },
-      input: [
-        { role: "developer", content: "Be kind." },
-        { role: "user", content: "first" },
-        { role: "assistant", content: "answer" },
-        {
-          role: "user",
-          content: [
-            { type: "input_text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
-            { type: "input_image", image_url: PNG, detail: "high" },
-          ],
-        },
-      ],
-    });
-    expect(response.output_text.split("|")).toEqual([
-      "Be brief.\n\nBe kind.",
-      "user: first\nassistant: answer",
-      "1 image/png:70",
-      expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
-    ]);
-    expect(response).toMatchObject({
-      status: "completed",
-      model: MODEL,
-      usage: {
-        input_tokens: 100,
-        output_tokens: 20,
-        total_tokens: 120,
-        input_tokens_details: { cached_tokens: 5 },
-      },
-    });
-  });
-
-  it("streams thinking and text as items, each added, written and done, and numbered", async () => {
-    const { client } = await sharedGateway({ hostConfig });
-    const stream = client.responses.stream({
-      model: MODEL,
-      input: "@sim think let me see ;; say hello wide world",
-      include: ["reasoning.encrypted_content"],
-    });
-    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
-    for await (const event of stream) events.push(event);
-    expect(events.map(({ type }) => type).filter((type, n, all) => type !== all[n - 1])).toEqual([
-      "response.created",
-      "response.in_progress",
-      "response.output_item.added",
-      "response.reasoning_summary_part.added",
-      "response.reasoning_summary_text.delta",
-      "response.reasoning_summary_text.done",
-      "response.reasoning_summary_part.done",
-      "response.output_item.done",
-      "response.output_item.added",
-      "response.content_part.added",
-      "response.output_text.delta",
-      "response.output_text.done",
-      "response.content_part.done",
-      "response.output_item.done",
-      "response.completed",
-    ]);
-    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, n) => n));
-    const final = await stream.finalResponse();
-    expect(final.output_text).toBe("hello wide world");
-    expect(final.output[0]).toMatchObject({
-      type: "reasoning",
-      summary: [{ type: "summary_text", text: "let me see" }],
-      encrypted_content: expect.any(String),
-    });
-    const [last] = events.slice(-1);
-    expect(last?.type === "response.completed" && last.response.output).toEqual(final.output.map(withoutParsed));
-  });
-
-  it("goes on by previous_response_id, on the same upstream stream after tool calls, and after a restart", async () => {
-    const { start, trace } = await setUpGateway({ hostConfig });
-    const gateway = await start();
-    const ask = (client: OpenAI, input: string | Item[], previous_response_id?: string) =>
-      client.responses.create({
+  it(
+    "creates: what the backend received is what the client sent",
+    proves("openai-sdk", "responses", "whole", "images", "usage"),
+    async () => {
+      const { client } = await sharedGateway({ hostConfig });
+      const response = await client.responses.create({
         model: MODEL,
-        input,
-        tools: [look],
-        ...(previous_response_id !== undefined && { previous_response_id }),
+        instructions: "Be brief.",
+        reasoning: { effort: "high" },
+        input: [
+          { role: "developer", content: "Be kind." },
+          { role: "user", content: "first" },
+          { role: "assistant", content: "answer" },
+          {
+            role: "user",
+            content: [
+              { type: "input_text", text: "@sim usage 100 20 5 ;; say {{system}}|{{history}}|{{images}}|{{model}}" },
+              { type: "input_image", image_url: PNG, detail: "high" },
+            ],
+          },
+        ],
       });
-    const first = await ask(
-      gateway.client,
-      '@sim say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}',
-    );
-    expect(first.output.map(({ type }) => type)).toEqual(["message", "function_call", "function_call"]);
-    const second = await ask(gateway.client, results(first), first.id);
-    expect(second.output_text).toBe("saw a saw b stream");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-    await gateway.stop();
-    const { client } = await start();
-    const third = await ask(client, "@sim say {{reused}}", second.id);
-    expect(third.output_text).toBe("checkpoint");
-    const forked = await ask(client, "@sim say {{history}}", first.id);
-    expect(forked.output_text).toContain("assistant: first");
-  });
+      expect(response.output_text.split("|")).toEqual([
+        "Be brief.\n\nBe kind.",
+        "user: first\nassistant: answer",
+        "1 image/png:70",
+        expect.stringMatching(/^gpt-5\.5(-high| .*=high)/),
+      ]);
+      expect(response).toMatchObject({
+        status: "completed",
+        model: MODEL,
+        usage: {
+          input_tokens: 100,
+          output_tokens: 20,
+          total_tokens: 120,
+          input_tokens_details: { cached_tokens: 5 },
+        },
+      });
+    },
+  );
 
-  it("an upstream failure in the middle is thrown, and no sign of success follows", async () => {
-    const { client, url } = await sharedGateway({ hostConfig });
-    const body = { model: MODEL, input: "@sim say shown ;; fail internal went wrong", stream: true as const };
-    const stream = await client.responses.create(body);
-    let text = "";
-    await expect(async () => {
-      for await (const event of stream) if (event.type === "response.output_text.delta") text += event.delta;
-    }).rejects.toMatchObject({ message: expect.stringContaining("went wrong") });
-    expect(text).toBe("shown");
-    const raw = await fetch(`${url}/v1/responses`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    const sent = await raw.text();
-    expect(sent).toMatch(/event: error\ndata: .*\n\nevent: response\.failed\ndata: .*"status":"failed".*\n\n$/);
-    expect(sent).not.toContain("response.completed");
-    expect(sent).not.toContain("output_item.done");
-  });
+  it(
+    "streams thinking and text as items, each added, written and done, and numbered",
+    proves("openai-sdk", "responses", "stream", "thinking"),
+    async () => {
+      const { client } = await sharedGateway({ hostConfig });
+      const stream = client.responses.stream({
+        model: MODEL,
+        input: "@sim think let me see ;; say hello wide world",
+        include: ["reasoning.encrypted_content"],
+      });
+      const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+      for await (const event of stream) events.push(event);
+      expect(events.map(({ type }) => type).filter((type, n, all) => type !== all[n - 1])).toEqual([
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.reasoning_summary_part.done",
+        "response.output_item.done",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+      ]);
+      expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, n) => n));
+      const final = await stream.finalResponse();
+      expect(final.output_text).toBe("hello wide world");
+      expect(final.output[0]).toMatchObject({
+        type: "reasoning",
+        summary: [{ type: "summary_text", text: "let me see" }],
+        encrypted_content: expect.any(String),
+      });
+      const [last] = events.slice(-1);
+      expect(last?.type === "response.completed" && last.response.output).toEqual(final.output.map(withoutParsed));
+    },
+  );
+
+  it(
+    "goes on by previous_response_id, on the same upstream stream after tool calls, and after a restart",
+    proves("openai-sdk", "responses", "tools"),
+    async () => {
+      const { start, trace } = await setUpGateway({ hostConfig });
+      const gateway = await start();
+      const ask = (client: OpenAI, input: string | Item[], previous_response_id?: string) =>
+        client.responses.create({
+          model: MODEL,
+          input,
+          tools: [look],
+          ...(previous_response_id !== undefined && { previous_response_id }),
+        });
+      const first = await ask(
+        gateway.client,
+        '@sim say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}',
+      );
+      expect(first.output.map(({ type }) => type)).toEqual(["message", "function_call", "function_call"]);
+      const second = await ask(gateway.client, results(first), first.id);
+      expect(second.output_text).toBe("saw a saw b stream");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+      await gateway.stop();
+      const { client } = await start();
+      const third = await ask(client, "@sim say {{reused}}", second.id);
+      expect(third.output_text).toBe("checkpoint");
+      const forked = await ask(client, "@sim say {{history}}", first.id);
+      expect(forked.output_text).toContain("assistant: first");
+    },
+  );
+
+  it(
+    "an upstream failure in the middle is thrown, and no sign of success follows",
+    proves("openai-sdk", "responses", "errors"),
+    async () => {
+      const { client, url } = await sharedGateway({ hostConfig });
+      const body = { model: MODEL, input: "@sim say shown ;; fail internal went wrong", stream: true as const };
+      const stream = await client.responses.create(body);
+      let text = "";
+      await expect(async () => {
+        for await (const event of stream) if (event.type === "response.output_text.delta") text += event.delta;
+      }).rejects.toMatchObject({ message: expect.stringContaining("went wrong") });
+      expect(text).toBe("shown");
+      const raw = await fetch(`${url}/v1/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const sent = await raw.text();
+      expect(sent).toMatch(/event: error\ndata: .*\n\nevent: response\.failed\ndata: .*"status":"failed".*\n\n$/);
+      expect(sent).not.toContain("response.completed");
+      expect(sent).not.toContain("output_item.done");
+    },
+  );
 });
 
 describe("what the gateway keeps for a client", () => {
@@ -277,47 +294,55 @@ describe("tools and formats", () => {
     expect((await ask()).output).toMatchObject([{ type: "function_call", name: "look", arguments: '{"at":"x"}' }]);
   });
 
-  it("parses structured output, stops at max_output_tokens, and lists what it cannot honour", async () => {
-    const { client } = await sharedGateway();
-    const parsed = await client.responses.parse({
-      model: MODEL,
-      input: '@sim say {"answer": 42}',
-      text: { format: zodTextFormat(z.object({ answer: z.number() }), "answer") },
-    });
-    expect(parsed.output_parsed).toEqual({ answer: 42 });
-    const short = await client.responses.create({
-      model: MODEL,
-      input: "@sim tokens 500 0 ;; silent 60000",
-      max_output_tokens: 10,
-    });
-    expect(short).toMatchObject({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } });
-    const { response } = await client.responses
-      .create({ model: MODEL, input: "@sim say hi", temperature: 0.2, tools: [{ type: "web_search" }] })
-      .withResponse();
-    expect(response.headers.get("x-excursor-ignored")).toBe("tools.web_search, temperature");
-  });
+  it(
+    "parses structured output, stops at max_output_tokens, and lists what it cannot honour",
+    proves("openai-sdk", "responses", "structured"),
+    async () => {
+      const { client } = await sharedGateway();
+      const parsed = await client.responses.parse({
+        model: MODEL,
+        input: '@sim say {"answer": 42}',
+        text: { format: zodTextFormat(z.object({ answer: z.number() }), "answer") },
+      });
+      expect(parsed.output_parsed).toEqual({ answer: 42 });
+      const short = await client.responses.create({
+        model: MODEL,
+        input: "@sim tokens 500 0 ;; silent 60000",
+        max_output_tokens: 10,
+      });
+      expect(short).toMatchObject({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } });
+      const { response } = await client.responses
+        .create({ model: MODEL, input: "@sim say hi", temperature: 0.2, tools: [{ type: "web_search" }] })
+        .withResponse();
+      expect(response.headers.get("x-excursor-ignored")).toBe("tools.web_search, temperature");
+    },
+  );
 
-  it("errors before the first token have their status, and the client's own retries work", async () => {
-    const { client, url } = await sharedGateway();
-    for (const [step, status] of [
-      ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
-      ["fail http=429", 429],
-      ["fail invalid_argument ERROR_CONVERSATION_TOO_LONG", 400],
-    ] as const) {
-      for (const stream of [true, false]) {
-        const asked = client.responses.create({ model: MODEL, input: `@sim ${step}`, stream });
-        await expect(asked, step).rejects.toMatchObject({ status });
+  it(
+    "errors before the first token have their status, and the client's own retries work",
+    proves("openai-sdk", "responses", "errors"),
+    async () => {
+      const { client, url } = await sharedGateway();
+      for (const [step, status] of [
+        ["fail unauthenticated ERROR_NOT_LOGGED_IN", 401],
+        ["fail http=429", 429],
+        ["fail invalid_argument ERROR_CONVERSATION_TOO_LONG", 400],
+      ] as const) {
+        for (const stream of [true, false]) {
+          const asked = client.responses.create({ model: MODEL, input: `@sim ${step}`, stream });
+          await expect(asked, step).rejects.toMatchObject({ status });
+        }
       }
-    }
-    const unknown = client.responses.create({ model: "gpt-5.6", input: "hi" });
-    await expect(unknown).rejects.toMatchObject({ status: 404, code: "model_not_found" });
-    const patient = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 2 });
-    const { output_text } = await patient.responses.create({
-      model: MODEL,
-      input: "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last",
-    });
-    expect(output_text).toBe("at last");
-  });
+      const unknown = client.responses.create({ model: "gpt-5.6", input: "hi" });
+      await expect(unknown).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+      const patient = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 2 });
+      const { output_text } = await patient.responses.create({
+        model: MODEL,
+        input: "@sim fail resource_exhausted ERROR_RATE_LIMITED retry=0 times=1 ;; say at last",
+      });
+      expect(output_text).toBe("at last");
+    },
+  );
 
   it("counts what the model would read, and asks nobody", async () => {
     const { client, trace } = await sharedGateway();
@@ -328,7 +353,7 @@ describe("tools and formats", () => {
     expect(trace.some(({ kind }) => kind === "run_request")).toBe(false);
   });
 
-  it("an abort reaches the backend", async () => {
+  it("an abort reaches the backend", proves("openai-sdk", "responses", "abort"), async () => {
     const { client, trace } = await sharedGateway();
     const stream = await client.responses.create({ model: MODEL, input: "@sim say a ;; silent 60000", stream: true });
     for await (const event of stream) if (event.type === "response.output_text.delta") break;

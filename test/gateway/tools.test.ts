@@ -3,6 +3,7 @@ import { generateText, stepCountIs, tool } from "ai";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { proves } from "../clients/matrix/proof.ts";
 import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY, setUpGateway } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
@@ -39,23 +40,27 @@ const results = (calls: readonly { id: string; function: { arguments: string } }
   }));
 
 describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
-  it("go on with the results on the same upstream stream, whatever their order", async () => {
-    const { client, trace } = await sharedGateway({ hostConfig });
-    const opening: Messages = [{ role: "user", content: PROMPT }];
-    const first = await ask(client, opening);
-    expect([first.message.content, first.finish]).toEqual(["first", "tool_calls"]);
-    expect(first.calls.map(({ id }) => id)).toEqual([
-      expect.stringMatching(/^sess_[\w-]{22}__call_0$/),
-      expect.stringMatching(/__call_1$/),
-    ]);
-    const second = await ask(client, [...opening, first.message, ...results(first.calls).reverse()]);
-    expect(second.message.content).toBe("saw a saw b stream");
-    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
-    // The next turn goes on from the checkpoint after all this.
-    const whole = [...opening, first.message, ...results(first.calls).reverse(), second.message];
-    const third = await ask(client, [...whole, { role: "user", content: "@sim say {{reused}}" }]);
-    expect(third.message.content).toBe("checkpoint");
-  });
+  it(
+    "go on with the results on the same upstream stream, whatever their order",
+    proves("openai-sdk", "chat", "tools", "parallel"),
+    async () => {
+      const { client, trace } = await sharedGateway({ hostConfig });
+      const opening: Messages = [{ role: "user", content: PROMPT }];
+      const first = await ask(client, opening);
+      expect([first.message.content, first.finish]).toEqual(["first", "tool_calls"]);
+      expect(first.calls.map(({ id }) => id)).toEqual([
+        expect.stringMatching(/^sess_[\w-]{22}__call_0$/),
+        expect.stringMatching(/__call_1$/),
+      ]);
+      const second = await ask(client, [...opening, first.message, ...results(first.calls).reverse()]);
+      expect(second.message.content).toBe("saw a saw b stream");
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+      // The next turn goes on from the checkpoint after all this.
+      const whole = [...opening, first.message, ...results(first.calls).reverse(), second.message];
+      const third = await ask(client, [...whole, { role: "user", content: "@sim say {{reused}}" }]);
+      expect(third.message.content).toBe("checkpoint");
+    },
+  );
 
   it("go on with instructions that came with the results, and anew without tools that are gone", async () => {
     const { client } = await sharedGateway({ hostConfig });
@@ -83,7 +88,7 @@ describe.each(["h2", "h1"] as const)("tool calls over %s", (hostConfig) => {
     expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(2);
   });
 
-  it("ten in a row pay one beginning", async () => {
+  it("ten in a row pay one beginning", proves("openai-sdk", "chat", "rounds"), async () => {
     const { client, trace } = await sharedGateway({ hostConfig });
     const steps = Array.from({ length: 10 }, (_, n) => `call look {"at":"${n}"} ;; wait`);
     const messages: Messages = [{ role: "user", content: `@sim ${steps.join(" ;; ")} ;; say done {{reused}}` }];
@@ -331,7 +336,7 @@ describe("native requests of the model", () => {
 });
 
 describe("tool loops of real clients", () => {
-  it("OpenAI's runTools", async () => {
+  it("OpenAI's runTools", proves("openai-sdk", "chat", "tools"), async () => {
     const { client } = await sharedGateway();
     const runner = client.chat.completions.runTools({
       model: "gpt-5.5",
@@ -353,7 +358,7 @@ describe("tool loops of real clients", () => {
     expect(await runner.finalContent()).toBe("saw a saw b stream");
   });
 
-  it("the AI SDK, in several steps with parallel calls", async () => {
+  it("the AI SDK, in several steps with parallel calls", proves("ai-sdk", "chat", "tools", "parallel"), async () => {
     const { url } = await sharedGateway();
     const provider = createOpenAICompatible({ name: "excursor", baseURL: `${url}/v1`, apiKey: KEY });
     const { text } = await generateText({

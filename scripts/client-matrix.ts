@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import {
+  CLIENTS,
+  type ClientId,
+  DIALECTS,
+  type Dialect,
+  FEATURES,
+  type Feature,
+} from "../test/clients/matrix/proof.ts";
+import { RESULTS_FILE, type Results, resultsSchema } from "../test/clients/matrix/results.ts";
+
+/** Returns the rows of the matrix of clients, from the results of `npm run test:clients`. */
+export function clientMatrix(): { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] } {
+  const results = resultsSchema.parse(JSON.parse(readFileSync(RESULTS_FILE, "utf8")));
+  return {
+    head: ["client", "API", ...Object.values(FEATURES), "tested"],
+    rows: (Object.keys(CLIENTS) as ClientId[]).flatMap((id) =>
+      CLIENTS[id].dialects.map((dialect) => [
+        CLIENTS[id].title,
+        DIALECTS[dialect],
+        ...(Object.keys(FEATURES) as Feature[]).map((feature) => cell(results, id, dialect, feature)),
+        tested(results, id),
+      ]),
+    ),
+  };
+}
+
+function cell({ results }: Results, id: ClientId, dialect: Dialect, feature: Feature): string {
+  const client = CLIENTS[id];
+  const found = results.filter((one) => one.client === id && one.dialect === dialect && one.feature === feature);
+  if (found.some(({ outcome }) => outcome === "fails")) return "fails";
+  if (found.length > 0) return "✓";
+  const lacks: readonly Feature[] = "lacks" in client ? client.lacks : [];
+  return lacks.includes(feature) ? "–" : "";
+}
+
+function tested({ clients }: Results, id: ClientId): string {
+  const run = clients[id];
+  return run ? `${run.version}, ${run.date}` : "not run: format from its documentation";
+}
