@@ -153,18 +153,25 @@ describe("a streamed answer", () => {
     );
   });
 
-  it("is given up when the reader takes nothing for too long", async () => {
-    const gateway = await startTestGateway({ limits: { stalledReaderMs: 50 } });
-    const stalled = ask(gateway, ["x-request-id: stalled"]);
-    const answer = await gateway.engine.next();
-    answer.say("begin");
-    await stalled.until("begin");
-    stalled.socket.pause();
-    for (let index = 0; index < 500; index++) answer.say("x".repeat(64 * 1024));
-    expect(await answer.aborted).toMatchObject({ kind: "canceled" });
-    expect(await gateway.logged("stalled")).toMatchObject({ status: 499, error: "client_gone" });
-    stalled.socket.destroy();
-  });
+  it.each(["/v1/chat/completions", "/api/chat"])(
+    "is given up when its reader takes nothing for too long: %s",
+    async (path) => {
+      const gateway = await startTestGateway({ limits: { stalledReaderMs: 50 } });
+      const stalled = new RawConnection(gateway.port).send(
+        head(["x-request-id: stalled"]).replace("/v1/chat/completions", path),
+      );
+      const answer = await gateway.engine.next();
+      answer.say("begin");
+      await stalled.until("begin");
+      stalled.socket.pause();
+      const batches = 500;
+      for (let index = 0; index < batches; index++) answer.say("x".repeat(64 * 1024));
+      expect(await answer.aborted).toMatchObject({ kind: "canceled" });
+      expect(answer.pulls).toBeLessThan(batches);
+      expect(await gateway.logged("stalled")).toMatchObject({ status: 499, error: "client_gone" });
+      stalled.socket.destroy();
+    },
+  );
 });
 
 describe("a client that goes away", () => {

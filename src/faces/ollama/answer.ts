@@ -2,12 +2,15 @@ import type { DoneReason, Usage } from "../../core/events.ts";
 import type { JsonObject } from "../../core/turn.ts";
 import type { ThoughtKeeper } from "../shared/thought-keeper.ts";
 import type { CalledTool } from "../shared/tools/call-memory.ts";
+import type { LoadReason } from "./load-request.ts";
 
 /** What the lines of one answer have in common. */
 export interface AnswerHead {
   readonly model: string;
   /** `/api/chat` has a message, `/api/generate` its text. */
   readonly form: "chat" | "generate";
+  /** Set if the request has no question. */
+  readonly loadReason: LoadReason | undefined;
   readonly showsThinking: boolean;
   /** When the request was read, by `performance.now()`. */
   readonly startedAt: number;
@@ -53,11 +56,12 @@ const DONE_REASONS = {
 
 /** Returns the fields of the last line. Durations are in nanoseconds. */
 export function endFields(
-  { startedAt }: AnswerHead,
+  { startedAt, loadReason }: AnswerHead,
   reason: DoneReason,
   usage: Usage | undefined,
   firstEventAt: number,
 ): JsonObject {
+  if (loadReason) return { done: true, done_reason: loadReason };
   const now = performance.now();
   return {
     done: true,

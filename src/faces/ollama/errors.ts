@@ -5,10 +5,12 @@ import { httpStatus } from "../shared/errors/http-errors.ts";
 import { retryHeaders } from "../shared/errors/retry-headers.ts";
 import type { ErrorBody } from "../shared/face.ts";
 
-/** Returns Ollama's error object, which is the same in a body and in a stream. */
-export const errorObject = (error: ExcursorError, requestId: string): JsonObject => ({
-  error: errorMessage(error, requestId),
-});
+/** Returns Ollama's error object, which is the same in a body and in a stream. Its words are all it has: they name the field. */
+export function errorObject(error: ExcursorError, requestId: string): JsonObject {
+  const words = errorMessage(error, requestId);
+  const { field } = error;
+  return { error: field === undefined || words.includes(field) ? words : `${field}: ${words}` };
+}
 
 export const errorBody = (error: ExcursorError, requestId: string): ErrorBody => ({
   status: httpStatus(error.kind),

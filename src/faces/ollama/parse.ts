@@ -43,6 +43,10 @@ export function readRequest<T extends ChatRequest | GenerateRequest>(
 }
 
 export async function chatTurn(request: ChatRequest, context: ReadContext): Promise<ReadTurn> {
+  if (request.messages.length === 0) {
+    const turn = { ...common(request, context), system: "", messages: [], tools: readTools(request) };
+    return { turn, conversation: "" };
+  }
   const { conversation, ...said } = await readMessages(request.messages, context);
   return { turn: { ...common(request, context), ...said, tools: readTools(request) }, conversation };
 }

@@ -3,13 +3,22 @@ import { invalidRequest } from "../shared/errors/schema-issue.ts";
 import type { CallRoute, FaceContext, FaceRoute } from "../shared/face-module.ts";
 import { findModel } from "../shared/model-routes.ts";
 import { CallMemory } from "../shared/tools/call-memory.ts";
-import { createChatFace, createGenerateFace } from "./face.ts";
+import { createChatFace, createGenerateFace, type OllamaOptions } from "./face.ts";
 import { API_VERSION, modelDetails, modelList } from "./models.ts";
 import { showRequest } from "./schema.ts";
 
+const LOOK_UP_MS = 30_000;
+
 /** Returns the routes for chat, text, models and the paths that clients probe. */
 export function routes({ engine, limits, stores, startedAt }: FaceContext): readonly FaceRoute[] {
-  const options = { limits, thoughts: stores.thoughts, memory: new CallMemory() };
+  const options: OllamaOptions = {
+    limits,
+    thoughts: stores.thoughts,
+    memory: new CallMemory(),
+    async checkModel(name, { principal }) {
+      await findModel(engine, name, { principal, signal: AbortSignal.timeout(LOOK_UP_MS) });
+    },
+  };
   const modifiedAt = startedAt.toISOString();
   return [
     { type: "turn", path: "/api/chat", face: createChatFace(options) },

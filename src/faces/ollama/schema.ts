@@ -60,18 +60,22 @@ const commonFields = {
   think: z.union([z.boolean(), z.enum(["low", "medium", "high", "max"])]).nullish(),
   format: z.union([z.enum(["json", ""]), jsonObject]).nullish(),
   options: options.nullish(),
+  /** Has no effect, except that 0 makes a request to load a model one to unload it. */
+  keep_alive: z.unknown().optional(),
 };
 
 /** Unknown fields are dropped, since clients send many; wrong values are refused. */
 export const chatRequest = z.object({
   ...commonFields,
-  messages: z.array(message).min(1),
+  /** An empty list loads the model. */
+  messages: z.array(message).default([]),
   tools: z.array(tool).nullish(),
 });
 
 export const generateRequest = z.object({
   ...commonFields,
-  prompt: z.string().min(1),
+  /** An empty prompt loads the model. */
+  prompt: z.string().default(""),
   system: z.string().nullish(),
   images,
 });

@@ -32,6 +32,8 @@ export interface ParsedRequest<Stream extends StreamRenderer = TextRenderer> {
   readonly isStream: boolean;
   /** True if the model is not asked: the request only prepares the next one. Its answer is empty. */
   readonly isPrewarm?: boolean;
+  /** True if nothing is asked of the upstream, not even to prepare. The answer is empty. */
+  readonly isUnasked?: boolean;
   /** Fields that were accepted but have no effect. Listed to the client in a response header. */
   readonly ignored: readonly string[];
   /** The dialect's names for fields that a turn names differently, such as `effort`. Used in that header. */

@@ -136,9 +136,7 @@ async function answerUntapped(
       meter: recording,
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
     };
-    const events = parsed.isPrewarm
-      ? prewarmed(engine.prewarm(parsed.turn, context))
-      : engine.run(parsed.turn, context);
+    const events = runOf(engine, parsed, context);
     const batches = observe(events, parsed, exchange, log);
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, voice });
@@ -157,8 +155,17 @@ const NO_USAGE: Usage = {
   isEstimate: false,
 };
 
+function runOf(
+  engine: TurnRunner,
+  { turn, isPrewarm, isUnasked }: ParsedRequest<StreamRenderer>,
+  context: RequestContext,
+): AsyncIterable<readonly TurnEvent[]> {
+  if (isUnasked) return emptyAnswer(Promise.resolve());
+  return isPrewarm ? emptyAnswer(engine.prewarm(turn, context)) : engine.run(turn, context);
+}
+
 /** Returns the empty answer to a request that only prepares the next one. */
-async function* prewarmed(ready: Promise<void>): AsyncGenerator<readonly TurnEvent[]> {
+async function* emptyAnswer(ready: Promise<void>): AsyncGenerator<readonly TurnEvent[]> {
   await ready;
   yield [
     { type: "usage", usage: NO_USAGE },

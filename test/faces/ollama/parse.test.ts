@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ExcursorError } from "../../../src/core/errors.ts";
 import { NO_THOUGHTS } from "../../../src/core/thinking/thoughts.ts";
 import { createChatFace, createGenerateFace } from "../../../src/faces/ollama/face.ts";
 import { REQUEST_LIMITS } from "../../../src/faces/shared/request-limits.ts";
@@ -8,7 +9,14 @@ import { done, text } from "../../core/support/turns.ts";
 import { context } from "../openai-chat/support/requests.ts";
 import { expectSoundParsing, hostile, key, or, withMore } from "../support/hostile.ts";
 
-const options = { limits: REQUEST_LIMITS, thoughts: NO_THOUGHTS, memory: new CallMemory() };
+const options = {
+  limits: REQUEST_LIMITS,
+  thoughts: NO_THOUGHTS,
+  memory: new CallMemory(),
+  checkModel: async (name: string) => {
+    if (name !== "m") throw new ExcursorError("model-not-found", "There is no such model.");
+  },
+};
 const face = createChatFace(options);
 const messages = [{ role: "user", content: "hi" }];
 const parse = (over: object) => face.parse({ model: "m", messages, ...over }, context);
@@ -29,7 +37,6 @@ describe("a request of Ollama's API", () => {
   });
 
   it.each<[object, string]>([
-    [{ messages: [] }, "messages"],
     [{ messages: [...messages, { role: "assistant", content: "a" }] }, "messages[1].role"],
     [{ messages: [{ role: "tool", content: "a" }] }, "messages[0]"],
     [{ messages: [{ role: "user", content: "a", images: ["bad"] }] }, "messages[0].images[0]"],
@@ -46,8 +53,38 @@ describe("a request of Ollama's API", () => {
     const generate = createGenerateFace(options);
     const parsed = await generate.parse({ model: "m", prompt: "hi", system: "Be brief.", raw: true }, context);
     expect([parsed.turn.system, parsed.ignored]).toEqual(["Be brief.", ["raw"]]);
-    await expect(generate.parse({ model: "m", prompt: "" }, context)).rejects.toMatchObject({ field: "prompt" });
   });
+
+  it.each<[unknown, string]>([
+    [undefined, "load"],
+    ["5m", "load"],
+    [-1, "load"],
+    ["10s", "load"],
+    [0, "unload"],
+    ["0", "unload"],
+    ["0s", "unload"],
+  ])(
+    "without a question and with keep_alive %j: %s, in both forms, and the model must exist",
+    async (keep_alive, reason) => {
+      const generate = createGenerateFace(options);
+      const asked = [
+        await parse({ messages: [], keep_alive }),
+        await generate.parse({ model: "m", keep_alive }, context),
+      ];
+      for (const { isPrewarm, isUnasked, stream, collect } of asked) {
+        expect([isPrewarm, isUnasked]).toEqual([reason === "load", reason === "unload"]);
+        const lines = stream()
+          .step([done("stop")])
+          .trimEnd()
+          .split("\n");
+        expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ model: "m", done: true, done_reason: reason }]);
+        const collector = collect();
+        collector.step([done("stop")]);
+        expect(collector.body()).toMatchObject({ done: true, done_reason: reason });
+      }
+      await expect(parse({ model: "n", messages: [], keep_alive })).rejects.toMatchObject({ kind: "model-not-found" });
+    },
+  );
 
   it("keeps a stream alive with lines that every client can read", async () => {
     const renderer = (await parse({})).stream();
@@ -86,6 +123,7 @@ describe("a request of Ollama's API", () => {
         { requiredKeys: ["model", "messages"] },
       ),
     );
-    await expectSoundParsing(face, context, body);
+    // Any name is a model here: errors must name their field.
+    await expectSoundParsing(createChatFace({ ...options, checkModel: async () => {} }), context, body);
   });
 });

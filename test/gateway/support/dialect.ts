@@ -5,7 +5,7 @@
 export interface DialectAdapter {
   readonly name: string;
   /** Why what is not in the dialect cannot be asked for in it, or is not told. */
-  readonly lacks?: { readonly stop?: string; readonly cached?: string };
+  readonly lacks?: { readonly stop?: string; readonly cached?: string; readonly needsMessages?: string };
   /** Where the schema of an answer is. */
   readonly schemaField: string;
   /** Wrong values of fields that the dialect has, each with the field that errors name. */

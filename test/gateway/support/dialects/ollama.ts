@@ -5,7 +5,10 @@ type Line = ChatResponse & { readonly error?: string };
 
 export const ollama: DialectAdapter = {
   name: "Ollama",
-  lacks: { cached: "the dialect does not tell cached tokens apart" },
+  lacks: {
+    cached: "the dialect does not tell cached tokens apart",
+    needsMessages: "a request without messages loads the model",
+  },
   schemaField: "format",
   mistakes: [
     { fields: { model: 5 }, field: "model" },
