@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
-import { WebSocket } from "ws";
+import { type RawData, WebSocket } from "ws";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { mutated, mutation } from "./support/mutate.ts";
+import { fuzzBudget } from "./support/seed.ts";
+import { VALID_MESSAGES } from "./support/valid-requests.ts";
 
 const CREATE = JSON.stringify({ type: "response.create", model: "gpt-5.5", input: "@sim say hello" });
 
@@ -24,11 +28,14 @@ const closed = (socket: WebSocket): Promise<number> => new Promise((resolve) => 
 const until = (socket: WebSocket, ...types: readonly string[]): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
     const seen: string[] = [];
-    socket.once("close", () => reject(new Error(`It closed after ${seen.join(", ")}.`)));
-    socket.on("message", (data) => {
+    const fail = () => reject(new Error(`It closed after ${seen.join(", ")}.`));
+    const read = (data: RawData) => {
       seen.push((JSON.parse(String(data)) as { readonly type: string }).type);
-      if (types.includes(seen.at(-1) ?? "")) resolve(seen);
-    });
+      if (!types.includes(seen.at(-1) ?? "")) return;
+      socket.off("close", fail).off("message", read);
+      resolve(seen);
+    };
+    socket.once("close", fail).on("message", read);
   });
 
 it("random bytes as frames close only their own connection (SEC-36)", async () => {
@@ -67,6 +74,28 @@ it("a flood of unknown and malformed messages is answered with errors, and the c
   socket.send(CREATE);
   expect(await answer).toContain("response.output_text.delta");
   expect(gateway.log()).not.toContain("internal");
+});
+
+it("no message fails the gateway, whatever is wrong with it: each has an answer or an error (FUZ-05)", async () => {
+  const { gateway, open } = await setUp();
+  const socket = await open();
+  const outcomes = new Set<string>();
+  const ask = async (text: string) => {
+    const end = until(socket, "error", "response.completed", "response.incomplete", "response.failed");
+    socket.send(text);
+    return (await end).at(-1) ?? "";
+  };
+  for (const message of VALID_MESSAGES) expect(await ask(mutated(message, []))).toBe("response.completed");
+  const hostile = fc.tuple(fc.constantFrom(...VALID_MESSAGES), fc.array(mutation, { minLength: 1, maxLength: 3 }));
+  await fc.assert(
+    fc.asyncProperty(hostile, async ([message, mutations]) => {
+      outcomes.add(await ask(mutated(message, mutations)));
+    }),
+    fuzzBudget(1000, 30_000),
+  );
+  for (const reached of ["error", "response.completed"]) expect(outcomes).toContain(reached);
+  expect(await ask(CREATE)).toBe("response.completed");
+  expect(gateway.log()).not.toMatch(/internal_error|configuration_error|io_error/);
 });
 
 it("binary and oversized messages close the connection with their codes (SEC-36)", async () => {

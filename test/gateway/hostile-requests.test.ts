@@ -9,7 +9,9 @@ const always = { seed: 17, path: "", interruptAfterTimeLimit: 10_000 };
 
 const TOKEN = "tok_of-the-account-0123456789";
 
-it("no request fails the gateway, whatever is wrong with it: a few, always the same (FUZ-05)", async () => {
+it("no request fails the gateway, whatever is wrong with it: a few, always the same (FUZ-05)", {
+  timeout: 60_000,
+}, async () => {
   const { start, home } = await setUpGateway();
   const gateway = await start("--token", TOKEN);
   const target = { url: gateway.url, key: KEY, secrets: [TOKEN, home] };

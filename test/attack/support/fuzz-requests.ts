@@ -67,15 +67,22 @@ interface HttpAnswer {
   readonly text: string;
 }
 
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+const HEADERS: Readonly<Record<ValidRequest["dialect"], (key: string) => Readonly<Record<string, string>>>> = {
+  openai: bearer,
+  anthropic: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+  gemini: (key) => ({ "x-goog-api-key": key }),
+  ollama: bearer,
+};
+
 /** Sends a body to a route. */
 async function post(target: Target, request: ValidRequest, json: string): Promise<HttpAnswer> {
   const response = await fetch(target.url + request.path, {
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...(request.dialect === "openai"
-        ? { authorization: `Bearer ${target.key}` }
-        : { "x-api-key": target.key, "anthropic-version": "2023-06-01" }),
+      ...HEADERS[request.dialect](target.key),
     },
     body: json,
     signal: AbortSignal.timeout(PATIENCE_MS),
@@ -105,28 +112,65 @@ function checkAnswer({ status, type, text }: HttpAnswer, dialect: ValidRequest["
     checkStream(text, shown);
     return;
   }
+  if (type.startsWith("application/x-ndjson")) {
+    const last = JSON.parse(text.trimEnd().split("\n").at(-1) ?? "") as { done?: boolean; error?: string };
+    expect(last.done === true || typeof last.error === "string", shown).toBe(true);
+    return;
+  }
   expect(type, shown).toMatch(/^application\/json/);
   if (status === 200) {
     JSON.parse(text);
     return;
   }
-  const body = JSON.parse(text);
-  expect(body.error, shown).toMatchObject({ type: expect.any(String), message: expect.any(String) });
-  if (dialect === "anthropic") expect(body, shown).toMatchObject({ type: "error", request_id: expect.any(String) });
-  const code = dialect === "openai" ? body.error.code : body.error.details?.error_code;
-  const field = dialect === "openai" ? body.error.param : body.error.details?.field;
+  const { code, field, message } = READERS[dialect](JSON.parse(text), shown);
   expect(code, shown).toBeTypeOf("string");
   const isRefusal = status === 501 || (status >= 400 && status < 500);
   expect(isRefusal || (status === 502 && MODEL_FAULTS.has(code)), shown).toBe(true);
   if (status !== 400 || WHOLE.has(code)) return;
-  if (/^The request body: expected an object/.test(body.error.message)) return;
+  if (/^The request body: expected an object/.test(message)) return;
   expect(field, shown).toMatch(/./);
 }
+
+interface SaidError {
+  readonly code: string;
+  readonly field: string | undefined;
+  readonly message: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what came over the wire, and is looked at here.
+type ErrorReader = (body: any, shown: string) => SaidError;
+
+const WORDED = { type: expect.any(String), message: expect.any(String) };
+
+/** Each checks the dialect's shape of an error. */
+const READERS: Readonly<Record<ValidRequest["dialect"], ErrorReader>> = {
+  openai({ error }, shown) {
+    expect(error, shown).toMatchObject(WORDED);
+    return { code: error.code, field: error.param, message: error.message };
+  },
+  anthropic(body, shown) {
+    expect(body, shown).toMatchObject({ type: "error", request_id: expect.any(String), error: WORDED });
+    const { message, details } = body.error;
+    return { code: details?.error_code, field: details?.field, message };
+  },
+  gemini({ error }, shown) {
+    expect(error, shown).toMatchObject({ code: expect.any(Number), status: expect.any(String) });
+    const [info, bad] = error.details;
+    return { code: info.reason.toLowerCase(), field: bad?.fieldViolations?.[0]?.field, message: error.message };
+  },
+  ollama({ error }, shown) {
+    expect(error, shown).toBeTypeOf("string");
+    // It has words only: those of a refusal begin with the field, unless they are about the whole request.
+    const isWhole = /^The (?:request|question|body)|^The answer|nested|JSON/.test(error);
+    const field = isWhole ? "none" : /^([^\s:]+): /.exec(error)?.[1];
+    return { code: isWhole ? "invalid_json_output" : "", field, message: error };
+  },
+};
 
 /** A stream that has begun comes to its end; where that is an error, it is not one of ours. */
 function checkStream(text: string, shown: string): void {
   expect(text, shown).toMatch(
-    /data: \[DONE\]|"type":"(?:response\.(?:completed|incomplete|failed)|message_stop|error)"|"error":/,
+    /data: \[DONE\]|"type":"(?:response\.(?:completed|incomplete|failed)|message_stop|error)"|"finishReason":|"error":/,
   );
   expect(text, shown).not.toMatch(/internal_error|configuration_error|io_error/);
 }

@@ -3,7 +3,7 @@ import type { Tree } from "./mutate.ts";
 /** A request that the gateway answers, to begin an attack from. */
 export interface ValidRequest {
   readonly path: string;
-  readonly dialect: "openai" | "anthropic";
+  readonly dialect: "openai" | "anthropic" | "gemini" | "ollama";
   readonly body: Tree;
 }
 
@@ -237,4 +237,89 @@ const MESSAGES: readonly ValidRequest[] = [
   }),
 ];
 
-export const VALID_REQUESTS: readonly ValidRequest[] = [...CHAT, ...RESPONSES, ...MESSAGES];
+const gemini = (call: string, body: object): ValidRequest => ({
+  path: `/v1beta/models/${MODEL}:${call}`,
+  dialect: "gemini",
+  body: body as Tree,
+});
+
+const FULL_CONTENTS = {
+  systemInstruction: { parts: [{ text: "Be brief." }] },
+  contents: [
+    { role: "user", parts: [{ text: "look" }, { inlineData: { mimeType: "image/png", data: PIXEL } }] },
+    {
+      role: "model",
+      parts: [
+        { text: "I look.", thought: true, thoughtSignature: "x" },
+        { functionCall: { id: "f1", name: "look", args: { at: "a" } } },
+        { functionCall: { name: "look", args: { at: "b" } } },
+      ],
+    },
+    {
+      role: "user",
+      parts: [
+        { functionResponse: { id: "f1", name: "look", response: { output: "saw a" } } },
+        { functionResponse: { name: "look", response: { output: "saw b" } } },
+      ],
+    },
+  ],
+  tools: [{ functionDeclarations: [{ name: "look", description: "looks", parametersJsonSchema: LOOK }] }],
+  toolConfig: { functionCallingConfig: { mode: "AUTO" } },
+  generationConfig: {
+    temperature: 0.5,
+    topK: 5,
+    maxOutputTokens: 500,
+    stopSequences: ["END"],
+    thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 },
+  },
+  safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],
+};
+
+const GEMINI: readonly ValidRequest[] = [
+  gemini("generateContent", { contents: [{ parts: [{ text: "hello" }] }] }),
+  gemini("generateContent", FULL_CONTENTS),
+  gemini("streamGenerateContent?alt=sse", FULL_CONTENTS),
+  gemini("streamGenerateContent", FULL_CONTENTS),
+  gemini("countTokens", { generateContentRequest: FULL_CONTENTS }),
+  gemini("generateContent", {
+    contents: [{ role: "user", parts: [{ text: JSON_STEP }] }],
+    generationConfig: { responseMimeType: "application/json", responseJsonSchema: ANSWER },
+  }),
+];
+
+const ollama = (path: string, body: object): ValidRequest => ({
+  path,
+  dialect: "ollama",
+  body: { model: MODEL, ...body } as Tree,
+});
+
+const OLLAMA: readonly ValidRequest[] = [
+  ollama("/api/chat", { messages: [user("hello")], stream: false, keep_alive: "5m" }),
+  ollama("/api/chat", {
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "look", images: [PIXEL] },
+      {
+        role: "assistant",
+        content: "",
+        thinking: "I look.",
+        tool_calls: [{ id: "t1", function: { name: "look", arguments: { at: "a" } } }],
+      },
+      { role: "tool", content: "saw a", tool_name: "look", tool_call_id: "t1" },
+    ],
+    tools: [{ type: "function", function: { name: "look", description: "looks", parameters: LOOK } }],
+    think: "low",
+    options: { num_predict: 500, stop: ["END"], temperature: 0.5, num_ctx: 4096 },
+  }),
+  ollama("/api/chat", { messages: [user(JSON_STEP)], format: ANSWER }),
+  ollama("/api/chat", { messages: [], keep_alive: 0 }),
+  ollama("/api/generate", { prompt: "hello", system: "Be brief.", images: [PIXEL], raw: true }),
+  ollama("/api/show", {}),
+];
+
+export const VALID_REQUESTS: readonly ValidRequest[] = [...CHAT, ...RESPONSES, ...MESSAGES, ...GEMINI, ...OLLAMA];
+
+/** Messages that a WebSocket of Responses answers. */
+export const VALID_MESSAGES: readonly Tree[] = RESPONSES.filter(({ path }) => path === "/v1/responses").map(
+  ({ body }) => ({ type: "response.create", ...(body as Readonly<Record<string, Tree>>) }),
+);
