@@ -39,6 +39,7 @@ async function openNode(redis: RedisProcess, texts: readonly string[], nodes = 3
     return { requests: found.length, steps: found.length, tokens, dollars: tokens, time: 0 };
   };
   const limits = new UsageLimits({
+    usual: () => undefined,
     limitsOf: () => texts.map((text) => parseLimit(text) ?? expect.fail(text)),
     spent: () => sum(rows),
     spentIn: (conversation) => sum(rows.filter((row) => row.conversation === conversation)),
