@@ -1,11 +1,13 @@
-import { FLAG_COMPRESSED, FrameDecoder } from "../wire/connect/envelope.ts";
+import type { ExcursorError } from "../core/errors.ts";
+import { FLAG_COMPRESSED, FrameDecoder, type OnFrame } from "../wire/connect/envelope.ts";
 import { gunzipNow } from "../wire/connect/gzip.ts";
 import type { HttpExchange, HttpHandler, HttpRequest, HttpTransport } from "../wire/http/http.ts";
 import { mediaType } from "../wire/http/http-errors.ts";
+import { isTcpReset } from "../wire/http/network-errors.ts";
 import { wireLimits } from "../wire/limits.ts";
 import { createSseParser } from "../wire/sse/sse-parser.ts";
 import type { CallRecording, CaptureRecorder } from "./recorder.ts";
-import type { CapturedMessage } from "./records.ts";
+import type { CallCut, CapturedMessage } from "./records.ts";
 
 /** Wraps a transport, so that every exchange is recorded. The traffic is unchanged, and never waits for the recorder. */
 export function captureTransport(
@@ -66,7 +68,7 @@ class ExchangeTap {
         inner.end();
       },
       fail: (error, reached) => {
-        this.#end(error.code);
+        this.#end(error.code, cutOf(error));
         inner.fail(error, reached);
       },
     };
@@ -92,14 +94,21 @@ class ExchangeTap {
     };
   }
 
-  #end(outcome: string): void {
+  #end(outcome: string, how?: CallCut): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#sent.end();
     this.#received?.end();
     const [sentBytes, receivedBytes] = [this.#sent.bytes, this.#received?.bytes ?? 0];
-    this.#recording.end({ outcome, trailers: this.#trailers, sentBytes, receivedBytes });
+    const cut = this.#received?.isInFrame ? { ...how, isInFrame: true as const } : how;
+    this.#recording.end({ outcome, cut, trailers: this.#trailers, sentBytes, receivedBytes });
   }
+}
+
+function cutOf(error: ExcursorError): CallCut | undefined {
+  const { http2Code } = error.context;
+  if (typeof http2Code === "number") return { http2Code };
+  return isTcpReset(error) ? { isTcpReset: true } : undefined;
 }
 
 const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): Readonly<Record<string, string>> =>
@@ -108,6 +117,8 @@ const withCookies = ({ headers, cookies }: Parameters<HttpHandler["head"]>[0]): 
 /** Reads the messages of a body as its bytes come. */
 export interface BodyReader {
   readonly bytes: number;
+  /** True after a part of a frame. */
+  readonly isInFrame: boolean;
   push(chunk: Uint8Array): void;
   end(): void;
 }
@@ -127,8 +138,11 @@ export function readBody(
   };
   const body: Uint8Array[] = [];
   let bodyBytes = 0;
+  const decoder = new FrameDecoder(wireLimits());
+  const onFrame: OnFrame = (flags, payload) =>
+    tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0);
   const take = type.startsWith("application/connect+")
-    ? frameReader((flags, payload) => tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0))
+    ? (chunk: Uint8Array) => decoder.push(chunk, onFrame)
     : type === "text/event-stream"
       ? createSseParser({
           maxLength: maxBodyBytes,
@@ -148,6 +162,9 @@ export function readBody(
     get bytes() {
       return bytes;
     },
+    get isInFrame() {
+      return decoder.heldBytes > 0;
+    },
     push(chunk) {
       bytes += chunk.length;
       if (isOver) return;
@@ -164,11 +181,6 @@ export function readBody(
       else if (bodyBytes > 0) tell("body", Buffer.concat(body), 0, headers["content-encoding"] === "gzip");
     },
   };
-}
-
-function frameReader(onFrame: (flags: number, payload: Uint8Array) => void): (chunk: Uint8Array) => void {
-  const decoder = new FrameDecoder(wireLimits());
-  return (chunk) => decoder.push(chunk, onFrame);
 }
 
 function inflate(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {

@@ -38,9 +38,20 @@ export interface CapturedMessage {
   readonly bytes: Uint8Array;
 }
 
+/** How the backend broke off an answer, beside its outcome. */
+export interface CallCut {
+  /** The code with which it reset the stream. */
+  readonly http2Code?: number;
+  /** It reset the connection. */
+  readonly isTcpReset?: true;
+  /** The answer ends in the middle of a frame. */
+  readonly isInFrame?: true;
+}
+
 export interface CallEnd {
   /** `ok`, `aborted` (by the client), or the code of the failure. */
   readonly outcome: string;
+  readonly cut?: CallCut | undefined;
   readonly trailers?: Readonly<Record<string, string>> | undefined;
   /** On the wire. */
   readonly sentBytes: number;

@@ -1,7 +1,7 @@
 import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
 import { methodAt } from "../capture/call-schema.ts";
 import { readCapture } from "../capture/capture-reader.ts";
-import type { CallEnd, CallHead, CapturedMessage, CaptureRecord, ResponseInfo } from "../capture/records.ts";
+import type { CallCut, CallEnd, CallHead, CapturedMessage, CaptureRecord, ResponseInfo } from "../capture/records.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import { readAppend } from "../wire/agent/bidi-append.ts";
@@ -26,6 +26,7 @@ export interface CassetteCall {
   readonly messages: readonly CassetteMessage[];
   /** `ok`, `aborted` or a code. Undefined if the capture ends before the call does. */
   readonly outcome: CallEnd["outcome"] | undefined;
+  readonly cut: CallCut;
 }
 
 /** A capture in a form that can be played. */
@@ -125,6 +126,7 @@ function describe({ head, response, messages, end }: Found): CassetteCall {
       return { ...message, at, isEnd, meaning: meaningOf(isReadable ? schema : undefined, message.bytes) };
     }),
     outcome: end?.outcome,
+    cut: end?.cut ?? {},
   };
 }
 

@@ -53,8 +53,11 @@ function collectTexts(message: ReflectMessage, texts: string[], depth: number): 
   for (const field of message.sortedFields) {
     if (!message.isSet(field) || IDS.test(field.name) || SURROUNDINGS.has(field.name)) continue;
     const value: unknown = message.get(field);
-    if (field.fieldKind === "list") for (const item of value as Iterable<unknown>) take(item);
-    else if (field.fieldKind === "map") {
+    if (field.fieldKind === "list") {
+      const items = [...(value as Iterable<unknown>)];
+      // Lists of names, such as the files that a search found, come in an order of the moment.
+      for (const item of field.listKind === "scalar" ? items.toSorted() : items) take(item);
+    } else if (field.fieldKind === "map") {
       // Maps have no order on the wire.
       const entries = [...(value as Iterable<[unknown, unknown]>)];
       for (const [key, item] of entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))) {

@@ -9,6 +9,7 @@ import {
   type ResponseHead,
 } from "../../wire/http/http.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
+import { isTcpReset } from "../../wire/http/network-errors.ts";
 import type { HttpVersion, ServerExchange } from "../../wire/http/server-exchange.ts";
 import { respondError } from "./errors.ts";
 
@@ -126,9 +127,7 @@ function failed(exchange: ServerExchange, error: ExcursorError): void {
 /** Breaks off an answer that has begun, in the way in which the backend did. */
 export function breakOff(exchange: ServerExchange, error: ExcursorError): void {
   const { http2Code } = error.context;
-  // An error of the socket names its system call. A connection that the backend closed in order has none.
-  const isTcpReset = error.code === "connection_reset" && (error.cause as NodeJS.ErrnoException | undefined)?.syscall;
-  if (isTcpReset) exchange.loseBackend();
+  if (isTcpReset(error)) exchange.loseBackend();
   else exchange.reset(typeof http2Code === "number" ? http2Code : constants.NGHTTP2_INTERNAL_ERROR);
 }
 

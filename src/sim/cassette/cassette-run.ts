@@ -13,9 +13,11 @@ import type { FrameWriter } from "../frame-writer.ts";
 import type { SimOptions } from "../options.ts";
 import { failureFrom } from "../rpc.ts";
 import type { CassettePlayer } from "./cassette-player.ts";
-import { isIgnored } from "./ignored-messages.ts";
+import { isConfirmation, isIgnored } from "./ignored-messages.ts";
 
 const HEARTBEAT = toBinary(AgentServerMessageSchema, create(AgentServerMessageSchema, { message: SERVER_HEARTBEAT }));
+
+const PART_OF_A_FRAME = encodeFrame(Buffer.alloc(2)).subarray(0, -1);
 
 /**
  * Plays one recorded stream. Sends what was received, as soon as the client has sent what the recorded client had sent
@@ -59,6 +61,7 @@ export class CassetteRun implements Uplink<ConnectFailure> {
       this.#call ??= this.#begin(this.#player.findStream(this.#path, meaning));
       const index = this.#due.findIndex((expected) => isSameMeaning(expected.meaning, meaning));
       const expected = this.#due[index];
+      if (!expected && isConfirmation(meaning)) return;
       if (!expected) throw this.#player.leave(this.#path, this.#unexpected(showMeaning(meaning)));
       this.#due.splice(index, 1);
       this.#ids.learn(expected.bytes, payload);
@@ -71,8 +74,7 @@ export class CassetteRun implements Uplink<ConnectFailure> {
 
   stop(failure: ConnectFailure): void {
     if (this.#isOver) return;
-    this.#isOver = true;
-    clearInterval(this.#timer);
+    this.#settle();
     this.#out.end(failure);
   }
 
@@ -104,34 +106,51 @@ export class CassetteRun implements Uplink<ConnectFailure> {
       if (!this.#out.send(this.#mapped(message))) await this.#out.exchange.drained();
     }
     this.#isPlaying = false;
-    if (this.#next === call.messages.length && !this.#isOver) this.#cut(call);
+    if (this.#next === call.messages.length && !this.#isOver) await this.#cut(call);
   }
 
   #end({ response }: CassetteCall, { isEnd, bytes }: CassetteMessage): void {
-    this.#isOver = true;
-    clearInterval(this.#timer);
-    const { exchange } = this.#out;
-    if (isEnd) {
-      this.#out.open();
-      exchange.end(encodeFrame(bytes, FLAG_END));
-    } else
-      exchange.respond(response?.status ?? 502, bytes, {
-        "content-type": response?.headers["content-type"] ?? "application/json",
-      });
-  }
-
-  /** The recording ends here without an end frame. */
-  #cut({ outcome }: CassetteCall): void {
-    this.#out.open();
-    if (outcome !== "aborted") {
-      this.#isOver = true;
-      clearInterval(this.#timer);
-      this.#out.exchange.truncate();
+    if (!isEnd) {
+      this.#refuse(response, bytes);
       return;
     }
-    const failure = new ConnectFailure("aborted", "The recording ends here: its client closed the stream.");
-    const timer = setTimeout(() => this.stop(failure), this.#options.answerTimeoutMs).unref();
-    this.#out.exchange.onOver(() => clearTimeout(timer));
+    this.#settle();
+    this.#out.open();
+    this.#out.exchange.end(encodeFrame(bytes, FLAG_END));
+  }
+
+  /** Answers with an error of HTTP. */
+  #refuse(response: CassetteCall["response"], body: Uint8Array): void {
+    this.#settle();
+    this.#out.exchange.respond(response?.status ?? 502, body, {
+      "content-type": response?.headers["content-type"] ?? "application/json",
+    });
+  }
+
+  #settle(): void {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+  }
+
+  /** The recording ends here without an end frame: in the way in which the backend broke off, or in the client's hands. */
+  async #cut({ response, outcome, cut }: CassetteCall): Promise<void> {
+    const { exchange } = this.#out;
+    // A client may close the stream when it has seen the status.
+    if (response && response.status !== 200) return this.#refuse(response, Buffer.alloc(0));
+    this.#out.open();
+    if (outcome === "aborted") {
+      const failure = new ConnectFailure("aborted", "The recording ends here: its client closed the stream.");
+      const timer = setTimeout(() => this.stop(failure), this.#options.answerTimeoutMs).unref();
+      exchange.onOver(() => clearTimeout(timer));
+      return;
+    }
+    this.#settle();
+    if (cut.isInFrame) exchange.write(PART_OF_A_FRAME);
+    // A reset would overtake what is still on its way.
+    await exchange.delivered();
+    if (cut.http2Code !== undefined) exchange.reset(cut.http2Code);
+    else if (cut.isTcpReset) exchange.resetConnection();
+    else exchange.truncate();
   }
 
   /** Returns the message with the client's ids. A blob whose content changes gets another id. */

@@ -105,6 +105,10 @@ export function connectionClosed(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("connection closed"), { code: "ECONNRESET" }), origin);
 }
 
+/** Whether the peer reset the TCP connection. An error of the socket names its system call; a connection that was closed has none. */
+export const isTcpReset = ({ code, cause }: ExcursorError): boolean =>
+  code === "connection_reset" && (cause as NodeJS.ErrnoException | undefined)?.syscall !== undefined;
+
 export function connectTimeout(origin: string): ExcursorError {
   return fromNodeError(Object.assign(new Error("connect timeout"), { code: "ETIMEDOUT" }), origin);
 }

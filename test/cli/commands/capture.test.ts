@@ -10,16 +10,13 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Ajv } from "ajv";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
+import { harProblems } from "../../capture/support/har-problems.ts";
 import { excursor } from "../support/excursor.ts";
-
-const require = createRequire(import.meta.url);
 
 const TOKEN = "tester-token-0123456789";
 const MAIL = "ada.lovelace@example.com";
@@ -110,13 +107,9 @@ describe("excursor capture", { timeout: 60_000 }, () => {
     await makeCapture();
     const har = join(folder, "a.har");
     expect((await run("inspect", file, "--har", har)).code).toBe(0);
-    const ajv = new Ajv({ strict: false, validateFormats: false });
-    ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-06.json"));
-    for (const schema of Object.values(require("har-schema") as Record<string, object>)) ajv.addSchema(schema);
     const content = JSON.parse(readFileSync(har, "utf8"));
-    const validate = ajv.getSchema("har.json#");
-    expect([validate?.(content), validate?.errors]).toEqual([true, null]);
-    expect(validate?.({ log: { version: "1.2" } })).toBe(false);
+    expect(harProblems(content)).toEqual([]);
+    expect(harProblems({ log: { version: "1.2" } })).not.toEqual([]);
     const entry = content.log.entries.find(({ request }: { request: { url: string } }) => request.url.endsWith("/Run"));
     expect(entry._connectMessages).toContainEqual(
       expect.objectContaining({ direction: "sent", kind: "run_request", type: "agent.v1.AgentClientMessage" }),

@@ -142,8 +142,8 @@ export class SdkProcess implements AsyncDisposable {
     return this.#call({ op: "models" });
   }
 
-  me(): Promise<unknown> {
-    return this.#call({ op: "me" });
+  me(): Promise<{ readonly userEmail?: string }> {
+    return this.#call({ op: "me" }) as Promise<{ readonly userEmail?: string }>;
   }
 
   /** The next call of one of the driver's tools. */

@@ -82,6 +82,49 @@ test("an error of the backend plays as it was", async () => {
   expect(summary(await fail(client))).toEqual(summary(runs));
 });
 
+describe.each(TRANSPORTS)("a stream that broke off over %s", (transport) => {
+  test.each(["rst", "rst code=8", "tcp-reset", "truncate"])("by %s breaks off in the same way", async (fault) => {
+    const broken = async (client: BackendClient) => [await client.say(`@sim say one ;; fault ${fault} ;; say two`)];
+    const { file, runs } = await record(transport, broken);
+    const { client, left } = await play(file, transport);
+    const [played] = await broken(client);
+    const seen = (run: RunRecord | undefined) => [run?.text, run?.error?.code, run?.error?.context["http2Code"]];
+    expect(runs[0]?.error).toBeDefined();
+    expect(seen(played)).toEqual(seen(runs[0]));
+    expect(left).toEqual([]);
+  });
+});
+
+test("an error of HTTP plays as one, though the recorded client did not read it to its end", async () => {
+  const fail = async (client: BackendClient) => [await client.say("@sim fail http=503")];
+  const { file, runs } = await record("h2", fail);
+  const cassette = await loadCassette(file);
+  const calls = cassette.calls.map((call) => ({
+    ...call,
+    messages: call.messages.filter(({ direction }) => direction === "sent"),
+    outcome: "aborted",
+  }));
+  const { client } = await setUp("h2", { tools }, { cassette: { ...cassette, calls } });
+  const [played] = await fail(client);
+  expect(played?.error?.kind).toBe("upstream-unavailable");
+  expect(played?.error?.kind).toBe(runs[0]?.error?.kind);
+});
+
+test("a client may confirm more blobs than the recorded one", async () => {
+  const { file, runs } = await record("h2");
+  const cassette = await loadCassette(file);
+  const isLast = (kind: string) => kind === "kv_client_message.set_blob_result";
+  const calls = cassette.calls.map((call) => {
+    const last = call.messages.findLastIndex(({ meaning }) => isLast(meaning.kind));
+    return { ...call, messages: call.messages.toSpliced(last, last < 0 ? 0 : 1) };
+  });
+  const left: string[] = [];
+  const onLeave = (text: string) => left.push(text);
+  const { client } = await setUp("h2", { tools }, { cassette: { ...cassette, calls }, onLeave });
+  expect(summary(await talk(client))).toEqual(summary(runs));
+  expect(left).toEqual([]);
+});
+
 test("a recording that was cut at any record plays up to there", async () => {
   const say = async (client: BackendClient) => [await client.say("@sim say one two three four")];
   const { file, runs } = await record("h2", say);
