@@ -223,3 +223,22 @@ it.each(["h2", "h1"] as const)(
     await expect.poll(() => sim.stats().openRuns, { timeout: 10_000 }).toBe(0);
   },
 );
+
+describe.each(["h2", "h1"] as const)("the official client over %s", (hostConfig) => {
+  it("that is killed in the middle of a run is gone for the backend, with and without the face", async () => {
+    const { url, sim } = await setUpSim({}, { hostConfig });
+    for (const origin of [sim.url, url]) {
+      const sdk = new SdkProcess({ url: origin, home: makeFolder(), apiKey: "passed" });
+      await sdk.create("a", { local: { cwd: makeFolder(), enableAgentRetries: false } });
+      const begun = Promise.withResolvers<void>();
+      const running = sdk.send("a", "@sim say begun ;; silent 600000 ;; say never", ({ type }) => {
+        if (type === "assistant") begun.resolve();
+      });
+      running.catch(() => {});
+      await begun.promise;
+      expect(sim.stats().openRuns).toBe(1);
+      await sdk.kill();
+      await expect.poll(() => sim.stats().openRuns, { timeout: 10_000 }).toBe(0);
+    }
+  });
+});

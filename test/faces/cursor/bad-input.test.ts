@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../src/core/events.ts";
 import { type Turn, textOf } from "../../../src/core/turn.ts";
 import { createServeRun } from "../../../src/faces/cursor/run/serve-run.ts";
+import { encodeAppend } from "../../../src/wire/agent/bidi-append.ts";
+import { encodeClientMessage } from "../../../src/wire/agent/messages.ts";
 import type { ClientMessage, RunOptions } from "../../sim/support/backend-client.ts";
 import { CALLS, call, engineWith, STOP, say } from "./support/models.ts";
 import { SIGNED_IN, setUpSim } from "./support/stage.ts";
@@ -21,7 +23,13 @@ async function setUp(
 ) {
   const { engine, turns } = engineWith(answer);
   const serve = createServeRun({ engine });
-  const stage = await setUpSim({ serveRun: (connection) => serve(connection, "m") });
+  const requestIds: string[] = [];
+  const stage = await setUpSim({
+    serveRun(peer) {
+      requestIds.push(peer.requestId);
+      serve(peer, "m");
+    },
+  });
   const made: string[] = [];
   const client = stage.connect(transport, {
     token,
@@ -34,7 +42,7 @@ async function setUp(
   });
   const ask = (text: string, options: RunOptions = {}, request: OwnRequest = {}) =>
     client.say(text, { ...options, request: { ...OWN, ...request } });
-  return { ...stage, client, ask, made, turns };
+  return { ...stage, client, ask, made, turns, requestIds };
 }
 
 const count = (nth: number): readonly TurnEvent[] =>
@@ -151,4 +159,24 @@ describe.each(["h2", "h1"] as const)("bad input of a client over %s", (transport
     expect(error?.message).toContain("Sign in again");
     expect([made, turns.length]).toEqual([["0"], 2]);
   });
+});
+
+it("answers appends that come after the end of their run with 200", async () => {
+  const { ask, url, requestIds } = await setUp("h1", (_turn, nth) => count(nth));
+  const { text, error } = await ask("go");
+  expect([text, error]).toEqual(["done", undefined]);
+  const [requestId = ""] = requestIds;
+  const payload = encodeClientMessage({ case: "clientHeartbeat", value: {} });
+  for (const seqno of [50n, 51n]) {
+    const { status } = await fetch(`${url}/aiserver.v1.BidiService/BidiAppend`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/proto",
+        "x-request-id": requestId,
+        authorization: `Bearer ${SIGNED_IN}`,
+      },
+      body: Buffer.from(encodeAppend({ requestId, seqno, payload })),
+    });
+    expect(status).toBe(200);
+  }
 });
