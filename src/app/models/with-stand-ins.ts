@@ -12,12 +12,23 @@ export interface StandInOptions {
   readonly fallback: string | undefined;
 }
 
+const MAX_SEEN = 1000;
+const MAX_NAME = 256;
+
 /**
  * Wraps the engine so that another model answers for one that the account does not have. The answer begins with a notice
  * that names the stand-in. A name that resembles no model stays unknown.
  */
 export function withStandIns(engine: Engine, { isCursors, fallback }: StandInOptions): Engine {
-  const mayNeedOne = (name: string): boolean => isCursors(name) && (fallback !== undefined || isPublicName(name));
+  /** Names that were looked at; each request asks for one. */
+  const seen = new Map<string, boolean>();
+  const mayNeedOne = (name: string): boolean => {
+    const known = seen.get(name);
+    if (known !== undefined) return known;
+    const answer = isCursors(name) && (fallback !== undefined || isPublicName(name));
+    if (seen.size < MAX_SEEN && name.length < MAX_NAME) seen.set(name, answer);
+    return answer;
+  };
 
   /** Returns undefined if the model is known or has no stand-in. Other failures surface in the run itself. */
   const standInFor = async (name: string, principal: Principal, signal: AbortSignal): Promise<string | undefined> => {
