@@ -209,7 +209,7 @@ async function compose(
     sinks: [isRecorded ? store : undefined, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
     price: (record) => prices.addCost(record),
-    complete: (record, turn) => caches.addCache(record, turn),
+    complete: (record, { turn, historyKeys }) => caches.addCache(record, turn, historyKeys),
   });
   const hub = await composeHub({
     ...options,

@@ -116,14 +116,14 @@ export function createRequestMetrics(register: Registry): UsageSink {
   const addUsed = (model: string, usage: Usage | undefined, charged: Cost | undefined, sign: 1 | -1): void => {
     if (charged) countCost({ model, estimate: String(charged.isEstimate) }, (sign * charged.micros) / MICROS);
     if (!usage) return;
-    const kinds = {
-      input: usage.inputTokens,
-      output: usage.outputTokens,
-      cached: usage.cachedTokens,
-      cache_written: usage.cacheWrittenTokens,
-      reasoning: usage.reasoningTokens,
+    const count = (kind: string, amount: number) => {
+      if (amount !== 0) countTokens({ model, kind }, sign * amount);
     };
-    for (const [kind, count] of Object.entries(kinds)) countTokens({ model, kind }, sign * count);
+    count("input", usage.inputTokens);
+    count("output", usage.outputTokens);
+    count("cached", usage.cachedTokens);
+    count("cache_written", usage.cacheWrittenTokens);
+    count("reasoning", usage.reasoningTokens);
   };
 
   const countUsage = (record: RequestRecord, model: string): void => {

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { historyKeys } from "../core/history/history-key.ts";
 import type { Turn } from "../core/turn.ts";
 import type { CacheMiss, CacheTruth, RequestRecord } from "./record/records.ts";
 
@@ -29,19 +28,21 @@ const HIT_PART = 0.8;
 export class CacheWatch {
   readonly #last = new Map<string, LastTurn>();
 
-  /** Returns a record with its cache truth, if the upstream has counted its tokens. */
-  addCache(record: RequestRecord, turn: Turn | undefined): RequestRecord {
+  /**
+   * Returns a record with its cache truth, if the upstream has counted its tokens. `keys` are the history keys of the turn's
+   * messages; more of them do not matter.
+   */
+  addCache(record: RequestRecord, turn: Turn | undefined, keys: readonly string[] | undefined): RequestRecord {
     const { conversation, usage, usageOrigin, startedAt } = record;
-    if (!turn || !usage || conversation === undefined) return record;
+    if (!turn || !keys || !usage || conversation === undefined) return record;
     const before = this.#last.get(conversation);
-    const keys = historyKeys(turn.messages);
     const current: LastTurn = {
       at: startedAt + record.durationMs,
       model: record.modelServed,
-      tools: digest(JSON.stringify(turn.tools.map(({ name, description, schema }) => [name, description, schema]))),
-      instructions: digest(turn.system),
+      tools: digestOf(turn.tools),
+      instructions: turn.system === "" ? "" : digest(turn.system),
       messages: turn.messages.length,
-      historyKey: keys.at(-1) ?? "",
+      historyKey: keys[turn.messages.length] ?? "",
       tokens: Math.max(0, usage.inputTokens + usage.outputTokens),
     };
     this.#last.delete(conversation);
@@ -65,5 +66,10 @@ function reasonFor(before: LastTurn, now: LastTurn, keys: readonly string[], rec
   if (record.startedAt - before.at > WINDOW_MS) return "expired";
   return record.run?.type === "replayed" ? "new-run" : "unknown";
 }
+
+const digestOf = (tools: Turn["tools"]): string =>
+  tools.length === 0
+    ? ""
+    : digest(JSON.stringify(tools.map(({ name, description, schema }) => [name, description, schema])));
 
 const digest = (text: string): string => hash("sha256", text, "base64url");

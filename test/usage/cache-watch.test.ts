@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { historyKeys } from "../../src/core/history/history-key.ts";
 import type { Message, Turn } from "../../src/core/turn.ts";
 import { CacheWatch } from "../../src/usage/cache-watch.ts";
 import type { RequestRecord } from "../../src/usage/record/records.ts";
@@ -15,18 +16,21 @@ const used = (inputTokens: number, cachedTokens: number): Partial<RequestRecord>
   usage: { inputTokens, outputTokens: 10, cachedTokens, cacheWrittenTokens: 0, reasoningTokens: 0, isEstimate: false },
 });
 
+const addCache = (watch: CacheWatch, record: RequestRecord, turn: Turn) =>
+  watch.addCache(record, turn, historyKeys(turn.messages));
+
 /** The cache truth of a second turn that read nothing from the cache, unless the record says otherwise. */
 function second(turn: Partial<Turn> = {}, record: Partial<RequestRecord> = {}) {
   const watch = new CacheWatch();
   const { startedAt } = aRecord();
-  watch.addCache(aRecord(used(1000, 0)), aTurn({ messages: FIRST, system: "s" }));
+  addCache(watch, aRecord(used(1000, 0)), aTurn({ messages: FIRST, system: "s" }));
   const later = aRecord({ ...used(1200, 0), startedAt: startedAt + MINUTE, ...record });
-  return watch.addCache(later, aTurn({ messages: SECOND, system: "s", ...turn })).cache;
+  return addCache(watch, later, aTurn({ messages: SECOND, system: "s", ...turn })).cache;
 }
 
 describe("the cache truth of a turn", () => {
   it("has nothing to gain in the first turn", () => {
-    const { cache } = new CacheWatch().addCache(aRecord(), aTurn());
+    const { cache } = addCache(new CacheWatch(), aRecord(), aTurn());
     expect(cache).toEqual({ possibleTokens: 0, actualTokens: 60, reason: undefined });
   });
 

@@ -65,11 +65,12 @@ export class ChargeFollower {
   }
 
   used(account: AccountName): void {
+    const usedAt = performance.now();
     const known = this.#accounts.get(account);
     if (!known && this.#accounts.size >= MAX_ACCOUNTS) return;
-    const followed = known ?? { usedAt: 0, askedAt: undefined, timer: undefined };
-    followed.usedAt = performance.now();
-    this.#accounts.set(account, followed);
+    const followed = known ?? { usedAt, askedAt: undefined, timer: undefined };
+    followed.usedAt = usedAt;
+    if (!known) this.#accounts.set(account, followed);
     this.#arm(account, followed);
   }
 

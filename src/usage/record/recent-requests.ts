@@ -3,7 +3,8 @@ import type { RequestRecord, UsageSink } from "./records.ts";
 /** Keeps the last requests that are over, in memory, for views of what happens now. */
 export class RecentRequests implements UsageSink {
   readonly #max: number;
-  #records: readonly RequestRecord[] = [];
+  /** Oldest first. */
+  readonly #records: RequestRecord[] = [];
 
   constructor(max: number) {
     this.#max = max;
@@ -11,12 +12,14 @@ export class RecentRequests implements UsageSink {
 
   /** Newest first. */
   get list(): readonly RequestRecord[] {
-    return this.#records;
+    return this.#records.toReversed();
   }
 
   request(record: RequestRecord): void {
     // Strangers without a key are not shown.
-    if (record.principalId !== "") this.#records = [record, ...this.#records].slice(0, this.#max);
+    if (record.principalId === "") return;
+    this.#records.push(record);
+    if (this.#records.length > this.#max) this.#records.shift();
   }
 
   toolCall(): void {}

@@ -1,6 +1,7 @@
 import { type Awaitable, after } from "../../core/awaitable.ts";
 import type { LossReason } from "../../core/engine/call-log.ts";
 import type { Usage } from "../../core/events.ts";
+import { historyKeys } from "../../core/history/history-key.ts";
 import { addUsage } from "../../core/rules/usage-estimate.ts";
 import type { RunMeter, RunWatch, UsageOrigin } from "../../core/run-meter.ts";
 import type { RunObserver, RunPhase } from "../../core/run-observer.ts";
@@ -8,8 +9,8 @@ import type { Turn } from "../../core/turn.ts";
 import type { Reservation } from "../limits/usage-limits.ts";
 import { spendingOf } from "../store/spending.ts";
 import { conversationId } from "./conversation.ts";
-import type { PhaseName, RequestRecord, RunFate, RunRecord, TurnContent } from "./records.ts";
-import { RunRecording, type RunRequest } from "./run-recording.ts";
+import type { PhaseName, RequestRecord, RunFate, TurnContent } from "./records.ts";
+import { type RunParts, RunRecording, type RunRequest } from "./run-recording.ts";
 import { leastCertain } from "./usage-origin.ts";
 
 /** What is known of a request when it is over, beside what its recording has seen. */
@@ -32,7 +33,16 @@ export interface LiveRequest {
 }
 
 /** Reserves what a turn will use, or throws if a limit is reached. */
-export type ReserveTurn = (turn: Turn, model: string, driver: string) => Awaitable<Reservation | undefined>;
+type ReserveTurn = (turn: Turn, model: string, driver: string) => Awaitable<Reservation | undefined>;
+
+/** What all recordings of a recorder share. */
+export interface RecordingParts extends RunParts {
+  readonly reserve: ReserveTurn | undefined;
+  /** True if a sink wants answers. */
+  readonly keepsAnswer: boolean;
+  /** Returns the name of a driver for people, by the name that the engine routes to. */
+  readonly driverName: (route: string) => string;
+}
 
 /** Gathers what happens in one request. The engine tells it of phases and tokens, never of single events. */
 export class RequestRecording implements RunObserver, RunMeter, RunRequest {
@@ -45,14 +55,15 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   #reached: Partial<Record<RunPhase, number>> = {};
   #turn: Turn | undefined;
   #answer: TurnContent["answer"];
+  #keys: readonly string[] | undefined;
   #served: { readonly model: string; readonly driver: string } | undefined;
   #run: RunFate = { type: "fresh" };
   #usage: Usage | undefined;
   #origin: UsageOrigin | undefined;
   /** How many parts of runs were counted. */
-  #parts = 0;
+  #counted = 0;
   readonly #runs = new Set<RunRecording>();
-  readonly #onRun: ((record: RunRecord) => void) | undefined;
+  readonly #parts: RecordingParts;
   #record: RequestRecord | undefined;
   #onCorrected: ((record: RequestRecord) => RequestRecord) | undefined;
   #modelMs = 0;
@@ -65,22 +76,11 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
 
   /** Set while a limit holds for the request. */
   grow: ((inputTokens: number, outputTokens: number) => void) | undefined;
-  readonly #reserve: ReserveTurn | undefined;
-  readonly #keepsAnswer: boolean;
   #reservation: Reservation | undefined;
 
-  constructor(
-    id: string,
-    startMs: number,
-    wallClock: number,
-    reserve?: ReserveTurn,
-    onRun?: (record: RunRecord) => void,
-    keepsAnswer = false,
-  ) {
-    this.#keepsAnswer = keepsAnswer;
+  constructor(id: string, startMs: number, wallClock: number, parts: RecordingParts) {
     this.#id = id;
-    this.#reserve = reserve;
-    this.#onRun = onRun;
+    this.#parts = parts;
     this.#start = startMs;
     this.#startedAt = Math.round(wallClock - (performance.now() - startMs));
   }
@@ -99,6 +99,19 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     return this.#turn && { turn: this.#turn, answer: this.#answer };
   }
 
+  /**
+   * The history keys of the turn, with its answer if it is the first one of its conversation. Only a request that has used
+   * something needs those of a long history: undefined for others, and before the request is parsed.
+   */
+  get historyKeys(): readonly string[] | undefined {
+    if (!this.#turn || !this.#usage) return undefined;
+    if (this.#keys) return this.#keys;
+    const { messages } = this.#turn;
+    const isFirst = this.#answer && !messages.some(({ role }) => role === "assistant");
+    this.#keys = historyKeys(isFirst && this.#answer ? [...messages, this.#answer.message] : messages);
+    return this.#keys;
+  }
+
   /** The gate has let the request pass. */
   routed(): void {
     this.#routedAt = performance.now();
@@ -108,7 +121,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   asks(turn: Turn): void {
     this.#askedAt = performance.now();
     this.#turn = turn;
-    if (!this.#keepsAnswer && turn.messages.some(({ role }) => role === "assistant")) return;
+    if (!this.#parts.keepsAnswer && turn.messages.some(({ role }) => role === "assistant")) return;
     this.answered = (message, reason) => {
       this.#answer = { message, reason };
     };
@@ -118,7 +131,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   served(model: string, driver: string): Awaitable<void> {
     const isFirst = this.#served === undefined;
     this.#served = { model, driver };
-    const reservation = isFirst && this.#turn ? this.#reserve?.(this.#turn, model, driver) : undefined;
+    const reservation = isFirst && this.#turn ? this.#parts.reserve?.(this.#turn, model, driver) : undefined;
     return after(reservation, (held) => this.#hold(held));
   }
 
@@ -184,7 +197,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   opens(): RunWatch {
     const lost = this.#run.type === "replayed" ? this.#run.reason : undefined;
     const startedAt = Math.round(this.#startedAt + performance.now() - this.#start);
-    const run = new RunRecording(this, lost, startedAt, (record) => this.#onRun?.(record));
+    const run = new RunRecording(this, lost, startedAt, this.#parts);
     this.#runs.add(run);
     return run;
   }
@@ -196,7 +209,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   }
 
   corrected(difference: Usage): void {
-    const isExact = this.#parts <= 1;
+    const isExact = this.#counted <= 1;
     const sum = this.#usage ? addUsage(this.#usage, difference) : difference;
     this.#usage = { ...sum, isEstimate: !isExact };
     if (isExact) this.#origin = "upstream";
@@ -226,7 +239,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
   }
 
   used(usage: Usage, origin: UsageOrigin): void {
-    this.#parts++;
+    this.#counted++;
     this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage;
     this.#origin = leastCertain(this.#origin, origin);
   }
@@ -257,8 +270,8 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
       route,
       modelAsked: turn?.model.id,
       modelServed: this.#served?.model,
-      driver: this.#served?.driver,
-      conversation: turn && conversationId(turn, this.#answer?.message),
+      driver: this.#served && this.#parts.driverName(this.#served.driver),
+      conversation: turn && conversationId(turn, this.historyKeys),
       status,
       errorCode,
       firstTokenMs: firstEvent === undefined ? undefined : round(firstEvent - this.#start),

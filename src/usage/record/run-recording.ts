@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { LossReason } from "../../core/engine/call-log.ts";
 import type { Usage } from "../../core/events.ts";
 import { addUsage } from "../../core/rules/usage-estimate.ts";
@@ -15,6 +14,12 @@ export interface RunRequest {
   corrected(difference: Usage): void;
 }
 
+/** What all runs of a recorder share. */
+export interface RunParts {
+  readonly onRun: (record: RunRecord) => void;
+  readonly newRunId: () => string;
+}
+
 const MAX_REQUESTS = 32;
 
 /**
@@ -23,7 +28,7 @@ const MAX_REQUESTS = 32;
  * earlier one.
  */
 export class RunRecording implements RunWatch {
-  readonly #id = newId();
+  readonly #id: string;
   readonly #startedAt: number;
   readonly #start = performance.now();
   readonly #lost: LossReason | undefined;
@@ -39,12 +44,13 @@ export class RunRecording implements RunWatch {
   #origin: UsageOrigin | undefined;
 
   /** `lost` says why the run before this one was lost, if there was one. */
-  constructor(request: RunRequest, lost: LossReason | undefined, wallClock: number, tell: (record: RunRecord) => void) {
+  constructor(request: RunRequest, lost: LossReason | undefined, wallClock: number, parts: RunParts) {
+    this.#id = parts.newRunId();
     this.#request = request;
     this.#requestIds = [request.id];
     this.#lost = lost;
     this.#startedAt = wallClock;
-    this.#tell = tell;
+    this.#tell = parts.onRun;
   }
 
   sent(upstream: UpstreamRun): void {
@@ -118,6 +124,3 @@ function startOf(upstream: UpstreamRun | undefined, lost: LossReason | undefined
   if (upstream?.start === "checkpoint") return { type: "resumed" };
   return upstream?.start === "transcript" ? { type: "replayed", reason: "no-checkpoint" } : { type: "fresh" };
 }
-
-/** Node makes UUIDs in stock, other random bytes one by one. The id is stored with each run, so it is short. */
-const newId = (): string => Buffer.from(randomUUID().replaceAll("-", ""), "hex").toString("base64url");

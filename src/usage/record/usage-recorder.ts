@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { CallEntry, HubCallEntry } from "../../core/engine/call-log.ts";
 import { estimateInputTokens } from "../../core/rules/usage-estimate.ts";
 import type { RunMeter } from "../../core/run-meter.ts";
@@ -5,8 +6,8 @@ import type { RunObserver } from "../../core/run-observer.ts";
 import type { Turn } from "../../core/turn.ts";
 import type { UsageLimits } from "../limits/usage-limits.ts";
 import { conversationId } from "./conversation.ts";
-import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "./records.ts";
-import { type RequestEnd, RequestRecording, type ReserveTurn } from "./request-recording.ts";
+import type { RequestRecord, ToolCallRecord, UsageSink } from "./records.ts";
+import { type RecordingParts, type RequestEnd, RequestRecording } from "./request-recording.ts";
 
 export interface UsageRecorderOptions {
   readonly sinks: readonly UsageSink[];
@@ -15,7 +16,7 @@ export interface UsageRecorderOptions {
   /** Adds the cost to a record. */
   readonly price?: (record: RequestRecord) => RequestRecord;
   /** Adds the prompt cache to a record with its cost. */
-  readonly complete?: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
+  readonly complete?: (record: RequestRecord, recording: RequestRecording) => RequestRecord;
   /** Milliseconds since the epoch. */
   readonly wallClock?: () => number;
   /** Absent: nothing is limited. */
@@ -35,40 +36,45 @@ const FORWARDED = { keyName: "", client: "", face: "", route: "", status: 200, e
 /** Makes the records of requests and tool calls, and hands them to the sinks. */
 export class UsageRecorder {
   readonly #sinks: readonly UsageSink[];
-  readonly #driverName: (route: string) => string;
   readonly #price: (record: RequestRecord) => RequestRecord;
-  readonly #complete: (record: RequestRecord, turn: Turn | undefined) => RequestRecord;
+  readonly #complete: (record: RequestRecord, recording: RequestRecording) => RequestRecord;
   readonly #wallClock: () => number;
-  readonly #reserve: ReserveTurn | undefined;
+  readonly #parts: RecordingParts;
   /** Requests under way, for what the call logs know of them. */
   readonly #open = new Map<string, RequestRecording>();
 
   constructor(options: UsageRecorderOptions) {
     const { sinks, driverName = (route) => route, complete = (record) => record, wallClock = Date.now } = options;
     this.#sinks = sinks;
-    this.#driverName = driverName;
     this.#price = options.price ?? ((record) => record);
     this.#complete = complete;
     this.#wallClock = wallClock;
     const { limits } = options;
-    this.#reserve =
-      limits &&
-      ((turn, model, route) =>
-        limits.reserve(turn.principal.id, () => ({
-          model,
-          driver: driverName(route),
-          conversation: conversationId(turn),
-          inputTokens: estimateInputTokens(turn),
-        })));
+    // Ids of runs are stored with each run, so they are short. The first part makes them unique among processes.
+    const prefix = Buffer.from(randomUUID().replaceAll("-", "").slice(0, 18), "hex").toString("base64url");
+    let runs = 0;
+    this.#parts = {
+      driverName,
+      keepsAnswer: sinks.some(({ wantsContent }) => wantsContent),
+      onRun: (record) => {
+        for (const sink of sinks) sink.run?.(record);
+      },
+      newRunId: () => `${prefix}${(runs++).toString(36)}`,
+      reserve:
+        limits &&
+        ((turn, model, route) =>
+          limits.reserve(turn.principal.id, () => ({
+            model,
+            driver: driverName(route),
+            conversation: conversationId(turn),
+            inputTokens: estimateInputTokens(turn),
+          }))),
+    };
   }
 
   /** Begins to record a request. `startMs` is when it arrived, by `performance.now()`. */
   begin(id: string, startMs: number): RequestRecording {
-    const onRun = (record: RunRecord) => {
-      for (const sink of this.#sinks) sink.run?.(record);
-    };
-    const keepsAnswer = this.#sinks.some(({ wantsContent }) => wantsContent);
-    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#reserve, onRun, keepsAnswer);
+    const recording = new RequestRecording(id, startMs, this.#wallClock(), this.#parts);
     this.#open.set(id, recording);
     return recording;
   }
@@ -78,17 +84,14 @@ export class UsageRecorder {
    * and holds it to limits; only the runs are recorded here.
    */
   beginForwarded(id: string, turn: Turn): ForwardedRecording {
-    const onRun = (record: RunRecord) => {
-      for (const sink of this.#sinks) sink.run?.(record);
-    };
-    const recording = new RequestRecording(id, performance.now(), this.#wallClock(), undefined, onRun);
+    const parts = { ...this.#parts, reserve: undefined };
+    const recording = new RequestRecording(id, performance.now(), this.#wallClock(), parts);
     recording.asks(turn);
     return {
       observer: recording,
       meter: recording,
       end: () => {
-        const made = recording.finish({ ...FORWARDED, principalId: turn.principal.id });
-        recording.stored({ ...made, driver: made.driver && this.#driverName(made.driver) }, (record) => record);
+        recording.stored(recording.finish({ ...FORWARDED, principalId: turn.principal.id }), (record) => record);
       },
     };
   }
@@ -97,9 +100,7 @@ export class UsageRecorder {
   end(recording: RequestRecording, end: RequestEnd): void {
     // Clients choose ids: two requests under way may have the same.
     if (this.#open.get(recording.id) === recording) this.#open.delete(recording.id);
-    const made = recording.finish(end);
-    const priced = this.#price({ ...made, driver: made.driver && this.#driverName(made.driver) });
-    let record = this.#complete(priced, recording.turn);
+    let record = this.#complete(this.#price(recording.finish(end)), recording);
     for (const sink of this.#sinks) sink.request(record, sink.wantsContent ? recording.content : undefined);
     recording.stored(record, (corrected) => {
       const before = record;
