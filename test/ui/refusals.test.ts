@@ -1,23 +1,23 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished, vi } from "vitest";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { SESSION_MS } from "../../src/dashboard/sessions.ts";
-import { openDashboard, type Visitor } from "../dashboard/support/open-dashboard.ts";
-import { openBrowser, openPage } from "./support/browser.ts";
+import { openDashboard } from "../dashboard/support/open-dashboard.ts";
+import { openBrowser } from "./support/browser.ts";
+import { signInTo } from "./support/sign-in-to.ts";
 
-async function openSignedIn({ url, link }: Visitor) {
-  const browser = await openBrowser();
-  onTestFinished(() => browser.close());
-  const watched = await openPage(browser);
-  const { path } = (await (await link()).json()) as { path: string };
-  await watched.page.goto(url + path);
-  await watched.page.getByText("Live", { exact: true }).waitFor();
-  return { browser, ...watched };
-}
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+
+afterAll(() => browser.close());
 
 it("an expired session is refused, and the page says what to do (SEC-46)", async () => {
   const visitor = await openDashboard();
-  const { page } = await openSignedIn(visitor);
+  const { page } = await signInTo(visitor, browser);
   const [before] = await page.context().cookies(`${visitor.url}/ui`);
   const now = performance.now.bind(performance);
   vi.spyOn(performance, "now").mockImplementation(() => now() + SESSION_MS);
@@ -33,7 +33,7 @@ it("an expired session is refused, and the page says what to do (SEC-46)", async
 
 it("a cookie is of no use after signing out", async () => {
   const visitor = await openDashboard();
-  const { page } = await openSignedIn(visitor);
+  const { page } = await signInTo(visitor, browser);
   const cookies = await page.context().cookies(`${visitor.url}/ui`);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -44,7 +44,7 @@ it("a cookie is of no use after signing out", async () => {
 
 it("another site gets nothing with the browser's cookie, and cannot frame the page (SEC-46)", async () => {
   const visitor = await openDashboard();
-  const { page, browser } = await openSignedIn(visitor);
+  const { page } = await signInTo(visitor, browser);
   const site = createServer((_, response) => {
     response
       .writeHead(200, { "content-type": "text/html" })
@@ -66,7 +66,7 @@ it("another site gets nothing with the browser's cookie, and cannot frame the pa
   expect(await frame?.locator("#app").count()).not.toBe(1);
   const feed = await (await visitor.get("/conversations")).json();
   expect(feed).toMatchObject({ conversations: [] });
-  await browser.close();
+  await page.context().close();
 });
 
 it("an issued key opens no dashboard", async () => {
@@ -75,7 +75,7 @@ it("an issued key opens no dashboard", async () => {
     key: string;
   };
   expect((await visitor.link(key)).status).toBe(403);
-  const { page } = await openSignedIn(visitor);
+  const { page } = await signInTo(visitor, browser);
   const headers = JSON.stringify({ authorization: `Bearer ${key}`, "content-type": "application/json" });
   const asAlice = await page.evaluate<number>(
     `fetch("/ui/links", { method: "POST", credentials: "omit", body: "{}", headers: ${headers} }).then(({ status }) => status)`,

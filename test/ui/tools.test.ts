@@ -28,6 +28,7 @@ const TOOLS = [
     inputSchema: { type: "object", properties: FIELDS, required: ["text"] },
   },
   { name: "remember", description: "has another definition than before", inputSchema: { type: "object" } },
+  { name: "ask", description: "asks the user", inputSchema: { type: "object" } },
   { name: "onerror_tool", description: PAYLOAD, inputSchema: { type: "object", properties: { [PAYLOAD]: {} } } },
 ];
 
@@ -130,6 +131,30 @@ describe("MCP servers", () => {
     expect(await popup.evaluate("opener")).toBeNull();
     await page.getByText("needs sign-in", { exact: true }).waitFor({ state: "detached" });
     await server.getByText("echo", { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("the playground with the tools of the hub", () => {
+  it("shows the calls, and asks the user what a tool asks", async () => {
+    const { page, problems } = await openTools();
+    await page.getByRole("link", { name: "Playground" }).click();
+    await page.getByLabel("Offer the tools of the MCP servers").check();
+    const ask = async (text: string) => {
+      await page.getByLabel("Message").fill(text);
+      await page.getByRole("button", { name: "Send" }).click();
+    };
+    await ask('@sim call srv__echo {"text":"from the hub"} ;; say got {{result}}');
+    await page.getByRole("article").getByText("got", { exact: false }).getByText("from the hub").waitFor();
+    await page.getByRole("listitem").getByText("srv__echo: done after").waitFor();
+    await ask("@sim call srv__ask {} ;; say got {{result}}");
+    const question = page.getByRole("alertdialog", { name: "A question of srv" });
+    await question.getByText("your name?").waitFor();
+    expect(await seriousViolations(page)).toEqual([]);
+    await question.getByLabel(/^name/).fill("Ada");
+    await question.getByRole("button", { name: "Answer" }).click();
+    await page.getByRole("article").nth(1).getByText("Ada").waitFor();
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -3,7 +3,7 @@ import type { ModelsReply } from "../../src/dashboard/messages.ts";
 import { span, whole } from "../format.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { CopyButton } from "../parts/copy-text.tsx";
-import { Notice } from "../parts/notice.tsx";
+import { ErrorNotice, Notice } from "../parts/notice.tsx";
 import { SchemaForm } from "../parts/schema-form.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { useTail } from "../parts/use-tail.ts";
@@ -25,7 +25,7 @@ const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 function PlaygroundContent() {
-  const { value: models } = useLoaded<ModelsReply>("/models");
+  const { value: models, error: modelsError } = useLoaded<ModelsReply>("/models");
   const [model, setModel] = useState("auto");
   const [dialectId, setDialect] = useState("chat");
   const [usesHub, setUsesHub] = useState(false);
@@ -70,6 +70,7 @@ function PlaygroundContent() {
           </button>
         </div>
       </div>
+      {modelsError !== undefined && <ErrorNotice error={modelsError} />}
       <div class="play-options">
         <p>
           <label for="play-model">Model</label>
