@@ -9,12 +9,13 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { findChromium } from "./install-workbench.ts";
 
 /**
- * Takes the screenshots of the documentation from a demo, in both themes. Usage:
- * node scripts/take-screenshots.ts [FOLDER] [--all]
+ * Takes the screenshots of the documentation from a demo, in both themes. With `--all`: of every page, and also at the
+ * width of a phone. Usage: node scripts/take-screenshots.ts [FOLDER] [--all]
  */
 
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? join("docs", "assets");
-const ROUTES = process.argv.includes("--all")
+const TAKES_ALL = process.argv.includes("--all");
+const ROUTES = TAKES_ALL
   ? ["", "conversations", "playground", "models", "connect", "tools", "keys", "health"]
   : ["", "playground"];
 const KEY = "demo-key-for-screenshots";
@@ -64,5 +65,12 @@ async function shoot(page: Page, url: string, route: string, theme: string): Pro
   }
   if (route === "connect") await page.getByText("Claude Code").first().click();
   await page.waitForTimeout(700);
-  await page.screenshot({ path: join(folder, `dashboard-${route === "" ? "now" : route}-${theme}.png`) });
+  const name = join(folder, `dashboard-${route === "" ? "now" : route}-${theme}`);
+  await page.screenshot({ path: `${name}.png` });
+  if (!TAKES_ALL) return;
+  const usual = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: `${name}-phone.png`, fullPage: true });
+  if (usual) await page.setViewportSize(usual);
 }

@@ -103,7 +103,10 @@ const columnsOf = (
       price === null ? (
         NONE
       ) : (
-        <span title={price.source}>{`${dollars(price.inputMicros)} / ${dollars(price.outputMicros)}`}</span>
+        <span class="stack">
+          {`${dollars(price.inputMicros)} / ${dollars(price.outputMicros)}`}
+          <span class="muted">{price.source}</span>
+        </span>
       ),
   },
   {

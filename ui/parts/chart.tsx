@@ -51,8 +51,8 @@ export function Chart({ label, times, lines, kind, format, least = 1 }: ChartPro
           {
             ...axis,
             grid: { show: false },
-            size: 26,
-            gap: 6,
+            size: 30,
+            gap: 10,
             space: 64,
             values: (_, values, __, ___, stepS) =>
               values.map((value) => (stepS < DAY_S ? clock : day).format(value * 1000)),

@@ -30,6 +30,14 @@ it("prints a link that signs in once, and nothing else on stdout", async () => {
   expect([(await open()).status, (await open()).status]).toEqual([303, 403]);
 });
 
+it("is named by serve, with its address and how to sign in", async () => {
+  const { firstLine, exited, child } = run("serve", "--demo", "--port", "0");
+  const url = (await firstLine()).slice("ready ".length);
+  child.kill("SIGTERM");
+  const { stderr } = await exited;
+  expect(stderr).toMatch(new RegExp(`dashboard  ${url}/ui   \\(sign in with: .*excursor.* ui\\)`));
+});
+
 it("prints JSON for scripts", async () => {
   const url = await startDemo();
   const { stdout } = await run("ui", "--json", "--url", url).exited;
