@@ -9,6 +9,9 @@ type Packages = Readonly<Record<string, { readonly version: string; readonly set
  * the install scripts named here are run; they put a binary in place.
  */
 const CLIENTS: Packages = {
+  // Published for this platform only.
+  ...(process.platform === "linux" &&
+    process.arch === "x64" && { "@aaif/goose-binary-linux-x64": { version: "1.52.0" } }),
   "@agentclientprotocol/claude-agent-acp": { version: "0.99.0" },
   "@anthropic-ai/claude-code": { version: "2.1.325" },
   "@continuedev/cli": { version: "1.5.47" },

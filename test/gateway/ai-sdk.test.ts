@@ -1,10 +1,12 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { proves } from "../clients/matrix/proof.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { KEY } from "./support/gateway-process.ts";
 import { sharedGateway } from "./support/shared-gateway.ts";
 
@@ -84,4 +86,82 @@ describe("the AI SDK through the gateway", () => {
       expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
     },
   );
+});
+
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** A provider for each dialect, as its documentation has it. */
+const PROVIDERS = {
+  chat: (url: string) => createOpenAICompatible({ name: "excursor", baseURL: `${url}/v1`, apiKey: KEY })("gpt-5.5"),
+  responses: (url: string) => createOpenAI({ baseURL: `${url}/v1`, apiKey: KEY }).responses("gpt-5.5"),
+  messages: (url: string) => createAnthropic({ baseURL: `${url}/v1`, apiKey: KEY })("claude-sonnet-5"),
+  gemini: (url: string) => createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: KEY })("gpt-5.5"),
+} as const;
+
+describe.each(Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[])("the AI SDK in the dialect %s", (dialect) => {
+  it("shows the model an image", proves("ai-sdk", dialect, "images"), async () => {
+    const { url } = await sharedGateway();
+    const { text } = await generateText({
+      model: PROVIDERS[dialect](url),
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "@sim say {{images}}" },
+            { type: "file", data: PNG, mediaType: "image/png" },
+          ],
+        },
+      ],
+      maxRetries: 0,
+    });
+    expect(text).toBe("1 image/png:70");
+  });
+
+  it("calls tools round after round on one run", proves("ai-sdk", dialect, "tools", "rounds"), async () => {
+    const { url, trace } = await sharedGateway();
+    const rounds = ["a", "b", "c", "d"].map((at) => `call look {"at":"${at}"} ;; wait`);
+    const { text, steps } = await generateText({
+      model: PROVIDERS[dialect](url),
+      prompt: `@sim ${rounds.join(" ;; ")} ;; say {{result.3}} {{reused}}`,
+      stopWhen: stepCountIs(9),
+      tools: { look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `saw ${at}` }) },
+      maxRetries: 0,
+    });
+    expect([text, steps.length]).toEqual(["saw d stream", 5]);
+    expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+  });
+
+  it("takes its question back when it is aborted", proves("ai-sdk", dialect, "abort"), async () => {
+    const { url, trace } = await sharedGateway();
+    const abort = new AbortController();
+    const { textStream } = streamText({
+      model: PROVIDERS[dialect](url),
+      prompt: "@sim say a ;; silent 60000",
+      abortSignal: abort.signal,
+      maxRetries: 0,
+    });
+    for await (const piece of textStream) if (piece !== "") abort.abort();
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 5000 }).toBe(true);
+  });
+
+  it("gets errors before and within an answer", proves("ai-sdk", dialect, "errors"), async () => {
+    const { url } = await sharedGateway();
+    const limited = generateText({
+      model: PROVIDERS[dialect](url),
+      prompt: "@sim fail resource_exhausted ERROR_RATE_LIMITED You are too quick",
+      maxRetries: 0,
+    });
+    await expect(limited).rejects.toMatchObject({ statusCode: 429, message: expect.stringContaining("too quick") });
+    const errors: unknown[] = [];
+    const stream = streamText({
+      model: PROVIDERS[dialect](url),
+      prompt: "@sim say shown ;; fail internal went wrong",
+      maxRetries: 0,
+      onError: ({ error }) => void errors.push(error),
+    });
+    let text = "";
+    for await (const piece of stream.textStream) text += piece;
+    expect(text).toBe("shown");
+    expect(JSON.stringify(errors) + String(errors[0])).toContain("went wrong");
+  });
 });

@@ -319,6 +319,26 @@ describe("tools and formats", () => {
   );
 
   it(
+    "calls tools at once and again, round after round, on one run",
+    proves("openai-sdk", "responses", "tools", "parallel", "rounds"),
+    async () => {
+      const { client, trace } = await sharedGateway();
+      const rounds = ["b", "c", "d"].map((at) => `call look {"at":"${at}"} ;; wait`);
+      const prompt = `@sim call look {"at":"a"} ;; ${rounds.join(" ;; ")} ;; say {{result.0}} {{result.3}} {{reused}}`;
+      const input: Item[] = [{ role: "user", content: prompt }];
+      let response = await client.responses.create({ model: MODEL, input, tools: [look], store: false });
+      const counts: number[] = [];
+      while (callsIn(response).length > 0) {
+        counts.push(callsIn(response).length);
+        input.push(...(response.output as Item[]), ...results(response));
+        response = await client.responses.create({ model: MODEL, input, tools: [look], store: false });
+      }
+      expect([counts, response.output_text]).toEqual([[2, 1, 1], "saw a saw d stream"]);
+      expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
+    },
+  );
+
+  it(
     "errors before the first token have their status, and the client's own retries work",
     proves("openai-sdk", "responses", "errors"),
     async () => {

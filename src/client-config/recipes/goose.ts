@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ClientRecipe } from "../client-recipe.ts";
 import { editYaml } from "../edit-yaml.ts";
 
-/** The format is that of Goose's documentation: it cannot be run here. */
+/** Goose uses the Responses API for some names of models, whatever the base path says. */
 export const goose: ClientRecipe = {
   id: "goose",
   title: "Goose",
