@@ -17,7 +17,7 @@ LABEL org.opencontainers.image.title="Excursor" \
 COPY --from=build /opt/excursor /opt/excursor
 COPY --from=build --chown=1000:1000 /data /data
 # Inside a container, loopback is the container's own. Publish the port on the host's loopback: -p 127.0.0.1:8787:8787
-ENV PATH=/opt/excursor/bin:$PATH EXCURSOR_HOME=/data EXCURSOR_HOST=0.0.0.0 EXCURSOR_PORT=8787 EXCURSOR_KEYCHAIN=off
+ENV PATH=/opt/excursor/bin:$PATH HOME=/data EXCURSOR_HOME=/data EXCURSOR_HOST=0.0.0.0 EXCURSOR_PORT=8787 EXCURSOR_KEYCHAIN=off
 USER 1000:1000
 VOLUME /data
 EXPOSE 8787

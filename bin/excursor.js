@@ -8,17 +8,18 @@ import { fileURLToPath } from "node:url";
 process.on("SIGUSR1", () => {});
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 22 || (major === 22 && minor < 13)) {
-  console.error(
-    `excursor needs Node 22.13 or newer; this is ${process.versions.node}.\n` +
-      "From a checkout, `npm run excursor -- ...` brings its own Node once `npm ci` has run its install scripts.",
-  );
-  process.exit(78);
-}
-
 // A checkout runs the sources, even if a build exists. An installed package has only the build.
 const source = new URL("../src/main.ts", import.meta.url);
 const isCheckout = existsSync(source);
+if (major < 22 || (major === 22 && minor < 13)) {
+  console.error(
+    `excursor needs Node 22.13 or newer; this is ${process.versions.node}.\n` +
+      (isCheckout
+        ? "`npm run excursor -- ...` brings its own Node once `npm ci` has run its install scripts."
+        : "Install a newer one from https://nodejs.org or with your version manager, then install excursor again."),
+  );
+  process.exit(78);
+}
 if (isCheckout) {
   // Caches the compiled sources: stripping types from hundreds of files takes half of the start.
   module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));

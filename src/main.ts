@@ -1,4 +1,5 @@
 import { CommanderError } from "@commander-js/extra-typings";
+import { ensureHome } from "./cli/ensure-home.ts";
 import { createProgram } from "./cli/program.ts";
 import { silenceSqliteWarning } from "./cli/silence-sqlite-warning.ts";
 import { reportError } from "./cli/terminal/report-error.ts";
@@ -11,6 +12,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   // Node would print an uncaught error as it is, secrets included.
   process.on("uncaughtException", (error) => process.exit(reportError(error)));
   try {
+    ensureHome(process.env);
     await createProgram().parseAsync(
       startsSetup(argv.slice(2)) ? [...argv.slice(0, 2), "setup", ...argv.slice(2)] : argv,
     );
