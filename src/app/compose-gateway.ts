@@ -27,9 +27,8 @@ import { createSchemaChecker } from "../schema/schema-checker.ts";
 import { isOwner } from "../server/gate/keys/caller-keys.ts";
 import type { KeyLimits } from "../server/gate/keys/gateway-keys.ts";
 import { isLoopback } from "../server/gate/public-bind.ts";
-import { createCheckpointStore } from "../state/checkpoint-store.ts";
+import type { SharedGate } from "../server/gate/shared-limits.ts";
 import { createEditorSessionStore } from "../state/editor-session-store.ts";
-import { createHubAnswerStore } from "../state/hub-answer-store.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
 import { openStateDatabase, type StateDatabase } from "../state/state-database.ts";
 import type { Tracer } from "../traces/tracer.ts";
@@ -42,7 +41,7 @@ import type { UsageStore } from "../usage/store/usage-store.ts";
 import { createConnectionPool } from "../wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
-import { type ClusterMember, openConfiguredCluster } from "./cluster/open-configured-cluster.ts";
+import { openOwnState, openSharedState } from "./cluster/shared-state.ts";
 import { composeDrivers, type Drivers } from "./compose-drivers.ts";
 import { DRIVERS } from "./drivers.ts";
 import { createFaceContext } from "./face-context.ts";
@@ -89,6 +88,8 @@ export interface GatewayParts {
   readonly hub: ComposedHub;
   /** Absent if the gateway is alone. */
   readonly cluster: Cluster | undefined;
+  /** Absent if the gateway is alone. */
+  readonly sharedGate: SharedGate | undefined;
   /** Where calls of tools are kept, so that none is made twice. */
   readonly toolAnswers: HubAnswers;
   prewarm(): void;
@@ -114,8 +115,8 @@ export interface ComposeOptions {
   /** Replaces the registry's drivers. */
   readonly drivers?: readonly DriverModule[] | undefined;
   readonly capture?: Capture | undefined;
-  /** Set if the gateway takes part in the cluster of the settings. */
-  readonly cluster?: ClusterMember | undefined;
+  /** Set if the gateway takes part in one. */
+  readonly cluster?: Cluster | undefined;
 }
 
 /** How long the start waits for MCP servers if every turn offers the hub's tools. */
@@ -146,11 +147,13 @@ async function compose(
   onClose: (closer: Closer) => void,
 ): Promise<Omit<GatewayParts, "close">> {
   const { config, log } = options;
-  const cluster = options.cluster && (await openConfiguredCluster(config, options.cluster, log));
-  onClose(() => cluster?.close());
+  const { cluster } = options;
   const origin = backendOrigin(options.origin ?? config.upstream);
   const state = await openState(options, origin);
   onClose(() => state.close());
+  const shared = cluster && openSharedState(cluster, state, origin);
+  onClose(() => shared?.close());
+  const stores = shared ?? openOwnState(state);
   const findProxy = proxyFromEnvironment(process.env);
   const pool = createConnectionPool({ findProxy });
   const observed = observeUpstream({ h2: pool, h1: createHttp1Transport({ findProxy }) }, config.logLevel, log);
@@ -185,7 +188,7 @@ async function compose(
     hopId,
     log,
     onSecret: options.onSecret,
-    checkpoints: createCheckpointStore(state),
+    checkpoints: stores.checkpoints,
     encodings: createKeyValueStore(state, "model-encoding"),
   });
   onClose(() => drivers.close());
@@ -202,11 +205,14 @@ async function compose(
   };
   const metrics = config.metrics === "off" ? undefined : new Metrics(sources);
   const caches = new CacheWatch();
-  const { limits, requestsPerMinuteOf } = createLimits({ ...options, store, prices, clock });
+  const { limits, requestsPerMinuteOf } = createLimits({ ...options, store, prices, clock, shared: shared?.spending });
   const recent = new RecentRequests(RECENT_REQUESTS);
+  const stream = isRecorded ? shared?.followUsage(store) : undefined;
+  onClose(() => stream?.close());
+  const recordSinks = isRecorded ? [store, stream] : [];
   const usage = new UsageRecorder({
     limits,
-    sinks: [isRecorded ? store : undefined, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
+    sinks: [...recordSinks, recent, metrics, traces?.tracer].filter((sink) => sink !== undefined),
     driverName: drivers.moduleOf,
     price: (record) => prices.addCost(record),
     complete: (record, { turn, historyKeys }) => caches.addCache(record, turn, historyKeys),
@@ -220,7 +226,7 @@ async function compose(
   onClose(() => hub.close());
   const schemas = createSchemaChecker();
   onClose(() => schemas.close());
-  const toolAnswers = createHubAnswerStore(state);
+  const toolAnswers = stores.hubAnswers;
   const engine = createEngine({
     drivers: drivers.all,
     route: drivers.route,
@@ -253,6 +259,9 @@ async function compose(
       images,
       log,
       state,
+      stores,
+      callIds: shared?.callIds,
+      sealSecret: cluster?.secretFor("reasoning"),
       limits: config.limits,
       thinking: config.thinking,
     }),
@@ -269,6 +278,7 @@ async function compose(
     prompts,
     sessions: createEditorSessionStore(state),
     toolAnswers,
+    sharedGate: shared?.gate,
     hub,
     cluster,
     requestsPerMinuteOf,

@@ -1,26 +1,35 @@
 import type { Limits } from "../config/settings.ts";
+import type { Secret } from "../core/secret.ts";
 import type { FaceContext } from "../faces/shared/face-module.ts";
 import { createKeyValueStore } from "../state/key-value-store.ts";
-import { createResponseStore } from "../state/response-store.ts";
 import type { StateDatabase } from "../state/state-database.ts";
-import { createThoughtStore } from "../state/thought-store.ts";
+import { type ConversationStores, openOwnState } from "./cluster/shared-state.ts";
 import type { Config } from "./load-config.ts";
 
 export interface FaceContextOptions extends Pick<FaceContext, "engine" | "images" | "log"> {
   readonly state: StateDatabase;
+  /** Default: those of the state. */
+  readonly stores?: Pick<ConversationStores, "thoughts" | "responses">;
+  /** The ids of calls that all gateways of a cluster remember. */
+  readonly callIds?: FaceContext["stores"]["callIds"];
+  /** The secret that seals reasoning for all gateways of a cluster. Absent: one is made and kept. */
+  readonly sealSecret?: Secret | undefined;
   readonly limits: Limits;
   readonly thinking?: Config["thinking"];
 }
 
-export function createFaceContext({ state, limits, thinking, ...rest }: FaceContextOptions): FaceContext {
+export function createFaceContext(options: FaceContextOptions): FaceContext {
+  const { state, stores = openOwnState(state), callIds, sealSecret, limits, thinking, ...rest } = options;
   return {
     ...rest,
     limits: { maxImages: limits.images, maxMessages: limits.messages, maxTools: limits.tools },
     settings: { thinking: thinking === "auto" ? undefined : thinking },
     stores: {
-      thoughts: createThoughtStore(state),
-      responses: createResponseStore(state),
+      thoughts: stores.thoughts,
+      responses: stores.responses,
       keyValues: (space) => createKeyValueStore(state, space),
+      callIds,
+      sealSecret,
     },
     startedAt: new Date(),
   };

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
+import type { SharedKeys } from "../cluster/redis/keys/shared-keys.ts";
+import type { SharedLogins } from "../cluster/redis/logins/shared-logins.ts";
 import { keyOf } from "../config/key-file.ts";
 import type { AccessTokens } from "../core/access/access.ts";
 import type { Engine } from "../core/engine/engine.ts";
@@ -20,8 +22,10 @@ import { type Gateway, startGateway } from "../server/gateway.ts";
 import type { Readiness } from "../server/routes/health-routes.ts";
 import type { Simulator } from "../sim/server.ts";
 import type { HttpTransport } from "../wire/http/http.ts";
-import { passwordsIn } from "./cluster/open-configured-cluster.ts";
-import { type ComposeOptions, composeGateway, type GatewayParts } from "./compose-gateway.ts";
+import { type ClusterMember, openConfiguredCluster, passwordsIn } from "./cluster/open-configured-cluster.ts";
+import { shareKeys } from "./cluster/share-keys.ts";
+import { shareLogins } from "./cluster/share-logins.ts";
+import { composeGateway, type GatewayParts } from "./compose-gateway.ts";
 import { composeDashboard, type DashboardServices } from "./dashboard/compose-dashboard.ts";
 import { DRIVERS } from "./drivers.ts";
 import { FACES } from "./faces.ts";
@@ -94,12 +98,12 @@ export interface OpenEngine {
 export async function openEngine(
   loaded: LoadedConfig,
   { isDemo, writeLog, drivers }: OpenOptions,
-  cluster?: ComposeOptions["cluster"],
+  member?: ClusterMember,
 ): Promise<OpenEngine> {
   const { values: config, home } = loaded;
   const redactor = createRedactor();
-  const { secret: clusterSecret, redis } = config.cluster;
-  for (const secret of [config.token, clusterSecret]) if (secret) redactor.add(secret.reveal());
+  const { secret: clusterSecret, loginKey, redis } = config.cluster;
+  for (const secret of [config.token, clusterSecret, loginKey]) if (secret) redactor.add(secret.reveal());
   for (const secret of [...givenSecrets(), ...passwordsIn(redis)]) redactor.add(secret);
   const logTail = new LogTail();
   const log = createLog({
@@ -111,11 +115,18 @@ export async function openEngine(
   });
 
   const onSecret = (secret: Secret, origin?: SecretOrigin) => redactor.add(secret.reveal(), origin);
+  const cluster = member && (await openConfiguredCluster(config, member, log));
+  let logins: SharedLogins | undefined;
   const accounts = openAccounts(loaded, {
     onSecret: (secret, name) => onSecret(secret, { type: "account", name }),
     onNotice: (text) => log.warn({}, text),
     log,
+    wrapStore: (local) => {
+      logins = shareLogins(cluster, config, local, log);
+      return logins ?? local;
+    },
   });
+  let sharedKeys: SharedKeys | undefined;
   const sim: Simulator | undefined = isDemo ? await startSimulator() : undefined;
   const capture = openCapture(loaded, {
     secrets: [home, config.key?.reveal() ?? "", config.token?.reveal() ?? "", ...givenSecrets()],
@@ -123,10 +134,15 @@ export async function openEngine(
   });
   const closeBackend = async () => {
     capture?.close();
+    logins?.close();
+    sharedKeys?.close();
     accounts.close();
+    await cluster?.close();
     await sim?.close();
   };
   try {
+    await logins?.sync();
+    sharedKeys = cluster && (await shareKeys(cluster, home, log));
     const access = sim ? createGivenAccess(new Secret("demo")) : accounts.access;
     // No account is needed if callers may send tokens or other upstreams answer. One can be signed in later.
     const isNeeded = config.account !== undefined || !(allowsTokens(config) || hasOtherUpstreams(config, drivers));

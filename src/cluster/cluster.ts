@@ -1,13 +1,15 @@
+import { createHmac } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Engine } from "../core/engine/engine.ts";
 import { ExcursorError } from "../core/errors.ts";
-import type { Secret } from "../core/secret.ts";
+import { Secret } from "../core/secret.ts";
 import type { Log } from "../observe/log.ts";
 import { ClusterKeys } from "./internal/cluster-keys.ts";
 import { InternalClient } from "./internal/internal-client.ts";
 import { type InternalListener, listenInternally } from "./internal/internal-listener.ts";
 import { Membership } from "./nodes/membership.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
+import { Packing } from "./redis/packing.ts";
 import { openRedisLink, type RedisLink } from "./redis/redis-link.ts";
 import { ForwardCounts } from "./turns/forward-counts.ts";
 import { serveTurns, type WatchForwarded } from "./turns/serve-turn.ts";
@@ -45,6 +47,10 @@ interface ClusterView {
 /** This gateway's part in a cluster. */
 export interface Cluster {
   readonly link: RedisLink;
+  /** Returns how values are encrypted with the cluster's secret. Each purpose has a key of its own. */
+  packing(purpose: string): Packing;
+  /** Returns a secret that all gateways have, for a purpose of theirs. */
+  secretFor(purpose: string): Secret;
   /** The tag that the ids of tool calls carry. */
   readonly tag: string;
   /** Begins to take part. Returns the engine that forwards turns. Throws if this gateway cannot be reached by others. */
@@ -95,6 +101,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   }
   return {
     link,
+    packing: (purpose) => new Packing(options.secret, purpose),
+    secretFor: (purpose) =>
+      new Secret(createHmac("sha256", options.secret.reveal()).update(`excursor ${purpose}`).digest("base64url")),
     get tag() {
       return membership.tag;
     },

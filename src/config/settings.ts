@@ -259,6 +259,11 @@ export const gatewaySettings = <Shape extends SettingsShape>(drivers: DriverSett
       "32 to 512 printable characters without spaces",
       /^[\x21-\x7e]{32,512}$/,
     ),
+    loginKey: secret(
+      "Key with which the gateways of a cluster encrypt the logins that they share in Redis. Give it by the environment. Default: logins stay where they were made.",
+      "32 to 512 printable characters without spaces",
+      /^[\x21-\x7e]{32,512}$/,
+    ),
   },
   limits: LIMITS,
 });

@@ -4,6 +4,7 @@ import { NO_USAGE } from "../../core/rules/usage-estimate.ts";
 import { OWNER } from "../../server/gate/keys/caller-keys.ts";
 import type { KeyLimits } from "../../server/gate/keys/gateway-keys.ts";
 import type { HeldClock } from "../../usage/limits/held-clock.ts";
+import type { SharedSpending } from "../../usage/limits/shared-spending.ts";
 import { UsageLimits } from "../../usage/limits/usage-limits.ts";
 import type { Prices } from "../../usage/prices.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
@@ -19,13 +20,16 @@ export interface LimitParts {
   readonly store: UsageStore;
   readonly prices: Prices;
   readonly clock: HeldClock;
+  /** What the gateways of a cluster count together. */
+  readonly shared?: SharedSpending | undefined;
 }
 
 /** Creates the limits of keys, and of the gateway's own key by the settings. */
-export function createLimits({ config, keyName, keyLimits, keyAccount, store, prices, clock }: LimitParts): {
+export function createLimits(parts: LimitParts): {
   readonly limits: UsageLimits;
   readonly requestsPerMinuteOf: (principalId: string) => number | undefined;
 } {
+  const { config, keyName, keyLimits, keyAccount, store, prices, clock, shared } = parts;
   const own: KeyLimits = { usage: [...config.usage.ownLimits], onLimit: config.usage.onLimit };
   const given = (id: string) => (id === OWNER.id ? own : keyLimits?.(id));
   const parsed = new WeakMap<KeyLimits, readonly Limit[]>();
@@ -54,6 +58,8 @@ export function createLimits({ config, keyName, keyLimits, keyAccount, store, pr
       prices.costOf({ ...NO_USAGE, inputTokens, outputTokens }, model, driver)?.micros,
     periodOf: (id) => store.billingPeriod(keyAccount?.(id)),
     clock,
+    shared,
+    liftedAt: (id) => store.liftedAt(id),
   });
   const requestsPerMinuteOf = (id: string) => limitsOf(id).find(({ unit }) => unit === "requests")?.amount;
   return { limits, requestsPerMinuteOf };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisClient, RedisLink } from "./redis-link.ts";
 
 export interface Write<T> {
@@ -13,8 +14,11 @@ export interface Write<T> {
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Writes that are sent together. */
+/** Writes that are sent together, at most. */
 const BATCH = 64;
+
+/** How long a write waits for others, so that the writes at the end of a turn are one round trip. */
+const LINGER_MS = 20;
 
 /**
  * Writes to Redis in the background, in order, so that no request waits for it. While Redis is away, writes wait in memory,
@@ -68,10 +72,12 @@ export class WriteBehind {
 
   #begin(): void {
     if (this.#work || this.#waiting.length === 0 || !this.#link.isUp) return;
-    this.#work = this.#writeBatch().finally(() => {
-      this.#work = undefined;
-      this.#begin();
-    });
+    this.#work = sleep(LINGER_MS)
+      .then(() => this.#writeBatch())
+      .finally(() => {
+        this.#work = undefined;
+        this.#begin();
+      });
   }
 
   /** Sends a batch without waiting for each reply: commands arrive in the order in which they are sent. */

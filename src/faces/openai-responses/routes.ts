@@ -13,7 +13,7 @@ const PATH = "/v1/responses";
 /** Returns the routes for responses, token counts and stored answers. */
 export function routes({ limits, stores }: FaceContext): readonly FaceRoute[] {
   const { responses, thoughts } = stores;
-  const seal = createReasoningSeal(sealSecret(stores.keyValues("reasoning-seal")));
+  const seal = createReasoningSeal(stores.sealSecret ?? sealSecret(stores.keyValues("reasoning-seal")));
   const options = { limits, store: responses, thoughts, seal };
   const face = createOpenAiResponsesFace(options);
   const recentAnswers = new RecentAnswers();

@@ -2,10 +2,12 @@ import type { ModelInfo, SlashCommand } from "../../core/driver.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import type { ResponseStore } from "../../core/history/stored-responses.ts";
 import type { PassedApi } from "../../core/passed-request.ts";
+import type { Secret } from "../../core/secret.ts";
 import type { ThinkingStyle, Thoughts } from "../../core/thinking/thoughts.ts";
 import type { JsonValue, Principal } from "../../core/turn.ts";
 import type { ErrorBody, Face, ImageLoader, ParseContext, StreamRenderer } from "./face.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import type { SharedCallIds } from "./tools/call-memory.ts";
 
 /**
  * One public dialect, as the server mounts it: its name, errors and routes.
@@ -155,6 +157,10 @@ interface FaceStores {
   readonly responses: ResponseStore;
   /** Texts by key. Each face uses its own spaces. */
   keyValues(space: string): KeyValues;
+  /** Returns the ids of calls that all nodes of a cluster remember, for a face. Absent: this process is alone. */
+  readonly callIds?: ((face: string) => SharedCallIds) | undefined;
+  /** Seals what all nodes of a cluster must be able to open. Absent: the face keeps a secret of its own. */
+  readonly sealSecret?: Secret | undefined;
 }
 
 export interface KeyValues {

@@ -3,9 +3,11 @@ import type { SeatVerdict, SharedGate } from "../../../server/gate/shared-limits
 import type { RedisLink } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
 import { digest } from "../stores/value-room.ts";
+import type { WriteBehind } from "../write-behind.ts";
 
 export interface RedisGateOptions {
   readonly link: RedisLink;
+  readonly writes: WriteBehind;
   /** Returns how many nodes there are, or were when Redis was there, this one included. */
   readonly nodes: () => number;
 }
@@ -81,7 +83,13 @@ export class RedisGate implements SharedGate {
     const key = this.#key(what, principalId);
     if (ours === 0) this.#seats.delete(key);
     else this.#seats.set(key, ours);
-    void this.#put(key, ours, 0);
+    const { writes } = this.#options;
+    writes.add({
+      prepare: Promise.resolve(),
+      bytes: key.length,
+      // A seat may have been taken meanwhile.
+      write: (client) => SEATS.run(client, [key], this.#seatsOf(key)),
+    });
   }
 
   close(): void {
@@ -95,11 +103,15 @@ export class RedisGate implements SharedGate {
 
   async #put(key: string, ours: number, limit: number): Promise<SeatVerdict | undefined> {
     const reply = await this.#options.link.ask(
-      (client) => SEATS.run(client, [key], [this.#node, String(ours), String(limit), String(SEAT_MS)]),
+      (client) => SEATS.run(client, [key], this.#seatsOf(key, ours, limit)),
       () => undefined,
     );
     if (!Array.isArray(reply)) return undefined;
     return { isTaken: reply[0] === 1, others: Number(reply[1]) };
+  }
+
+  #seatsOf(key: string, ours = this.#seats.get(key) ?? 0, limit = 0): readonly string[] {
+    return [this.#node, String(ours), String(limit), String(SEAT_MS)];
   }
 
   #renew(): void {

@@ -57,6 +57,8 @@ export class UsageStream implements UsageSink {
   readonly #options: UsageStreamOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #holder = randomUUID();
+  /** The id of the store's file. */
+  readonly #record: string;
   #batch = emptyBatch();
   #count = 0;
   #sent = 0;
@@ -64,6 +66,7 @@ export class UsageStream implements UsageSink {
 
   constructor(options: UsageStreamOptions) {
     this.#options = options;
+    this.#record = String(options.store.recordId);
     const tick = () => {
       this.flush();
       void this.read();
@@ -97,13 +100,13 @@ export class UsageStream implements UsageSink {
   /** Sends what was recorded since the last time. */
   flush(): void {
     if (this.#count === 0) return;
-    const { link, writes, packing, store } = this.#options;
+    const { link, writes, packing } = this.#options;
     const json = JSON.stringify(this.#batch);
     this.#batch = emptyBatch();
     this.#count = 0;
     this.#sent++;
     const mark = link.key("usage-sent", this.#holder, String(this.#sent));
-    const record = String(store.recordId);
+    const record = this.#record;
     writes.add({
       prepare: packing.pack(json, record),
       bytes: json.length,
@@ -140,7 +143,7 @@ export class UsageStream implements UsageSink {
 
   async #read(): Promise<void> {
     const { link, store } = this.#options;
-    const lock = link.key("usage-consumer", String(store.recordId));
+    const lock = link.key("usage-consumer", this.#record);
     if (!(await takeLock(link, lock, this.#holder, LOCK_MS))) return;
     for (;;) {
       const { ms, count } = store.importedUntil;
@@ -162,8 +165,8 @@ export class UsageStream implements UsageSink {
 
   /** Returns undefined for records that are in this file already, and for those of strangers. */
   async #unpack({ record, batch }: Entry): Promise<UsageBatch | undefined> {
-    const { packing, store } = this.#options;
-    if (record === String(store.recordId)) return undefined;
+    const { packing } = this.#options;
+    if (record === this.#record) return undefined;
     const json = await packing.unpack(batch, record);
     return json && (JSON.parse(json.toString()) as UsageBatch);
   }

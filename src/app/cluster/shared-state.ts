@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import type { Cluster } from "../../cluster/cluster.ts";
+import { RedisGate } from "../../cluster/redis/limits/redis-gate.ts";
+import { RedisSpending } from "../../cluster/redis/limits/redis-spending.ts";
+import { createSharedCallIds } from "../../cluster/redis/stores/shared-call-ids.ts";
+import { createSharedCheckpoints } from "../../cluster/redis/stores/shared-checkpoints.ts";
+import { createSharedHubAnswers } from "../../cluster/redis/stores/shared-hub-answers.ts";
+import { createSharedResponses } from "../../cluster/redis/stores/shared-responses.ts";
+import { createSharedThoughts } from "../../cluster/redis/stores/shared-thoughts.ts";
+import type { StoreParts } from "../../cluster/redis/stores/store-parts.ts";
+import { UsageStream } from "../../cluster/redis/usage/usage-stream.ts";
+import { WriteBehind } from "../../cluster/redis/write-behind.ts";
+import type { CheckpointStore } from "../../core/history/checkpoints.ts";
+import type { ResponseStore } from "../../core/history/stored-responses.ts";
+import type { HubAnswers } from "../../core/hub/hub-answers.ts";
+import type { Thoughts } from "../../core/thinking/thoughts.ts";
+import { createCheckpointStore } from "../../state/checkpoint-store.ts";
+import { createHubAnswerStore } from "../../state/hub-answer-store.ts";
+import { createResponseStore } from "../../state/response-store.ts";
+import type { StateDatabase } from "../../state/state-database.ts";
+import { createThoughtStore } from "../../state/thought-store.ts";
+import type { UsageStore } from "../../usage/store/usage-store.ts";
+
+/** The state that conversations need. */
+export interface ConversationStores {
+  readonly checkpoints: CheckpointStore;
+  readonly responses: ResponseStore;
+  readonly thoughts: Thoughts;
+  readonly hubAnswers: HubAnswers;
+}
+
+/** What the gateways of a cluster have together. */
+export interface SharedState extends ConversationStores {
+  readonly gate: RedisGate;
+  readonly spending: RedisSpending;
+  callIds(face: string): ReturnType<typeof createSharedCallIds>;
+  /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
+  followUsage(store: UsageStore): UsageStream;
+  /** Resolves when everything is sent, or Redis is away. */
+  close(): Promise<void>;
+}
+
+/** Opens the state of a gateway that is alone. */
+export const openOwnState = (state: StateDatabase): ConversationStores => ({
+  checkpoints: createCheckpointStore(state),
+  responses: createResponseStore(state),
+  thoughts: createThoughtStore(state),
+  hubAnswers: createHubAnswerStore(state),
+});
+
+/** Opens the state that a gateway shares with its cluster. `origin` is the backend, which keeps states apart. */
+export function openSharedState(cluster: Cluster, state: StateDatabase, origin: string): SharedState {
+  const { link } = cluster;
+  const writes = new WriteBehind(link);
+  const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
+  const parts: StoreParts = { link, writes, packing: cluster.packing("values"), scope };
+  const nodes = () => cluster.view().nodes.length;
+  const gate = new RedisGate({ link, writes, nodes });
+  const spending = new RedisSpending({ link, writes, nodes });
+  return {
+    checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
+    responses: createSharedResponses(parts, createResponseStore(state)),
+    thoughts: createSharedThoughts(parts, createThoughtStore(state)),
+    hubAnswers: createSharedHubAnswers(parts, createHubAnswerStore(state)),
+    gate,
+    spending,
+    callIds: (face) => createSharedCallIds(link, writes, face),
+    followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store }),
+    async close() {
+      gate.close();
+      spending.close();
+      await writes.settled();
+      writes.close();
+    },
+  };
+}

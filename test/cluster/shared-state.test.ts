@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
+import type { Messages } from "../gateway/support/tool-client.ts";
+import type { OwnNode } from "./support/own-cluster.ts";
+import { hasRedis } from "./support/redis-process.ts";
+import { clientOf, keyCounter, openSharedCluster, statusOf } from "./support/shared-cluster.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
+
+/** A token of another account. */
+const STRANGER = `${["header", "payload"].map((part) => Buffer.from(JSON.stringify({ part, sub: "auth0|user_2" })).toString("base64url")).join(".")}.signature`;
+
+describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
+  it("go on with a conversation from the checkpoint of another one", async () => {
+    const { at, redis } = await openSharedCluster(defer);
+    const count = await keyCounter(redis, defer);
+    const messages: Messages = [{ role: "user", content: "@sim say one" }];
+    const said: (string | null | undefined)[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const { choices } = await at(turn).client.chat.completions.create({ model: "gpt-5.5", messages });
+      const content = choices[0]?.message.content ?? "";
+      said.push(content);
+      messages.push({ role: "assistant", content }, { role: "user", content: "@sim say {{reused}}" });
+      // The last checkpoint arrives after the answer, and is shared after that.
+      await expect.poll(() => count("*:checkpoint:*:at:*"), { timeout: 20_000 }).toBe(turn + 1);
+    }
+    expect(said).toEqual(["one", "checkpoint", "checkpoint", "checkpoint", "checkpoint"]);
+  });
+
+  it("know each other's kept answers, and no other tenant does (SEC-30)", async () => {
+    const { at, redis } = await openSharedCluster(defer);
+    const count = await keyCounter(redis, defer);
+    const first = await at(0).client.responses.create({ model: "gpt-5.5", input: "@sim say one" });
+    await expect.poll(() => count(`*:response:*:item:*`), { timeout: 20_000 }).toBeGreaterThan(0);
+    const second = { model: "gpt-5.5", input: "@sim say {{history}}", previous_response_id: first.id };
+    expect((await at(1).client.responses.create(second)).output_text).toContain("one");
+    expect((await at(2).client.responses.retrieve(first.id)).output_text).toBe("one");
+    const stranger = clientOf(at(1), STRANGER);
+    expect(await statusOf(stranger.responses.retrieve(first.id))).toBe(404);
+    expect(await statusOf(stranger.responses.create(second))).toBe(400);
+    await at(1).client.responses.delete(first.id);
+    for (const index of [0, 1, 2]) expect(await statusOf(at(index).client.responses.retrieve(first.id))).toBe(404);
+  });
+
+  it("accept a key that one of them has issued, and none that one of them has revoked (SEC-09)", async () => {
+    const { nodes, at } = await openSharedCluster(defer);
+    const key = await addKey(at(0).home, "alice", { account: undefined, limits: { usage: [] } });
+    const ask = (node: OwnNode) =>
+      statusOf(
+        clientOf(node, key.reveal()).chat.completions.create({
+          model: "gpt-5.5",
+          messages: [{ role: "user", content: "@sim say hi" }],
+        }),
+      );
+    for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(200);
+    await revokeKey(at(1).home, "alice");
+    for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(401);
+  });
+});
