@@ -127,7 +127,7 @@ function failed(exchange: ServerExchange, error: ExcursorError): void {
 /** Breaks off an answer that has begun, in the way in which the backend did. */
 export function breakOff(exchange: ServerExchange, error: ExcursorError): void {
   const { http2Code } = error.context;
-  if (isTcpReset(error)) exchange.loseBackend();
+  if (error.code === "connection_reset") exchange.loseBackend(isTcpReset(error));
   else exchange.reset(typeof http2Code === "number" ? http2Code : constants.NGHTTP2_INTERNAL_ERROR);
 }
 

@@ -159,15 +159,16 @@ export class ServerExchange {
   }
 
   /**
-   * Passes on that the backend's connection was reset. The client's connection is reset too, unless one of its exchanges has not
-   * lost its backend: then only the stream is. The exchanges of one lost connection say so one after the other.
+   * Passes on that the backend's connection was reset, or closed. So is the client's, unless one of its exchanges has not lost
+   * its backend: then only the stream is reset. The exchanges of one lost connection say so one after the other.
    */
-  loseBackend(): void {
+  loseBackend(wasReset: boolean): void {
     this.#hasLostBackend = true;
     setImmediate(() => {
       const isShared = [...(this.#onConnection ?? [])].some((exchange) => !exchange.#hasLostBackend);
       if (isShared) this.reset();
-      else this.resetConnection();
+      else if (wasReset) this.resetConnection();
+      else this.socket?.destroy();
     });
   }
 

@@ -342,6 +342,29 @@ describe("a backend that resets a TCP connection", () => {
     expect(await Promise.all([...failed, lost])).toEqual(["ECONNRESET", "ECONNRESET", "ECONNRESET"]);
   });
 
+  it("and one that closes it in the middle of an answer looks as without the face", async () => {
+    const origin = await startBackend((exchange) => {
+      exchange.open(200, {});
+      exchange.write(Buffer.from("half"));
+      exchange.request.once("data", () => exchange.request.socket.destroy());
+    });
+    const { url } = await setUpFace(origin);
+    const [direct, passed] = await Promise.all(
+      [origin, url].map(async (target) => {
+        const session = http2Connect(target);
+        deferred(() => session.destroy());
+        const errors: unknown[] = [];
+        session.on("error", ({ code }) => errors.push(["session", code]));
+        const stream = session.request({ ":path": "/half", ":method": "POST" });
+        stream.on("error", ({ code }: NodeJS.ErrnoException) => errors.push(["stream", code]));
+        stream.once("data", () => stream.write("more"));
+        await once(stream, "close");
+        return { errors, code: stream.rstCode, isAborted: stream.aborted };
+      }),
+    );
+    expect(passed).toEqual(direct);
+  });
+
   it("resets only the streams that are lost, if others are not", async () => {
     const { a, b, streams, failed, lost } = await openTwo(1);
     a?.resetConnection();
