@@ -1,20 +1,18 @@
 import { hash } from "node:crypto";
 import { fromBinary, fromJsonString } from "@bufbuild/protobuf";
-import { BinaryReader } from "@bufbuild/protobuf/wire";
 import {
   type GetServerConfigResponse,
   GetServerConfigResponseSchema,
   ServerConfigService,
 } from "../../gen/aiserver/v1/server_config_pb.ts";
 import { trustedAgentOrigin } from "../../wire/agent/agent-origin.ts";
+import { withoutAgentHosts } from "../../wire/agent/without-agent-hosts.ts";
 import { callUnary } from "../../wire/connect/unary.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
 import type { ServerExchange } from "../../wire/http/server-exchange.ts";
 import { bearerOf } from "./callers.ts";
 import type { Backend } from "./relay.ts";
 import { callWhole } from "./whole-call.ts";
-
-const { useNlbForNal, agentUrlConfig } = GetServerConfigResponseSchema.field;
 
 const MAX_KNOWN = 1000;
 
@@ -66,7 +64,7 @@ export class ServerConfigs {
     const isJson = mediaType(exchange.header("content-type")) === "application/json";
     try {
       this.#learn(exchange, body, isJson);
-      return isJson ? withoutJsonFields(body) : withoutFields(body);
+      return withoutAgentHosts(body, isJson);
     } catch {
       return undefined;
     }
@@ -126,26 +124,3 @@ export class ServerConfigs {
 }
 
 const keyOf = (exchange: ServerExchange): string => hash("sha256", bearerOf(exchange) ?? "", "base64url");
-
-/** Cuts the fields out of the serialized message; all others stay as the backend wrote them. */
-function withoutFields(message: Uint8Array): Uint8Array {
-  const reader = new BinaryReader(message);
-  const kept: Uint8Array[] = [];
-  while (reader.pos < reader.len) {
-    const start = reader.pos;
-    const [number, wireType] = reader.tag();
-    reader.skip(wireType, number);
-    if (number !== useNlbForNal.number && number !== agentUrlConfig.number)
-      kept.push(message.subarray(start, reader.pos));
-  }
-  return Buffer.concat(kept);
-}
-
-function withoutJsonFields(body: Buffer): Buffer {
-  const config = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
-  const names = [useNlbForNal, agentUrlConfig].flatMap(({ name, jsonName }) => [name, jsonName]);
-  if (!names.some((name) => name in config)) return body;
-  return Buffer.from(
-    JSON.stringify(Object.fromEntries(Object.entries(config).filter(([name]) => !names.includes(name)))),
-  );
-}

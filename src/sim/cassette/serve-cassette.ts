@@ -1,6 +1,8 @@
 import { IdMap } from "../../replay/id-map.ts";
 import { methodOf } from "../../wire/agent/frame-kind.ts";
+import { withoutAgentHosts } from "../../wire/agent/without-agent-hosts.ts";
 import { encodeFrame } from "../../wire/connect/envelope.ts";
+import { mediaType } from "../../wire/http/http-errors.ts";
 import type { Route } from "../backend.ts";
 import { runRoutes } from "../run/routes.ts";
 import { type OpenRun, serveBidi, serveDownload } from "../run/stream-request.ts";
@@ -9,6 +11,7 @@ import type { CassettePlayer } from "./cassette-player.ts";
 import { CassetteRun } from "./cassette-run.ts";
 
 const MAX_BODY_BYTES = 64 << 20;
+const SERVER_CONFIG = "/aiserver.v1.ServerConfigService/GetServerConfig";
 const APPEND = "/aiserver.v1.BidiService/BidiAppend";
 
 /** Answers a call as the recorded backend did. */
@@ -41,7 +44,18 @@ async function serveWhole(exchange: SimExchange, player: CassettePlayer): Promis
   const parts = received.map(({ form, flags, bytes }) =>
     form === "frame" ? encodeFrame(ids.apply(bytes), flags) : ids.apply(bytes),
   );
-  exchange.respond(call.response.status, Buffer.concat(parts), {
+  const answer = Buffer.concat(parts);
+  const isConfig = path === SERVER_CONFIG && call.response.status === 200;
+  exchange.respond(call.response.status, isConfig ? staying(answer, type) : answer, {
     ...(type === undefined ? {} : { "content-type": type }),
   });
+}
+
+/** The recorded backend may name hosts for agent calls, and a client that goes there would leave the cassette. */
+function staying(config: Buffer, type: string | undefined): Uint8Array {
+  try {
+    return withoutAgentHosts(config, mediaType(type) === "application/json");
+  } catch {
+    return config;
+  }
 }

@@ -1,8 +1,10 @@
 import { truncateSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "vitest";
 import { readCapture } from "../../../src/capture/capture-reader.ts";
-import { loadCassette } from "../../../src/replay/cassette.ts";
+import { GetServerConfigResponseSchema } from "../../../src/gen/aiserver/v1/server_config_pb.ts";
+import { type CassetteCall, loadCassette } from "../../../src/replay/cassette.ts";
 import type { BackendClient, ClientOptions, RunRecord } from "../support/backend-client.ts";
 import { recordCassette } from "../support/record-cassette.ts";
 import { setUp, TRANSPORTS } from "../support/transports.ts";
@@ -93,6 +95,33 @@ describe.each(TRANSPORTS)("a stream that broke off over %s", (transport) => {
     expect(seen(played)).toEqual(seen(runs[0]));
     expect(left).toEqual([]);
   });
+});
+
+test("a recorded server config names no hosts, which the client would leave for", async () => {
+  const { file } = await record("h2");
+  const { calls, blobs } = await loadCassette(file);
+  const config = {
+    cliSandboxDefaultEnabled: true,
+    useNlbForNal: true,
+    agentUrlConfig: { agentUrl: "https://agent.example" },
+  };
+  const bytes = toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config));
+  const path = "/aiserver.v1.ServerConfigService/GetServerConfig";
+  const headers = { "content-type": "application/proto" };
+  const received = { direction: "received", form: "body", flags: 0, wasCompressed: false, isEnd: false } as const;
+  const call: CassetteCall = {
+    head: { method: "POST", origin: "https://backend.example", path, headers, transport: "h1" },
+    ...{ path, method: undefined, response: { status: 200, headers }, outcome: "ok", cut: {} },
+    messages: [{ ...received, bytes, meaning: { kind: "message", texts: [] } }],
+  };
+  const { sim } = await setUp("h2", {}, { cassette: { calls: [...calls, call], blobs } });
+  const answer = await fetch(`${sim.url}${path}`, { method: "POST", headers, body: "" });
+  const played = fromBinary(GetServerConfigResponseSchema, Buffer.from(await answer.arrayBuffer()));
+  expect([played.cliSandboxDefaultEnabled, played.useNlbForNal, played.agentUrlConfig]).toEqual([
+    true,
+    false,
+    undefined,
+  ]);
 });
 
 test("an error of HTTP plays as one, though the recorded client did not read it to its end", async () => {
