@@ -108,7 +108,14 @@ test("a recorded server config names no hosts, which the client would leave for"
   const bytes = toBinary(GetServerConfigResponseSchema, create(GetServerConfigResponseSchema, config));
   const path = "/aiserver.v1.ServerConfigService/GetServerConfig";
   const headers = { "content-type": "application/proto" };
-  const received = { direction: "received", form: "body", flags: 0, wasCompressed: false, isEnd: false } as const;
+  const received = {
+    at: 0,
+    direction: "received",
+    form: "body",
+    flags: 0,
+    wasCompressed: false,
+    isEnd: false,
+  } as const;
   const call: CassetteCall = {
     head: { method: "POST", origin: "https://backend.example", path, headers, transport: "h1" },
     ...{ path, method: undefined, response: { status: 200, headers }, outcome: "ok", cut: {} },
