@@ -1,13 +1,14 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/gi;
+const PATH = /(?<![\w/])\/[\w.+@ -]+(?:\/[\w.+@ -]+)+/g;
 const BLOB_ID_BYTES = 32;
 const MAX_IDS = 100_000;
 const MAX_DEPTH = 20;
 
 /**
- * Maps ids of a recording to those of now: UUIDs and blob ids. It learns them from two messages that mean the same, one
- * recorded and one new. Both ids have the same length, so that lengths in a message still hold.
+ * Maps what differs in a recording to what it is now: UUIDs, blob ids, and paths, which captures mask. It learns them from two
+ * messages that mean the same, one recorded and one new. Both have the same length, so that lengths in a message still hold.
  */
 export class IdMap {
   /** One character for each byte. */
@@ -38,8 +39,24 @@ export class IdMap {
       const isBlobId = old.length === BLOB_ID_BYTES && current.length === BLOB_ID_BYTES && !isText(old);
       if (isBlobId) this.addBlob(old, current);
       else if (!isText(old) && fieldsOf(old) && fieldsOf(current)) this.learn(old, current, depth + 1);
-      else this.#learnUuids(latin1(old).match(UUID) ?? [], latin1(current).match(UUID) ?? []);
+      else this.#learnText(latin1(old), latin1(current));
     }
+  }
+
+  #learnText(old: string, current: string): void {
+    this.#learnUuids(old.match(UUID) ?? [], current.match(UUID) ?? []);
+    if (old.length !== current.length) return;
+    const paths = current.match(PATH) ?? [];
+    for (const [index, before] of (old.match(PATH) ?? []).entries()) this.#learnFolder(before, paths[index] ?? "");
+  }
+
+  /** Learns the folders in which two paths differ, if those of the recorded one may be masks: these keep length and punctuation. */
+  #learnFolder(before: string, now: string): void {
+    const shape = (path: string) => path.replace(/\w/g, "x");
+    if (before === now || shape(before) !== shape(now)) return;
+    const last = [...before].findLastIndex((character, at) => character !== now[at]);
+    const end = before.indexOf("/", last);
+    if (end > 0) this.#add(before.slice(0, end), now.slice(0, end));
   }
 
   /** Returns the same bytes if they hold no recorded id. */
@@ -48,6 +65,10 @@ export class IdMap {
     let mapped = text;
     for (const [from, to] of this.#ids) if (mapped.includes(from)) mapped = mapped.replaceAll(from, () => to);
     return mapped === text ? bytes : Buffer.from(mapped, "latin1");
+  }
+
+  applyText(text: string): string {
+    return Buffer.from(this.apply(Buffer.from(text))).toString("utf8");
   }
 
   #learnUuids(recorded: readonly string[], now: readonly string[]): void {

@@ -1,6 +1,7 @@
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { messageKind } from "../wire/agent/frame-kind.ts";
+import type { IdMap } from "./id-map.ts";
 
 /** What a message says, without the ids, times and numbers that differ from one run to the next. */
 export interface Meaning {
@@ -37,6 +38,13 @@ export function meaningOf(schema: DescMessage | undefined, bytes: Uint8Array): M
 
 export const isSameMeaning = (a: Meaning, b: Meaning): boolean =>
   a.kind === b.kind && a.texts.length === b.texts.length && a.texts.every((text, index) => text === b.texts[index]);
+
+/** Whether a recorded message says the same as a new one, with the ids and paths of now. */
+export const isSameMapped = (recorded: Meaning, now: Meaning, ids: IdMap): boolean =>
+  isSameMeaning(recorded, now) ||
+  (recorded.kind === now.kind &&
+    recorded.texts.length === now.texts.length &&
+    recorded.texts.every((text, index) => ids.applyText(text) === now.texts[index]));
 
 /** For people: the kind and the beginning of its texts. */
 export function showMeaning({ kind, texts }: Meaning): string {

@@ -1,5 +1,6 @@
 import type { Cassette, CassetteCall } from "../../replay/cassette.ts";
-import { isSameMeaning, type Meaning, meaningOf, showMeaning } from "../../replay/meaning.ts";
+import { IdMap } from "../../replay/id-map.ts";
+import { isSameMapped, isSameMeaning, type Meaning, meaningOf, showMeaning } from "../../replay/meaning.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { mediaType } from "../../wire/http/http-errors.ts";
 import { isIgnored } from "./ignored-messages.ts";
@@ -16,14 +17,20 @@ export class CassettePlayer {
   }
 
   /** The stream that begins with this message. */
-  findStream(path: string, first: Meaning): CassetteCall {
+  findStream(path: string, first: Meaning, payload: Uint8Array): CassetteCall {
     const calls = this.cassette.calls.filter((call) => call.path === path);
-    const found = this.#take(
-      calls.filter(({ messages }) => {
-        const begin = messages.find(({ direction, meaning }) => direction === "sent" && !isIgnored(meaning));
-        return begin !== undefined && isSameMeaning(begin.meaning, first);
-      }),
-    );
+    const begun = calls.flatMap((call) => {
+      const begin = call.messages.find(({ direction, meaning }) => direction === "sent" && !isIgnored(meaning));
+      return begin?.meaning.kind === first.kind ? [{ call, begin }] : [];
+    });
+    const same = begun.filter(({ begin }) => isSameMeaning(begin.meaning, first));
+    const masked = () =>
+      begun.filter(({ begin }) => {
+        const ids = new IdMap();
+        ids.learn(begin.bytes, payload);
+        return isSameMapped(begin.meaning, first, ids);
+      });
+    const found = this.#take((same.length > 0 ? same : masked()).map(({ call }) => call));
     if (found) return found;
     const begins = calls.map(({ messages }) => messages.find(({ direction }) => direction === "sent")?.meaning);
     const known = begins.map((begin) => (begin ? showMeaning(begin) : "nothing")).slice(0, 5);

@@ -3,7 +3,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { AgentServerMessageSchema } from "../../gen/agent/v1/run_pb.ts";
 import type { CassetteCall, CassetteMessage } from "../../replay/cassette.ts";
 import { IdMap } from "../../replay/id-map.ts";
-import { isSameMeaning, meaningOf, showMeaning } from "../../replay/meaning.ts";
+import { isSameMapped, meaningOf, showMeaning } from "../../replay/meaning.ts";
 import { methodOf } from "../../wire/agent/frame-kind.ts";
 import { SERVER_HEARTBEAT } from "../../wire/agent/heartbeat.ts";
 import type { Uplink } from "../../wire/agent/rendezvous.ts";
@@ -58,8 +58,8 @@ export class CassetteRun implements Uplink<ConnectFailure> {
     const meaning = meaningOf(methodOf(this.#path)?.input, payload);
     if (isIgnored(meaning)) return;
     try {
-      this.#call ??= this.#begin(this.#player.findStream(this.#path, meaning));
-      const index = this.#due.findIndex((expected) => isSameMeaning(expected.meaning, meaning));
+      this.#call ??= this.#begin(this.#player.findStream(this.#path, meaning, payload), payload);
+      const index = this.#due.findIndex((expected) => isSameMapped(expected.meaning, meaning, this.#ids));
       const expected = this.#due[index];
       if (!expected && isConfirmation(meaning)) return;
       if (!expected) throw this.#player.leave(this.#path, this.#unexpected(showMeaning(meaning)));
@@ -78,8 +78,10 @@ export class CassetteRun implements Uplink<ConnectFailure> {
     this.#out.end(failure);
   }
 
-  #begin(call: CassetteCall): CassetteCall {
+  #begin(call: CassetteCall, first: Uint8Array): CassetteCall {
     this.#due = call.messages.filter(({ direction, meaning }) => direction === "sent" && !isIgnored(meaning));
+    const [expected] = this.#due;
+    if (expected) this.#ids.learn(expected.bytes, first);
     const isRun = call.method?.output.typeName === AgentServerMessageSchema.typeName;
     // The recorded heartbeats are played at once, so a slow client needs others.
     if (isRun) this.#timer = setInterval(() => this.#out.send(HEARTBEAT), this.#options.heartbeatMs).unref();

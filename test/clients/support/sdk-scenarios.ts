@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentSettings, type RunOutcome, SdkProcess } from "./sdk-process.ts";
 
@@ -146,6 +146,8 @@ export const SCENARIOS: Readonly<Record<string, (scene: Scene) => Promise<unknow
     mkdirSync(join(cwd, "sub"), { recursive: true });
     writeFileSync(join(cwd, "a.txt"), "alpha\nbeta\n");
     writeFileSync(join(cwd, "sub", "b.ts"), "export const beta = 1;\n");
+    // A search lists the newest first.
+    utimesSync(join(cwd, "sub", "b.ts"), 1, 1);
     const shell = `{"command":"echo out && cat a.txt | head -1","workingDirectory":"${cwd}"}`;
     const results: unknown[] = [];
     for (const step of [

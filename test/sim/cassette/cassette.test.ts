@@ -1,4 +1,4 @@
-import { truncateSync } from "node:fs";
+import { readFileSync, truncateSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "vitest";
@@ -95,6 +95,28 @@ describe.each(TRANSPORTS)("a stream that broke off over %s", (transport) => {
     expect(seen(played)).toEqual(seen(runs[0]));
     expect(left).toEqual([]);
   });
+});
+
+test.each(TRANSPORTS)("folders that the capture masks are those of the client again, over %s", async (transport) => {
+  const paths: unknown[] = [];
+  const withPath = {
+    tools: {
+      look({ path }: Readonly<Record<string, unknown>>) {
+        paths.push(path);
+        return `the file ${path} is in /home/ada/project`;
+      },
+    },
+  };
+  const act = async (client: BackendClient) => [
+    await client.say('@sim call look {"path":"/home/ada/project/a.txt"} ;; say {{result}}'),
+    await client.say('@sim call look {"path":"/home/ada/project/b.txt"} ;; say {{result}}'),
+  ];
+  const { file, runs } = await record(transport, act, withPath);
+  expect(readFileSync(file).includes("/home/ada")).toBe(false);
+  const { client, left } = await play(file, transport, withPath);
+  expect(summary(await act(client))).toEqual(summary(runs));
+  expect(left).toEqual([]);
+  expect(paths).toEqual([1, 2].flatMap(() => ["/home/ada/project/a.txt", "/home/ada/project/b.txt"]));
 });
 
 test("a recorded server config names no hosts, which the client would leave for", async () => {
