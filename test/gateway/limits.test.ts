@@ -112,7 +112,7 @@ describe("a gateway process holds its keys to their limits", { timeout: 60_000 }
     expect(used).toBeGreaterThanOrEqual(1000);
     expect(used).toBeLessThanOrEqual(1100);
     await expect
-      .poll(() => limits("list"), { timeout: 5000, interval: 500 })
+      .poll(() => limits("list"), { timeout: 30_000, interval: 500 })
       .toMatchObject([
         { key: "alice", limit: "1000 tokens/day", used: `${used} tokens`, isReached: true, onLimit: "end" },
       ]);
@@ -134,7 +134,7 @@ describe("a gateway process holds its keys to their limits", { timeout: 60_000 }
     expect(leaves).toBeLessThan(8);
     expect(await failure(say("@sim say more"))).toMatchObject({ code: "insufficient_quota" });
     await expect
-      .poll(() => limits("list"), { timeout: 5000, interval: 500 })
+      .poll(() => limits("list"), { timeout: 30_000, interval: 500 })
       .toMatchObject([{ used: expect.stringMatching(/^[3-9]\d\d tokens$/), isReached: true }]);
   });
 
