@@ -17,7 +17,9 @@ it(`the record loses at most the last second, and counts nothing twice: ${CONVER
   let gateway = await start();
   const finished: FinishedRequest[] = [];
   const kills: number[] = [];
-  const target = { url: () => gateway.url, onFinished: (request: FinishedRequest) => finished.push(request) };
+  let up: Promise<unknown> = Promise.resolve();
+  const onFinished = (request: FinishedRequest) => finished.push(request);
+  const target = { url: () => gateway.url, whenUp: () => up, onFinished };
   const random = numbers(20_261_117);
   const next = () => random.next().value;
   let begun = 0;
@@ -35,8 +37,10 @@ it(`the record loses at most the last second, and counts nothing twice: ${CONVER
     for (let round = 1; round <= KILLS; round++) {
       while (done < (CONVERSATIONS * round) / (KILLS + 1)) await sleep(50);
       kills.push(Date.now());
-      await gateway.stop("SIGKILL");
-      gateway = await start();
+      up = gateway.stop("SIGKILL").then(async () => {
+        gateway = await start();
+      });
+      await up;
     }
   };
   await Promise.all([kill(), ...Array.from({ length: AT_ONCE }, work)]);

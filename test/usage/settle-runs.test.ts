@@ -122,6 +122,13 @@ describe("a run that its upstream has failed", () => {
     expect(requests()[1]).toEqual({ id: "failed-0", input: 0, output: 0, origin: "upstream", micros: 0 });
   });
 
+  it("gives the difference to its last request that was recorded", () => {
+    exact();
+    record("failed", { requestIds: ["failed-0", "lost"] }, usageOf(100, 20));
+    settle([{ input: 1010, output: 51 }]);
+    expect(requests()[1]).toMatchObject({ id: "failed-0", input: 10, output: 1, origin: "upstream" });
+  });
+
   it("shares the rest with other such runs of its conversation: the last one gets it", () => {
     exact();
     record("failed-a", {}, usageOf(100, 20));

@@ -14,7 +14,8 @@ it("the sums of the record are what the simulator charged, with aborts, faults, 
   try {
     const gateway = await openOwnGateway({ upstream: sim.url });
     const finished: FinishedRequest[] = [];
-    const target = { url: () => gateway.url, onFinished: (request: FinishedRequest) => finished.push(request) };
+    const onFinished = (request: FinishedRequest) => finished.push(request);
+    const target = { url: () => gateway.url, whenUp: async () => {}, onFinished };
     const random = numbers(20_261_116);
     for (let begun = 0; begun < CONVERSATIONS; begun += AT_ONCE) {
       const next = () => random.next().value;

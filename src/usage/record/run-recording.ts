@@ -98,7 +98,7 @@ export class RunRecording implements RunWatch {
       id: this.#id,
       startedAt: this.#startedAt,
       principalId: record.principalId,
-      requestIds: this.#requestIds,
+      requestIds: [...this.#requestIds],
       driver: record.driver,
       model: record.modelServed,
       conversation: record.conversation,

@@ -47,9 +47,7 @@ export function settleRuns(connection: DatabaseSync, settlement: Settlement): nu
     const difference = subtractUsage(now, counted);
     sql.setRun.run(...tokensOf(now), run.at);
     settled++;
-    const request = sql.request.get(run.ourConversation, lastId(run), run.principal) as unknown as
-      | RequestRow
-      | undefined;
+    const request = lastRequest(sql, run);
     if (!request) continue;
     const before = usageOf(request);
     const usage = { ...addUsage(before, difference), isEstimate: false };
@@ -128,7 +126,14 @@ function restOf(
 
 const keyOf = (id: string | Uint8Array): string => (typeof id === "string" ? id : Buffer.from(id).toString("hex"));
 
-const lastId = ({ requests }: RunRow): string => requests.slice(requests.lastIndexOf(",") + 1);
+/** Returns the last request of a run that is in the record: a process that was killed has lost the later ones. */
+function lastRequest(sql: ReturnType<typeof prepare>, { ourConversation, requests, principal }: RunRow) {
+  for (const id of requests.split(",").reverse()) {
+    const row = sql.request.get(ourConversation, id, principal);
+    if (row) return row as unknown as RequestRow;
+  }
+  return undefined;
+}
 
 const usageOf = (row: Tokens): Usage => ({
   inputTokens: row.input ?? 0,

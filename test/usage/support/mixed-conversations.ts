@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { KEY } from "../../gateway/support/gateway-process.ts";
 
 type Message = Readonly<Record<string, unknown>>;
@@ -50,6 +49,8 @@ export interface FinishedRequest {
 /** Where the gateway is now; it may be killed and come back elsewhere. */
 export interface Target {
   url(): string;
+  /** Resolves once it runs. */
+  whenUp(): Promise<unknown>;
   onFinished(request: FinishedRequest): void;
 }
 
@@ -67,7 +68,7 @@ export async function converse(index: number, next: () => number, target: Target
     } catch {
       // The gateway was killed: the same request goes to the next one.
       attempt++;
-      await sleep(200);
+      await target.whenUp();
       continue;
     }
     const calls = (answer?.["tool_calls"] ?? []) as { id: string }[];
