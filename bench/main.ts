@@ -1,4 +1,5 @@
 import { measureCaptureCost } from "./capture-cost.ts";
+import { measureCaptureFile } from "./capture-file.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
 import { measureCursorFace } from "./cursor-face.ts";
@@ -36,6 +37,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "short-requests": measureShortRequests,
   "metrics-cost": measureMetricsCost,
   "capture-cost": measureCaptureCost,
+  "capture-file": measureCaptureFile,
   "usage-record": measureUsageRecord,
   "paced-streams": measurePacedStreams,
   disconnect: measureDisconnect,

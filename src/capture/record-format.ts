@@ -69,6 +69,15 @@ function payloadOf(record: CaptureRecord): Uint8Array {
   }
 }
 
+/** These read a record's header at a place, without making an object of it. */
+export const isHeaderAt = (view: DataView, at: number): boolean => {
+  const type = view.getUint8(at + 1);
+  return view.getUint8(at) === MARK && type >= TYPES.call && type <= TYPES.note;
+};
+export const isMessageAt = (view: DataView, at: number): boolean => view.getUint8(at + 1) === TYPES.message;
+export const callAt = (view: DataView, at: number): number => view.getUint32(at + 4, true);
+export const lengthAt = (view: DataView, at: number): number => view.getUint32(at + 16, true);
+
 /** Undefined if these bytes are no header. */
 export function decodeHeader(bytes: Buffer): RecordHeader | undefined {
   const type = NAMES[bytes[1] ?? 0];

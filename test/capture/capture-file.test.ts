@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -124,4 +126,32 @@ test("says that a folder is no capture", async () => {
 test("does not write over a file", () => {
   writeFileSync(file, "mine");
   expect(() => write(RECORDS)).toThrow(/EEXIST/);
+});
+
+/** Writes records for ever, and says on stdout when it has begun. */
+const WRITER = `
+  import { CaptureWriter } from "${new URL("../../src/capture/capture-writer.ts", import.meta.url).href}";
+  const writer = new CaptureWriter({ file: process.argv[1], maxBytes: 2 ** 32, onEnd: () => process.exit(1) });
+  let call = 0;
+  setInterval(() => {
+    for (let index = 0; index < 500; index++) {
+      const bytes = Buffer.alloc((call * 7919) % 5000, call % 251);
+      const message = { direction: "sent", form: "frame", flags: 0, wasCompressed: false, bytes };
+      writer.write({ type: "message", call: ++call, at: call, ...message });
+    }
+    if (call === 500) process.stdout.write("begun");
+  }, 1);`;
+
+test.each([1, 2, 3, 4, 5])("kill -9 of its writer leaves whole records, round %i", async (round) => {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", WRITER, file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  await expect.poll(() => statSync(file).size, { interval: 1 }).toBeGreaterThan(round * 700_000);
+  child.kill("SIGKILL");
+  await once(child, "close");
+  const { records, tail } = await read();
+  expect(records.length).toBeGreaterThan(0);
+  expect(records.map(({ call }) => call)).toEqual(records.map((_, index) => index + 1));
+  expect(tail.type).not.toBe("damaged");
 });

@@ -1,4 +1,4 @@
-import { readCapture, type StoredRecord } from "../../capture/capture-reader.ts";
+import { readCapture, type StoredRecord, scanCapture } from "../../capture/capture-reader.ts";
 import { CallList, type CallSummary } from "../../capture/view/call-list.ts";
 import { viewMessage } from "../../capture/view/message-view.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -17,7 +17,7 @@ export function capturedSource(capture: Capture | undefined): CapturedSource | u
   return {
     async listCalls({ requests, upstream }) {
       const list = new CallList();
-      for await (const stored of readCapture(file)) list.add(stored);
+      await scanCapture(file, (stored) => list.add(stored), { wantsMessage: (call) => list.countMessage(call) });
       const found = list
         .wanted()
         .filter(({ requestId = "", conversation = "" }) => requests.has(requestId) || upstream.has(conversation));

@@ -35,26 +35,36 @@ export interface CallSummary {
   omitted?: string;
 }
 
+const MAX_TEXTS = 10_000;
+
 /** Gathers the calls of a capture. Reads the content of messages only if the filter needs it. */
 export class CallList {
   readonly #filter: CaptureFilter;
   readonly #calls = new Map<number, CallSummary>();
+  readonly #needsContent: boolean;
+  #last: CallSummary | undefined;
+  readonly #texts = new Map<string, string>();
   /** Why the capture ended before its time, if it did. */
   endReason: string | undefined;
   damaged = 0;
 
   constructor(filter: CaptureFilter = {}) {
     this.#filter = filter;
+    this.#needsContent = filter.kind !== undefined || filter.direction !== undefined;
+  }
+
+  /** Counts a message. True if its content is needed, too: {@link add} it. */
+  countMessage(call: number): boolean {
+    if (this.#needsContent) return true;
+    // Messages of one call often follow each other.
+    if (this.#last?.call !== call) this.#last = this.#calls.get(call);
+    if (this.#last) this.#last.messages++;
+    return false;
   }
 
   /** Returns the record if it was read, and belongs to a message or call that the filter lets through. */
   add(stored: StoredRecord): CaptureRecord | undefined {
-    const { direction, kind } = this.#filter;
-    if (stored.type === "message" && kind === undefined && direction === undefined) {
-      const summary = this.#calls.get(stored.call);
-      if (summary) summary.messages++;
-      return undefined;
-    }
+    if (stored.type === "message" && !this.countMessage(stored.call)) return undefined;
     const record = stored.read();
     if (record) this.#take(record);
     else this.damaged++;
@@ -88,10 +98,22 @@ export class CallList {
     );
   }
 
+  #shared(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size < MAX_TEXTS) this.#texts.set(text, text);
+    return text;
+  }
+
   #take(record: CaptureRecord): void {
     if (record.type === "call") {
-      const { method, origin, path, transport, wire = "upstream", requestId } = record.head;
+      const { head } = record;
+      const { transport, wire = "upstream", requestId } = head;
       const { call, at } = record;
+      // Each record has its own copy of a text that thousands of calls share.
+      const method = this.#shared(head.method);
+      const origin = this.#shared(head.origin);
+      const path = this.#shared(head.path);
       this.#calls.set(call, { call, at, method, origin, path, transport, wire, requestId, messages: 0 });
       return;
     }

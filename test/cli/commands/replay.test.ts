@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -58,6 +58,39 @@ describe("excursor replay", { timeout: 60_000 }, () => {
     await record("@sim say one");
     const { code, stderr } = await run("--to", "https://backend.example", "--token-from", "REPLAY_TOKEN");
     expect([code, stderr]).toEqual([78, expect.stringContaining("neither on this machine nor the configured backend")]);
+  });
+
+  it("a corrupt, cut, foreign or other file: one sentence each, and what can be read is read", async () => {
+    await record("@sim say one");
+    const whole = readFileSync(file);
+    const command = (...args: string[]) =>
+      excursor(args, { environment: { EXCURSOR_HOME: join(folder, "home"), REPLAY_TOKEN: TOKEN } }).exited;
+    const cases = [
+      [
+        "corrupt",
+        Buffer.concat([whole, Buffer.alloc(100, 7)]),
+        0,
+        /is damaged after byte \d+; the rest cannot be read/,
+      ],
+      ["cut", whole.subarray(0, -3), 0, /ends in the middle of a record, after byte \d+/],
+      ["foreign", Buffer.from("PK\u0003\u0004 no capture at all"), 65, /is not a capture/],
+      ["other", Buffer.from("excursor-capture 9\n"), 65, /capture of another version of Excursor/],
+    ] as const;
+    const url = await startBackend({ script: "@sim say one" });
+    for (const [name, content, code, words] of cases) {
+      writeFileSync(file, content);
+      const inspected = await command("inspect", file);
+      expect([name, inspected.code, inspected.stderr]).toEqual([name, code, expect.stringMatching(words)]);
+      expect(inspected.stdout.includes("/agent.v1.AgentService/Run")).toBe(code === 0);
+      const played = await run("--to", url, "--token-from", "REPLAY_TOKEN");
+      expect([name, played.code]).toEqual([name, code]);
+      const drift = await command("drift", file);
+      expect([name, drift.code]).toEqual([name, code]);
+    }
+    const cassette = await command("sim", "--port", "0", "--cassette", file);
+    expect([cassette.code, cassette.stderr]).toEqual([65, expect.stringMatching(/another version/)]);
+    const empty = await command("drift", "--sdk", folder);
+    expect([empty.code, empty.stderr]).toEqual([65, expect.stringMatching(/No schema of Cursor was found/)]);
   });
 
   it("says what is wrong in one sentence", async () => {

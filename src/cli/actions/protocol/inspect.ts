@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { replaceBlobIds } from "../../../capture/blob-ids.ts";
 import { methodAt } from "../../../capture/call-schema.ts";
-import { type CaptureTail, readCapture } from "../../../capture/capture-reader.ts";
+import { type CaptureTail, readCapture, type StoredRecord, scanCapture } from "../../../capture/capture-reader.ts";
 import type { CapturedMessage, CaptureRecord } from "../../../capture/records.ts";
 import { CallList, type CallSummary, type CaptureFilter } from "../../../capture/view/call-list.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
@@ -46,25 +46,13 @@ type Listing = CallList & { readonly blobIds: ReadonlyMap<string, string> };
 async function listCalls(file: string, filter: CaptureFilter): Promise<Listing> {
   const blobIds = new Map<string, string>();
   const list = Object.assign(new CallList(filter), { blobIds });
-  const tail = await readAll(file, (stored) => {
+  const onRecord = (stored: StoredRecord) => {
     const record = list.add(stored);
     if (record?.type === "note" && record.note.type === "blob") blobIds.set(record.note.from, record.note.to);
-  });
+  };
+  const tail = await scanCapture(file, onRecord, { wantsMessage: (call) => list.countMessage(call) });
   for (const line of problemsOf(file, tail, list)) process.stderr.write(`${line}\n`);
   return list;
-}
-
-async function readAll(
-  file: string,
-  onRecord: (stored: Parameters<CallList["add"]>[0]) => void,
-  offset = 0,
-): Promise<CaptureTail> {
-  const records = readCapture(file, offset);
-  for (;;) {
-    const next = await records.next();
-    if (next.done) return next.value;
-    onRecord(next.value);
-  }
 }
 
 function problemsOf(file: string, tail: CaptureTail, { damaged, endReason }: CallList): readonly string[] {
@@ -87,13 +75,14 @@ async function readMessages(
   onMessage: (message: Extract<CaptureRecord, { type: "message" }>, call: CallSummary) => void,
 ): Promise<void> {
   const wanted = new Set(list.wanted().map(({ call }) => call));
-  await readAll(file, (stored) => {
-    if (stored.type !== "message" || !wanted.has(stored.call)) return;
+  const onRecord = (stored: StoredRecord) => {
+    if (stored.type !== "message") return;
     const record = stored.read();
     const call = list.of(stored.call);
     if (record?.type !== "message" || !call || !list.isWanted(record, call.path)) return;
     onMessage(withBlobIds(record, call.path, list.blobIds), call);
-  });
+  };
+  await scanCapture(file, onRecord, { wantsMessage: (call) => wanted.has(call) });
 }
 
 function withBlobIds<Message extends CapturedMessage>(
@@ -187,7 +176,7 @@ async function follow(file: string, flags: InspectFlags): Promise<void> {
   const filter = new CallList(flags);
   let offset = 0;
   while (list.endReason === undefined) {
-    const tail = await readAll(
+    const tail = await scanCapture(
       file,
       (stored) => {
         list.add(stored);
@@ -199,7 +188,7 @@ async function follow(file: string, flags: InspectFlags): Promise<void> {
         const facts = [clock(at), `#${call.call}`, direction, kindOf(message, call.path), formatBytes(bytes.length)];
         process.stdout.write(`${flags.jsonl ? lineOf(message, call) : printable(facts.join("  "))}\n`);
       },
-      offset,
+      { offset },
     );
     if (tail.type === "damaged") break;
     offset = tail.offset;
