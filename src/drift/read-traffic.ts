@@ -2,8 +2,9 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { methodAt } from "../capture/call-schema.ts";
-import { readCapture } from "../capture/capture-reader.ts";
+import { scanCapture } from "../capture/capture-reader.ts";
 import type { CallHead } from "../capture/records.ts";
+import { describeTail } from "../capture/view/describe-tail.ts";
 import { AgentClientMessageSchema } from "../gen/agent/v1/run_pb.ts";
 import { BidiAppendRequestSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import { readAppend } from "../wire/agent/bidi-append.ts";
@@ -20,6 +21,8 @@ interface TrafficDifference extends Difference {
 interface Traffic {
   readonly differences: readonly TrafficDifference[];
   readonly read: { readonly calls: number; readonly messages: number };
+  /** A sentence about a capture that has no proper end. */
+  readonly problem: string | undefined;
 }
 
 /** Headers of clients and servers that say nothing about Cursor's protocol, or that we know. */
@@ -35,7 +38,7 @@ export async function readTraffic(file: string): Promise<Traffic> {
   const calls = new Map<number, { readonly head: CallHead; type: string | undefined }>();
   let messages = 0;
   let callCount = 0;
-  for await (const stored of readCapture(file)) {
+  const tail = await scanCapture(file, (stored) => {
     const record = stored.read();
     if (record?.type === "call") {
       callCount++;
@@ -44,21 +47,22 @@ export async function readTraffic(file: string): Promise<Traffic> {
       addMethod(record.head, tally);
     }
     const call = record && calls.get(record.call);
-    if (!record || !call) continue;
+    if (!record || !call) return;
     if (record.type === "response") {
       call.type = record.head.headers["content-type"];
       addHeaders(record.head.headers, "response", tally);
     }
     if (record.type === "end") calls.delete(record.call);
-    if (record.type !== "message" || (record.flags & FLAG_END) !== 0) continue;
+    if (record.type !== "message" || (record.flags & FLAG_END) !== 0) return;
     messages++;
     const type = record.direction === "sent" ? call.head.headers["content-type"] : call.type;
     const method = methodAt(call.head.path);
     const schema = record.direction === "sent" ? method?.input : method?.output;
-    if (!schema || !/^application\/(?:connect\+)?proto\b/.test(type ?? "")) continue;
+    if (!schema || !/^application\/(?:connect\+)?proto\b/.test(type ?? "")) return;
     addMessage(schema, record.bytes, tally);
-  }
-  return { differences: tally.differences(), read: { calls: callCount, messages } };
+  });
+  const problem = describeTail(file, tail);
+  return { differences: tally.differences(), read: { calls: callCount, messages }, problem };
 }
 
 const pathOf = ({ path }: CallHead): string => path.split("?", 1)[0] ?? path;

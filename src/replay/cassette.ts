@@ -1,7 +1,8 @@
 import { type DescMethod, fromBinary } from "@bufbuild/protobuf";
 import { methodAt } from "../capture/call-schema.ts";
-import { readCapture } from "../capture/capture-reader.ts";
+import { scanCapture } from "../capture/capture-reader.ts";
 import type { CallCut, CallEnd, CallHead, CapturedMessage, CaptureRecord, ResponseInfo } from "../capture/records.ts";
+import { describeTail } from "../capture/view/describe-tail.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../gen/aiserver/v1/bidi_pb.ts";
 import { readAppend } from "../wire/agent/bidi-append.ts";
@@ -34,6 +35,8 @@ export interface Cassette {
   readonly calls: readonly CassetteCall[];
   /** Blob ids that masking has changed, in hex. */
   readonly blobs: ReadonlyMap<string, string>;
+  /** A sentence about a capture that has no proper end. */
+  readonly problem: string | undefined;
 }
 
 /** A cassette is held in memory. */
@@ -52,7 +55,7 @@ export async function loadCassette(file: string): Promise<Cassette> {
   const found = new Map<number, Found>();
   const blobs = new Map<string, string>();
   let bytes = 0;
-  for await (const stored of readCapture(file)) {
+  const tail = await scanCapture(file, (stored) => {
     bytes += stored.length;
     if (bytes > MAX_BYTES)
       throw new ExcursorError("too-large", `${file} has more than ${MAX_BYTES} bytes, too many for a cassette.`, {
@@ -60,11 +63,11 @@ export async function loadCassette(file: string): Promise<Cassette> {
       });
     const record = stored.read();
     if (record) addRecord(record, found, blobs);
-  }
+  });
   const calls = joinUploads([...found.values()]).map(describe);
   if (calls.length === 0)
     throw new ExcursorError("invalid-request", `${file} holds no call.`, { hint: "Record at least one call into it." });
-  return { calls, blobs };
+  return { calls, blobs, problem: describeTail(file, tail) };
 }
 
 function addRecord(record: CaptureRecord, found: Map<number, Found>, blobs: Map<string, string>): void {

@@ -21,7 +21,7 @@ import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import { setUpDriver } from "../../drivers/cursor/support/driver-stage.ts";
 
 /** A recorded bug: what the driver was asked to do, and what must be true of it. */
-export interface CassetteCase<Result> {
+interface CassetteCase<Result> {
   /** Of the capture, `NAME.capture` in the folder `cassettes`. */
   readonly name: string;
   /** What holds since the bug was fixed. */

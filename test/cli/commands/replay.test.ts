@@ -83,9 +83,9 @@ describe("excursor replay", { timeout: 60_000 }, () => {
       expect([name, inspected.code, inspected.stderr]).toEqual([name, code, expect.stringMatching(words)]);
       expect(inspected.stdout.includes("/agent.v1.AgentService/Run")).toBe(code === 0);
       const played = await run("--to", url, "--token-from", "REPLAY_TOKEN");
-      expect([name, played.code]).toEqual([name, code]);
+      expect([name, played.code, played.stderr]).toEqual([name, code, expect.stringMatching(words)]);
       const drift = await command("drift", file);
-      expect([name, drift.code]).toEqual([name, code]);
+      expect([name, drift.code, drift.stderr]).toEqual([name, code, expect.stringMatching(words)]);
     }
     const cassette = await command("sim", "--port", "0", "--cassette", file);
     expect([cassette.code, cassette.stderr]).toEqual([65, expect.stringMatching(/another version/)]);

@@ -24,7 +24,8 @@ export async function runDrift({ file, sdk, rpcs, json }: DriftFlags): Promise<n
 }
 
 async function compareTraffic(file: string, json: boolean): Promise<number> {
-  const { differences, read } = await readTraffic(file);
+  const { differences, read, problem } = await readTraffic(file);
+  if (problem !== undefined) process.stderr.write(`${problem}\n`);
   const conflicts = differences.filter(isConflict).length;
   const rows = conflictsFirst(differences).map(({ type, what, owner, name, ours = "", theirs = "", count, example }) =>
     [type, what, owner, name, ours, theirs, String(count), example].map(printable),

@@ -6,6 +6,7 @@ import { methodAt } from "../../../capture/call-schema.ts";
 import { type CaptureTail, readCapture, type StoredRecord, scanCapture } from "../../../capture/capture-reader.ts";
 import type { CapturedMessage, CaptureRecord } from "../../../capture/records.ts";
 import { CallList, type CallSummary, type CaptureFilter } from "../../../capture/view/call-list.ts";
+import { describeTail } from "../../../capture/view/describe-tail.ts";
 import { HarEntries } from "../../../capture/view/har.ts";
 import { kindOf, viewMessage } from "../../../capture/view/message-view.ts";
 import { ExcursorError } from "../../../core/errors.ts";
@@ -58,12 +59,7 @@ async function listCalls(file: string, filter: CaptureFilter): Promise<Listing> 
 function problemsOf(file: string, tail: CaptureTail, { damaged, endReason }: CallList): readonly string[] {
   return [
     ...(endReason === undefined ? [] : [`The capture ended early: ${endReason}.`]),
-    ...(tail.type === "cut"
-      ? [
-          `${file} ends in the middle of a record, after byte ${tail.offset}: its writer was stopped, or the disk was full.`,
-        ]
-      : []),
-    ...(tail.type === "damaged" ? [`${file} is damaged after byte ${tail.offset}; the rest cannot be read.`] : []),
+    ...[describeTail(file, tail)].flatMap((text) => text ?? []),
     ...(damaged > 0 ? [`${damaged} damaged records were left out.`] : []),
   ];
 }

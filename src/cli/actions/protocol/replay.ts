@@ -32,6 +32,7 @@ export async function runReplay(file: string, flags: ReplayFlags): Promise<numbe
   const { origin } = parseOrigin(flags.to);
   checkTarget(origin, loaded, flags.yes);
   const cassette = await loadCassette(file);
+  if (cassette.problem !== undefined) process.stderr.write(`${cassette.problem}\n`);
   const token = await findToken(origin, flags);
   const findProxy = proxyFromEnvironment(process.env);
   const transports = { h1: createHttp1Transport({ findProxy }), h2: createConnectionPool({ findProxy }) };

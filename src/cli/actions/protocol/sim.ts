@@ -53,6 +53,7 @@ export async function runSim(flags: SimFlags, drainMs: number): Promise<never> {
   process.stdout.write(
     flags.json ? `${JSON.stringify({ ready: true, url: sim.url, port: sim.port })}\n` : `ready ${sim.url}\n`,
   );
+  if (cassette?.problem !== undefined) process.stderr.write(`${cassette.problem}\n`);
   if (!flags.json) process.stderr.write(cassette ? playing(sim.url, cassette.calls.length) : nextSteps(sim.url));
 
   await signal;
