@@ -60,7 +60,7 @@ export const CLIENTS = {
   },
   "gemini-cli": { title: "Gemini CLI", package: "@google/gemini-cli", dialects: ["gemini"], lacks: ["whole"] },
   goose: { title: "Goose", package: "@aaif/goose-binary-linux-x64", dialects: ["chat", "responses"] },
-  continue: { title: "Continue CLI", package: "@continuedev/cli", dialects: ["chat"] },
+  continue: { title: "Continue CLI", package: "@continuedev/cli", dialects: ["chat", "messages"] },
   "openai-sdk": { title: "OpenAI SDK", package: "openai", dialects: ["chat", "responses"] },
   "anthropic-sdk": { title: "Anthropic SDK", package: "@anthropic-ai/sdk", dialects: ["messages"] },
   "google-sdk": { title: "Google Gen AI SDK", package: "@google/genai", dialects: ["gemini"] },
