@@ -9,9 +9,16 @@ import {
 } from "../test/clients/matrix/proof.ts";
 import { RESULTS_FILE, type Results, resultsSchema } from "../test/clients/matrix/results.ts";
 
-/** Returns the rows of the matrix of clients, from the results of `npm run test:clients`. */
-export function clientMatrix(): { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] } {
-  const results = resultsSchema.parse(JSON.parse(readFileSync(RESULTS_FILE, "utf8")));
+interface Matrix {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Reads the results of `npm run test:clients`. */
+export const readResults = (): Results => resultsSchema.parse(JSON.parse(readFileSync(RESULTS_FILE, "utf8")));
+
+/** Returns the matrix of clients, APIs and features. */
+export function clientMatrix(results: Results): Matrix {
   return {
     head: ["client", "API", ...Object.values(FEATURES), "tested"],
     rows: (Object.keys(CLIENTS) as ClientId[]).flatMap((id) =>

@@ -4,7 +4,7 @@ import { DRIVERS } from "../src/app/drivers.ts";
 import { settingsWith } from "../src/app/load-config.ts";
 import { createProgram } from "../src/cli/program.ts";
 import type { PlacedSetting } from "../src/config/settings.ts";
-import { clientMatrix } from "./client-matrix.ts";
+import { clientMatrix, readResults } from "./client-matrix.ts";
 
 const PAGES: Readonly<Record<string, () => string>> = {
   "docs/commands.md": commandsPage,
@@ -88,7 +88,7 @@ const MATRIX = /(?<=<!-- The matrix is generated\b[^>]*-->\n).*?(?=<!-- The end 
 function clientsPage(): string {
   const page = readFileSync("docs/clients/README.md", "utf8");
   if (!MATRIX.test(page)) throw new Error("docs/clients/README.md has lost the place of its matrix.");
-  const { head, rows } = clientMatrix();
+  const { head, rows } = clientMatrix(readResults());
   return page.replace(MATRIX, () => `${table(head, rows)}\n`);
 }
 

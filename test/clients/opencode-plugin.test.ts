@@ -20,7 +20,7 @@ beforeAll(() => {
   if (built.status !== 0) throw new Error(built.stdout);
   for (const name of ["bin", "package.json"]) cpSync(name, join(installed, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(installed, "node_modules"));
-}, 120_000);
+}, 300_000);
 
 afterAll(() => rmSync(installed, { recursive: true, force: true }));
 

@@ -78,7 +78,7 @@ export const CLIENTS = {
 export type ClientId = keyof typeof CLIENTS;
 
 /** A claim of one test: this client can use these features in this dialect. */
-interface Proof {
+export interface Proof {
   readonly client: ClientId;
   readonly dialect: Dialect;
   readonly features: readonly Feature[];

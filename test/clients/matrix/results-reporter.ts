@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Reporter, TestModule } from "vitest/node";
 import { CLIENTS_FOLDER } from "../../../scripts/install-clients.ts";
+import { mergeResults } from "./merge-results.ts";
 import { CLIENTS, type ClientId } from "./proof.ts";
-import { compareResults, RESULTS_FILE, type Result, type Results, resultsSchema } from "./results.ts";
+import { RESULTS_FILE, type Results, resultsSchema } from "./results.ts";
 
 /** Writes what the tests proved into results.json. Results of files that did not run stay. */
 export class ResultsReporter implements Reporter {
@@ -23,28 +24,12 @@ function textOf({ clients, results }: Results): string {
 }
 
 function withModule(known: Results, module: TestModule): Results {
-  const file = module.relativeModuleId;
-  const found = new Map<string, Result>();
-  let isComplete = true;
-  for (const test of module.children.allTests()) {
-    const { state } = test.result();
-    if (state !== "passed" && state !== "failed") isComplete = false;
-    else {
-      for (const { client, dialect, features } of test.meta().proofs ?? []) {
-        for (const feature of features) {
-          const key = [client, dialect, feature].join(" ");
-          // One failing test is enough.
-          const outcome = state === "failed" ? "fails" : (found.get(key)?.outcome ?? "proven");
-          found.set(key, { client, dialect, feature, outcome, file });
-        }
-      }
-    }
-  }
-  const isReplaced = (old: Result) =>
-    old.file === file && (isComplete || found.has([old.client, old.dialect, old.feature].join(" ")));
-  const results = [...known.results.filter((old) => !isReplaced(old)), ...found.values()].sort(compareResults);
+  const outcomes = [...module.children.allTests()].map((test) => ({
+    state: test.result().state,
+    proofs: test.meta().proofs ?? [],
+  }));
+  const { results, ran } = mergeResults(known.results, module.relativeModuleId, outcomes);
   const date = new Date().toISOString().slice(0, 10);
-  const ran = new Set([...found.values()].map(({ client }) => client));
   const clients = Object.fromEntries(
     (Object.keys(CLIENTS) as ClientId[]).flatMap((id) => {
       const entry = ran.has(id) ? { version: installedVersion(id), date } : known.clients[id];
