@@ -11,6 +11,7 @@ import { measureFrameParser } from "./frame-parser.ts";
 import { measureHub } from "./hub.ts";
 import { measureIdePatch } from "./ide-patch.ts";
 import { measureIdleStreams } from "./idle-streams.ts";
+import { measureInstalled } from "./installed.ts";
 import { type BenchResult, holds } from "./measure.ts";
 import { measureMetricsCost } from "./metrics-cost.ts";
 import { measurePacedStreams } from "./paced-streams.ts";
@@ -47,6 +48,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   resume: measureResume,
   "stalled-reader": measureStalledReader,
   "cold-start": measureColdStart,
+  installed: measureInstalled,
   "ide-patch": measureIdePatch,
   "think-splitter": measureThinkSplitter,
   hub: measureHub,

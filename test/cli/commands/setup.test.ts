@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createSimulator } from "../../../src/api/simulator.ts";
 import { excursor } from "../support/excursor.ts";
 import { HAS_TMUX, openTerminal } from "../support/terminal.ts";
 
@@ -118,6 +119,31 @@ describe.skipIf(!HAS_TMUX)("excursor, on a terminal", () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     terminal.press("C-c");
     await terminal.sees(/exit 0/);
+  }, 120_000);
+
+  it("signs in to an account, and asks it for the first answer", async () => {
+    const { environment, user } = await setUp();
+    const simulator = await createSimulator({ script: "@sim say from the account" }).start();
+    onTestFinished(() => simulator.stop());
+    // Opening the simulator's page signs in.
+    const browser = join(user, "browser");
+    const open = `fetch(process.argv[2]).catch(() => {})`;
+    writeFileSync(browser, `#!${process.execPath}\n${open}\n`, { mode: 0o755 });
+    const terminal = openTerminal([process.execPath, MAIN], {
+      ...environment,
+      BROWSER: browser,
+      EXCURSOR_UPSTREAM: simulator.url,
+    });
+    await terminal.sees(/Choose 1 or 2 \[1\]:/);
+    terminal.type("3");
+    terminal.press("Enter");
+    terminal.type("2");
+    terminal.press("Enter");
+    await terminal.sees(/Signed in as/);
+    await terminal.sees(/first answer in \d+ ms: "from the account"/);
+    await terminal.sees(/Connect Claude Code\?/);
+    terminal.press("C-d");
+    await terminal.sees(/exit 130/);
   }, 120_000);
 
   it("can be cancelled at every question, and says how to undo", async () => {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { onTestFinished } from "vitest";
 
 /** A new folder that is gone after the test. */
@@ -35,9 +35,11 @@ const plainEnvironment = (): Record<string, string> =>
 export const npmInstall = (folder: string, ...packages: string[]): string =>
   run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", ...packages], folder);
 
-/** The path of every file and folder below a folder. */
+/** The path of every file and folder below a folder. Links are not followed: they may lead out of it. */
 export const listFiles = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" }).sort();
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .sort();
 
 /** Returns the size of all files below a folder. */
 export const sizeInBytes = (folder: string): number =>
