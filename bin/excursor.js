@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that it runs on old versions of Node and can say what is wrong.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
@@ -20,9 +20,12 @@ if (major < 22 || (major === 22 && minor < 13)) {
   );
   process.exit(78);
 }
-if (isCheckout) {
+if (process.argv.length === 3 && ["-V", "--version"].includes(process.argv[2] ?? "")) {
+  // Scripts ask for the version often. It needs nothing of the program.
+  console.log(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
+} else {
   // Caches the compiled sources: stripping types from hundreds of files takes half of the start.
-  module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));
+  if (isCheckout) module.enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/excursor", import.meta.url)));
+  const { main } = await import(isCheckout ? source.href : new URL("../dist/js/main.js", import.meta.url).href);
+  await main(process.argv);
 }
-const { main } = await import(isCheckout ? source.href : new URL("../dist/js/main.js", import.meta.url).href);
-await main(process.argv);
