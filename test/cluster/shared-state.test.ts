@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
-import type { Messages } from "../gateway/support/tool-client.ts";
+import { answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 import type { OwnNode } from "./support/own-cluster.ts";
 import { hasRedis } from "./support/redis-process.ts";
 import { clientOf, keyCounter, openSharedCluster, statusOf } from "./support/shared-cluster.ts";
@@ -59,5 +59,25 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(200);
     await revokeKey(at(1).home, "alice");
     for (const node of nodes) await expect.poll(() => ask(node), { timeout: 20_000 }).toBe(401);
+  });
+
+  it("hold a follow-up on another node to the limits of its key", async () => {
+    const { at, traced, redis } = await openSharedCluster(defer, ["a", "b"]);
+    const key = await addKey(at(0).home, "alice", {
+      account: undefined,
+      limits: { usage: ["1 steps/conversation"] },
+    });
+    const messages: Messages = [{ role: "user", content: '@sim call look {"at":"a"} ;; say done' }];
+    const ask = (node: OwnNode) =>
+      clientOf(node, key.reveal()).chat.completions.create({ model: "gpt-5.5", messages, tools: TOOLS });
+    await expect.poll(() => statusOf(ask(at(1))), { timeout: 20_000 }).not.toBe(401);
+    messages[0] = { role: "user", content: '@sim call look {"at":"b"} ;; say done' };
+    const answer = (await ask(at(0))).choices[0]?.message ?? expect.unreachable();
+    messages.push(answer, ...answersTo(answer));
+    const settled = await keyCounter(redis, defer);
+    await expect.poll(() => settled("settled:*"), { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    const before = traced("run_request");
+    expect(await statusOf(ask(at(1)))).toBe(429);
+    expect(traced("run_request")).toBe(before);
   });
 });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisClient, RedisLink } from "./redis-link.ts";
 
 export interface Write<T> {
@@ -8,6 +7,8 @@ export interface Write<T> {
   readonly write: (client: RedisClient, prepared: T) => Promise<unknown>;
   /** About how much memory it needs while it waits. */
   readonly bytes: number;
+  /** True if it is to be sent at once, with what waits before it. */
+  readonly isUrgent?: boolean;
 }
 
 /** Writes that wait for Redis, at most. Beyond that the oldest are dropped. */
@@ -34,6 +35,8 @@ export class WriteBehind {
   #done = 0;
   #dropped = 0;
   #work: Promise<void> | undefined;
+  /** Ends the waiting for more writes. */
+  #hurry: () => void = () => {};
 
   constructor(link: RedisLink) {
     this.#link = link;
@@ -57,6 +60,7 @@ export class WriteBehind {
       this.#done++;
     }
     this.#begin();
+    if (write.isUrgent) this.#hurry();
   }
 
   /** Resolves when everything that was added before is written, or Redis is away. */
@@ -67,16 +71,24 @@ export class WriteBehind {
 
   close(): void {
     this.#stop();
+    this.#hurry();
     this.#waiting.length = 0;
   }
 
   #begin(): void {
     if (this.#work || this.#waiting.length === 0 || !this.#link.isUp) return;
-    this.#work = sleep(LINGER_MS)
+    const linger = Promise.withResolvers<void>();
+    const timer = setTimeout(() => linger.resolve(), LINGER_MS);
+    this.#hurry = () => {
+      clearTimeout(timer);
+      linger.resolve();
+    };
+    this.#work = linger.promise
       .then(() => this.#writeBatch())
       .finally(() => {
         this.#work = undefined;
         this.#begin();
+        if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
       });
   }
 

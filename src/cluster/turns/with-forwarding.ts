@@ -65,7 +65,7 @@ async function* forwardOrRun(
     yield* engine.run(turn, context);
     return;
   }
-  checkLimits(turn, context, target, options);
+  await checkLimits(turn, context, target, options);
   try {
     yield* forwardTurn(client, target, turn, context);
     counts.add("forwarded");
@@ -86,14 +86,14 @@ async function* forwardOrRun(
 }
 
 /** The limits of a key hold where the request arrived. The home node is told of a refusal, since it holds the run. */
-function checkLimits(
+async function checkLimits(
   turn: Turn,
   { observer }: RequestContext,
   home: InternalAddress,
   options: ForwardingOptions,
-): void {
+): Promise<void> {
   try {
-    observer?.served?.(turn.model.id, options.route(turn.model.id) ?? "");
+    await observer?.served?.(turn.model.id, options.route(turn.model.id) ?? "");
   } catch (error) {
     if (error instanceof LimitReached) {
       const { keepsRun } = error;

@@ -12,7 +12,7 @@ export interface Claim {
   readonly isPerConversation: boolean;
   readonly amount: number;
   /** Returns what the record of this node says was spent, for the case that the cluster does not know. */
-  readonly seed: () => number;
+  readonly seed: (conversation: string) => number;
 }
 
 /** Which request asks, and what it is held to. */
@@ -40,7 +40,10 @@ export interface SharedSpending {
   reserve(request: SpendRequest, amounts: Amounts): Promise<SpendVerdict | undefined>;
   /** Sets more aside: the amounts, or what is left if that is less. */
   extend(request: SpendRequest, amounts: Amounts): Promise<SpendVerdict | undefined>;
-  /** The request has spent so much, and nothing is set aside for it any more. Counted once, now or when it can be. */
+  /**
+   * The request has spent so much, and nothing is set aside for it any more. Counted once, now or when it can be. Its
+   * conversation may be another one than before: that of a first request is known when it is answered.
+   */
   settle(request: SpendRequest, spent: Amounts): void;
   /** The request has spent so much more, or less, than was settled. */
   correct(request: SpendRequest, difference: Amounts): void;

@@ -46,8 +46,11 @@ export interface Reservation {
   grow(inputTokens: number, outputTokens: number): void;
   /** Time has passed. Throws if a limit is reached. */
   check(): void;
-  /** The record of the request is stored, and counts from now on instead. */
-  release(spent: Amounts): void;
+  /**
+   * The record of the request is stored, and counts from now on instead. `conversation` is that of the record: the one of a
+   * first request is known when it is answered.
+   */
+  release(spent: Amounts, conversation?: string): void;
   /** The record has changed by so much. */
   correct(difference: Amounts): void;
 }
@@ -137,7 +140,7 @@ export class UsageLimits {
       claims: limits.map((limit) => ({
         ...limit,
         fromMs: this.#window(limit, principalId).fromMs,
-        seed: () => this.#stored(limit, entry),
+        seed: (at) => this.#stored(limit, { principalId, conversation: at }),
       })),
     };
     const refuse = (verdict: Exclude<SpendVerdict, { readonly type: "held" }>): Error => {
@@ -155,13 +158,15 @@ export class UsageLimits {
     const extendAlone = () => this.#extend(shares(), entry);
     const hold = new SharedHold({ shared, request, used, reserved, refuse, extendAlone });
     const begun = this.#begin(entry, rates, verdict ? () => hold.extend() : extendAlone);
+    let settled = request;
     return {
       ...begun,
-      release: (spent) => {
-        begun.release(spent);
-        shared.settle(request, spent);
+      release: (spent, answered) => {
+        settled = { ...request, conversation: answered ?? conversation };
+        begun.release(spent, answered);
+        shared.settle(settled, spent);
       },
-      correct: (difference) => shared.correct(request, difference),
+      correct: (difference) => shared.correct(settled, difference),
     };
   }
 
@@ -252,7 +257,7 @@ export class UsageLimits {
     );
   }
 
-  #stored(limit: UsageLimit, { principalId, conversation }: UnderWay): number {
+  #stored(limit: UsageLimit, { principalId, conversation }: Pick<UnderWay, "principalId" | "conversation">): number {
     const { fromMs, untilMs } = this.#window(limit, principalId);
     const { spent, spentIn } = this.#options;
     const spending = limit.isPerConversation

@@ -139,7 +139,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
     if (!reservation) return;
     if (this.#record) {
       // The request has ended while the limits were asked.
-      reservation.release(spendingOf(this.#record));
+      reservation.release(spendingOf(this.#record), this.#record.conversation);
       return;
     }
     this.grow = (input, output) => {
@@ -188,7 +188,7 @@ export class RequestRecording implements RunObserver, RunMeter, RunRequest {
 
   /** The record is stored. `onCorrected` stores another one in its place, and returns it. */
   stored(record: RequestRecord, onCorrected: (record: RequestRecord) => RequestRecord): void {
-    this.#reservation?.release(spendingOf(record));
+    this.#reservation?.release(spendingOf(record), record.conversation);
     this.#record = record;
     this.#onCorrected = onCorrected;
     for (const run of this.#runs) run.settle();

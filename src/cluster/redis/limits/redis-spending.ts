@@ -127,6 +127,8 @@ export class RedisSpending implements SharedSpending {
     writes.add({
       prepare: Promise.resolve(),
       bytes: 1024,
+      // The next request of the conversation may be on its way to another node.
+      isUrgent: true,
       write: async (client: RedisClient) => {
         const keys = [...this.#keys(request), mark];
         // Redis has lost what it knew, so it gets the seeds. They need a look at the record.
@@ -144,7 +146,7 @@ export class RedisSpending implements SharedSpending {
 
   /** What the record says, without what Redis is still to be told. */
   #seedOf({ principalId, conversation }: SpendRequest, claim: Claim): number {
-    let seed = claim.seed();
+    let seed = claim.seed(conversation);
     for (const { request, spent } of this.#unsettled.values()) {
       const isSame =
         request.principalId === principalId && (!claim.isPerConversation || request.conversation === conversation);
