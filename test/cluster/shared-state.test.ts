@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { RedisClient } from "../../src/cluster/redis/redis-link.ts";
 import { addKey, revokeKey } from "../../src/server/gate/keys/gateway-keys.ts";
+import { openLink } from "../contracts/nodes.ts";
 import { answersTo, type Messages, TOOLS } from "../gateway/support/tool-client.ts";
 import type { OwnNode } from "./support/own-cluster.ts";
 import { hasRedis } from "./support/redis-process.ts";
@@ -80,4 +82,54 @@ describe.skipIf(!hasRedis)("gateways that share one Redis", () => {
     expect(await statusOf(ask(at(1)))).toBe(429);
     expect(traced("run_request")).toBe(before);
   });
+
+  it("leave nothing in Redis that stays for ever, and no prompt in clear text (SEC-48)", async () => {
+    const { at, redis, nodes } = await openSharedCluster(defer, ["a", "b"]);
+    const count = await keyCounter(redis, defer);
+    const limits = { usage: ["100000 tokens/day", "50 steps/conversation", "1000 requests/minute"], streams: 9 };
+    const key = await addKey(at(0).home, "alice", { account: undefined, limits });
+    const say = `secret-words ${"secret-words ".repeat(200)}`;
+    for (const node of nodes) {
+      const client = clientOf(node, key.reveal());
+      const ask = () =>
+        client.chat.completions.create({
+          model: "gpt-5.5",
+          stream: true,
+          messages: [{ role: "user", content: `@sim say ${say}` }],
+        });
+      await expect.poll(() => statusOf(ask().then((stream) => Array.fromAsync(stream))), { timeout: 20_000 }).toBe(200);
+      await client.responses.create({ model: "gpt-5.5", input: `@sim think secret-words ;; say ${say}` });
+    }
+    for (const pattern of ["*:checkpoint:*:at:*", "*:response:*:item:*", "*:thought:*", "settled:*", "usage"]) {
+      await expect.poll(() => count(pattern), { timeout: 20_000, message: pattern }).toBeGreaterThan(0);
+    }
+    const link = await openLink(redis, defer);
+    const all = await link.ask(
+      async (client) => {
+        const keys = await client.keys("*");
+        return Promise.all(
+          keys.map(async (name) => ({ name, ttl: await client.pTTL(name), text: await read(client, name) })),
+        );
+      },
+      () => [],
+    );
+    expect(all.length).toBeGreaterThan(20);
+    expect(all.filter(({ ttl }) => ttl === -1).map(({ name }) => name)).toEqual([]);
+    expect(all.filter(({ text }) => /secret-words|@sim/.test(text)).map(({ name }) => name)).toEqual([]);
+  }, 60_000);
 });
+
+/** Returns everything that a key holds. */
+async function read(client: RedisClient, name: string): Promise<string> {
+  const commands: Readonly<Record<string, readonly string[]>> = {
+    string: ["GET", name],
+    hash: ["HGETALL", name],
+    zset: ["ZRANGE", name, "0", "-1"],
+    set: ["SMEMBERS", name],
+    stream: ["XRANGE", name, "-", "+"],
+  };
+  const command = commands[await client.type(name)];
+  if (!command) return expect.unreachable(name);
+  const [first = "", ...rest] = command;
+  return JSON.stringify(await client.sendCommand([first, ...rest]));
+}

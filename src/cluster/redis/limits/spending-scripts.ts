@@ -73,6 +73,7 @@ for at = 9, #ARGV, 6 do
   end
   limits[#limits + 1] = { unit = unit, amount = tonumber(ARGV[at + 4]), spent = spent, held = number(key, 'held ' .. unit) }
 end
+keep()
 local function refuse(kind, at) return { kind, at - 1, string.format('%.6f', limits[at].spent) } end
 local function set(held)
   redis.call('HSET', holds, id, cjson.encode(held))
