@@ -35,7 +35,7 @@ local size = before
 for at = 6, #ARGV, 2 do size = size + #ARGV[at] + #ARGV[at + 1] - redis.call('HSTRLEN', value, ARGV[at]) end
 local function remove(member)
   local bytes = tonumber(redis.call('HGET', sizes, member) or '0')
-  redis.call('HINCRBY', sizes, '', -bytes)
+  if bytes > 0 then redis.call('HINCRBY', sizes, '', -bytes) end
   redis.call('HDEL', sizes, member)
   redis.call('ZREM', order, member)
   redis.call('UNLINK', member)
@@ -64,7 +64,7 @@ return 1`);
 /** KEYS: the hash, the room's order, its sizes. Returns whether the hash was there. */
 const REMOVE = new RedisScript(`
 local bytes = tonumber(redis.call('HGET', KEYS[3], KEYS[1]) or '0')
-redis.call('HINCRBY', KEYS[3], '', -bytes)
+if bytes > 0 then redis.call('HINCRBY', KEYS[3], '', -bytes) end
 redis.call('HDEL', KEYS[3], KEYS[1])
 redis.call('ZREM', KEYS[2], KEYS[1])
 return redis.call('UNLINK', KEYS[1])`);

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { RedisClient, RedisLink } from "../../../src/cluster/redis/redis-link.ts";
+import { WriteBehind } from "../../../src/cluster/redis/write-behind.ts";
+
+/** A link that is up or down as the test says. */
+function setUp() {
+  const listeners = new Set<(isUp: boolean) => void>();
+  const state = { isUp: true, isLate: false };
+  const link: RedisLink = {
+    get isUp() {
+      return state.isUp;
+    },
+    failures: 0,
+    async ask(work, fallback) {
+      if (!state.isUp) return fallback();
+      const result = await work({} as RedisClient);
+      if (!state.isLate) return result;
+      state.isUp = false;
+      return fallback();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    key: (...parts) => parts.join(":"),
+    close: () => {},
+  };
+  const writes = new WriteBehind(link);
+  const made: string[] = [];
+  const add = (name: string, bytes = 1, prepare: Promise<unknown> = Promise.resolve()) =>
+    writes.add({ prepare, bytes, write: async () => void made.push(name) });
+  const come = () => {
+    state.isUp = true;
+    for (const listener of listeners) listener(true);
+  };
+  return { state, writes, made, add, come };
+}
+
+describe("writes in the background", () => {
+  it("are made in order, also if one takes longer to prepare, and a failed preparation drops its own only", async () => {
+    const { writes, made, add } = setUp();
+    add("a", 1, new Promise((resolve) => setImmediate(resolve)));
+    add("b", 1, Promise.reject(new Error("no")));
+    add("c");
+    await writes.settled();
+    expect(made).toEqual(["a", "c"]);
+  });
+
+  it("wait while Redis is away, and are made when it is back (REL-45)", async () => {
+    const { state, writes, made, add, come } = setUp();
+    state.isUp = false;
+    add("a");
+    add("b");
+    await writes.settled();
+    expect(made).toEqual([]);
+    come();
+    await writes.settled();
+    expect(made).toEqual(["a", "b"]);
+  });
+
+  it("whose reply was late are made again", async () => {
+    const { state, writes, made, add, come } = setUp();
+    state.isLate = true;
+    add("a");
+    await writes.settled();
+    state.isLate = false;
+    come();
+    await writes.settled();
+    expect(made).toEqual(["a", "a"]);
+  });
+
+  it("that wait are bounded: the oldest are dropped, by number and by size (SEC-36)", async () => {
+    const { state, writes, made, add, come } = setUp();
+    state.isUp = false;
+    for (let at = 0; at < 10_005; at++) add(String(at));
+    expect(writes.dropped).toBe(5);
+    add("large", 64 * 1024 * 1024);
+    come();
+    await writes.settled();
+    expect([made, writes.dropped]).toEqual([["large"], 10_005]);
+  });
+});
