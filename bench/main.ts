@@ -1,5 +1,6 @@
 import { measureCaptureCost } from "./capture-cost.ts";
 import { measureCaptureFile } from "./capture-file.ts";
+import { measureCluster } from "./cluster.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { measureCpuPerToken } from "./cpu-per-token.ts";
 import { measureCursorFace } from "./cursor-face.ts";
@@ -55,6 +56,7 @@ const BENCHES: Readonly<Record<string, (bed: Testbed) => Promise<BenchResult[]>>
   "thinking-path": measureThinkingPath,
   "cursor-face": measureCursorFace,
   dashboard: measureDashboard,
+  cluster: measureCluster,
 };
 
 const NAME_WIDTH = 56;

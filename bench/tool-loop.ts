@@ -23,15 +23,18 @@ export class ToolLoop {
     return new ToolLoop(connection, [{ role: "user", content: promptOf(plan) }], callOf(answer));
   }
 
-  /** Sends the next plan as the result. Returns the time to its first token; 0 if the plan has none. */
-  async goOn(plan: Plan): Promise<number> {
+  /**
+   * Sends the next plan as the result, over this connection or another one. Returns the time to its first token; 0 if the plan
+   * has none.
+   */
+  async goOn(plan: Plan, connection = this.#connection): Promise<number> {
     const call = { id: this.#callId, type: "function", function: { name: TOOL_NAME, arguments: "{}" } };
     this.#messages.push(
       { role: "assistant", content: this.#content, tool_calls: [call] },
       { role: "tool", tool_call_id: this.#callId, content: promptOf(plan) },
     );
     const answer = new StreamedAnswer();
-    await this.#connection.send(this.#messages, plan, answer);
+    await connection.send(this.#messages, plan, answer);
     if (answer.lost + answer.repeated > 0) throw new Error("the run did not go on where it was");
     this.#content = textOf(plan);
     if (plan.isCall) this.#callId = callOf(answer);

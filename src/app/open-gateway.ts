@@ -279,7 +279,8 @@ export async function openGateway(loaded: LoadedConfig, options: OpenOptions): P
         if (graceMs !== undefined) parts.cluster?.endHandOver();
         closing ??= (async () => {
           if (graceMs === undefined) await parts.cluster?.handOver(config.limits.handoverMs);
-          await Promise.all([gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs)));
+          const listeners = [gateway, bridge, cursor, ollama].map((listener) => listener?.close(graceMs));
+          await Promise.all([...listeners, parts.cluster?.finish(graceMs ?? config.limits.drainMs)]);
           await close();
         })();
         return closing;

@@ -62,6 +62,8 @@ export interface Cluster {
   handOver(ms: number): Promise<void>;
   /** Cuts that time short. */
   endHandOver(): void;
+  /** Leaves the cluster: takes no more turns of other gateways, and lets their answers finish for so long. */
+  finish(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -153,6 +155,10 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       if (membership.pickOther()) await wait(ms, undefined, { signal: handedOver.signal }).catch(() => {});
     },
     endHandOver: () => handedOver.abort(),
+    async finish(ms) {
+      await membership.leave();
+      await listener?.finish(ms);
+    },
     async close() {
       await membership.leave();
       await listener?.close();

@@ -12,8 +12,11 @@ export interface InternalAddress {
   readonly advertise: string;
 }
 
-/** How long another gateway may take to accept a request. */
-const ACCEPT_MS = 2000;
+/** How long a connection may take. A machine that is gone refuses none. */
+const CONNECT_MS = 2000;
+
+/** How long another gateway may take to accept a request. It may be busy. */
+const ACCEPT_MS = 10_000;
 
 const MAX_SOCKETS = 1024;
 
@@ -46,6 +49,11 @@ export class InternalClient {
       signal: AbortSignal.any([AbortSignal.timeout(ACCEPT_MS), ...(signal ? [signal] : [])]),
     }) as Promise<[IncomingMessage]>;
     outgoing.on("error", () => {});
+    outgoing.once("socket", (socket) => {
+      if (!socket.connecting) return;
+      const timer = setTimeout(() => outgoing.destroy(new Error("no connection in time")), CONNECT_MS);
+      socket.once("connect", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+    });
     const exchange = new InternalExchange(async () => (await accepted)[0], outgoing, {
       sealer: keys.sealer("request", nonce),
       opener: keys.opener("answer", nonce, MAX_MESSAGE_BYTES),

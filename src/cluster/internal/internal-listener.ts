@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ExcursorError } from "../../core/errors.ts";
+import { within } from "../../core/within.ts";
 import type { Log } from "../../observe/log.ts";
 import type { ClusterKeys } from "./cluster-keys.ts";
 import { InternalExchange, MAX_MESSAGE_BYTES } from "./internal-exchange.ts";
@@ -28,6 +29,8 @@ export interface InternalListener {
   readonly port: number;
   /** Requests that were refused since the start, by reason. */
   readonly refused: ReadonlyMap<string, number>;
+  /** Refuses new requests, and waits until those under way are answered, at most so long. */
+  finish(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,6 +43,8 @@ export async function listenInternally(options: InternalListenerOptions): Promis
   const { keys, tag, now, handlers, log } = options;
   const seen = new SeenNonces(2 * MAX_AGE_MS);
   const refused = new Map<string, number>();
+  const active = new Set<Promise<void>>();
+  let isFinishing = false;
 
   const refuse = (response: ServerResponse, status: number, reason: string) => {
     refused.set(reason, (refused.get(reason) ?? 0) + 1);
@@ -57,6 +62,7 @@ export async function listenInternally(options: InternalListenerOptions): Promis
       );
       return refuse(response, 401, check.reason);
     }
+    if (isFinishing) return refuse(response, 503, "closing");
     const name = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : "";
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (!handler || request.method !== "POST") return refuse(response, 404, "unknown");
@@ -82,11 +88,13 @@ export async function listenInternally(options: InternalListenerOptions): Promis
     (request, response) => {
       response.on("error", () => {});
       request.on("error", () => {});
-      serve(request, response).catch((error: unknown) => {
+      const served = serve(request, response).catch((error: unknown) => {
         if (!response.destroyed && !(error instanceof ExcursorError))
           log.warn({ cause: String(error) }, "cluster request");
         response.destroy();
       });
+      active.add(served);
+      void served.then(() => active.delete(served));
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
@@ -101,6 +109,10 @@ export async function listenInternally(options: InternalListenerOptions): Promis
   return {
     port: (server.address() as AddressInfo).port,
     refused,
+    async finish(ms) {
+      isFinishing = true;
+      await within(Promise.all(active), ms);
+    },
     async close() {
       server.close();
       server.closeAllConnections();

@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { Connection, StreamedAnswer } from "./load.ts";
+import { type BenchResult, percentile } from "./measure.ts";
+import { type Subject, startGateway } from "./processes.ts";
+import { measureRounds, type Round, ratioOf, type Testbed } from "./testbed.ts";
+import { ToolLoop } from "./tool-loop.ts";
+import { cpuMs } from "./usage.ts";
+
+const FOLLOW_UPS = 300;
+const TOKENS = 50;
+const SHORT = 400;
+
+interface Sample {
+  readonly firstTokenUs: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * Measures follow-ups that reach the home node of their run against those that reach another gateway and are forwarded; and
+ * short requests to a gateway of a cluster against those to one alone. Needs `redis-server`.
+ */
+export async function measureCluster(bed: Testbed): Promise<BenchResult[]> {
+  const redis = await startRedis();
+  if (!redis) return [];
+  const settings = { EXCURSOR_CLUSTER_REDIS: redis.url, EXCURSOR_LIMITS_HANDOVER_MS: "0" };
+  const home = await startGateway(bed.upstream, { ...settings, EXCURSOR_CLUSTER_NODE: "home" });
+  const other = await startGateway(bed.upstream, { ...settings, EXCURSOR_CLUSTER_NODE: "other" });
+  try {
+    const two: Testbed = { ...bed, floor: home, gateway: other };
+    const rounds: readonly Round<Sample>[] = await measureRounds(two, (round) =>
+      both(round, (isForwarded) => followUps(home, isForwarded ? other : home, [home, other])),
+    );
+    const alone: Testbed = { ...bed, floor: bed.gateway, gateway: other };
+    const short: readonly Round<Sample>[] = await measureRounds(alone, (round) =>
+      both(round, (isCluster) => shortRequests(isCluster ? other : bed.gateway)),
+    );
+    return [
+      {
+        name: "forwarded follow-up: time to first token, p50, to that at home",
+        bound: 1.5,
+        ...ratioOf(rounds, ({ firstTokenUs }) => firstTokenUs, "µs"),
+      },
+      {
+        name: `forwarded follow-up of ${TOKENS} tokens: CPU of both gateways`,
+        bound: 1.6,
+        ...ratioOf(rounds, ({ cpuMs: ms }) => ms, "ms"),
+      },
+      { name: "short request in a cluster: CPU to that of one alone", ...ratioOf(short, ({ cpuMs: ms }) => ms, "ms") },
+    ];
+  } finally {
+    await Promise.all([home.stop(), other.stop()]);
+    redis.stop();
+  }
+}
+
+async function both<T>(round: number, measure: (isSecond: boolean) => Promise<T>): Promise<{ floor: T; gateway: T }> {
+  const isReversed = round % 2 === 1;
+  const first = await measure(isReversed);
+  const second = await measure(!isReversed);
+  return isReversed ? { floor: second, gateway: first } : { floor: first, gateway: second };
+}
+
+/** Opens a run on its home node, and goes on with it over another gateway. */
+async function followUps(home: Subject, asked: Subject, both: readonly Subject[]): Promise<Sample> {
+  const [opening, following] = [new Connection(home), new Connection(asked)];
+  const loop = await ToolLoop.open(opening, 0);
+  const waits: number[] = [];
+  const before = sumCpu(both);
+  for (let n = 0; n < FOLLOW_UPS; n++) {
+    waits.push(await loop.goOn({ id: n, tokens: TOKENS, isCall: n < FOLLOW_UPS - 1 }, following));
+  }
+  const used = sumCpu(both) - before;
+  opening.destroy();
+  following.destroy();
+  return { firstTokenUs: percentile(waits, 0.5), cpuMs: used };
+}
+
+async function shortRequests(subject: Subject): Promise<Sample> {
+  const connection = new Connection(subject);
+  const before = cpuMs(subject.pid);
+  for (let n = 0; n < SHORT; n++) await connection.ask({ tokens: 1 }, new StreamedAnswer());
+  connection.destroy();
+  return { firstTokenUs: 0, cpuMs: cpuMs(subject.pid) - before };
+}
+
+const sumCpu = (subjects: readonly Subject[]): number => subjects.reduce((sum, { pid }) => sum + cpuMs(pid), 0);
+
+/** Undefined if the machine has no Redis. */
+async function startRedis(): Promise<{ readonly url: string; stop(): void } | undefined> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { readonly port: number };
+  server.close();
+  await once(server, "close");
+  const child = spawn("redis-server", ["--port", String(port), "--save", "", "--bind", "127.0.0.1"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const failed = once(child, "error").then(() => false);
+  const ready = (async () => {
+    for await (const chunk of child.stdout) if (String(chunk).includes("Ready to accept")) return true;
+    return false;
+  })();
+  if (!(await Promise.race([ready, failed]))) return undefined;
+  child.stdout.resume();
+  return { url: `redis://127.0.0.1:${port}`, stop: () => child.kill("SIGKILL") };
+}

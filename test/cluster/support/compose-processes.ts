@@ -1,0 +1,163 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { freePort, hasRedis, type RedisProcess, startRedis } from "./redis-process.ts";
+
+export const hasBalancer: boolean = hasRedis && spawnSync("haproxy", ["-v"]).status === 0;
+
+/** The parts of `deploy/compose.yaml` that matter without containers. */
+interface ComposeFile {
+  readonly name: string;
+  readonly services: Readonly<Record<string, ComposeService>>;
+}
+
+interface ComposeService {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+}
+
+export const readCompose = (): ComposeFile =>
+  parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true }) as ComposeFile;
+
+interface NodeProcess {
+  readonly name: string;
+  readonly url: string;
+  readonly log: () => string;
+  readonly pid: () => number;
+  /** Resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Starts it again, with the same settings. */
+  restart(): Promise<void>;
+}
+
+export interface ComposedCluster {
+  /** Of the balancer. */
+  readonly url: string;
+  readonly nodes: readonly NodeProcess[];
+  readonly redis: RedisProcess;
+  /** Starts one more gateway, which the balancer does not know. */
+  startOther(): Promise<NodeProcess>;
+}
+
+/** Starts the services of the compose file as processes: the same settings, with names replaced by addresses of loopback. */
+export async function startComposed(
+  defer: (cleanup: () => unknown) => void,
+  given: Readonly<Record<string, string>>,
+): Promise<ComposedCluster> {
+  const { services } = readCompose();
+  const folder = mkdtempSync(join(tmpdir(), "excursor-compose-"));
+  defer(() => rmSync(folder, { recursive: true, force: true }));
+  const redis = await startRedis(defer, services["redis"]?.command?.slice(1));
+  const names = Object.keys(services).filter((name) => name.startsWith("gateway-"));
+  const addresses = new Map([["redis:6379", `127.0.0.1:${redis.port}`]]);
+  for (const name of names) {
+    addresses.set(`${name}:8787`, `127.0.0.1:${await freePort()}`);
+    addresses.set(`${name}:8790`, `127.0.0.1:${await freePort()}`);
+  }
+  const localize = (text: string) => {
+    let local = text.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) => given[name] ?? "");
+    for (const [from, to] of addresses) local = local.replaceAll(from, to);
+    return local;
+  };
+  const nodes = await Promise.all(
+    names.map((name) => {
+      const port = addresses.get(`${name}:8787`)?.split(":")[1] ?? "0";
+      const settings = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, localize(value)]);
+      const environment = {
+        ...Object.fromEntries(settings),
+        ...given,
+        EXCURSOR_HOST: "127.0.0.1",
+        EXCURSOR_PORT: port,
+        EXCURSOR_HOME: join(folder, name),
+      };
+      return startNode(name, `http://127.0.0.1:${port}`, environment, defer);
+    }),
+  );
+  const port = await freePort();
+  const config = join(folder, "haproxy.cfg");
+  writeFileSync(
+    config,
+    localize(readFileSync("deploy/haproxy.cfg", "utf8").replace("bind :8787", `bind 127.0.0.1:${port}`)),
+  );
+  const balancer = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "inherit", "pipe"] });
+  balancer.stderr.resume();
+  const gone = once(balancer, "exit");
+  defer(async () => {
+    balancer.kill("SIGKILL");
+    await gone;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(url);
+  let others = 0;
+  const startOther = async () => {
+    const name = `other-${others++}`;
+    const ownPort = await freePort();
+    return startNode(
+      name,
+      `http://127.0.0.1:${ownPort}`,
+      {
+        ...given,
+        EXCURSOR_PORT: String(ownPort),
+        EXCURSOR_HOME: join(folder, name),
+        EXCURSOR_CLUSTER_REDIS: redis.url,
+        EXCURSOR_CLUSTER_NODE: name,
+        EXCURSOR_LIMITS_HANDOVER_MS: "0",
+      },
+      defer,
+    );
+  };
+  return { url, nodes, redis, startOther };
+}
+
+async function startNode(
+  name: string,
+  url: string,
+  environment: Readonly<Record<string, string>>,
+  defer: (cleanup: () => unknown) => void,
+): Promise<NodeProcess> {
+  let log = "";
+  const run = async () => {
+    const child = spawn(process.execPath, ["bin/excursor.js", "serve", "--json"], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: process.env["PATH"], ...environment },
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      log = (log + text).slice(-1_000_000);
+    });
+    const exited = once(child, "close").then(([code]) => code as number | null);
+    const ready = await Promise.race([once(child.stdout, "data"), exited.then(() => undefined)]);
+    if (!ready) throw new Error(`${name} did not start: ${log}`);
+    return { child, exited };
+  };
+  let current = await run();
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    current.child.kill(signal);
+    return current.exited;
+  };
+  defer(() => stop("SIGKILL"));
+  return {
+    name,
+    url,
+    log: () => log,
+    pid: () => current.child.pid ?? 0,
+    stop,
+    async restart() {
+      current = await run();
+    },
+  };
+}
+
+/** Waits until the balancer has found a gateway. */
+async function untilReady(url: string): Promise<void> {
+  for (;;) {
+    const status = await fetch(`${url}/readyz`).then(
+      (response) => response.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
