@@ -143,7 +143,7 @@ test("a recorded server config names no hosts, which the client would leave for"
     ...{ path, method: undefined, response: { status: 200, headers }, outcome: "ok", cut: {} },
     messages: [{ ...received, bytes, meaning: { kind: "message", texts: [] } }],
   };
-  const { sim } = await setUp("h2", {}, { cassette: { calls: [...calls, call], blobs } });
+  const { sim } = await setUp("h2", {}, { cassette: { calls: [...calls, call], blobs, problem: undefined } });
   const answer = await fetch(`${sim.url}${path}`, { method: "POST", headers, body: "" });
   const played = fromBinary(GetServerConfigResponseSchema, Buffer.from(await answer.arrayBuffer()));
   expect([played.cliSandboxDefaultEnabled, played.useNlbForNal, played.agentUrlConfig]).toEqual([
