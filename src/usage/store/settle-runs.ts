@@ -162,7 +162,7 @@ function prepare(connection: DatabaseSync) {
     ),
     open: connection.prepare(
       `SELECT at, principal, requests, conversation AS ourConversation, upstream_conversation AS conversation,
-        input, output, cached, cache_written, reasoning FROM run
+        input, output, cached, cache_written, reasoning FROM run INDEXED BY run_inexact
         WHERE origin IS NOT 'upstream' AND at >= ?1 AND at < ?2 AND NOT (${MAY_GO_ON}) AND account = ?4
           AND upstream_conversation IS NOT NULL AND conversation IS NOT NULL ORDER BY at`,
     ),

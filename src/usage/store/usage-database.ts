@@ -59,8 +59,9 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX charge_time ON charge (at);`,
   `CREATE INDEX charge_conversation ON charge (conversation);
   CREATE INDEX run_conversation ON run (conversation) WHERE upstream_conversation IS NOT NULL;`,
-  // The runs of a conversation are found by the times of its requests.
-  "DROP INDEX run_conversation;",
+  // The runs of a conversation are found by the times of its requests. Few runs have no figures of the upstream.
+  `DROP INDEX run_conversation;
+  CREATE INDEX run_inexact ON run (at) WHERE origin IS NOT 'upstream';`,
 ];
 
 /** Opens the usage record at this path, or one in memory (`:memory:`). A damaged file is put aside. */
