@@ -1,4 +1,4 @@
-import { closeSync, openSync, writevSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { encodeRecord, FIRST_LINE } from "./record-format.ts";
 import type { CaptureRecord } from "./records.ts";
 
@@ -23,7 +23,8 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 export class CaptureWriter {
   readonly #options: CaptureWriterOptions;
   readonly #file: number;
-  #waiting: Uint8Array[] = [];
+  /** Many small records are one write. */
+  readonly #waiting = Buffer.allocUnsafeSlow(MAX_WAITING_BYTES);
   #waitingBytes = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -59,22 +60,29 @@ export class CaptureWriter {
 
   #push(parts: readonly Uint8Array[]): void {
     for (const part of parts) {
-      this.#waiting.push(part);
-      this.#waitingBytes += part.length;
       this.#bytes += part.length;
+      if (this.#waitingBytes + part.length > this.#waiting.length) this.#flush();
+      if (part.length > this.#waiting.length) this.#write(part);
+      else {
+        this.#waiting.set(part, this.#waitingBytes);
+        this.#waitingBytes += part.length;
+      }
     }
-    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), WAIT_MS);
+    this.#timer ??= setTimeout(() => this.#flush(), WAIT_MS);
   }
 
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    let parts = this.#waiting.filter(({ length }) => length > 0);
-    this.#waiting = [];
+    const bytes = this.#waiting.subarray(0, this.#waitingBytes);
     this.#waitingBytes = 0;
+    this.#write(bytes);
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#isOver) return;
     try {
-      while (parts.length > 0) parts = rest(parts, writevSync(this.#file, parts));
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
     } catch (error) {
       this.#stop(`the disk refused it (${(error as NodeJS.ErrnoException).code ?? "unknown error"})`);
     }
@@ -89,15 +97,4 @@ export class CaptureWriter {
     closeSync(this.#file);
     if (reason !== undefined) this.#options.onEnd(reason);
   }
-}
-
-/** Returns what is left after so many bytes. */
-function rest(parts: readonly Uint8Array[], written: number): Uint8Array[] {
-  const left: Uint8Array[] = [];
-  let skip = written;
-  for (const part of parts) {
-    if (skip < part.length) left.push(part.subarray(skip));
-    skip = Math.max(0, skip - part.length);
-  }
-  return left;
 }

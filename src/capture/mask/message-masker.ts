@@ -3,7 +3,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { blobIdOf, hexId } from "../../wire/agent/state/blobs.ts";
 import { FLAG_END } from "../../wire/connect/envelope.ts";
 import type { CapturedMessage, CaptureNote } from "../records.ts";
-import { findJsonLeaves, findLeaves, type Leaf, looksLikeText } from "./leaves.ts";
+import { FieldIndex, findJsonLeaves, findLeaves, type Leaf, looksLikeText } from "./leaves.ts";
 import type { Masker } from "./masker.ts";
 import { type NestedMessage, nestedMessage } from "./nested-message.ts";
 
@@ -52,6 +52,7 @@ const BLOB_ID_BYTES = 32;
 export class MessageMasker {
   readonly #masker: Masker;
   readonly #content: CapturedContent;
+  readonly #fields = new FieldIndex();
 
   constructor(masker: Masker, content: CapturedContent) {
     this.#masker = masker;
@@ -70,7 +71,7 @@ export class MessageMasker {
   #maskFields(work: Work, schema: DescMessage | undefined): boolean {
     const { bytes } = work;
     const leaves: Leaf[] = [];
-    if (!findLeaves(bytes, schema, (leaf) => leaves.push(leaf))) return false;
+    if (!findLeaves(bytes, schema, (leaf) => leaves.push(leaf), this.#fields)) return false;
     this.#learn(bytes, leaves);
     const before = Buffer.from(bytes);
     this.#masker.maskKnown(bytes);
