@@ -6,6 +6,9 @@ import type { Piece } from "./message-masker.ts";
 const CONTEXT_LENGTH = 16;
 /** A word that is longer is masked as far as it is known. */
 const MAX_WORD_LENGTH = 8 * 1024;
+/** Words are masked together: to look at one by itself takes as long as at fifty. */
+const BATCH_BYTES = 512;
+const BATCH_MS = 100;
 const MAX_RECORDS = 1024;
 const MAX_BYTES = 1024 * 1024;
 /** A text that pauses for so long is masked as far as it is known. */
@@ -24,6 +27,8 @@ interface OpenText {
   length: number;
   /** How much of the first piece is masked. */
   masked: number;
+  /** Where the last word begins. */
+  wordsEnd: number;
   /** The text before the part that is not masked. */
   context: string;
 }
@@ -40,6 +45,7 @@ export class HeldRecords {
   /** By stream. */
   readonly #open = new Map<string, OpenText>();
   #timer: NodeJS.Timeout | undefined;
+  #batch: NodeJS.Timeout | undefined;
 
   constructor(masker: Masker, write: (record: CaptureRecord) => void) {
     this.#masker = masker;
@@ -65,14 +71,28 @@ export class HeldRecords {
   }
 
   #join(piece: Piece): void {
-    const open = this.#open.get(piece.stream) ?? { pieces: [], length: 0, masked: 0, context: "" };
+    const open = this.#open.get(piece.stream) ?? {
+      pieces: [],
+      length: 0,
+      masked: 0,
+      wordsEnd: 0,
+      context: "",
+    };
     this.#open.set(piece.stream, open);
     open.pieces.push(piece);
     const end = endOfWords(piece.bytes);
     const before = open.length;
     open.length += piece.bytes.length;
+    if (end > 0) open.wordsEnd = before + end;
     if (open.length - open.masked > MAX_WORD_LENGTH) this.#settle(open, open.length);
-    else if (end > 0) this.#settle(open, before + end);
+    else if (open.wordsEnd - open.masked >= BATCH_BYTES) this.#settle(open, open.wordsEnd);
+    else if (open.wordsEnd > open.masked) this.#batch ??= setTimeout(() => this.#settleWords(), BATCH_MS).unref();
+  }
+
+  #settleWords(): void {
+    this.#batch = undefined;
+    for (const open of this.#open.values()) this.#settle(open, open.wordsEnd);
+    this.#release();
   }
 
   /** Masks the open text up to `end`, and lets the pieces go that are masked as a whole. */
@@ -95,6 +115,7 @@ export class HeldRecords {
     const doneLength = [...done].reduce((sum, { bytes }) => sum + bytes.length, 0);
     open.context = (open.context + fresh).slice(-CONTEXT_LENGTH);
     open.masked = end - doneLength;
+    open.wordsEnd = open.masked;
     open.length -= doneLength;
     open.pieces.splice(0, done.size);
     for (const held of this.#held) held.pieces = held.pieces.filter((piece) => !done.has(piece));
