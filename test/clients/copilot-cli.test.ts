@@ -48,18 +48,24 @@ describe.each<[string, Dialect, Readonly<Record<string, string>>]>([
 ])("GitHub Copilot CLI over %s", (_, dialect, variables) => {
   it(
     "runs a command, and goes on with the result on the same stream",
-    proves("copilot-cli", dialect, "stream", "tools"),
+    proves("copilot-cli", dialect, "stream", "tools", "parallel", "rounds"),
     async () => {
       const { trace, log, run } = await setUp(variables);
       const outcome = await run(
-        '@sim need bash ;; think let me see ;; call bash {"command":"echo shown","description":"x"} ;; say {{result.0}} {{reused}}',
+        '@sim need bash ;; think let me see ;; call bash {"command":"echo shown","description":"x"} ;; call bash {"command":"echo two","description":"x"} ;; wait ;; call bash {"command":"echo three","description":"x"} ;; say {{result.0}} {{result.1}} {{result.2}} {{reused}}',
       );
       expect([outcome.code, outcome.stderr]).toEqual([0, expect.any(String)]);
-      expect(textOf(outcome)).toMatch(/shown[\s\S]* stream$/);
+      expect(textOf(outcome)).toMatch(/shown[\s\S]*two[\s\S]*three[\s\S]* stream$/);
       expect(trace.filter(({ kind }) => kind === "violation")).toEqual([]);
       expect(log().includes('"method":"MESSAGE"')).toBe("COPILOT_PROVIDER_TRANSPORT" in variables);
     },
   );
+
+  it("says why it was refused", proves("copilot-cli", dialect, "errors"), async () => {
+    const { run } = await setUp({ ...variables, COPILOT_PROVIDER_API_KEY: "wrong" });
+    const { code, stdout, stderr } = await run("@sim say hi");
+    expect([code === 0, stdout + stderr]).toEqual([false, expect.stringMatching(/401|API key|authenti/i)]);
+  });
 
   it("sends an image", proves("copilot-cli", dialect, "images"), async () => {
     const { desk, run } = await setUp(variables);

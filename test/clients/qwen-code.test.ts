@@ -31,16 +31,16 @@ const textOf = ({ events }: CliOutcome): string =>
 describe.each(["openai", "openai-responses"] as const)("Qwen Code as %s", (authType) => {
   it(
     "runs a command, writes a file, and goes on with the results on the same stream",
-    proves("qwen-code", QWEN_DIALECTS[authType], "stream", "tools", "parallel"),
+    proves("qwen-code", QWEN_DIALECTS[authType], "stream", "tools", "parallel", "rounds"),
     async () => {
       const { desk, run } = await setUp(authType);
       const file = join(desk.folder, "made.txt");
       const outcome = await run(
-        `@sim need run_shell_command ;; call run_shell_command {"command":"echo shown","is_background":false} ;; call write_file {"file_path":"${file}","content":"made\\n"} ;; say {{result.0}} {{reused}}`,
+        `@sim need run_shell_command ;; call run_shell_command {"command":"echo shown","is_background":false} ;; call write_file {"file_path":"${file}","content":"made\\n"} ;; wait ;; call run_shell_command {"command":"echo again","is_background":false} ;; say {{result.0}} {{result.2}} {{reused}}`,
       );
       expect(outcome.code).toBe(0);
       expect(readFileSync(file, "utf8")).toBe("made\n");
-      expect(textOf(outcome)).toMatch(/shown(?:.*\n*)* stream$/);
+      expect(textOf(outcome)).toMatch(/shown[\s\S]*again[\s\S]* stream$/);
     },
   );
 
