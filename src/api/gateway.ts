@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { loadConfig } from "../app/load-config.ts";
-import { openGateway, type RunningGateway } from "../app/open-gateway.ts";
+import { openGateway } from "../app/open-gateway.ts";
 import { newKey } from "../config/key-file.ts";
-import { ExcursorError } from "../core/errors.ts";
 import type { TurnEvent } from "../core/events.ts";
 import type { Turn } from "../core/turn.ts";
 import { OWNER } from "../server/gate/keys/caller-keys.ts";
+import { createLifecycle } from "./lifecycle.ts";
 
 export type { TurnEvent, Usage } from "../core/events.ts";
 export type { Message, ToolDefinition } from "../core/turn.ts";
@@ -65,37 +65,19 @@ export function createGateway({
   environment = process.env,
   onLog = () => {},
 }: GatewayOptions = {}): Gateway {
-  let running: Promise<RunningGateway> | undefined;
-  let opened: RunningGateway | undefined;
-  const open = async () => {
+  const { start, stop, current } = createLifecycle("The gateway", async () => {
     const variables = home === undefined ? environment : { ...environment, EXCURSOR_HOME: home };
     const loaded = loadConfig({ flags: { port, key }, environment: variables, given: { port: 0, ...settings } });
-    opened = await openGateway(loaded, { isDemo: demo, writeLog: onLog });
+    const opened = await openGateway(loaded, { isDemo: demo, writeLog: onLog });
     opened.prewarm();
     return opened;
-  };
-  const current = (): RunningGateway => {
-    if (opened) return opened;
-    throw new ExcursorError("config", "The gateway does not run.", { hint: "Await `start()` first." });
-  };
+  });
   const gateway: Gateway = {
     async start() {
-      running ??= open();
-      try {
-        await running;
-      } catch (error) {
-        running = undefined;
-        throw error;
-      }
+      await start();
       return gateway;
     },
-    async stop(graceMs) {
-      const stopping = running;
-      running = undefined;
-      const stopped = await stopping?.catch(() => undefined);
-      if (opened === stopped) opened = undefined;
-      await stopped?.close(graceMs);
-    },
+    stop: (graceMs) => stop((opened) => opened.close(graceMs)),
     get url() {
       return current().url;
     },

@@ -1,5 +1,5 @@
-import { ExcursorError } from "../core/errors.ts";
-import { type Simulator as OpenSimulator, startSim } from "../sim/server.ts";
+import { startSim } from "../sim/server.ts";
+import { createLifecycle } from "./lifecycle.ts";
 
 export interface SimulatorOptions {
   /** 0, the default, picks a free port. */
@@ -38,29 +38,13 @@ export interface Simulator {
 
 /** Creates a simulated backend. Nothing happens before {@link Simulator.start}. */
 export function createSimulator({ onMessage: trace, ...options }: SimulatorOptions = {}): Simulator {
-  let running: Promise<OpenSimulator> | undefined;
-  let opened: OpenSimulator | undefined;
-  const current = (): OpenSimulator => {
-    if (opened) return opened;
-    throw new ExcursorError("config", "The simulator does not run.", { hint: "Await `start()` first." });
-  };
+  const { start, stop, current } = createLifecycle("The simulator", () => startSim({ trace, ...options }));
   const simulator: Simulator = {
     async start() {
-      running ??= startSim({ trace, ...options });
-      try {
-        opened = await running;
-      } catch (error) {
-        running = undefined;
-        throw error;
-      }
+      await start();
       return simulator;
     },
-    async stop() {
-      const stopping = running;
-      running = undefined;
-      opened = undefined;
-      await (await stopping?.catch(() => undefined))?.close();
-    },
+    stop: () => stop((opened) => opened.close()),
     get url() {
       return current().url;
     },

@@ -79,6 +79,14 @@ describe("createGateway", () => {
 });
 
 describe("createSimulator", () => {
+  it("does not run after a stop that came before the end of the start", async () => {
+    const simulator = createSimulator();
+    const started = simulator.start();
+    await simulator.stop();
+    await started;
+    expect(() => simulator.url).toThrow(/does not run/);
+  });
+
   it("is the backend of a gateway, with a script and a view of its messages", async () => {
     const seen: SimulatorMessage[] = [];
     const simulator = createSimulator({ script: "@sim say scripted", onMessage: (message) => seen.push(message) });
