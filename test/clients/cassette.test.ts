@@ -71,7 +71,8 @@ async function recordAndPlay(startCapture: (file: string) => Promise<Stage>, act
     }
     await using sdk = new SdkProcess({ url, home, apiKey });
     const result = await act({ url, home, cwd, sdk });
-    expect(sdk.stderr).toBe("");
+    // The client warns of a slow machine.
+    expect(sdk.stderr.replace(/^.* WARN .*: slow .*\n/gm, "")).toBe("");
     return { result, stderr: await stop() };
   };
 
