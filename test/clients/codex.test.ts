@@ -131,14 +131,14 @@ describe.each(["HTTP", "a WebSocket"] as const)("Codex over %s", (carrier) => {
 
   it(
     "makes two calls at once, and is asked for what the model wants of Cursor's own tools",
-    proves("codex", CODEX_DIALECTS[carrier], "parallel"),
+    proves("codex", CODEX_DIALECTS[carrier], "parallel", "rounds"),
     async () => {
       const { desk, trace, run } = await setUp();
       writeFileSync(join(desk.folder, "there.txt"), "found\n");
       const parallel = await run(
-        '@sim need exec_command ;; call exec_command {"cmd":"echo one"} ;; call exec_command {"cmd":"echo two"} ;; say {{result.0}}|{{result.1}}|{{reused}}',
+        '@sim need exec_command ;; call exec_command {"cmd":"echo one"} ;; call exec_command {"cmd":"echo two"} ;; wait ;; call exec_command {"cmd":"echo three"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{reused}}',
       );
-      expect(textOf(parallel)).toMatch(/one\n\|(?:.*\n)*two\n\|stream$/);
+      expect(textOf(parallel)).toMatch(/one\n\|(?:.*\n)*two\n\|(?:.*\n)*three\n\|stream$/);
       const native = await run(
         `@sim need apply_patch ;; exec shell {"command":"echo native"} ;; exec read {"path":"${desk.folder}/there.txt"} ;; exec write {"path":"${desk.folder}/new.txt","fileText":"new\\n"} ;; exec ls {"path":"${desk.folder}"} ;; exec grep {"pattern":"found","path":"${desk.folder}"} ;; say {{result.0}}|{{result.1}}|{{result.2}}|{{result.3}}|{{result.4}}`,
         { model: "gpt-5.5" },

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KEY, setUpGateway } from "../gateway/support/gateway-process.ts";
+import { isGivenUp } from "../sim/support/given-up.ts";
 import { proves } from "./matrix/proof.ts";
 import { type CliOutcome, setUpDesk, startCli } from "./support/run-cli.ts";
 
@@ -39,21 +40,26 @@ const config = (baseURL: string, { npm, model }: { readonly npm: string; readonl
   },
 });
 
+interface RunOptions {
+  readonly key?: string;
+}
+
 async function setUp(dialect: keyof typeof DIALECTS) {
   const { start, trace } = await setUpGateway();
   const { url } = await start();
   const desk = setUpDesk();
-  const run = (prompt: string, { key = KEY }: { readonly key?: string } = {}) => {
+  const begin = (prompt: string, { key = KEY }: RunOptions = {}) => {
     const settings = config(`${url}/v1`, DIALECTS[dialect], key);
     writeFileSync(join(desk.folder, "opencode.json"), JSON.stringify(settings));
-    return startCli("opencode", ["run", "--pure", "--format", "json", "--thinking", "--title", "t", prompt], desk, {
+    const flags = ["run", "--pure", "--format", "json", "--thinking", "--title", "t", prompt];
+    return startCli("opencode", flags, desk, {
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
-    }).outcome;
+    });
   };
-  return { desk, trace, run };
+  return { desk, trace, begin, run: (prompt: string, options?: RunOptions) => begin(prompt, options).outcome };
 }
 
 const partsOf = ({ events }: CliOutcome, type: string) =>
@@ -82,6 +88,15 @@ describe.each(["chat", "responses"] as const)("OpenCode over %s", (dialect) => {
       expect(trace.filter(({ kind }) => kind === "run_request")).toHaveLength(1);
     },
   );
+
+  it("takes its question with it when it is stopped", proves("opencode", dialect, "abort"), async () => {
+    const { begin, trace } = await setUp(dialect);
+    const { child, outcome } = begin("@sim need bash ;; say a ;; silent 120000");
+    await expect.poll(() => trace.some(({ kind }) => kind === "text_delta"), { timeout: 60_000 }).toBe(true);
+    child.kill("SIGINT");
+    await outcome;
+    await expect.poll(() => trace.some(isGivenUp), { timeout: 10_000 }).toBe(true);
+  });
 });
 
 it(
