@@ -8,9 +8,10 @@ import { measureRounds, type Round, ratioOf, type Testbed } from "./testbed.ts";
 import { ToolLoop } from "./tool-loop.ts";
 import { cpuMs } from "./usage.ts";
 
-const FOLLOW_UPS = 300;
+const LOOPS = 10;
+const FOLLOW_UPS = 10;
 const TOKENS = 50;
-const SHORT = 400;
+const SHORT = 200;
 
 interface Sample {
   readonly firstTokenUs: number;
@@ -65,11 +66,14 @@ async function both<T>(round: number, measure: (isSecond: boolean) => Promise<T>
 /** Opens a run on its home node, and goes on with it over another gateway. */
 async function followUps(home: Subject, asked: Subject, both: readonly Subject[]): Promise<Sample> {
   const [opening, following] = [new Connection(home), new Connection(asked)];
-  const loop = await ToolLoop.open(opening, 0);
+  const loops: ToolLoop[] = [];
+  for (let id = 0; id < LOOPS; id++) loops.push(await ToolLoop.open(opening, id));
   const waits: number[] = [];
   const before = sumCpu(both);
   for (let n = 0; n < FOLLOW_UPS; n++) {
-    waits.push(await loop.goOn({ id: n, tokens: TOKENS, isCall: n < FOLLOW_UPS - 1 }, following));
+    for (const loop of loops) {
+      waits.push(await loop.goOn({ id: n, tokens: TOKENS, isCall: n < FOLLOW_UPS - 1 }, following));
+    }
   }
   const used = sumCpu(both) - before;
   opening.destroy();

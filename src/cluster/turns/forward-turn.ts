@@ -27,7 +27,7 @@ export async function* forwardTurn(
     if (signal.aborted) throw error;
     throw new NotForwarded("unreachable", { cause: error });
   });
-  const messages = exchange.messages() as AsyncGenerator<FromHome, void>;
+  const messages = singly(exchange.messages() as AsyncGenerator<readonly FromHome[], void>);
   const cancel = () => exchange.send({ type: "cancel" } satisfies ToHome).catch(() => {});
   if (signal.aborted) void cancel();
   else signal.addEventListener("abort", cancel, { once: true });
@@ -62,6 +62,11 @@ export async function* forwardTurn(
     exchange.end();
     void drain(messages);
   }
+}
+
+/** Returns the messages of frames one by one. */
+async function* singly(frames: AsyncGenerator<readonly FromHome[], void>): AsyncGenerator<FromHome, void> {
+  for await (const messages of frames) yield* messages;
 }
 
 /** Cancels the run and hears what it has used. */

@@ -1,6 +1,7 @@
 import type { RequestContext } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
+import type { TurnEvent } from "../../core/events.ts";
 import type { Elicit, ElicitationAnswer } from "../../core/hub/tool-hub.ts";
 import type { RunMeter } from "../../core/run-meter.ts";
 import type { RunObserver } from "../../core/run-observer.ts";
@@ -8,6 +9,12 @@ import type { Turn } from "../../core/turn.ts";
 import type { InternalExchange } from "../internal/internal-exchange.ts";
 import type { InternalHandler } from "../internal/internal-listener.ts";
 import { decodeTurn, type EncodedContext, encodeError, type FromHome, type ToHome } from "./turn-message.ts";
+
+/**
+ * How long the messages after the first event gather, so that the hop is paid per frame and not per token. A reader does not
+ * notice it.
+ */
+const GATHER_MS = 5;
 
 /** Watches the runs of a forwarded turn on their home node. The receiving gateway records the request. */
 interface ForwardedRuns {
@@ -32,11 +39,12 @@ export const serveTurns =
     const request = new ForwardedRequest(exchange, first.context, runs, lost);
     const listening = request.listen(messages);
     try {
-      for await (const events of engine.run(turn, request.context)) await request.send({ type: "events", events });
-      await request.send({ type: "over" });
+      for await (const events of engine.run(turn, request.context)) await request.pass(events);
+      request.tell({ type: "over" });
     } catch (error) {
-      await request.send({ type: "failed", error: encodeError(ExcursorError.from(error)) });
+      request.tell({ type: "failed", error: encodeError(ExcursorError.from(error)) });
     } finally {
+      await request.flush();
       runs.end();
     }
     await listening;
@@ -48,6 +56,11 @@ class ForwardedRequest {
   readonly #exchange: InternalExchange;
   readonly #canceled = new AbortController();
   readonly #questions = new Map<number, (answer: ElicitationAnswer) => void>();
+  readonly #outbox: FromHome[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The last frame that was sent; pending while the other gateway reads slowly. */
+  #sending: Promise<void> = Promise.resolve();
+  #hasBegun = false;
   #asked = 0;
   #grown: readonly [number, number] | undefined;
 
@@ -78,14 +91,30 @@ class ForwardedRequest {
     }
   }
 
-  send(message: FromHome): Promise<void> {
-    if (message.type !== "events" || !this.#grown) return this.#exchange.send(message);
-    return this.#exchange.send({ ...message, grown: this.#grown });
+  /** Passes a batch of the answer on. The first goes out at once. Waits while the other gateway reads slowly. */
+  async pass(events: readonly TurnEvent[]): Promise<void> {
+    const last = this.#outbox.at(-1);
+    const gathered = last?.type === "events" ? [...last.events, ...events] : events;
+    if (last?.type === "events") this.#outbox.pop();
+    this.tell({ type: "events", events: gathered, ...(this.#grown && { grown: this.#grown }) });
+    if (!this.#hasBegun) void this.flush();
+    this.#hasBegun = true;
+    await this.#sending;
   }
 
-  /** Sends without waiting: these messages are few and small. A lost connection shows elsewhere. */
-  #tell(message: FromHome): void {
-    this.#exchange.send(message).catch(() => {});
+  /** Sends a message soon, together with others. */
+  tell(message: FromHome): void {
+    this.#outbox.push(message);
+    this.#timer ??= setTimeout(() => void this.flush(), GATHER_MS);
+  }
+
+  /** Sends what has gathered. A lost connection shows elsewhere. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const messages = this.#outbox.splice(0);
+    if (messages.length > 0) this.#sending = this.#exchange.send(messages).catch(() => {});
+    return this.#sending;
   }
 
   /** The receiving gateway has called `served` before, since its limits may refuse the turn. */
@@ -93,10 +122,10 @@ class ForwardedRequest {
     return {
       phase: (name, atMs, reason) => {
         own.phase(name, atMs, reason);
-        this.#tell({ type: "phase", name, agoMs: performance.now() - atMs, ...(reason && { reason }) });
+        this.tell({ type: "phase", name, agoMs: performance.now() - atMs, ...(reason && { reason }) });
       },
       served: (model, driver) => own.served?.(model, driver),
-      answered: wantsAnswer ? (message, reason) => this.#tell({ type: "answered", message, reason }) : undefined,
+      answered: wantsAnswer ? (message, reason) => this.tell({ type: "answered", message, reason }) : undefined,
     };
   }
 
@@ -104,7 +133,7 @@ class ForwardedRequest {
     return {
       used: (usage, origin) => {
         own.used(usage, origin);
-        this.#tell({ type: "used", usage, origin });
+        this.tell({ type: "used", usage, origin });
       },
       grow: (input, output) => {
         this.#grown = [input, output];
@@ -123,6 +152,6 @@ class ForwardedRequest {
       };
       this.#questions.set(id, settle);
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      this.#tell({ type: "elicit", id, question });
+      this.tell({ type: "elicit", id, question });
     });
 }

@@ -16,7 +16,7 @@ export type ToHome =
   | { readonly type: "cancel" }
   | { readonly type: "elicited"; readonly id: number; readonly answer: ElicitationAnswer };
 
-/** What the home node sends back. */
+/** What the home node sends back, in lists. */
 export type FromHome =
   /** A batch, and what the run has used so far by estimate. */
   | { readonly type: "events"; readonly events: readonly TurnEvent[]; readonly grown?: readonly [number, number] }
