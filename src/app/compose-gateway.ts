@@ -247,7 +247,8 @@ async function compose(
   });
   onClose(() => engine.close());
   const watch = (requestId: string, turn: Turn) => usage.beginForwarded(requestId, turn);
-  const joined = (await cluster?.join({ engine, route: drivers.route, watch })) ?? engine;
+  const sharing = { ...engine, ...(shared && { settled: shared.settled }) };
+  const joined = (await cluster?.join({ engine: sharing, route: drivers.route, watch })) ?? engine;
   const named = withModelNames(joined, { tools: config.tools, aliases: drivers.aliases, standIns: drivers });
   const facing = logPhases(named, config.logLevel, log);
   const images = createImageLoader({ mode: imageMode(config), maxBytes: config.limits.imageBytes });

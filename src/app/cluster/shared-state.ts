@@ -14,12 +14,16 @@ import type { CheckpointStore } from "../../core/history/checkpoints.ts";
 import type { ResponseStore } from "../../core/history/stored-responses.ts";
 import type { HubAnswers } from "../../core/hub/hub-answers.ts";
 import type { Thoughts } from "../../core/thinking/thoughts.ts";
+import { within } from "../../core/within.ts";
 import { createCheckpointStore } from "../../state/checkpoint-store.ts";
 import { createHubAnswerStore } from "../../state/hub-answer-store.ts";
 import { createResponseStore } from "../../state/response-store.ts";
 import type { StateDatabase } from "../../state/state-database.ts";
 import { createThoughtStore } from "../../state/thought-store.ts";
 import type { UsageStore } from "../../usage/store/usage-store.ts";
+
+/** How long the end of an answer waits for Redis. */
+const SETTLE_MS = 50;
 
 /** The state that conversations need. */
 export interface ConversationStores {
@@ -36,6 +40,8 @@ export interface SharedState extends ConversationStores {
   callIds(face: string): ReturnType<typeof createSharedCallIds>;
   /** Sends the records of this store to the other gateways, and writes theirs to it. To be closed before the store. */
   followUsage(store: UsageStore): UsageStream;
+  /** Resolves when the other gateways can read what was written before, or after {@link SETTLE_MS}. */
+  readonly settled: () => Promise<void>;
   /** Resolves when everything is sent, or Redis is away. */
   close(): Promise<void>;
 }
@@ -66,6 +72,7 @@ export function openSharedState(cluster: Cluster, state: StateDatabase, origin: 
     spending,
     callIds: (face) => createSharedCallIds(link, writes, face),
     followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store }),
+    settled: () => within(writes.settled(), SETTLE_MS),
     async close() {
       gate.close();
       spending.close();

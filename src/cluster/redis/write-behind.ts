@@ -63,10 +63,13 @@ export class WriteBehind {
     if (write.isUrgent) this.#hurry();
   }
 
-  /** Resolves when everything that was added before is written, or Redis is away. */
+  /** Resolves when everything that was added before is written, or Redis is away. It is sent at once. */
   async settled(): Promise<void> {
     const target = this.#added;
-    while (this.#work && this.#done < target) await this.#work;
+    while (this.#work && this.#done < target) {
+      this.#hurry();
+      await this.#work;
+    }
   }
 
   close(): void {

@@ -40,6 +40,7 @@ export const serveTurns =
     const listening = request.listen(messages);
     try {
       for await (const events of engine.run(turn, request.context)) await request.pass(events);
+      await engine.settled?.();
       request.tell({ type: "over" });
     } catch (error) {
       request.tell({ type: "failed", error: encodeError(ExcursorError.from(error)) });

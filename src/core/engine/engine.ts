@@ -42,6 +42,8 @@ export interface Engine {
   findModel(name: string, principal: Principal, signal: AbortSignal): Promise<ModelInfo>;
   /** Lists the slash commands of a model. */
   listCommands(model: string, principal: Principal): Promise<readonly SlashCommand[]>;
+  /** Resolves when the other gateways of a cluster know what the next request may need. Absent: there are none. */
+  settled?(): Promise<void>;
   /** Returns figures for metrics. */
   stats(): EngineStats;
   /** Lists the runs that wait for tool results, oldest first. */

@@ -27,6 +27,8 @@ export interface TurnRunner {
   run(turn: Turn, context: RequestContext): AsyncIterable<readonly TurnEvent[]>;
   /** Prepares the upstream for a turn that will follow. Never rejects. */
   prewarm(turn: Turn, context: RequestContext): Promise<void>;
+  /** Is waited for before the end of an answer, since the next request may reach another gateway. */
+  settled?(): Promise<void>;
 }
 
 /** Where the answer to a turn goes. */
@@ -137,7 +139,7 @@ async function answerUntapped(
       elicit: !reply && asksUser(request) ? questions?.elicit(principal, (text) => voice.say(text)) : undefined,
     };
     const events = runOf(engine, parsed, context);
-    const batches = observe(events, parsed, exchange, log);
+    const batches = observe(events, parsed, exchange, { log, engine });
     if (reply) await answerWhole(exchange, parsed, batches, reply);
     else await answerStream(exchange, parsed, batches, { carrier, voice });
   } finally {
@@ -212,7 +214,7 @@ async function answerStream(
       if (exchange.signal.aborted) break;
     }
     exchange.signal.throwIfAborted();
-    batches.checkEnd();
+    await batches.checkEnd();
     stream.end(last);
   } catch (thrown) {
     if (!stream.hasBegun) throw thrown;
@@ -267,8 +269,9 @@ async function answerWhole(
     if (exchange.signal.aborted) break;
   }
   exchange.signal.throwIfAborted();
-  batches.checkEnd();
-  reply(collector.body(), batches.headers());
+  const body = collector.body();
+  await batches.checkEnd();
+  reply(body, batches.headers());
 }
 
 interface Batches {
@@ -277,15 +280,15 @@ interface Batches {
   see(events: readonly TurnEvent[]): void;
   /** Returns the response headers, as far as they are known. */
   headers(): Readonly<Record<string, string>>;
-  /** Throws if the answer ended without `done`. */
-  checkEnd(): void;
+  /** Throws if the answer ended without `done`. Resolves when the next request may come. */
+  checkEnd(): Promise<void> | undefined;
 }
 
 function observe(
   source: AsyncIterable<readonly TurnEvent[]>,
   parsed: ParsedRequest<StreamRenderer>,
   exchange: Exchange,
-  log: Log,
+  { log, engine }: Pick<TurnService, "log" | "engine">,
 ): Batches {
   const ignored = new Set(parsed.ignored);
   const { notes } = exchange;
@@ -321,6 +324,7 @@ function observe(
     checkEnd() {
       if (!isDone)
         throw new ExcursorError("upstream-protocol", "The answer ended early.", { code: "answer_broke_off" });
+      return engine.settled?.();
     },
   };
 }

@@ -44,11 +44,11 @@ export class CallMemory {
     return this.#restore(principalId, joined);
   }
 
-  /** Asks the other nodes for the calls that this one does not know. */
+  /** Asks the other nodes, even for calls that this one knows: the same conversation may have got other ids there since. */
   async #fetch(shared: SharedCallIds, principalId: string, given: readonly GivenMessage[]): Promise<void> {
-    const unknown = conversationsWithCalls(principalId, given).filter((key) => !this.#ids.has(key));
-    if (unknown.length === 0) return;
-    for (const [key, ids] of await shared.find(unknown)) this.#remember(key, ids);
+    const keys = conversationsWithCalls(principalId, given);
+    if (keys.length === 0) return;
+    for (const [key, ids] of await shared.find(keys)) this.#remember(key, ids);
   }
 
   #restore(principalId: string, given: readonly GivenMessage[]): RestoredConversation {
