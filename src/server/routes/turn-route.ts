@@ -214,7 +214,8 @@ async function answerStream(
       if (exchange.signal.aborted) break;
     }
     exchange.signal.throwIfAborted();
-    await batches.checkEnd();
+    batches.checkEnd();
+    await batches.settled?.();
     stream.end(last);
   } catch (thrown) {
     if (!stream.hasBegun) throw thrown;
@@ -269,8 +270,9 @@ async function answerWhole(
     if (exchange.signal.aborted) break;
   }
   exchange.signal.throwIfAborted();
+  batches.checkEnd();
   const body = collector.body();
-  await batches.checkEnd();
+  await batches.settled?.();
   reply(body, batches.headers());
 }
 
@@ -280,8 +282,9 @@ interface Batches {
   see(events: readonly TurnEvent[]): void;
   /** Returns the response headers, as far as they are known. */
   headers(): Readonly<Record<string, string>>;
-  /** Throws if the answer ended without `done`. Resolves when the next request may come. */
-  checkEnd(): Promise<void> | undefined;
+  /** Throws if the answer ended without `done`. */
+  checkEnd(): void;
+  readonly settled: TurnRunner["settled"];
 }
 
 function observe(
@@ -297,6 +300,7 @@ function observe(
   let isDone = false;
   return {
     source,
+    settled: engine.settled,
     see(events) {
       // Notices come before the upstream has answered.
       if (notes.firstEventMs === undefined && events.some(({ type }) => type !== "notice")) {
@@ -324,7 +328,6 @@ function observe(
     checkEnd() {
       if (!isDone)
         throw new ExcursorError("upstream-protocol", "The answer ended early.", { code: "answer_broke_off" });
-      return engine.settled?.();
     },
   };
 }
