@@ -19,12 +19,12 @@ import { createHttp1Transport } from "../wire/http/h1-transport.ts";
 import { proxyFromEnvironment } from "../wire/http/proxy.ts";
 import { ServerExchange, type ServerRequest } from "../wire/http/server-exchange.ts";
 import { listenForBoth } from "../wire/http/server-listener.ts";
+import { createOwnAccounts } from "./accounts/own-accounts.ts";
+import type { Capture } from "./capture/open-capture.ts";
 import type { GatewayParts } from "./compose-gateway.ts";
 import { FACES } from "./faces.ts";
 import type { Config } from "./load-config.ts";
 import { observeUpstream } from "./observe-upstream.ts";
-import type { Capture } from "./open-capture.ts";
-import { createOwnAccounts } from "./own-accounts.ts";
 
 export interface CursorListenerOptions {
   readonly config: Config;

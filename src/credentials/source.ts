@@ -1,6 +1,6 @@
 import type { Login } from "./login.ts";
 
-/** A place where a login may be. Each has a file in `sources/`; `app/open-accounts.ts` has their order. */
+/** A place where a login may be. Each has a file in `sources/`; `app/accounts/open-accounts.ts` has their order. */
 export interface CredentialSource {
   readonly id: "environment" | "store" | "cursor-cli" | "macos-keychain" | "cursor-ide" | "request";
   /** Where it looks, as text for the user. */

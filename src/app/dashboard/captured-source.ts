@@ -4,7 +4,7 @@ import { viewMessage } from "../../capture/view/message-view.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import type { CapturedSource } from "../../dashboard/calls/captured.ts";
 import type { CapturedCall, CapturedMessage } from "../../dashboard/captured-messages.ts";
-import type { Capture } from "../open-capture.ts";
+import type { Capture } from "../capture/open-capture.ts";
 
 const MAX_CALLS = 300;
 /** Texts of a message that is too large are cut to these lengths, one after the other. */

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
+import { openAccounts } from "../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
 import { examine, type NamedFinding } from "../doctor/examine.ts";
 import { openVersionProbe } from "../doctor/open-version-probe.ts";
 import { probeVersions } from "../doctor/probe-versions.ts";

@@ -1,5 +1,5 @@
+import { openAccounts } from "../../app/accounts/open-accounts.ts";
 import { loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
 import { checkDollarLimits } from "../../app/usage/check-dollar-limits.ts";
 import { ACCOUNT_NAME } from "../../config/settings.ts";
 import { ExcursorError } from "../../core/errors.ts";

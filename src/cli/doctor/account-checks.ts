@@ -1,4 +1,4 @@
-import type { Accounts } from "../../app/open-accounts.ts";
+import type { Accounts } from "../../app/accounts/open-accounts.ts";
 import { readClaims } from "../../core/access/token-claims.ts";
 import type { ExcursorError } from "../../core/errors.ts";
 import { askSource, notSignedIn } from "../../credentials/find-login.ts";

@@ -1,6 +1,6 @@
+import { type Accounts, openAccounts } from "../../app/accounts/open-accounts.ts";
 import { givenSecrets } from "../../app/given-secrets.ts";
 import { type Config, type LoadedConfig, loadConfig } from "../../app/load-config.ts";
-import { type Accounts, openAccounts } from "../../app/open-accounts.ts";
 import { hasOtherUpstreams, openGateway } from "../../app/open-gateway.ts";
 import { CURSOR_ORIGIN } from "../../config/backend-origin.ts";
 import { newKey } from "../../config/key-file.ts";

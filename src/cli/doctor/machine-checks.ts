@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { runningCaptures } from "../../app/capture/running-captures.ts";
 import type { LoadedConfig } from "../../app/load-config.ts";
-import { runningCaptures } from "../../app/running-captures.ts";
 import { openHome } from "../../config/home.ts";
 import { keyOf } from "../../config/key-file.ts";
 import { keysPath, readKeys } from "../../server/gate/keys/gateway-keys.ts";

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Accounts } from "../../app/accounts/open-accounts.ts";
 import type { LoadedConfig } from "../../app/load-config.ts";
-import type { Accounts } from "../../app/open-accounts.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { AgentService } from "../../gen/agent/v1/service_pb.ts";
 import { ServerConfigService } from "../../gen/aiserver/v1/server_config_pb.ts";

@@ -1,7 +1,7 @@
+import type { Accounts } from "../../app/accounts/open-accounts.ts";
 import { DRIVERS } from "../../app/drivers.ts";
 import type { Config } from "../../app/load-config.ts";
 import { routeModels } from "../../app/models/route-models.ts";
-import type { Accounts } from "../../app/open-accounts.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { newHopId } from "../../core/http/hops.ts";
 import type { Secret } from "../../core/secret.ts";

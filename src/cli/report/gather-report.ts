@@ -1,10 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir, release } from "node:os";
 import { join } from "node:path";
+import { openAccounts } from "../../app/accounts/open-accounts.ts";
+import { lastCapture } from "../../app/capture/open-capture.ts";
 import { givenSecrets } from "../../app/given-secrets.ts";
 import { type LoadedConfig, loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
-import { lastCapture } from "../../app/open-capture.ts";
 import { usagePath } from "../../app/usage/open-usage.ts";
 import { readCapture } from "../../capture/capture-reader.ts";
 import { Masker } from "../../capture/mask/masker.ts";

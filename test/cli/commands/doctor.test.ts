@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { foreignSources } from "../../../src/app/open-accounts.ts";
+import { foreignSources } from "../../../src/app/accounts/open-accounts.ts";
 import { type Simulator, startSim } from "../../../src/sim/server.ts";
 import { replyStream } from "../../drivers/support/api-server.ts";
 import { startOpenAiServer } from "../../drivers/support/openai-server.ts";

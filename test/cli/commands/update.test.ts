@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { isAfter } from "../../../src/cli/actions/update.ts";
+import { isAfter } from "../../../src/cli/actions/install/update.ts";
 import { version } from "../../../src/cli/version.ts";
 import { excursor } from "../support/excursor.ts";
 

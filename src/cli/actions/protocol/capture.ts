@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
+import type { Capture } from "../../../app/capture/open-capture.ts";
 import { loadConfig } from "../../../app/load-config.ts";
-import type { Capture } from "../../../app/open-capture.ts";
 import { openGateway, type RunningGateway } from "../../../app/open-gateway.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { clientVariables, runChild } from "../../child-program.ts";

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
+import { openAccounts } from "../../../app/accounts/open-accounts.ts";
 import { type LoadedConfig, loadConfig } from "../../../app/load-config.ts";
-import { openAccounts } from "../../../app/open-accounts.ts";
 import { backendOrigin } from "../../../config/backend-origin.ts";
 import { ExcursorError } from "../../../core/errors.ts";
 import { Secret } from "../../../core/secret.ts";

@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { createOwnAccounts } from "../../../../src/app/own-accounts.ts";
+import { createOwnAccounts } from "../../../../src/app/accounts/own-accounts.ts";
 import type { ModelInfo } from "../../../../src/core/driver.ts";
 import { Secret } from "../../../../src/core/secret.ts";
 import type { Principal } from "../../../../src/core/turn.ts";

@@ -1,8 +1,8 @@
-import { type BodyReader, readBody } from "../capture/capture-transport.ts";
-import type { CaptureRecorder } from "../capture/recorder.ts";
-import type { Exchange } from "../server/gateway-exchange.ts";
-import type { ClientTap } from "../server/routes/client-tap.ts";
-import { plainHeaders } from "../wire/http/http.ts";
+import { type BodyReader, readBody } from "../../capture/capture-transport.ts";
+import type { CaptureRecorder } from "../../capture/recorder.ts";
+import type { Exchange } from "../../server/gateway-exchange.ts";
+import type { ClientTap } from "../../server/routes/client-tap.ts";
+import { plainHeaders } from "../../wire/http/http.ts";
 
 /** Records the turns of clients: the request as JSON, the answer as the client gets it. */
 export const captureClients = (recorder: CaptureRecorder): ClientTap => ({

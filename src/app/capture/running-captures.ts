@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openHome } from "../config/home.ts";
+import { openHome } from "../../config/home.ts";
 
 /** A capture that a gateway writes now. */
 export interface RunningCapture {

@@ -13,4 +13,4 @@ Add one line to the start-up file of your shell:
   fish        config.fish                 excursor completion fish | source
   powershell  $PROFILE                    excursor completion powershell | Out-String | Invoke-Expression`,
     )
-    .action(async (shell) => (await import("../actions/completion.ts")).printCompletion(shell));
+    .action(async (shell) => (await import("../../actions/install/completion.ts")).printCompletion(shell));

@@ -1,11 +1,11 @@
 import { styleText } from "node:util";
-import { loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
-import { readClaims } from "../../core/access/token-claims.ts";
-import { ExcursorError } from "../../core/errors.ts";
-import { loadProfile, type Quota } from "../../credentials/profile.ts";
-import { withCredential } from "../../drivers/shared/account-credential.ts";
-import { printable } from "../terminal/printable.ts";
+import { openAccounts } from "../../../app/accounts/open-accounts.ts";
+import { loadConfig } from "../../../app/load-config.ts";
+import { readClaims } from "../../../core/access/token-claims.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { loadProfile, type Quota } from "../../../credentials/profile.ts";
+import { withCredential } from "../../../drivers/shared/account-credential.ts";
+import { printable } from "../../terminal/printable.ts";
 
 interface WhoamiFlags {
   readonly account?: string | undefined;

@@ -13,4 +13,4 @@ export const resetCommand = () =>
 It lists everything first. The program itself stays: npm uninstall -g excursor removes it.
 A patch of the Cursor IDE is not undone here: excursor ide restore`,
     )
-    .action(async (flags) => (await import("../actions/reset.ts")).runReset(flags));
+    .action(async (flags) => (await import("../../actions/install/reset.ts")).runReset(flags));

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { captureTransport } from "../capture/capture-transport.ts";
-import { CaptureWriter } from "../capture/capture-writer.ts";
-import { type CaptureCounts, CaptureRecorder } from "../capture/recorder.ts";
-import { openHome } from "../config/home.ts";
-import type { Transports } from "../drivers/cursor/run/stream.ts";
-import { fileError } from "../files/file-error.ts";
-import type { ClientTap } from "../server/routes/client-tap.ts";
+import { captureTransport } from "../../capture/capture-transport.ts";
+import { CaptureWriter } from "../../capture/capture-writer.ts";
+import { type CaptureCounts, CaptureRecorder } from "../../capture/recorder.ts";
+import { openHome } from "../../config/home.ts";
+import type { Transports } from "../../drivers/cursor/run/stream.ts";
+import { fileError } from "../../files/file-error.ts";
+import type { ClientTap } from "../../server/routes/client-tap.ts";
+import type { LoadedConfig } from "../load-config.ts";
 import { captureClients } from "./capture-clients.ts";
-import type { LoadedConfig } from "./load-config.ts";
 import { markRunning } from "./running-captures.ts";
 
 export interface Capture {

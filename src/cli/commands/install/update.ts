@@ -5,4 +5,4 @@ export const updateCommand = () =>
     .description("Show how to update Excursor. It never looks for updates by itself.")
     .option("--check", "ask the npm registry for the newest version", false)
     .option("--json", "with --check: print JSON", false)
-    .action(async (flags) => (await import("../actions/update.ts")).runUpdate(flags));
+    .action(async (flags) => (await import("../../actions/install/update.ts")).runUpdate(flags));

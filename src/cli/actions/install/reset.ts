@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
-import { loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
-import { ConnectedClients } from "../../client-config/connected-clients.ts";
-import { homeFolder } from "../../config/home.ts";
-import { ExcursorError } from "../../core/errors.ts";
-import { gatewayAddress } from "../gateway-address.ts";
-import { createClient } from "../gateway-client.ts";
-import { GatewayService } from "../service/service.ts";
-import { askYesNo } from "../terminal/ask-yes-no.ts";
+import { openAccounts } from "../../../app/accounts/open-accounts.ts";
+import { loadConfig } from "../../../app/load-config.ts";
+import { ConnectedClients } from "../../../client-config/connected-clients.ts";
+import { homeFolder } from "../../../config/home.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { gatewayAddress } from "../../gateway-address.ts";
+import { createClient } from "../../gateway-client.ts";
+import { GatewayService } from "../../service/service.ts";
+import { askYesNo } from "../../terminal/ask-yes-no.ts";
 
 export interface ResetFlags {
   readonly yes: boolean;

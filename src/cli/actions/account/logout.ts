@@ -1,9 +1,9 @@
-import { loadConfig } from "../../app/load-config.ts";
-import { openAccounts } from "../../app/open-accounts.ts";
-import { ExcursorError } from "../../core/errors.ts";
-import { DEFAULT_ACCOUNT } from "../../credentials/account-store.ts";
-import { notSignedIn } from "../../credentials/find-login.ts";
-import { unknownAccount } from "../../credentials/sources/store.ts";
+import { openAccounts } from "../../../app/accounts/open-accounts.ts";
+import { loadConfig } from "../../../app/load-config.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { DEFAULT_ACCOUNT } from "../../../credentials/account-store.ts";
+import { notSignedIn } from "../../../credentials/find-login.ts";
+import { unknownAccount } from "../../../credentials/sources/store.ts";
 
 /** Removes stored logins. A running gateway notices it at its next request. */
 export async function runLogout({ account, all }: { account?: string | undefined; all: boolean }): Promise<void> {

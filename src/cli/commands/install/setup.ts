@@ -21,4 +21,4 @@ Each can be skipped. \`excursor reset\` undoes all of them.
 For scripts, for example in a container:
   excursor setup --yes --demo --no-service`,
     )
-    .action(async (flags) => (await import("../actions/setup.ts")).runSetup(flags));
+    .action(async (flags) => (await import("../../actions/install/setup.ts")).runSetup(flags));

@@ -1,17 +1,17 @@
 import { styleText } from "node:util";
-import { loadConfig } from "../../app/load-config.ts";
-import { openGateway, type RunningGateway } from "../../app/open-gateway.ts";
-import { thisMachine } from "../../app/this-machine.ts";
-import { ExcursorError } from "../../core/errors.ts";
-import { askInDialect } from "../dialects/ask-in-dialect.ts";
-import { findClients } from "../found-clients.ts";
-import { checkPortIsKnown, type GatewayAddress, gatewayAddress } from "../gateway-address.ts";
-import { createClient } from "../gateway-client.ts";
-import { GatewayService } from "../service/service.ts";
-import { nextSignal } from "../shutdown.ts";
-import { askLine, askYesNo } from "../terminal/ask-yes-no.ts";
-import { reportError } from "../terminal/report-error.ts";
-import { version } from "../version.ts";
+import { loadConfig } from "../../../app/load-config.ts";
+import { openGateway, type RunningGateway } from "../../../app/open-gateway.ts";
+import { thisMachine } from "../../../app/this-machine.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { askInDialect } from "../../dialects/ask-in-dialect.ts";
+import { findClients } from "../../found-clients.ts";
+import { checkPortIsKnown, type GatewayAddress, gatewayAddress } from "../../gateway-address.ts";
+import { createClient } from "../../gateway-client.ts";
+import { GatewayService } from "../../service/service.ts";
+import { nextSignal } from "../../shutdown.ts";
+import { askLine, askYesNo } from "../../terminal/ask-yes-no.ts";
+import { reportError } from "../../terminal/report-error.ts";
+import { version } from "../../version.ts";
 
 export interface SetupFlags {
   readonly demo: boolean;
@@ -45,7 +45,7 @@ export async function runSetup(flags: SetupFlags): Promise<void> {
       await installService(address, isDemo);
     }
     if (flags.ui && !flags.yes && (await ask("\nOpen the dashboard?", true))) {
-      const { runUi } = await import("./ui.ts");
+      const { runUi } = await import("../ui.ts");
       await tryStep(() => runUi({ open: true, json: false }));
     }
     say(`\nReady. Base URL ${address.url}/v1, API key: excursor key. More: excursor --help\n`);
@@ -80,7 +80,7 @@ async function choosesDemo({ yes }: SetupFlags): Promise<boolean> {
     const answer = await askLine("Choose 1 or 2 [1]: ");
     if (answer === "" || answer === "1") return true;
     if (answer !== "2") continue;
-    const { runLogin } = await import("./login.ts");
+    const { runLogin } = await import("../account/login.ts");
     const isDone = await tryStep(() => runLogin({ account: "default", browser: true, json: false }));
     if (isDone) return false;
   }
@@ -88,8 +88,8 @@ async function choosesDemo({ yes }: SetupFlags): Promise<boolean> {
 
 /** True if a gateway would find an account. */
 async function isSignedIn(): Promise<boolean> {
-  const { openAccounts } = await import("../../app/open-accounts.ts");
-  const { findLogin } = await import("../../credentials/find-login.ts");
+  const { openAccounts } = await import("../../../app/accounts/open-accounts.ts");
+  const { findLogin } = await import("../../../credentials/find-login.ts");
   const loaded = loadConfig({ flags: {}, environment: process.env });
   const accounts = openAccounts(loaded, { onSecret: () => {}, onNotice: () => {} });
   try {
@@ -110,7 +110,7 @@ async function startOwn(isDemo: boolean): Promise<RunningGateway> {
     dashboard: {
       version: version(),
       async examine() {
-        const { examine } = await import("../doctor/examine.ts");
+        const { examine } = await import("../../doctor/examine.ts");
         return examine({ settings: {}, demo: isDemo, quick: true });
       },
     },
@@ -147,7 +147,7 @@ async function connectClients(address: GatewayAddress, ask: Ask): Promise<void> 
       ? "No known client was found here. `excursor connect --help` lists those that Excursor can configure."
       : "Clients on this machine",
   );
-  const { runConnect } = await import("./connect.ts");
+  const { runConnect } = await import("../connect.ts");
   for (const client of clients) {
     if (!(await ask(`Connect ${client.title}? This changes ${client.file(machine)}`, true))) continue;
     const flags = { model: "auto", url: address.url, prove: false, write: true, json: false };

@@ -36,4 +36,4 @@ is visible in the process list.
   excursor login --from ide
   echo "$KEY" | excursor login --api-key`,
     )
-    .action(async (flags) => (await import("../actions/login.ts")).runLogin(flags));
+    .action(async (flags) => (await import("../../actions/account/login.ts")).runLogin(flags));

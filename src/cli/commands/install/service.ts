@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
-import { wholeNumber } from "../option-values.ts";
+import { wholeNumber } from "../../option-values.ts";
 
-const actions = () => import("../actions/service.ts");
+const actions = () => import("../../actions/install/service.ts");
 
 export const serviceCommand = () => {
   const service = new Command("service").description(

@@ -6,4 +6,4 @@ export const whoamiCommand = () =>
     .option("--account <name>", "account to show, if there are several")
     .option("--upstream <url>", "backend to use instead of Cursor's")
     .option("--json", "print JSON", false)
-    .action(async (flags) => (await import("../actions/whoami.ts")).runWhoami(flags));
+    .action(async (flags) => (await import("../../actions/account/whoami.ts")).runWhoami(flags));

@@ -1,4 +1,4 @@
-import { GatewayService } from "../service/service.ts";
+import { GatewayService } from "../../service/service.ts";
 
 /** As `systemctl status` has it for a service that does not run. */
 const NOT_RUNNING = 3;

@@ -1,11 +1,11 @@
-import type { AccessTokens } from "../core/access/access.ts";
-import type { Principal } from "../core/turn.ts";
-import type { SignedInAccounts } from "../faces/cursor/index.ts";
-import { DashboardService } from "../gen/aiserver/v1/dashboard_pb.ts";
-import { OWNER } from "../server/gate/keys/caller-keys.ts";
-import { callHeaders } from "../wire/agent/headers.ts";
-import { callUnary } from "../wire/connect/unary.ts";
-import type { HttpTransport } from "../wire/http/http.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
+import type { Principal } from "../../core/turn.ts";
+import type { SignedInAccounts } from "../../faces/cursor/index.ts";
+import { DashboardService } from "../../gen/aiserver/v1/dashboard_pb.ts";
+import { OWNER } from "../../server/gate/keys/caller-keys.ts";
+import { callHeaders } from "../../wire/agent/headers.ts";
+import { callUnary } from "../../wire/connect/unary.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
 
 export interface OwnAccountsOptions {
   readonly access: AccessTokens;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { ExcursorError } from "../../core/errors.ts";
-import { version } from "../version.ts";
+import { ExcursorError } from "../../../core/errors.ts";
+import { version } from "../../version.ts";
 
 export interface UpdateFlags {
   readonly check: boolean;

@@ -1,25 +1,25 @@
 import { homedir } from "node:os";
-import { backendOrigin, CURSOR_ORIGIN } from "../config/backend-origin.ts";
-import type { AccessTokens } from "../core/access/access.ts";
-import type { Secret } from "../core/secret.ts";
-import { createAccessTokens } from "../credentials/access-tokens.ts";
-import { type AccountStore, createAccountStore } from "../credentials/account-store.ts";
-import { type AuthClient, createAuthClient } from "../credentials/auth-client.ts";
-import { createKeychain } from "../credentials/keychain.ts";
-import type { CredentialSource } from "../credentials/source.ts";
-import { createCursorCliSource } from "../credentials/sources/cursor-cli.ts";
-import { createCursorIdeSource } from "../credentials/sources/cursor-ide.ts";
-import { createEnvironmentSource } from "../credentials/sources/environment.ts";
-import { createMacosKeychainSource } from "../credentials/sources/macos-keychain.ts";
-import { createRequestSource } from "../credentials/sources/request.ts";
-import { createStoreSource } from "../credentials/sources/store.ts";
-import type { Log } from "../observe/log.ts";
-import { isLoopback } from "../server/gate/public-bind.ts";
-import { createHttp1Transport } from "../wire/http/h1-transport.ts";
-import type { HttpTransport } from "../wire/http/http.ts";
-import { proxyFromEnvironment } from "../wire/http/proxy.ts";
-import type { LoadedConfig } from "./load-config.ts";
-import { observeAccounts } from "./observe-upstream.ts";
+import { backendOrigin, CURSOR_ORIGIN } from "../../config/backend-origin.ts";
+import type { AccessTokens } from "../../core/access/access.ts";
+import type { Secret } from "../../core/secret.ts";
+import { createAccessTokens } from "../../credentials/access-tokens.ts";
+import { type AccountStore, createAccountStore } from "../../credentials/account-store.ts";
+import { type AuthClient, createAuthClient } from "../../credentials/auth-client.ts";
+import { createKeychain } from "../../credentials/keychain.ts";
+import type { CredentialSource } from "../../credentials/source.ts";
+import { createCursorCliSource } from "../../credentials/sources/cursor-cli.ts";
+import { createCursorIdeSource } from "../../credentials/sources/cursor-ide.ts";
+import { createEnvironmentSource } from "../../credentials/sources/environment.ts";
+import { createMacosKeychainSource } from "../../credentials/sources/macos-keychain.ts";
+import { createRequestSource } from "../../credentials/sources/request.ts";
+import { createStoreSource } from "../../credentials/sources/store.ts";
+import type { Log } from "../../observe/log.ts";
+import { isLoopback } from "../../server/gate/public-bind.ts";
+import { createHttp1Transport } from "../../wire/http/h1-transport.ts";
+import type { HttpTransport } from "../../wire/http/http.ts";
+import { proxyFromEnvironment } from "../../wire/http/proxy.ts";
+import type { LoadedConfig } from "../load-config.ts";
+import { observeAccounts } from "../observe-upstream.ts";
 
 export interface OpenAccountsOptions {
   /** Called with each secret of an account and the account's name, which is empty for the gateway's own. */
