@@ -122,9 +122,10 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
           ping: async (exchange) => exchange.send({ tag: membership.tag }),
           turn: serveTurns(engine, watch, () => counts.add("served")),
           async refuse(exchange) {
-            const { value } = await exchange.messages().next();
-            const { turn, keepsRun } = value as { readonly turn: EncodedTurn; readonly keepsRun: boolean };
-            engine.refuse(decodeTurn(turn), keepsRun);
+            for await (const message of exchange.messages()) {
+              const { turn, keepsRun } = message as { readonly turn: EncodedTurn; readonly keepsRun: boolean };
+              engine.refuse(decodeTurn(turn), keepsRun);
+            }
           },
         },
       });
@@ -172,10 +173,8 @@ const isLoopbackHost = (host: string): boolean => /^(?:localhost|127\.|\[?::1\]?
 
 /** Asks another gateway for its tag. Rejects if it is not the one that was meant. */
 async function ping(client: InternalClient, { tag, advertise }: Pick<NodeRecord, "tag" | "advertise">): Promise<void> {
-  const exchange = await client.open({ tag, advertise }, "ping", {});
-  const { value } = await exchange.messages().next();
-  exchange.end();
-  if ((value as { readonly tag?: unknown } | undefined)?.tag !== tag) {
+  const [answer] = await client.ask({ tag, advertise }, "ping", {});
+  if ((answer as { readonly tag?: unknown } | undefined)?.tag !== tag) {
     throw new ExcursorError("upstream-protocol", "Another program answers at this address.");
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { ExcursorError } from "../../core/errors.ts";
+import { within } from "../../core/within.ts";
 import type { ClusterKeys } from "./cluster-keys.ts";
 import { connectionLost, InternalExchange, MAX_MESSAGE_BYTES } from "./internal-exchange.ts";
 import { isProvenAnswer, PATH_PREFIX, proveRequest } from "./internal-request.ts";
@@ -69,6 +70,16 @@ export class InternalClient {
       throw error instanceof ExcursorError ? error : connectionLost(error);
     }
     return exchange;
+  }
+
+  /** Sends one message, and resolves with all that the other gateway answers. After that the connection can be used again. */
+  async ask(address: InternalAddress, name: string, message: unknown): Promise<readonly unknown[]> {
+    const exchange = await this.open(address, name, message);
+    exchange.end();
+    return within(Array.fromAsync(exchange.messages()), ACCEPT_MS, () => {
+      exchange.destroy();
+      throw connectionLost();
+    });
   }
 
   close(): void {

@@ -97,10 +97,7 @@ async function checkLimits(
   } catch (error) {
     if (error instanceof LimitReached) {
       const { keepsRun } = error;
-      options.client
-        .open(home, "refuse", { turn: encodeTurn(turn), keepsRun })
-        .then((exchange) => exchange.end())
-        .catch(() => {});
+      options.client.ask(home, "refuse", { turn: encodeTurn(turn), keepsRun }).catch(() => {});
     }
     throw error;
   }
