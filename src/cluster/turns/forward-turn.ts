@@ -9,18 +9,22 @@ import { decodeError, encodeTurn, type FromHome, type ToHome } from "./turn-mess
 /** How long the home node may take to tell what a cancelled run has used. */
 const LAST_WORDS_MS = 2000;
 
+/** A home node that sends nothing for so long is lost: it says several times meanwhile that it is alive. */
+const SILENCE_MS = 15_000;
+
 /** Failed before the first event: another gateway can answer the turn from the transcript. */
 export class NotForwarded extends Error {}
 
 /**
  * Has the run's home node answer a turn. Batches arrive as they are made; a slow reader slows the home node down. Throws
- * {@link NotForwarded} if the home node cannot be reached or is lost before the first event.
+ * {@link NotForwarded} if the home node cannot be reached, or is lost or silent before the first event.
  */
 export async function* forwardTurn(
   client: InternalClient,
   home: InternalAddress,
   turn: Turn,
   context: RequestContext,
+  silenceMs = SILENCE_MS,
 ): AsyncGenerator<readonly TurnEvent[], void> {
   const { signal } = context;
   const exchange = await client.open(home, "turn", encodeRequest(turn, context), signal).catch((error: unknown) => {
@@ -28,6 +32,11 @@ export async function* forwardTurn(
     throw new NotForwarded("unreachable", { cause: error });
   });
   const messages = singly(exchange.messages() as AsyncGenerator<readonly FromHome[], void>);
+  const next = () =>
+    within(messages.next(), silenceMs, () => {
+      exchange.destroy();
+      throw new Error(`The home node was silent for ${silenceMs} ms.`);
+    });
   const cancel = () => exchange.send({ type: "cancel" } satisfies ToHome).catch(() => {});
   if (signal.aborted) void cancel();
   else signal.addEventListener("abort", cancel, { once: true });
@@ -36,7 +45,7 @@ export async function* forwardTurn(
   let notices: readonly TurnEvent[] | undefined = [];
   try {
     for (;;) {
-      const message = await messages.next().catch((error: unknown) => lost(error, notices !== undefined));
+      const message = await next().catch((error: unknown) => lost(error, notices !== undefined));
       if (message.done) lost(undefined, notices !== undefined);
       const { value } = message;
       isOver = value.type === "over" || value.type === "failed";

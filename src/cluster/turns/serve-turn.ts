@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { RequestContext } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -16,6 +17,9 @@ import { decodeTurn, type EncodedContext, encodeError, type FromHome, type ToHom
  */
 const GATHER_MS = 5;
 
+/** How often the other gateway hears that this one is alive. It gives up after three times as long. */
+const ALIVE_MS = 5000;
+
 /** Watches the runs of a forwarded turn on their home node. The receiving gateway records the request. */
 interface ForwardedRuns {
   readonly meter: Required<Pick<RunMeter, "opens" | "goesOn" | "used">>;
@@ -28,7 +32,7 @@ export type WatchForwarded = (requestId: string, turn: Turn) => ForwardedRuns;
 
 /** Returns the handler of turns that other gateways forward to this one, the home node of the turn's run. */
 export const serveTurns =
-  (engine: Engine, watch: WatchForwarded, onServed: () => void): InternalHandler =>
+  (engine: Engine, watch: WatchForwarded, onServed: () => void, aliveMs = ALIVE_MS): InternalHandler =>
   async (exchange, lost) => {
     const messages = exchange.messages();
     const first = (await messages.next()).value as ToHome | undefined;
@@ -38,6 +42,8 @@ export const serveTurns =
     const runs = watch(first.context.requestId, turn);
     const request = new ForwardedRequest(exchange, first.context, runs, lost);
     const listening = request.listen(messages);
+    const over = new AbortController();
+    void request.stayAlive(aliveMs, over.signal);
     try {
       for await (const events of engine.run(turn, request.context)) await request.pass(events);
       await engine.settled?.();
@@ -45,6 +51,7 @@ export const serveTurns =
     } catch (error) {
       request.tell({ type: "failed", error: encodeError(ExcursorError.from(error)) });
     } finally {
+      over.abort();
       await request.flush();
       runs.end();
     }
@@ -89,6 +96,20 @@ class ForwardedRequest {
       }
     } catch {
       this.#canceled.abort();
+    }
+  }
+
+  /** Says at intervals that this gateway is alive; not while the other one reads slowly, since it has enough to read then. */
+  async stayAlive(ms: number, over: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await wait(ms, undefined, { signal: over, ref: false });
+        await this.#sending;
+        if (over.aborted) return;
+        this.tell({ type: "alive" });
+      }
+    } catch {
+      // The answer is over.
     }
   }
 

@@ -25,6 +25,8 @@ export type FromHome =
   | { readonly type: "used"; readonly usage: Usage; readonly origin: UsageOrigin }
   | { readonly type: "answered"; readonly message: AssistantMessage; readonly reason: DoneReason }
   | { readonly type: "elicit"; readonly id: number; readonly question: Elicitation }
+  /** Sent at intervals, so that a home node that is frozen is noticed. */
+  | { readonly type: "alive" }
   | { readonly type: "failed"; readonly error: EncodedError }
   | { readonly type: "over" };
 
