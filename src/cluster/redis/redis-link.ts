@@ -15,11 +15,13 @@ export interface RedisLinkOptions {
   readonly log: Log;
   /** How long a request waits for Redis. Default: 50 ms. */
   readonly askMs?: number | undefined;
+  /** A connection without any reply for so long is opened anew. Default: 5 s. */
+  readonly silenceMs?: number | undefined;
 }
 
 /** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
 export interface RedisLink {
-  /** False from the first command that had no reply in time until Redis replies again. */
+  /** False from the first command that had no reply in time until Redis replies and takes writes again. */
   readonly isUp: boolean;
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
@@ -43,6 +45,9 @@ const START_MS = 5000;
 
 const PROBE_MS = 250;
 
+/** A host that vanished closes no connection. */
+const SILENCE_MS = 5000;
+
 const MAX_RECONNECT_MS = 1000;
 
 /** Commands that wait for a reply, at most. */
@@ -52,10 +57,14 @@ const OLDEST_MAJOR = 7;
 
 const PREFIX = "excursor:v1";
 
+const CHECK_KEY = `${PREFIX}:check`;
+const CHECK_MS = 5000;
+
 /** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
-export async function openRedisLink({ url, log, askMs = ASK_MS }: RedisLinkOptions): Promise<RedisLink> {
+export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
+  const { url, log, askMs = ASK_MS, silenceMs = SILENCE_MS } = options;
   const { createClient, ErrorReply } = await loadClient();
-  const client: RedisClient = createClient(clientOptions(url.reveal()));
+  const client: RedisClient = createClient(clientOptions(url.reveal(), silenceMs));
   let lastError: unknown;
   client.on("error", (error) => {
     lastError = error;
@@ -81,7 +90,7 @@ async function loadClient(): Promise<typeof import("@redis/client")> {
   }
 }
 
-const clientOptions = (url: string): RedisClientOptions<None, None, None, 3> => ({
+const clientOptions = (url: string, silenceMs: number): RedisClientOptions<None, None, None, 3> => ({
   url,
   name: "excursor",
   RESP: 3,
@@ -91,6 +100,7 @@ const clientOptions = (url: string): RedisClientOptions<None, None, None, 3> => 
   maintNotifications: "disabled",
   socket: {
     connectTimeout: START_MS,
+    socketTimeout: silenceMs,
     reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, MAX_RECONNECT_MS),
   },
 });
@@ -110,18 +120,20 @@ async function checkStart(client: RedisClient, lastError: () => unknown): Promis
 /** Errors that another attempt does not change. */
 const isRefusal = (message: string): boolean => /^(?:WRONGPASS|NOAUTH|NOPERM|ERR|DENIED)\b/.test(message);
 
+/** Replies of a Redis that cannot take writes now: it is full, a replica, without its disk, or still loading. */
+const isUnable = (message: string): boolean =>
+  /^(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|BUSY)\b/.test(message);
+
 /** Checks the version, and that the user may write our keys. */
 async function checkServer(client: RedisClient): Promise<void> {
   const hello = (await client.sendCommand(["HELLO"])) as unknown as Readonly<Record<string, unknown>>;
   const version = String(hello["version"] ?? "");
   if (!(Number.parseInt(version, 10) >= OLDEST_MAJOR)) throw new TooOld(version);
-  const key = `${PREFIX}:check`;
-  await client
-    .multi()
-    .set(key, "1", { expiration: { type: "PX", value: START_MS } })
-    .del(key)
-    .exec();
+  await writeCheck(client);
 }
+
+const writeCheck = (client: RedisClient): Promise<unknown> =>
+  client.set(CHECK_KEY, "1", { expiration: { type: "PX", value: CHECK_MS } });
 
 class ClientLink implements RedisLink {
   readonly #client: RedisClient;
@@ -142,7 +154,7 @@ class ClientLink implements RedisLink {
     this.#isReply = isReply;
     client.on("error", () => this.#change(false));
     // A dead machine closes no connection: only a probe tells.
-    this.#probe = setInterval(() => void this.#ping(), PROBE_MS).unref();
+    this.#probe = setInterval(() => void this.#check(), PROBE_MS).unref();
   }
 
   get isUp(): boolean {
@@ -158,11 +170,11 @@ class ClientLink implements RedisLink {
     const result = await inTime(() => work(this.#client), this.#askMs);
     if (result.type === "value") return result.value;
     this.#failures++;
-    if (result.type === "failed" && this.#isReply(result.error)) {
+    if (result.type === "failed" && this.#isReply(result.error) && !isUnable(result.error.message)) {
       this.#log.warn({ cause: result.error.message }, "The cluster's Redis refused a command.");
     } else {
-      this.#change(false);
-      void this.#ping();
+      this.#change(false, result);
+      void this.#check();
     }
     return fallback();
   }
@@ -184,22 +196,29 @@ class ClientLink implements RedisLink {
     if (this.#client.isOpen) this.#client.destroy();
   }
 
-  async #ping(): Promise<void> {
+  /** Checks by a write: a Redis that is full or a replica replies to everything else. */
+  async #check(): Promise<void> {
     if (this.#isProbing) return;
     this.#isProbing = true;
-    const pong = this.#client.ping();
-    const result = await inTime(() => pong, this.#askMs);
-    this.#change(result.type === "value");
-    if (result.type === "late") await pong.catch(() => {});
+    const written = writeCheck(this.#client);
+    const result = await inTime(() => written, this.#askMs);
+    this.#change(result.type === "value", result);
+    if (result.type === "late") await written.catch(() => {});
     this.#isProbing = false;
-    if (result.type === "late") await this.#ping();
+    if (result.type === "late") await this.#check();
   }
 
-  #change(isUp: boolean): void {
+  #change(isUp: boolean, why?: InTime<unknown>): void {
     if (this.#isUp === isUp) return;
     this.#isUp = isUp;
     if (isUp) this.#log.info({}, "The cluster's Redis replies again.");
-    else this.#log.warn({}, "The cluster's Redis does not reply. Requests continue with what this gateway knows.");
+    else {
+      const refusal = why?.type === "failed" && this.#isReply(why.error) ? why.error.message : undefined;
+      this.#log.warn(
+        refusal === undefined ? {} : { cause: refusal },
+        `The cluster's Redis ${refusal === undefined ? "does not reply" : "takes no writes"}. Requests continue with what this gateway knows.`,
+      );
+    }
     for (const listener of this.#listeners) listener(isUp);
   }
 }

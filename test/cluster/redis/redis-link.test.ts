@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { createClient } from "@redis/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { openRedisLink, type RedisLink } from "../../../src/cluster/redis/redis-link.ts";
+import { WriteBehind } from "../../../src/cluster/redis/write-behind.ts";
 import { ExcursorError } from "../../../src/core/errors.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { createLog } from "../../../src/observe/log.ts";
@@ -115,6 +117,54 @@ describe.skipIf(!hasRedis)("the link to Redis", () => {
       ),
     ).toBe("refused");
     expect(link.isUp).toBe(true);
+  });
+
+  it.each([
+    ["is full", ["CONFIG", "SET", "maxmemory", "1"], ["CONFIG", "SET", "maxmemory", "0"]],
+    ["is a replica", ["REPLICAOF", "127.0.0.1", "1"], ["REPLICAOF", "NO", "ONE"]],
+  ])("counts a Redis that %s as away, keeps writes, and makes them later (REL-45)", async (_, breakIt, mendIt) => {
+    const { url } = await startRedis(defer);
+    const operator = await createClient({ url }).connect();
+    defer(() => operator.destroy());
+    const link = await open(url);
+    const writes = new WriteBehind(link);
+    defer(() => writes.close());
+    await operator.sendCommand(breakIt);
+    writes.add({
+      prepare: Promise.resolve(),
+      bytes: 1,
+      write: (own) => own.eval("return redis.call('SET', KEYS[1], '1')", { keys: ["excursor:x"] }),
+    });
+    await writes.settled();
+    await whenUp(link, false);
+    expect(writes.dropped).toBe(0);
+    await operator.sendCommand(mendIt);
+    await whenUp(link, true);
+    await writes.settled();
+    expect(await operator.get("excursor:x")).toBe("1");
+  });
+
+  it("opens a new connection if the host has vanished", async () => {
+    const redis = await startRedis(defer);
+    const sockets: Socket[] = [];
+    const proxy = createServer((socket) => {
+      const upstream = connect(redis.port, "127.0.0.1");
+      sockets.push(socket, upstream);
+      socket.on("error", () => {}).pipe(upstream.on("error", () => {}));
+      upstream.pipe(socket);
+    }).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    defer(() => {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    });
+    const { port } = proxy.address() as { port: number };
+    const link = await openRedisLink({ url: new Secret(`redis://127.0.0.1:${port}`), log, silenceMs: 500 });
+    defer(() => link.close());
+    // Nothing arrives any more, and no end either.
+    for (const socket of sockets.splice(0)) socket.unpipe().pause();
+    await whenUp(link, false);
+    await whenUp(link, true);
   });
 
   it("names the setting when the password is wrong or missing, and does not show it", async () => {
