@@ -19,9 +19,12 @@ export interface RedisLinkOptions {
   readonly silenceMs?: number | undefined;
 }
 
+/** Why there is no result: Redis is away, this one reply is late, or Redis has refused the command. */
+export type Missed = "away" | "late" | "refused";
+
 /** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
 export interface RedisLink {
-  /** False from the first command that had no reply in time until Redis replies and takes writes again. */
+  /** False if Redis does not reply or takes no writes. One late reply alone does not change this. */
   readonly isUp: boolean;
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
@@ -29,7 +32,7 @@ export interface RedisLink {
    * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
    * 50 ms, or answers with an error. A command without a reply in time may still have had its effect.
    */
-  ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T>;
+  ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
   /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
   onChange(listener: (isUp: boolean) => void): () => void;
   /** Returns the key of a value: `excursor:v1:PART:PART`. */
@@ -59,6 +62,9 @@ const PREFIX = "excursor:v1";
 
 const CHECK_KEY = `${PREFIX}:check`;
 const CHECK_MS = 5000;
+
+/** How much longer than a request the probe waits. */
+const CHECK_PATIENCE = 2;
 
 /** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
 export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
@@ -165,18 +171,23 @@ class ClientLink implements RedisLink {
     return this.#failures;
   }
 
-  async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: () => T): Promise<T> {
-    if (!this.#isUp) return fallback();
+  async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
+    if (!this.#isUp) return fallback("away");
     const result = await inTime(() => work(this.#client), this.#askMs);
     if (result.type === "value") return result.value;
     this.#failures++;
-    if (result.type === "failed" && this.#isReply(result.error) && !isUnable(result.error.message)) {
-      this.#log.warn({ cause: result.error.message }, "The cluster's Redis refused a command.");
-    } else {
-      this.#change(false, result);
+    if (result.type === "late") {
+      // The command may have been slow, or this process busy.
       void this.#check();
+      return fallback("late");
     }
-    return fallback();
+    if (this.#isReply(result.error) && !isUnable(result.error.message)) {
+      this.#log.warn({ cause: result.error.message }, "The cluster's Redis refused a command.");
+      return fallback("refused");
+    }
+    this.#change(false, result);
+    void this.#check();
+    return fallback("away");
   }
 
   onChange(listener: (isUp: boolean) => void): () => void {
@@ -201,7 +212,7 @@ class ClientLink implements RedisLink {
     if (this.#isProbing) return;
     this.#isProbing = true;
     const written = writeCheck(this.#client);
-    const result = await inTime(() => written, this.#askMs);
+    const result = await inTime(() => written, CHECK_PATIENCE * this.#askMs);
     this.#change(result.type === "value", result);
     if (result.type === "late") await written.catch(() => {});
     this.#isProbing = false;

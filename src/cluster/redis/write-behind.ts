@@ -1,4 +1,4 @@
-import type { RedisClient, RedisLink } from "./redis-link.ts";
+import type { Missed, RedisClient, RedisLink } from "./redis-link.ts";
 
 export interface Write<T> {
   /** What has to be done before, such as compression. Redis is not to be waited for meanwhile. */
@@ -15,6 +15,9 @@ export interface Write<T> {
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
+/** How often a write is made whose reply is late each time. */
+const MAX_TRIES = 5;
+
 /** Writes that are sent together, at most. */
 const BATCH = 64;
 
@@ -28,7 +31,7 @@ const LINGER_MS = 20;
 export class WriteBehind {
   readonly #link: RedisLink;
   readonly #stop: () => void;
-  readonly #waiting: Write<unknown>[] = [];
+  readonly #waiting: (Write<unknown> & { lateReplies: number })[] = [];
   #bytes = 0;
   #added = 0;
   /** Written or dropped. */
@@ -51,7 +54,7 @@ export class WriteBehind {
   add<T>(write: Write<T>): void {
     // A preparation that fails drops its write.
     write.prepare.catch(() => {});
-    this.#waiting.push(write as Write<unknown>);
+    this.#waiting.push({ ...(write as Write<unknown>), lateReplies: 0 });
     this.#bytes += write.bytes;
     this.#added++;
     while (this.#waiting.length > MAX_WAITING || this.#bytes > MAX_WAITING_BYTES) {
@@ -99,18 +102,23 @@ export class WriteBehind {
   async #writeBatch(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH);
     const prepared = await Promise.allSettled(batch.map(({ prepare }) => prepare));
-    const isLate = await Promise.all(
+    const missed = await Promise.all(
       batch.map(({ write }, at) => {
         const ready = prepared[at];
-        if (ready?.status !== "fulfilled") return false;
-        return this.#link.ask(
-          (client) => write(client, ready.value).then(() => false),
-          // A write that Redis refuses is not made again: it would be refused again.
-          () => !this.#link.isUp,
+        if (ready?.status !== "fulfilled") return undefined;
+        return this.#link.ask<Missed | undefined>(
+          (client) => write(client, ready.value).then(() => undefined),
+          (why) => why,
         );
       }),
     );
-    const again = batch.filter((_, at) => isLate[at]);
+    const again = batch.filter((write, at) => {
+      write.lateReplies = missed[at] === "late" ? write.lateReplies + 1 : 0;
+      const isGivenUp = write.lateReplies === MAX_TRIES;
+      if (isGivenUp) this.#dropped++;
+      // A write that Redis refuses is not made again: it would be refused again.
+      return !isGivenUp && (missed[at] === "late" || missed[at] === "away");
+    });
     this.#waiting.unshift(...again);
     this.#done += batch.length - again.length;
     this.#bytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -68,7 +68,7 @@ describe.skipIf(!hasRedis)("the link to Redis", () => {
         () => "away",
       ),
     ).toBe("away");
-    expect(link.isUp).toBe(false);
+    await whenUp(link, false);
     // No command is sent now, so nothing waits.
     expect(
       await link.ask(
@@ -84,6 +84,27 @@ describe.skipIf(!hasRedis)("the link to Redis", () => {
         () => "away",
       ),
     ).toBe(null);
+  });
+
+  it("stays up after one late reply, if the next command has its reply in time", async () => {
+    const { url } = await startRedis(defer);
+    const link = await open(url);
+    const changes: boolean[] = [];
+    link.onChange((isUp) => changes.push(isUp));
+    const slow = Promise.withResolvers<string>();
+    expect(
+      await link.ask(
+        () => slow.promise,
+        (why) => why,
+      ),
+    ).toBe("late");
+    expect(
+      await link.ask(
+        (client) => client.get("x"),
+        () => "away",
+      ),
+    ).toBe(null);
+    expect([link.isUp, changes, link.failures]).toEqual([true, [], 1]);
   });
 
   it("connects again to a Redis that was killed", async () => {
