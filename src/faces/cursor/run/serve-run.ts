@@ -45,6 +45,8 @@ export function createServeRun(parts: ServeRunParts): ServeRun {
       earlier.stop(new ExcursorError("canceled", "The client has begun this run again."));
       await earlier.ended;
     }
+    // Another node may have made a later attempt, which only the store knows of.
+    if (answers.claimRound) return KeptRun.open(answers, principalId, runId);
     const found = kept.get(key) ?? (await KeptRun.open(answers, principalId, runId));
     kept.delete(key);
     kept.set(key, found);

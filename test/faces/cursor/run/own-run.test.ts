@@ -3,8 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TurnEvent } from "../../../../src/core/events.ts";
+import type { HubAnswers } from "../../../../src/core/hub/hub-answers.ts";
 import { type Turn, textOf } from "../../../../src/core/turn.ts";
 import { createServeRun, type ServeRunParts } from "../../../../src/faces/cursor/run/serve-run.ts";
+import { createHubAnswerStore } from "../../../../src/state/hub-answer-store.ts";
+import { openStateDatabase } from "../../../../src/state/state-database.ts";
 import { blobIdOf, hexId } from "../../../../src/wire/agent/state/blobs.ts";
 import { type ClientOptions, CursorClient } from "../support/cursor-client.ts";
 import { CALLS, call, engineWith, STOP, say } from "../support/models.ts";
@@ -349,6 +352,27 @@ describe("a stream that drops", () => {
       expect(again.error, `cut at ${n}, ${first.kinds.at(-1)}`).toBeUndefined();
       expect(client.executed.length, `cut at ${n}`).toBeLessThanOrEqual(1);
     }
+  });
+
+  it("is taken up by another gateway and then by the first one again, which executes nothing that the other one has", async () => {
+    const state = await openStateDatabase(":memory:");
+    const answers: HubAnswers = { ...createHubAnswerStore(state), claimRound: async () => true };
+    const twoCalls = ({ messages }: Turn): readonly TurnEvent[] => {
+      const results = messages.filter(({ role }) => role === "tool").length;
+      if (results === 2) return [say("Done."), STOP];
+      return [call(`c${results}`, "shell", { command: `echo ${results} >> log` }), CALLS];
+    };
+    const [one, other] = [open(twoCalls, {}, { answers }), open(twoCalls, {}, { answers })];
+    const first = one.client.ask("go");
+    first.cutAt = (kind) => kind === "execServerMessage" && first.checkpoints.length === 1;
+    await first.ended;
+    Object.assign(one.client, { state: undefined });
+    await other.client.ask("go").ended;
+    expect(other.client.executed).toEqual(["shell echo 1 >> log"]);
+    const last = one.client.ask("go");
+    await last.ended;
+    expect([last.text, one.client.executed]).toEqual(["Done.", []]);
+    state.close();
   });
 
   it("keeps what the model thought, though the client lost the checkpoint with it", async () => {
