@@ -20,6 +20,8 @@ local function number(key, field) return tonumber(redis.call('HGET', key, field)
 local function add(key, field, amount)
   if amount ~= 0 then redis.call('HINCRBYFLOAT', key, field, string.format('%.6f', amount)) end
 end
+-- A sum may be lost while its holds are not. It never falls below zero.
+local function giveBack(key, field, amount) add(key, field, -math.min(amount, number(key, field))) end
 local function free(id)
   local text = redis.call('HGET', holds, id)
   redis.call('ZREM', expiry, id)
@@ -27,8 +29,8 @@ local function free(id)
   redis.call('HDEL', holds, id)
   local held = cjson.decode(text)
   for _, unit in ipairs(UNITS) do
-    add(principal, 'held ' .. unit, -held[unit])
-    if held.place ~= '' and redis.call('EXISTS', held.place) == 1 then add(held.place, 'held ' .. unit, -held[unit]) end
+    giveBack(principal, 'held ' .. unit, held[unit])
+    if held.place ~= '' then giveBack(held.place, 'held ' .. unit, held[unit]) end
   end
 end
 local function keep()

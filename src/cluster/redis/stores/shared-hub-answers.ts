@@ -22,6 +22,12 @@ local found = {}
 for at, key in ipairs(redis.call('ZRANGE', KEYS[1], 0, ${MAX_FOUND - 1}, 'REV')) do found[at] = redis.call('HGETALL', key) end
 return found`);
 
+/** KEYS: the answers to a request, by time. ARGV: the time, the answer, how long they live. */
+const ADD_ASKED = new RedisScript(`
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ${-1 - MAX_FOUND})
+return redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
+
 /** KEYS: pointers from histories to answers. Returns the fields of each. */
 const BY_HISTORY = new RedisScript(`
 local found = {}
@@ -59,16 +65,14 @@ export function createSharedHubAnswers(
     const known = [["id", id] as const, ["asked", asked] as const, ["at", String(now)] as const];
     await Promise.all([
       room.put(client, { principalId, key, ...value, fields: [...known, ...value.fields] }),
-      client.zAdd(order, { score: now, value: key }),
-      client.zRemRangeByRank(order, 0, -1 - MAX_FOUND),
-      client.pExpire(order, room.ttlMs),
+      ADD_ASKED.run(client, [order], [String(now), key, String(room.ttlMs)]),
     ]);
   };
 
   const placeOf = (principalId: string, id: string, name: string) => `${room.key(principalId, digest(id))} ${name}`;
-  const roundField = async ({ principalId, id }: AnswerPlace, position: number, round: HubRound) => {
+  const roundField = async ({ principalId, id }: AnswerPlace, position: number, json: string) => {
     const name = `r${position}`;
-    return [name, await packing.pack(formatRound(round), placeOf(principalId, id, name))] as const;
+    return [name, await packing.pack(json, placeOf(principalId, id, name))] as const;
   };
 
   /** Reads a hash. Undefined if it is gone, or its rounds are not complete. */
@@ -131,7 +135,7 @@ export function createSharedHubAnswers(
     async claimRound(place, position, round) {
       const { principalId, id } = place;
       const claim = room.key(principalId, "claim", digest(id), String(position));
-      const field = await roundField(place, position, round);
+      const field = await roundField(place, position, formatRound(round));
       return link.ask(
         async (client) => {
           const isOurs = (await CLAIM.run(client, [claim], [writer, String(room.ttlMs)])) === 1;
@@ -143,10 +147,10 @@ export function createSharedHubAnswers(
     },
     putRound(place, position, round) {
       local.putRound(place, position, round);
-      const field = roundField(place, position, round);
+      const json = formatRound(round);
       writes.add({
-        prepare: field,
-        bytes: MiB / 64,
+        prepare: roundField(place, position, json),
+        bytes: json.length,
         write: (client, packed) => put(client, place, { fields: [packed] }),
       });
     },

@@ -156,6 +156,20 @@ describe.skipIf(!hasRedis)("limits that several nodes share", () => {
     expect(await other.reserve()).toBeDefined();
   });
 
+  it("never have less than nothing set aside, also if Redis has lost the sum", async () => {
+    const redis = await startRedis(defer);
+    const [one, other] = [await openNode(redis, ["1000 tokens/day"]), await openNode(redis, ["1000 tokens/day"])];
+    const lost = await one.reserve(500);
+    await one.link.ask(
+      async (client) => client.del(await client.keys(one.link.key("spend:*"))),
+      () => expect.unreachable("Redis is away"),
+    );
+    one.end(lost, 0);
+    await one.settled();
+    expect(await other.reserve(1000)).toBeDefined();
+    expect((await errorOf(one.reserve()))?.code).toBe("limit_reserved");
+  });
+
   it("follow a node on which they were lifted", async () => {
     const redis = await startRedis(defer);
     const [one, other] = [await openNode(redis, ["1000 tokens/day"]), await openNode(redis, ["1000 tokens/day"])];

@@ -1,0 +1,59 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Packing } from "../../../../src/cluster/redis/packing.ts";
+import { createSharedHubAnswers } from "../../../../src/cluster/redis/stores/shared-hub-answers.ts";
+import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
+import { NO_HUB_ANSWERS } from "../../../../src/core/hub/hub-answers.ts";
+import { Secret } from "../../../../src/core/secret.ts";
+import { createHubAnswerStore } from "../../../../src/state/hub-answer-store.ts";
+import { openStateDatabase } from "../../../../src/state/state-database.ts";
+import { openLink } from "../../../contracts/nodes.ts";
+import { hasRedis, startRedis } from "../../support/redis-process.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+const defer = (cleanup: () => unknown) => void cleanups.push(cleanup);
+
+const PLACE = { principalId: "p", id: "i", askedKey: "a" };
+const round = (text: string) => ({
+  said: { role: "assistant" as const, content: [{ type: "text" as const, text }] },
+  results: [],
+});
+
+describe.skipIf(!hasRedis)("answers of the hub in Redis", () => {
+  it("all expire (SEC-36)", async () => {
+    const link = await openLink(await startRedis(defer), defer);
+    const state = await openStateDatabase(":memory:");
+    const writes = new WriteBehind(link);
+    defer(() => state.close());
+    defer(() => writes.close());
+    const packing = new Packing(new Secret("the cluster's secret"), "values");
+    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, createHubAnswerStore(state));
+    expect(await answers.claimRound?.(PLACE, 0, round("hm"))).toBe(true);
+    answers.putRound(PLACE, 0, round("hm"));
+    answers.putEnd(PLACE, { text: "end", reason: "stop" }, "history");
+    await writes.settled();
+    const lives = await link.ask(
+      async (client) => Promise.all((await client.keys(link.key("sim:*"))).map((key) => client.pTTL(key))),
+      () => [],
+    );
+    expect(lives.length).toBeGreaterThanOrEqual(4);
+    expect(Math.min(...lives)).toBeGreaterThan(0);
+  });
+
+  it("count the size of a round that waits (SEC-36)", async () => {
+    const redis = await startRedis(defer);
+    const link = await openLink(redis, defer);
+    await redis.kill();
+    await expect.poll(() => link.isUp).toBe(false);
+    const writes = new WriteBehind(link);
+    defer(() => writes.close());
+    const packing = new Packing(new Secret("the cluster's secret"), "values");
+    const local = { ...NO_HUB_ANSWERS, findAsked: () => [], findAnswered: () => new Map() };
+    const answers = createSharedHubAnswers({ link, writes, packing, scope: "sim" }, local);
+    const large = round("x".repeat(20 * 1024 * 1024));
+    for (let position = 0; position < 4; position++) answers.putRound(PLACE, position, large);
+    expect(writes.dropped).toBe(1);
+  });
+});
