@@ -129,6 +129,7 @@ describe.skipIf(!hasRedis)("three gateways", () => {
     });
     const [a, b] = [await open("a"), await open("b")];
     await ask(b, [{ role: "user", content: "@sim say warm" }]);
+    await expect.poll(() => a.log()).toContain("is reached");
     const messages: Messages = [
       { role: "user", content: '@sim call look {"at":"a"} ;; wait ;; call look {"at":"b"} ;; say {{reused}}' },
     ];

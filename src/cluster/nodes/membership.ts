@@ -50,6 +50,9 @@ export class Membership {
   #joinedAt = 0;
   #beats = 0;
   #timer: NodeJS.Timeout | undefined;
+  #hasLeft = false;
+  /** Until then a gateway that Redis does not know is still known here, by `performance.now()`. */
+  #keepsUntil = 0;
   #removeListener: (() => void) | undefined;
 
   constructor(options: MembershipOptions) {
@@ -86,9 +89,11 @@ export class Membership {
     const { link } = this.#options;
     await this.#takeName();
     this.#timer = setInterval(() => void this.#beat(), BEAT_MS).unref();
-    // A Redis that was restarted empty knows no gateway.
+    // A Redis that was restarted empty knows no gateway before its next heartbeat.
     this.#removeListener = link.onChange((isUp) => {
-      if (isUp) void this.#beat();
+      if (!isUp) return;
+      this.#keepsUntil = performance.now() + NODE_TTL_MS;
+      void this.#beat();
     });
   }
 
@@ -121,6 +126,7 @@ export class Membership {
   }
 
   async leave(): Promise<void> {
+    this.#hasLeft = true;
     clearInterval(this.#timer);
     this.#removeListener?.();
     const { link } = this.#options;
@@ -146,6 +152,8 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
+    // A heartbeat would register this gateway again.
+    if (this.#hasLeft) return;
     const { link, log } = this.#options;
     const reply = await link.ask<BeatReply | undefined>(
       (client) => beat(client, link, this.#record()),
@@ -166,7 +174,10 @@ export class Membership {
   #learn({ redisMs, nodes }: Extract<BeatReply, { type: "beaten" }>): void {
     this.#setClock(redisMs);
     const known = this.#nodes;
-    this.#nodes = new Map();
+    const names = new Set(nodes.map(({ name }) => name));
+    const keeps = performance.now() < this.#keepsUntil;
+    // One that has started again has its name, but another tag.
+    this.#nodes = new Map([...known].filter(([, { name }]) => keeps && !names.has(name)));
     for (const node of nodes) {
       if (node.tag === this.tag) continue;
       if (!isProvenRecord(this.#options.keys, node)) {

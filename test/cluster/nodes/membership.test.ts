@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ClusterKeys } from "../../../src/cluster/internal/cluster-keys.ts";
+import { listNodes } from "../../../src/cluster/nodes/list-nodes.ts";
 import { Membership, type MembershipOptions } from "../../../src/cluster/nodes/membership.ts";
 import { openRedisLink } from "../../../src/cluster/redis/redis-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
@@ -33,7 +34,7 @@ async function open(redis: RedisProcess, name: string, over: Partial<MembershipO
   };
   /** As a process that is killed: no heartbeat follows, and its record stays. */
   const kill = () => link.close();
-  return { node, join, kill, log: () => text };
+  return { node, link, join, kill, log: () => text };
 }
 
 const start = () => startRedis((cleanup) => cleanups.push(cleanup));
@@ -95,6 +96,33 @@ describe.skipIf(!hasRedis)("membership", () => {
     expect(log()).toMatch(/clock of this machine and that of cluster\.redis are 180 s apart/);
     expect(Math.abs(node.now() - Date.now())).toBeLessThan(5000);
     expect(node.nodes()[0]?.clockAheadMs).toBeGreaterThan(170_000);
+  });
+
+  it("a gateway that registers first with an empty Redis still knows the others", async () => {
+    const redis = await start();
+    const [a, b] = [await open(redis, "a"), await open(redis, "b")];
+    await a.join();
+    await b.join();
+    const { tag } = b.node;
+    expect(await a.node.find(tag)).toMatchObject({ name: "b" });
+    b.kill();
+    await redis.kill();
+    await expect.poll(() => a.link.isUp, { interval: 5 }).toBe(false);
+    await redis.restart();
+    await expect.poll(async () => (await listNodes(new Secret(redis.url))).nodes.length, { timeout: 5000 }).toBe(1);
+    // Another heartbeat, whose reply has no other gateway either.
+    expect(await a.node.find("none")).toBeUndefined();
+    expect(a.node.nodes().map(({ name }) => name)).toEqual(["a", "b"]);
+    await expect.poll(() => a.node.nodes().length, { timeout: 10_000 }).toBe(1);
+  }, 20_000);
+
+  it("a gateway that has left does not come back because it looks for another", async () => {
+    const redis = await start();
+    const { node, join } = await open(redis, "a");
+    await join();
+    await node.leave();
+    expect(await node.find("none")).toBeUndefined();
+    expect((await listNodes(new Secret(redis.url))).nodes).toEqual([]);
   });
 
   it("a Redis that was restarted empty knows the gateways again", async () => {
