@@ -47,6 +47,7 @@ interface ClusterView {
 /** This gateway's part in a cluster. */
 export interface Cluster {
   readonly link: RedisLink;
+  readonly log: Log;
   /** Returns how values are encrypted with the cluster's secret. Each purpose has a key of its own. */
   packing(purpose: string): Packing;
   /** Returns a secret that all gateways have, for a purpose of theirs. */
@@ -103,6 +104,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   }
   return {
     link,
+    log,
     packing: (purpose) => new Packing(options.secret, purpose),
     secretFor: (purpose) =>
       new Secret(createHmac("sha256", options.secret.reveal()).update(`excursor ${purpose}`).digest("base64url")),

@@ -56,7 +56,7 @@ export const openOwnState = (state: StateDatabase): ConversationStores => ({
 
 /** Opens the state that a gateway shares with its cluster. `origin` is the backend, which keeps states apart. */
 export function openSharedState(cluster: Cluster, state: StateDatabase, origin: string): SharedState {
-  const { link } = cluster;
+  const { link, log } = cluster;
   const writes = new WriteBehind(link);
   const scope = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   const parts: StoreParts = { link, writes, packing: cluster.packing("values"), scope };
@@ -71,7 +71,7 @@ export function openSharedState(cluster: Cluster, state: StateDatabase, origin: 
     gate,
     spending,
     callIds: (face) => createSharedCallIds(link, writes, face),
-    followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store }),
+    followUsage: (store) => new UsageStream({ link, writes, packing: cluster.packing("usage"), store, log }),
     settled: () => within(writes.settled(), SETTLE_MS),
     async close() {
       gate.close();

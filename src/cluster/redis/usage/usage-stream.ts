@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Log } from "../../../observe/log.ts";
 import type { RequestRecord, RunRecord, ToolCallRecord, UsageSink } from "../../../usage/record/records.ts";
 import type { Correction } from "../../../usage/store/spending.ts";
 import type { UsageBatch, UsageStore } from "../../../usage/store/usage-store.ts";
@@ -14,6 +15,7 @@ export interface UsageStreamOptions {
   readonly packing: Packing;
   /** The record of this gateway, which several gateways of one host may share. */
   readonly store: Pick<UsageStore, "recordId" | "importedUntil" | "import">;
+  readonly log: Log;
   /** How often records are sent, and those of others are looked for. */
   readonly intervalMs?: number;
 }
@@ -163,12 +165,17 @@ export class UsageStream implements UsageSink {
     }
   }
 
-  /** Returns undefined for records that are in this file already, and for those of strangers. */
-  async #unpack({ record, batch }: Entry): Promise<UsageBatch | undefined> {
-    const { packing } = this.#options;
+  /** Returns undefined for records that are in this file already, for those of strangers, and for what are none. */
+  async #unpack({ until, record, batch }: Entry): Promise<UsageBatch | undefined> {
+    const { packing, log } = this.#options;
     if (record === this.#record) return undefined;
     const json = await packing.unpack(batch, record);
-    return json && (JSON.parse(json.toString()) as UsageBatch);
+    const parsed = json && parseBatch(json.toString());
+    if (json && !parsed) {
+      const entry = `${until.ms}-${until.count}`;
+      log.warn({ entry }, "An entry of the cluster's usage stream cannot be read. It is left out of the usage record.");
+    }
+    return parsed;
   }
 }
 
@@ -184,6 +191,16 @@ function readEntry(entry: unknown): readonly Entry[] {
   const [ms = 0, count = 0] = String(entry[0]).split("-").map(Number);
   const [, record, , batch] = entry[1] as readonly unknown[];
   return [{ until: { ms, count }, record: String(record), batch }];
+}
+
+function parseBatch(json: string): UsageBatch | undefined {
+  try {
+    const batch = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    const isBatch = Object.keys(emptyBatch()).every((name) => Array.isArray(batch[name]));
+    return isBatch ? (batch as unknown as UsageBatch) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 interface GrowingBatch {

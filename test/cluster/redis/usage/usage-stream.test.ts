@@ -6,6 +6,8 @@ import { Packing } from "../../../../src/cluster/redis/packing.ts";
 import { UsageStream } from "../../../../src/cluster/redis/usage/usage-stream.ts";
 import { WriteBehind } from "../../../../src/cluster/redis/write-behind.ts";
 import { Secret } from "../../../../src/core/secret.ts";
+import { createLog } from "../../../../src/observe/log.ts";
+import { createRedactor } from "../../../../src/observe/redactor.ts";
 import { openUsageDatabase } from "../../../../src/usage/store/usage-database.ts";
 import { UsageStore } from "../../../../src/usage/store/usage-store.ts";
 import { openLink } from "../../../contracts/nodes.ts";
@@ -37,7 +39,12 @@ async function openNode(redis: RedisProcess, home = makeHome()) {
     onNotice: (text) => expect.unreachable(text),
   });
   const packing = new Packing(new Secret("the cluster's secret"), "usage");
-  const stream = new UsageStream({ link, writes, packing, store, intervalMs: HOUR });
+  let text = "";
+  const write = (line: string) => {
+    text += line;
+  };
+  const log = createLog({ level: "warn", redactor: createRedactor(), write, isPretty: false });
+  const stream = new UsageStream({ link, writes, packing, store, log, intervalMs: HOUR });
   defer(async () => {
     await stream.close();
     writes.close();
@@ -48,6 +55,8 @@ async function openNode(redis: RedisProcess, home = makeHome()) {
     link,
     store,
     stream,
+    packing,
+    log: () => text,
     record(over: Parameters<typeof aRecord>[0] = {}) {
       const record = aRecord(over);
       store.request(record);
@@ -83,6 +92,21 @@ describe.skipIf(!hasRedis)("the usage records of several nodes", () => {
       expect(store.spent(first.principalId, 0, 2 ** 42).requests).toBe(2);
     }
     expect(other.ids("tool_call")).toEqual(["call"]);
+  });
+
+  it.each(["no JSON", "null", '{"requests":1}'])("go on after an entry that is none: %s", async (bad) => {
+    const redis = await startRedis(defer);
+    const [one, other] = [await openNode(redis), await openNode(redis)];
+    const batch = await one.packing.pack(bad, "another");
+    await one.link.ask(
+      (client) => client.sendCommand(["XADD", one.link.key("usage"), "*", "record", "another", "batch", batch]),
+      () => expect.unreachable("Redis is away"),
+    );
+    one.record({ id: "a" });
+    await one.send();
+    await other.stream.read();
+    expect(other.ids()).toEqual(["a"]);
+    expect(other.log()).toContain("usage stream cannot be read");
   });
 
   it("are corrected everywhere", async () => {
