@@ -157,14 +157,17 @@ export class SharedLogins implements AccountStore {
       else if (!other || issuedAt(other) < issuedAt(account)) changes.push([field, await this.#pack(account)]);
       if (other) this.#seen.set(field, other.savedAt);
     }
+    const listed = new Set(local.list().map(({ name }) => name));
+    const unread: string[] = [];
     for (const [field, account] of shared) {
       if (own.has(field) || "signedOutAt" in account) continue;
-      // It was here, so it was signed out here.
-      if (this.#known.has(field)) changes.push([field, `-${Date.now()}`]);
-      else await local.write(account);
+      if (!this.#known.has(field)) await local.write(account);
+      // It was here, so it was signed out here, or it cannot be read now, for example while the keychain is locked.
+      else if (listed.has(account.name)) unread.push(field);
+      else changes.push([field, `-${Date.now()}`]);
     }
     if (changes.length > 0) await this.#put(changes);
-    this.#known = new Set((await this.#ownAccounts()).keys());
+    this.#known = new Set([...(await this.#ownAccounts()).keys(), ...unread]);
     this.#stamp = local.stamp();
     this.#version = String(reply[0]);
   }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { SharedLogins } from "../../../../src/cluster/redis/logins/shared-logins.ts";
 import { Packing } from "../../../../src/cluster/redis/packing.ts";
 import { Secret } from "../../../../src/core/secret.ts";
@@ -92,6 +92,25 @@ describe.skipIf(!hasRedis)("logins of several nodes", () => {
     await other.store.sync();
     await one.store.sync();
     expect([one.local.list(), other.local.list()]).toEqual([[], []]);
+  });
+
+  it("that one node cannot read for a while stay signed in on all", async () => {
+    const redis = await startRedis(defer);
+    const backend = await setUpAccounts();
+    await backend.signIn("default");
+    const [one, other] = [await openNode(redis, backend, backend.home), await openNode(redis, backend)];
+    await one.store.sync();
+    await other.store.sync();
+    const read = vi.spyOn(other.local, "read").mockResolvedValue(undefined);
+    for (let time = 0; time < 2; time++) await other.store.lock.run(() => {});
+    read.mockRestore();
+    await other.store.sync();
+    await one.store.sync();
+    expect([one, other].map(({ local }) => local.list().map(({ name }) => name))).toEqual([["default"], ["default"]]);
+    await other.local.lock.run(() => other.local.remove("default"));
+    await other.store.sync();
+    await one.store.sync();
+    expect(one.local.list()).toEqual([]);
   });
 
   it("are renewed by each node itself while Redis is away (REL-45)", async () => {
