@@ -34,7 +34,16 @@ export function openFeed(): void {
   };
   source.addEventListener("over", lose);
   source.onerror = lose;
+  // Browsers keep a page that was left, with its connections, for the way back to it.
+  addEventListener("pagehide", () => {
+    clearTimeout(silence);
+    source.close();
+  });
 }
+
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) void reopen();
+});
 
 async function reopen(): Promise<void> {
   await beginSession();

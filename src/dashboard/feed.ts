@@ -41,6 +41,8 @@ export class Feed {
   /** Answers a request with the feed, until the page leaves, its session ends or the gateway stops. */
   open(exchange: FeedExchange, session: Session): void {
     const { response, signal } = exchange;
+    // A page that has left already closes no second time, and would be counted for good.
+    if (response.closed || response.destroyed) return;
     if (session.feeds >= FEEDS_PER_SESSION) {
       throw new ExcursorError("rate-limited", "Too many pages of the dashboard are open.", {
         code: "too_many_feeds",

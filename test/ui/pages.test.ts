@@ -50,7 +50,8 @@ describe.each(["light", "dark"] as const)("in the %s theme", (colorScheme) => {
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await seriousViolations(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 844 });
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    // Charts follow the new size with the next frame.
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -29,7 +29,7 @@ const TOOLS = [
   },
   { name: "remember", description: "has another definition than before", inputSchema: { type: "object" } },
   { name: "ask", description: "asks the user", inputSchema: { type: "object" } },
-  { name: "onerror_tool", description: PAYLOAD, inputSchema: { type: "object", properties: { [PAYLOAD]: {} } } },
+  { name: PAYLOAD, description: PAYLOAD, inputSchema: { type: "object", properties: { [PAYLOAD]: {} } } },
 ];
 
 beforeAll(async () => {
@@ -197,7 +197,7 @@ describe("agents", () => {
 
 it("scripts in names, descriptions, results and questions do nothing", async () => {
   const { page, problems } = await openTools();
-  const tool = page.locator("details.tool").filter({ hasText: "onerror_tool" });
+  const tool = page.locator("details.tool").filter({ hasText: "onerror" });
   await tool.locator("summary").first().click();
   await tool.getByRole("button", { name: "Call the tool" }).waitFor();
   await expectNoScript(page, problems);

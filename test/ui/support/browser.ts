@@ -21,7 +21,8 @@ export async function openPage(
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
+    if (message.type() !== "error" && message.type() !== "warning") return;
+    problems.push(`${message.text()} at ${message.location().url}`);
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("dialog", (dialog) => {
