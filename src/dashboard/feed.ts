@@ -54,7 +54,12 @@ export class Feed {
     this.#viewers.add(viewer);
     const leave = this.#options.attend?.();
     signal.addEventListener("abort", () => response.end(), { once: true });
+    // A browser that closes its side does not read on, as other clients may.
+    const { socket } = response;
+    const leaves = () => response.destroy();
+    socket?.once("end", leaves);
     response.once("close", () => {
+      socket?.off("end", leaves);
       session.feeds--;
       this.#viewers.delete(viewer);
       leave?.();

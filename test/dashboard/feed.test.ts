@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { openDashboard } from "./support/open-dashboard.ts";
 import { readFeed } from "./support/read-feed.ts";
@@ -56,4 +57,16 @@ it("is open a bounded number of times", async () => {
   for (let count = 0; count < 9; count++) statuses.push((await open()).status);
   expect(statuses).toEqual([...Array(8).fill(200), 429]);
   stop.abort();
+});
+
+it("is free again as soon as a page closes its side of the connection", async () => {
+  const visitor = await openDashboard();
+  const { port } = new URL(visitor.url);
+  for (let count = 0; count < 9; count++) {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.end(`GET /ui/api/feed HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${visitor.cookie}\r\n\r\n`);
+    let answer = "";
+    for await (const chunk of socket) answer += String(chunk);
+    expect(answer).not.toContain("429");
+  }
 });
