@@ -50,7 +50,7 @@ export interface Cluster {
   readonly log: Log;
   /** Returns how values are encrypted with the cluster's secret. Each purpose has a key of its own. */
   packing(purpose: string): Packing;
-  /** Returns a secret that all gateways have, for a purpose of theirs. */
+  /** Returns a secret that is the same on all gateways, one for each purpose. */
   secretFor(purpose: string): Secret;
   /** The tag that the ids of tool calls carry. */
   readonly tag: string;
