@@ -10,20 +10,23 @@ import { findChromium } from "./install-workbench.ts";
 
 /**
  * Takes the screenshots of the documentation from a demo, in both themes. With `--all`: of every page, and also at the
- * width of a phone. Usage: node scripts/take-screenshots.ts [FOLDER] [--all]
+ * width of a phone, with a capture on, so that a conversation shows its messages. Usage: node scripts/take-screenshots.ts [FOLDER] [--all]
  */
 
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? join("docs", "assets");
 const TAKES_ALL = process.argv.includes("--all");
 const ROUTES = TAKES_ALL
-  ? ["", "conversations", "playground", "models", "connect", "tools", "keys", "health"]
+  ? ["", "conversations", "conversations/", "playground", "models", "connect", "tools", "keys", "health"]
   : ["", "playground"];
+/** The names of those pictures that are not called like their page. */
+const NAMES: Readonly<Record<string, string>> = { "": "now", "conversations/": "conversation" };
 const KEY = "demo-key-for-screenshots";
 const MIX_MS = 9000;
 
 const home = mkdtempSync(join(tmpdir(), "excursor-shots-"));
 const environment = { ...process.env, EXCURSOR_HOME: home, HOME: home, EXCURSOR_KEY: KEY };
-const gateway = spawn(process.execPath, ["bin/excursor.js", "serve", "--demo", "--port", "0", "--json"], {
+const SERVE = ["bin/excursor.js", "serve", "--demo", "--port", "0", "--json", ...(TAKES_ALL ? ["--capture"] : [])];
+const gateway = spawn(process.execPath, SERVE, {
   env: environment,
   stdio: ["ignore", "pipe", "ignore"],
 });
@@ -63,14 +66,23 @@ async function shoot(page: Page, url: string, route: string, theme: string): Pro
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("in all").waitFor();
   }
+  if (route === "conversations/") {
+    await page.goto(`${url}/ui/conversations`);
+    await page
+      .getByRole("link", { name: /demo-agent .* 2 / })
+      .first()
+      .click();
+    await page.getByText("All conversations").waitFor();
+  }
   if (route === "connect") await page.getByText("Claude Code").first().click();
   await page.waitForTimeout(700);
-  const name = join(folder, `dashboard-${route === "" ? "now" : route}-${theme}`);
+  const name = join(folder, `dashboard-${NAMES[route] ?? route}-${theme}`);
   await page.screenshot({ path: `${name}.png` });
   if (!TAKES_ALL) return;
   const usual = page.viewportSize();
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.waitForTimeout(300);
+  if (route !== "playground") await page.reload();
+  await page.waitForTimeout(700);
   await page.screenshot({ path: `${name}-phone.png`, fullPage: true });
   if (usual) await page.setViewportSize(usual);
 }

@@ -38,7 +38,7 @@ export function ConversationList() {
       <div class="page-head">
         <h1>Conversations</h1>
         <span class="muted">{isComplete ? whole(rows.length) : `${whole(rows.length)} loaded`}</span>
-        <div class="actions muted">The contents of messages are not kept.</div>
+        <div class="actions muted">Only a capture keeps the contents of messages.</div>
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {isComplete && rows.length === 0 ? (
@@ -73,9 +73,14 @@ const classOf = (title: string, index: number): string =>
 
 function Row({ row, top }: { readonly row: ConversationSums; readonly top: number }) {
   const cells = [
-    <>
-      {row.client} {row.errors > 0 && <span class="tag bad">{row.errors} failed</span>}
-    </>,
+    <span class="client">
+      <span class="ellipsis">{row.client}</span>
+      {row.errors > 0 && (
+        <span class="tag bad">
+          {row.errors} <span class="wide">failed</span>
+        </span>
+      )}
+    </span>,
     <span class="mono">{row.model ?? NONE}</span>,
     whole(row.turns),
     short(row.inputTokens),

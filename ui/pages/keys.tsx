@@ -73,7 +73,7 @@ const isReached = ({ used, amount }: LimitRow): boolean => used !== null && used
 const nameOf = ({ name }: KeyRow): string => name;
 
 const TODAY: readonly Column<KeyRow>[] = [
-  { title: "Requests", isNumber: true, isWide: true, cell: ({ today }) => whole(today.requests) },
+  { title: "Requests", isNumber: true, cell: ({ today }) => whole(today.requests) },
   { title: "Tokens", isNumber: true, isWide: true, cell: ({ today }) => short(today.tokens) },
   { title: "Cost", isNumber: true, isWide: true, cell: ({ today }) => dollars(today.costMicros, true) },
   { title: "Under way", isNumber: true, isWide: true, cell: ({ name }) => whole(underWay(name)) },

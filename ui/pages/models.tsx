@@ -64,17 +64,23 @@ function ModelsContent() {
 const textOf = ({ id, name, aliases, driver }: ModelRow): string =>
   [id, name, driver, ...aliases].join(" ").toLowerCase();
 
+const priceText = ({ inputMicros, outputMicros }: NonNullable<ModelRow["price"]>): string =>
+  `${dollars(inputMicros)} / ${dollars(outputMicros)}`;
+
 const columnsOf = (
   probes: Probes,
   setProbes: (change: (before: Probes) => Probes) => void,
 ): readonly Column<ModelRow>[] => [
   {
     title: "Model",
-    cell: ({ id, name, aliases }) => (
+    cell: ({ id, name, aliases, contextTokens, price }) => (
       <span class="stack">
         <span class="mono">{id}</span>
         <span class="muted ellipsis" title={aliases.join(", ")}>
           {[name === id ? "" : name, ...aliases].filter((text) => text !== "").join(" · ")}
+        </span>
+        <span class="muted narrow">
+          {short(contextTokens)} window{price && `, ${priceText(price)}`}
         </span>
       </span>
     ),
@@ -93,7 +99,7 @@ const columnsOf = (
   {
     title: "Efforts",
     isWide: true,
-    cell: ({ efforts }) => <span class="muted">{efforts.join(" ") || NONE}</span>,
+    cell: ({ efforts }) => <span class="muted wrap">{efforts.join(" ") || NONE}</span>,
   },
   {
     title: "Price in / out",
@@ -104,7 +110,7 @@ const columnsOf = (
         NONE
       ) : (
         <span class="stack">
-          {`${dollars(price.inputMicros)} / ${dollars(price.outputMicros)}`}
+          {priceText(price)}
           <span class="muted">{price.source}</span>
         </span>
       ),

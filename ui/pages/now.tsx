@@ -190,7 +190,7 @@ function Parked({ rows, count }: { readonly rows: readonly ParkedRow[]; readonly
 }
 
 const RECENT: readonly Column<RecentRow>[] = [
-  { title: "Time", cell: ({ at }) => moment(at) },
+  { title: "Ended", cell: ({ at, durationMs }) => moment(at + durationMs) },
   { title: "Status", cell: ({ status, error }) => <StatusTag status={status} error={error} /> },
   { title: "Client", isWide: true, cell: ({ client }) => client },
   {
