@@ -1,4 +1,5 @@
-import { type Gateway, type GatewayOptions, startGateway } from "../server/gateway.ts";
+import { startGateway } from "../server/gateway.ts";
+import type { Gateway, GatewayOptions } from "../server/gateway-options.ts";
 import { FACES } from "./faces.ts";
 
 export type BridgeOptions = Pick<

@@ -1,6 +1,7 @@
 import { ExcursorError } from "../core/errors.ts";
 import { knowsPeers } from "../server/gate/peer-user.ts";
-import { type Gateway, type GatewayOptions, startGateway } from "../server/gateway.ts";
+import { startGateway } from "../server/gateway.ts";
+import type { Gateway, GatewayOptions } from "../server/gateway-options.ts";
 import { OLLAMA_FACES } from "./faces.ts";
 
 export type OllamaOptions = Pick<

@@ -1,110 +1,43 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Limits } from "../config/settings.ts";
 import type { Awaitable } from "../core/awaitable.ts";
-import { ExcursorError } from "../core/errors.ts";
 import { isLoop } from "../core/http/hops.ts";
-import type { TracedRequest, TraceSource } from "../core/http/trace-context.ts";
-import type { Secret } from "../core/secret.ts";
+import type { TracedRequest } from "../core/http/trace-context.ts";
 import type { Principal } from "../core/turn.ts";
 import { within } from "../core/within.ts";
-import type { FaceContext, FaceModules } from "../faces/shared/face-module.ts";
-import type { MetricsPage } from "../metrics/metrics.ts";
-import type { Log } from "../observe/log.ts";
-import type { Redactor } from "../observe/redactor.ts";
 import { clientFamily } from "../usage/record/client-family.ts";
-import type { UsageRecorder } from "../usage/record/usage-recorder.ts";
+import { cancelOverdue, cancelRevoked, isRevoked } from "./cancel-requests.ts";
+import { discardBody } from "./discard-body.ts";
 import { BodyBudget } from "./gate/body-budget.ts";
 import { Cors } from "./gate/cors.ts";
 import { takeCredentials } from "./gate/face-credentials.ts";
 import { createGate, type Gate } from "./gate/gate.ts";
 import { hopsOf } from "./gate/hops-of.ts";
 import { OWNER } from "./gate/keys/caller-keys.ts";
-import { isIssued, type KnownKeys } from "./gate/keys/known-keys.ts";
+import type { KnownKeys } from "./gate/keys/known-keys.ts";
 import { Newcomers } from "./gate/newcomers.ts";
-import { allowReading, answerPreflight, type PageAccess } from "./gate/page-access.ts";
+import { allowReading, answerPreflight } from "./gate/page-access.ts";
 import { createPathGuard } from "./gate/path-secret.ts";
 import { checkBind } from "./gate/public-bind.ts";
 import { RequestRate } from "./gate/request-rate.ts";
 import { Seats } from "./gate/seats.ts";
-import type { SharedGate } from "./gate/shared-limits.ts";
 import { type Exchange, GatewayExchange } from "./gateway-exchange.ts";
+import type { Gateway, GatewayOptions } from "./gateway-options.ts";
+import { loop, noSuchRoute, shuttingDown, wrongMethod } from "./gateway-refusals.ts";
 import { listen } from "./listener.ts";
 import { liveRequests, type ServerView } from "./live-requests.ts";
 import { logRequest } from "./log-request.ts";
 import { Refusal } from "./refusal.ts";
-import type { ClientTap } from "./routes/client-tap.ts";
 import { faceRoutes } from "./routes/face-routes.ts";
 import { createFaceGuess } from "./routes/guess-face.ts";
-import { healthRoutes, type Readiness } from "./routes/health-routes.ts";
-import { METRICS_PATH, type MetricsRouteOptions, metricsRoute } from "./routes/metrics-route.ts";
-import type { RequestPasser } from "./routes/pass-route.ts";
+import { healthRoutes } from "./routes/health-routes.ts";
+import { METRICS_PATH, metricsRoute } from "./routes/metrics-route.ts";
 import { answersRoute, Questions } from "./routes/questions.ts";
 import { createRouter, type Route } from "./routes/route.ts";
-import type { TurnRunner } from "./routes/turn-route.ts";
 import type { MessageExchange } from "./sockets/message-exchange.ts";
 import { Sockets } from "./sockets/sockets.ts";
 import { answerRaw, type ParserError, readHead, unreadable } from "./unreadable-request.ts";
-
-export interface GatewayOptions {
-  readonly host: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  readonly key: Secret;
-  readonly allowsTokens: boolean;
-  /** Requests through a tunnel must have this at the start of their path. */
-  readonly pathSecret?: Secret | undefined;
-  /** Sent with our requests to other upstreams; a request that carries it is a loop and is refused. */
-  readonly hopId?: string | undefined;
-  /** The keys issued beside the owner's, and their usage. */
-  readonly issued?: IssuedKeys | undefined;
-  readonly hosts: readonly string[];
-  readonly origins: readonly string[];
-  /** Set if the listener serves one page and programs of the same user. */
-  readonly page?: PageAccess | undefined;
-  /** `off`: a client that asks for a WebSocket gets 426. */
-  readonly websocket?: "on" | "off";
-  /** Lets all programs of the same user in as the owner, and needs no key. */
-  readonly trustsUser?: boolean | undefined;
-  readonly limits: Limits;
-  /** Returns how many requests a principal may make in a minute; undefined if there is no limit. */
-  readonly requestsPerMinuteOf?: ((principalId: string) => number | undefined) | undefined;
-  /** What all nodes of a cluster count together. Absent: this process is alone. */
-  readonly sharedGate?: SharedGate | undefined;
-  readonly engine: TurnRunner & RequestPasser;
-  readonly faces: FaceModules;
-  readonly faceContext: FaceContext;
-  /** Verifies a request's Cursor token at the backend; throws the backend's error. */
-  readonly verifyToken?: ((principal: Principal, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Records every request, but those to open routes. */
-  readonly usage?: UsageRecorder | undefined;
-  /** Absent: there is no `/metrics`. */
-  readonly metricsRoute?: MetricsRouteOptions | undefined;
-  /** Counts the load of this listener. */
-  readonly metrics?: Pick<MetricsPage, "addServer"> | undefined;
-  /** Begins the traces of requests. */
-  readonly traces?: TraceSource | undefined;
-  /** What `/readyz` says until the gateway closes. Absent: ready. */
-  readonly readiness?: (() => Readiness) | undefined;
-  /** Sees the turns of clients. */
-  readonly clientTap?: ClientTap | undefined;
-  /** Returns more routes, such as the dashboard's. */
-  readonly moreRoutes?: ((server: ServerView) => readonly Route[]) | undefined;
-  readonly log: Log;
-  readonly redactor: Redactor;
-}
-
-interface IssuedKeys {
-  readonly keys: KnownKeys;
-}
-
-export interface Gateway {
-  readonly url: string;
-  readonly port: number;
-  /** Refuses new requests, lets answers finish for `graceMs`, cancels the others and closes. */
-  close(graceMs?: number): Promise<void>;
-}
 
 /** How long cancelled clients have to read the error. */
 const LAST_WORDS_MS = 1000;
@@ -378,75 +311,3 @@ function tracedRequest({ id: requestId, request }: Exchange, { id: principalId }
   const textOf = (value: string | string[] | undefined) => (typeof value === "string" ? value : undefined);
   return { requestId, principalId, traceparent: textOf(traceparent), tracestate: textOf(tracestate) };
 }
-
-/** Cancels the requests of revoked keys. New ones are refused by the gate. */
-function cancelRevoked(active: Iterable<Exchange>, keys: KnownKeys): void {
-  for (const exchange of active) {
-    const { principal } = exchange;
-    if (principal && isRevoked(principal, keys)) exchange.cancel(revoked());
-  }
-}
-
-/** Cancels the requests that have reached a limit of time. */
-function cancelOverdue(active: Iterable<Exchange>): void {
-  for (const exchange of active) {
-    try {
-      exchange.recording?.checkLimits();
-    } catch (error) {
-      exchange.cancel(ExcursorError.from(error));
-    }
-  }
-}
-
-const isRevoked = ({ id }: Principal, keys: KnownKeys): boolean => isIssued(id) && !keys.withId(id);
-
-/**
- * Reads and discards the rest of a refused body, up to the allowed size. Otherwise the client would see a broken
- * connection instead of the error.
- */
-function discardBody(request: IncomingMessage, response: ServerResponse, { bodyBytes }: Limits): void {
-  // A client that sent `Expect` may or may not send the body now, so the connection cannot be reused.
-  if (request.headers.expect !== undefined) response.shouldKeepAlive = false;
-  let left = bodyBytes;
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.socket.destroy();
-  });
-}
-
-const wrongMethod = (allow: string) =>
-  new Refusal(405, "invalid-request", `This path only accepts ${allow}.`, {
-    code: "method_not_allowed",
-    headers: { allow },
-  });
-
-const noSuchRoute = () =>
-  new ExcursorError("not-found", "This path does not exist.", {
-    code: "unknown_path",
-    hint: "The base URL ends in /v1 for OpenAI clients, and has no /v1 for Anthropic clients.",
-  });
-
-const shuttingDown = () =>
-  new Refusal(503, "busy", "The gateway is shutting down.", {
-    code: "shutting_down",
-    hint: "Try again in a moment.",
-    headers: { connection: "close", "retry-after": "1" },
-  });
-
-const loop = () =>
-  new Refusal(
-    508,
-    "config",
-    "This request has already passed this gateway: a model entry of a gateway leads back here.",
-    {
-      code: "gateway_loop",
-      hint: "Correct the baseURL of that entry in the setting `models`.",
-    },
-  );
-
-const revoked = () =>
-  new ExcursorError("unauthenticated", "The API key was revoked.", {
-    code: "key_revoked",
-    hint: null,
-    retryable: false,
-  });

@@ -10,7 +10,7 @@ import type { Message } from "../../src/core/turn.ts";
 import { createImageLoader } from "../../src/media/image-loader.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { createRedactor } from "../../src/observe/redactor.ts";
-import type { Gateway } from "../../src/server/gateway.ts";
+import type { Gateway } from "../../src/server/gateway-options.ts";
 import { openStateDatabase } from "../../src/state/state-database.ts";
 import { type StageOptions, setUpAgent } from "../drivers/acp/support/agent-stage.ts";
 import { rawRequest } from "../server/support/raw.ts";

@@ -8,7 +8,8 @@ import { Secret } from "../../../src/core/secret.ts";
 import type { ImageLoader } from "../../../src/faces/shared/face.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import { createRedactor } from "../../../src/observe/redactor.ts";
-import { type Gateway, type GatewayOptions, startGateway } from "../../../src/server/gateway.ts";
+import { startGateway } from "../../../src/server/gateway.ts";
+import type { Gateway, GatewayOptions } from "../../../src/server/gateway-options.ts";
 import { openStateDatabase } from "../../../src/state/state-database.ts";
 import { ControlledEngine } from "./controlled-engine.ts";
 
