@@ -1,9 +1,9 @@
 import { type Message, Ollama, type Tool } from "ollama";
 import { describe, expect, it } from "vitest";
-import { proves } from "../clients/matrix/proof.ts";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const model = "gpt-5.5";

@@ -6,11 +6,11 @@ import Anthropic from "@anthropic-ai/sdk";
 import { extractReasoningMiddleware, streamText, wrapLanguageModel } from "ai";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { type Answer, signatureOf, startAnthropicServer, streamOf } from "../drivers/support/anthropic-server.ts";
-import { startOpenAiServer } from "../drivers/support/openai-server.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { openOwnGateway } from "./support/own-gateway.ts";
-import { answersTo, type Messages, TOOLS } from "./support/tool-client.ts";
+import { type Answer, signatureOf, startAnthropicServer, streamOf } from "../../drivers/support/anthropic-server.ts";
+import { startOpenAiServer } from "../../drivers/support/openai-server.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { openOwnGateway } from "../support/own-gateway.ts";
+import { answersTo, type Messages, TOOLS } from "../support/tool-client.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { gone } from "../drivers/acp/support/agent-stage.ts";
-import { setUpGateway } from "./support/gateway-process.ts";
+import { gone } from "../../drivers/acp/support/agent-stage.ts";
+import { setUpGateway } from "../support/gateway-process.ts";
 
-const SCRIPTED_AGENT = fileURLToPath(new URL("../drivers/acp/support/scripted-agent.mjs", import.meta.url));
+const SCRIPTED_AGENT = fileURLToPath(new URL("../../drivers/acp/support/scripted-agent.mjs", import.meta.url));
 
 const SOME_KEY = "a-key-that-is-not-for-logs";
 

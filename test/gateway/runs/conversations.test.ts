@@ -1,10 +1,10 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import type { TraceEntry } from "../../src/sim/options.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
-import { answersTo, callsOf, converse, type Messages, TOOLS } from "./support/tool-client.ts";
+import type { TraceEntry } from "../../../src/sim/options.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
+import { answersTo, callsOf, converse, type Messages, TOOLS } from "../support/tool-client.ts";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

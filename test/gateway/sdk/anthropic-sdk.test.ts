@@ -2,10 +2,10 @@ import Anthropic from "@anthropic-ai/sdk";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { proves } from "../clients/matrix/proof.ts";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { KEY, setUpGateway } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setUpFaults } from "../faults/support/fault-stage.ts";
+import { setUpFaults } from "../../faults/support/fault-stage.ts";
 
 /** A few of the frames; `npm run test:faults` takes every one. */
 const FRAMES = [1, 9, 23, 40, 58, 71, 77, 83, 96, 110, 125];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readMetrics, type Sample, sampleOf } from "../metrics/support/read-metrics.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
-import { openOwnGateway } from "./support/own-gateway.ts";
-import { TOOLS } from "./support/tool-client.ts";
+import { readMetrics, type Sample, sampleOf } from "../../metrics/support/read-metrics.ts";
+import { KEY, setUpGateway } from "../support/gateway-process.ts";
+import { openOwnGateway } from "../support/own-gateway.ts";
+import { TOOLS } from "../support/tool-client.ts";
 
 async function scrape(url: string): Promise<readonly Sample[]> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${KEY}` } });

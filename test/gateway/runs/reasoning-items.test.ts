@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { startResponsesServer } from "../drivers/support/responses-server.ts";
-import type { Answer, DialectAdapter, Question } from "./support/dialect.ts";
-import { DIALECTS } from "./support/dialects/index.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { openOwnGateway } from "./support/own-gateway.ts";
+import { startResponsesServer } from "../../drivers/support/responses-server.ts";
+import type { Answer, DialectAdapter, Question } from "../support/dialect.ts";
+import { DIALECTS } from "../support/dialects/index.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { openOwnGateway } from "../support/own-gateway.ts";
 
 const TOOLS = [{ name: "look", parameters: { type: "object", properties: { at: { type: "string" } } } }];
 

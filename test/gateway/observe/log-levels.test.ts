@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { Secret } from "../../src/core/secret.ts";
-import { createAccountStore } from "../../src/credentials/account-store.ts";
-import { issueTokens } from "../../src/sim/accounts.ts";
-import { setUpGateway } from "./support/gateway-process.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { createAccountStore } from "../../../src/credentials/account-store.ts";
+import { issueTokens } from "../../../src/sim/accounts.ts";
+import { setUpGateway } from "../support/gateway-process.ts";
 
 interface Line {
   readonly level: string;

@@ -3,10 +3,10 @@ import { generateText, stepCountIs, tool } from "ai";
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { proves } from "../clients/matrix/proof.ts";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { KEY, setUpGateway } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const look: OpenAI.ChatCompletionTool = {
   type: "function",

@@ -1,7 +1,10 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { StreamUnifiedChatRequestWithToolsSchema, ThinkingLevel } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
+import {
+  StreamUnifiedChatRequestWithToolsSchema,
+  ThinkingLevel,
+} from "../../../src/gen/aiserver/v1/unified_chat_pb.ts";
+import { KEY, setUpGateway } from "../support/gateway-process.ts";
 
 it.each(["chat", "unified"])("the older protocols have the models of the account: %s", async (legacyCall) => {
   const { start } = await setUpGateway({ legacy: "on" }, { EXCURSOR_LEGACY_CALL: legacyCall });

@@ -2,9 +2,9 @@ import { createOpenAI, type OpenAILanguageModelResponsesOptions } from "@ai-sdk/
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { proves } from "../clients/matrix/proof.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 const PROMPT =
   '@sim think hm so ;; say first ;; call look {"at":"a"} ;; call look {"at":"b"} ;; say {{result.0}} {{result.1}} {{reused}}';

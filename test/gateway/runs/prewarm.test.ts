@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { setUpGateway } from "./support/gateway-process.ts";
+import { setUpGateway } from "../support/gateway-process.ts";
 
 it("a gateway that has started with an account loads its models before anybody asks", async () => {
   const { start, trace } = await setUpGateway();

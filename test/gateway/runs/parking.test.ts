@@ -1,9 +1,9 @@
 import type OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { setUpGateway } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
-import { answersTo, converse, TOOLS } from "./support/tool-client.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { setUpGateway } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
+import { answersTo, converse, TOOLS } from "../support/tool-client.ts";
 
 const PROMPT = '@sim call look {"at":"secret-argument"} ;; say {{result}} {{reused}}';
 const opening: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: PROMPT }];

@@ -2,10 +2,10 @@ import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { proves } from "../clients/matrix/proof.ts";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY, setUpGateway } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { KEY, setUpGateway } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 /** The smallest there is: one pixel. */
 const PNG =

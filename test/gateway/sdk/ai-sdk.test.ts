@@ -5,10 +5,10 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { proves } from "../clients/matrix/proof.ts";
-import { isGivenUp } from "../sim/support/given-up.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { sharedGateway } from "./support/shared-gateway.ts";
+import { proves } from "../../clients/matrix/proof.ts";
+import { isGivenUp } from "../../sim/support/given-up.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { sharedGateway } from "../support/shared-gateway.ts";
 
 describe("the AI SDK through the gateway", () => {
   describe.each(["compatible", "openai", "anthropic"] as const)("as %s", (provider) => {

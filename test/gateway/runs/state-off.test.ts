@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
-import { type Simulator, startSim } from "../../src/sim/server.ts";
-import { KEY } from "./support/gateway-process.ts";
-import { openOwnGateway } from "./support/own-gateway.ts";
+import { type Simulator, startSim } from "../../../src/sim/server.ts";
+import { KEY } from "../support/gateway-process.ts";
+import { openOwnGateway } from "../support/own-gateway.ts";
 
 let sim: Simulator | undefined;
 
