@@ -8,6 +8,7 @@ COPY . .
 RUN npm ci --no-audit --no-fund \
   && npm pack --pack-destination /tmp \
   && npm install --global --prefix /opt/excursor --no-audit --no-fund /tmp/excursor-*.tgz \
+    "@redis/client@$(node --print 'require("./package.json").devDependencies["@redis/client"]')" \
   && mkdir -m 700 /data
 
 FROM ${NODE_IMAGE}

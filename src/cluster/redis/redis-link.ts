@@ -90,7 +90,7 @@ async function loadClient(): Promise<typeof import("@redis/client")> {
   } catch (cause) {
     throw new ExcursorError("config", "cluster.redis: the package @redis/client is not installed.", {
       code: "missing_package",
-      hint: "It is an optional dependency. Install it with `npm install @redis/client@6.3.1`, without --omit=optional.",
+      hint: "Install it next to Excursor: `npm install -g @redis/client@6`, or without -g in your own project.",
       cause,
     });
   }
