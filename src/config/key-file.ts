@@ -41,7 +41,11 @@ const MAX_BYTES = 4096;
 
 function readKey(path: string): Secret | undefined {
   checkPrivate(path);
-  const text = readSmallFile(path, MAX_BYTES, { kind: "forbidden", code: "key_unreadable" })?.trim();
+  const text = readSmallFile(path, MAX_BYTES, {
+    kind: "forbidden",
+    code: "key_unreadable",
+    hint: "Make the file yours again, or delete it: the next start creates a new key.",
+  })?.trim();
   if (text === undefined) return undefined;
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw badKeyFile(`${path} does not contain a valid key.`);
   if (text.length < MIN_KEY_LENGTH) {

@@ -123,6 +123,7 @@ function cannotStart({ name, command, folder }: StdioServer, cause: unknown): Ex
   if (folder !== undefined && !existsSync(folder)) {
     return new ExcursorError("config", `The MCP server "${name}": cwd: the folder does not exist.`, {
       code: "mcp_no_folder",
+      hint: "Create the folder, or correct cwd of the server in mcp.json.",
       cause,
     });
   }

@@ -81,7 +81,10 @@ function readScript(path: string): string {
   for (const { steps: parsed } of parseScripts(script)) {
     for (const step of parsed) {
       if (step.type !== "invalid") continue;
-      throw new ExcursorError("config", `--script ${path}: "${step.source}": ${step.reason}.`, { code: "bad_script" });
+      throw new ExcursorError("config", `--script ${path}: "${step.source}": ${step.reason}.`, {
+        code: "bad_script",
+        hint: "Correct that line. docs/simulator.md lists the steps.",
+      });
     }
   }
   if (parseScripts(script).length === 0)
