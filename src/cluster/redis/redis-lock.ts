@@ -29,13 +29,13 @@ export async function takeLock(
   return taken === undefined ? undefined : taken === 1;
 }
 
-const HELD_MS = 30_000;
-const RENEW_MS = 10_000;
+const HELD_MS = 4000;
+const RENEW_MS = 1000;
 const PATIENCE_MS = 45_000;
 
 /**
- * Runs one piece of work at a time on all nodes. A holder that dies is waited for no longer than {@link HELD_MS}. While Redis
- * is away, the work is done without the lock.
+ * Runs one piece of work at a time on all nodes. A holder renews the lock while it works; one that is gone is waited for no
+ * longer than {@link HELD_MS}. While Redis is away, the work is done without the lock.
  */
 export async function withRedisLock<T>(link: RedisLink, key: string, work: () => Promise<T> | T): Promise<T> {
   const holder = randomUUID();
