@@ -24,13 +24,14 @@ export type Missed = "away" | "late" | "refused";
 
 /** One connection to the cluster's Redis. It never makes a request wait for a Redis that is away. */
 export interface RedisLink {
-  /** False if Redis does not reply or takes no writes. One late reply alone does not change this. */
+  /** False if Redis does not reply or takes no writes. One late reply alone does not change this, but see `ask`. */
   readonly isUp: boolean;
   /** Commands that had no reply in time or failed, since the start. */
   readonly failures: number;
   /**
    * Does work that needs Redis. Resolves with the result of `fallback` if Redis is away, has no reply within
-   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect.
+   * 50 ms, or answers with an error. A command without a reply in time may still have had its effect. After a late reply
+   * no work is begun until Redis has answered a check in time, so a request with several questions waits once.
    */
   ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T>;
   /** Calls the listener whenever `isUp` changes. Returns a function that ends this. */
@@ -63,7 +64,7 @@ const PREFIX = "excursor:v1";
 const CHECK_KEY = `${PREFIX}:check`;
 const CHECK_MS = 5000;
 
-/** How much longer than a request the probe waits. */
+/** How much longer than a request the probe waits, unless a reply was late before. */
 const CHECK_PATIENCE = 2;
 
 /** Connects to Redis and checks that it can be used. Throws an error that names the setting. */
@@ -149,6 +150,8 @@ class ClientLink implements RedisLink {
   readonly #probe: NodeJS.Timeout;
   readonly #isReply: (error: unknown) => error is Error;
   #isUp = true;
+  /** A reply was late, and no check has been answered in time since then. */
+  #isDoubtful = false;
   #isProbing = false;
   #failures = 0;
 
@@ -172,12 +175,13 @@ class ClientLink implements RedisLink {
   }
 
   async ask<T>(work: (client: RedisClient) => Promise<T>, fallback: (why: Missed) => T): Promise<T> {
-    if (!this.#isUp) return fallback("away");
+    if (!this.#isUp || this.#isDoubtful) return fallback("away");
     const result = await inTime(() => work(this.#client), this.#askMs);
     if (result.type === "value") return result.value;
     this.#failures++;
     if (result.type === "late") {
       // The command may have been slow, or this process busy.
+      this.#isDoubtful = true;
       void this.#check();
       return fallback("late");
     }
@@ -212,7 +216,9 @@ class ClientLink implements RedisLink {
     if (this.#isProbing) return;
     this.#isProbing = true;
     const written = writeCheck(this.#client);
-    const result = await inTime(() => written, CHECK_PATIENCE * this.#askMs);
+    const isCalm = this.#isUp && !this.#isDoubtful;
+    const result = await inTime(() => written, (isCalm ? CHECK_PATIENCE : 1) * this.#askMs);
+    this.#isDoubtful = false;
     this.#change(result.type === "value", result);
     if (result.type === "late") await written.catch(() => {});
     this.#isProbing = false;

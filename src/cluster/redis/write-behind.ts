@@ -38,6 +38,8 @@ export class WriteBehind {
   #done = 0;
   #dropped = 0;
   #work: Promise<void> | undefined;
+  /** Redis was away for the last batch. It is not tried again at once. */
+  #isAway = false;
   /** Ends the waiting for more writes. */
   #hurry: () => void = () => {};
 
@@ -72,6 +74,7 @@ export class WriteBehind {
     while (this.#work && this.#done < target) {
       this.#hurry();
       await this.#work;
+      if (this.#isAway) return;
     }
   }
 
@@ -94,7 +97,7 @@ export class WriteBehind {
       .finally(() => {
         this.#work = undefined;
         this.#begin();
-        if (this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
+        if (!this.#isAway && this.#waiting.some(({ isUrgent }) => isUrgent)) this.#hurry();
       });
   }
 
@@ -119,6 +122,7 @@ export class WriteBehind {
       // A write that Redis refuses is not made again: it would be refused again.
       return !isGivenUp && (missed[at] === "late" || missed[at] === "away");
     });
+    this.#isAway = missed.includes("away");
     this.#waiting.unshift(...again);
     this.#done += batch.length - again.length;
     this.#bytes -= batch.reduce((sum, { bytes }) => sum + bytes, 0);
