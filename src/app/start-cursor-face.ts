@@ -80,6 +80,7 @@ export async function startCursorFace(options: CursorListenerOptions): Promise<C
     runs: options.runs,
     listModels: options.ownModels.list,
     isOwnModel: options.ownModels.isOne,
+    onOwnCall: options.capture?.cursorTap,
     refuseToken({ request }, token) {
       const refusal = wrongKeys.refuse(request.socket.remoteAddress ?? "", digestOf(token).toString("latin1"));
       return refusal.kind === "rate-limited" ? refusal : invalidToken();

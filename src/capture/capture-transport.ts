@@ -37,11 +37,11 @@ class ExchangeTap {
   #isResponseOver = false;
 
   constructor(
-    { method = "POST", origin, path, headers, outlastsResponse = false }: HttpRequest,
+    { method = "POST", origin, path, headers, outlastsResponse = false, requestId }: HttpRequest,
     transport: "h1" | "h2",
     recorder: CaptureRecorder,
   ) {
-    this.#recording = recorder.call({ method, origin, path, headers, transport });
+    this.#recording = recorder.call({ method, origin, path, headers, transport, requestId });
     this.#sent = readBody("sent", headers, this.#recording);
     this.#outlasts = outlastsResponse;
   }

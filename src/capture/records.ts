@@ -18,8 +18,8 @@ export interface CallHead {
   readonly transport: "h1" | "h2";
   /** `client`: between a client and the gateway. Absent: between the gateway and an upstream. */
   readonly wire?: "client";
-  /** Of a call of a client: the id of the request in the usage record. */
-  readonly requestId?: string;
+  /** The id of the request in the usage record, of which it is a part. Absent: the protocol names the conversation. */
+  readonly requestId?: string | undefined;
 }
 
 export interface ResponseInfo {

@@ -13,7 +13,7 @@ export interface CapturedCall {
   readonly call: number;
   readonly at: number;
   readonly wire: "client" | "upstream";
-  /** Of a call of a client: the id of its turn. */
+  /** The id of its turn; of a call to Cursor null. */
   readonly requestId: string | null;
   readonly method: string;
   readonly path: string;

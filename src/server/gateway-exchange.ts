@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ExcursorError } from "../core/errors.ts";
 import type { Usage } from "../core/events.ts";
+import { isRequestId } from "../core/http/request-id.ts";
 import type { TraceContext } from "../core/http/trace-context.ts";
 import type { JsonValue, Principal } from "../core/turn.ts";
 import { publicCode } from "../faces/shared/errors/http-errors.ts";
@@ -204,7 +205,7 @@ export class GatewayExchange extends Exchange {
 /** Returns the client's own id if it is safe in a header and a log, else a new one. */
 function requestId({ headers }: IncomingMessage): string {
   const given = headers["x-request-id"];
-  return typeof given === "string" && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
+  return isRequestId(given) ? given : randomUUID();
 }
 
 const CLIENT_GONE = new ExcursorError("canceled", "The client closed the connection.", { code: "client_gone" });

@@ -8,23 +8,20 @@ import { SaidList } from "./said-view.tsx";
 import { useMessages } from "./use-messages.ts";
 
 interface CapturedTurnProps {
-  /** The client's call, if it was recorded. */
-  readonly client: CapturedCall | undefined;
-  /** The client's call of the turn before. */
+  /** The call whose messages are shown, if one speaks a public API. */
+  readonly said: CapturedCall | undefined;
+  /** The same of the turn before. */
   readonly previous: CapturedCall | undefined;
+  readonly client: readonly CapturedCall[];
   readonly upstream: readonly CapturedCall[];
 }
 
 /** What was said in one turn: the messages, the difference to the turn before, and both wires. Loaded when opened. */
-export function CapturedTurn({ client, previous, upstream }: CapturedTurnProps) {
+export function CapturedTurn({ said, previous, client, upstream }: CapturedTurnProps) {
   const [view, setView] = useState<string>();
-  const views = [
-    ...(client ? ["Messages"] : []),
-    ...(client && previous ? ["Changes"] : []),
-    ...(client ? ["Client's wire"] : []),
-    ...upstream.map((_, index) => `Upstream's wire${upstream.length > 1 ? ` ${index + 1}` : ""}`),
-  ];
-  const wire = upstream[views.indexOf(view ?? "") - (views.length - upstream.length)];
+  const wires = new Map([...named("Client's wire", client), ...named("Upstream's wire", upstream)]);
+  const views = [...(said ? ["Messages"] : []), ...(said && previous ? ["Changes"] : []), ...wires.keys()];
+  const wire = wires.get(view ?? "");
   return (
     <div class="turn captured">
       <div class="actions">
@@ -39,13 +36,15 @@ export function CapturedTurn({ client, previous, upstream }: CapturedTurnProps) 
           </button>
         ))}
       </div>
-      {view === "Messages" && client && <Messages call={client} />}
-      {view === "Changes" && client && previous && <Changes call={client} previous={previous} />}
-      {view === "Client's wire" && client && <Wire call={client} />}
+      {view === "Messages" && said && <Messages call={said} />}
+      {view === "Changes" && said && previous && <Changes call={said} previous={previous} />}
       {wire && <Wire key={wire.call} call={wire} />}
     </div>
   );
 }
+
+const named = (name: string, calls: readonly CapturedCall[]) =>
+  calls.map((call, index) => [calls.length > 1 ? `${name} ${index + 1}` : name, call] as const);
 
 const Loading = () => <p class="muted">Loading…</p>;
 

@@ -102,15 +102,18 @@ function TurnCard({ turn, captured }: TurnCardProps) {
 
 /** A run that waits for a tool belongs to the turn that began it. */
 function capturedOf({ requestId, startedAt, durationMs }: RecordedTurn, { calls }: CapturedReply) {
-  const clients = calls.filter(({ wire }) => wire === "client");
-  const index = clients.findIndex((call) => call.requestId === requestId);
   const isWithin = ({ at }: CapturedCall) => at >= startedAt - 1 && at <= startedAt + durationMs + 1;
-  return {
-    client: clients[index],
-    previous: clients[index - 1],
-    upstream: calls.filter((call) => call.wire === "upstream" && isWithin(call)),
-  };
+  const client = calls.filter((call) => call.wire === "client" && call.requestId === requestId);
+  const upstream = calls.filter((call) => call.wire === "upstream" && isWithin(call));
+  // Of several attempts at an upstream, the last one has the answer.
+  const said = client.find(hasMessages) ?? upstream.findLast(hasMessages);
+  const previous =
+    said && calls.findLast((call) => call.wire === said.wire && hasMessages(call) && call.call < said.call);
+  return { said, previous, client, upstream };
 }
+
+/** Messages are read in public APIs, not in Cursor's protocol. */
+const hasMessages = ({ path }: CapturedCall): boolean => !/^\/(?:agent|aiserver)\.v1\./.test(path);
 
 interface FactProps {
   readonly name: string;

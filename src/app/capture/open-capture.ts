@@ -6,10 +6,12 @@ import { CaptureWriter } from "../../capture/capture-writer.ts";
 import { type CaptureCounts, CaptureRecorder } from "../../capture/recorder.ts";
 import { openHome } from "../../config/home.ts";
 import type { Transports } from "../../drivers/cursor/run/stream.ts";
+import type { CursorFaceParts } from "../../faces/cursor/index.ts";
 import { fileError } from "../../files/file-error.ts";
 import type { ClientTap } from "../../server/routes/client-tap.ts";
 import type { LoadedConfig } from "../load-config.ts";
 import { captureClients } from "./capture-clients.ts";
+import { captureOwnCalls } from "./capture-own-calls.ts";
 import { markRunning } from "./running-captures.ts";
 
 export interface Capture {
@@ -20,6 +22,8 @@ export interface Capture {
   readonly counts: CaptureCounts;
   /** Records the turns of the gateway's clients. */
   readonly clientTap: ClientTap;
+  /** Records the runs of Cursor's clients that the gateway answers itself. */
+  readonly cursorTap: NonNullable<CursorFaceParts["onOwnCall"]>;
   /** Records everything that goes through these transports. */
   wrap(transports: Transports): Transports;
   close(): void;
@@ -68,6 +72,7 @@ export function openCapture({ values, home }: LoadedConfig, options: CaptureOpti
       h2: captureTransport(h2, "h2", recorder),
     }),
     clientTap: captureClients(recorder),
+    cursorTap: captureOwnCalls(recorder),
     close() {
       recorder.close();
       unmark();

@@ -29,6 +29,8 @@ export interface AgentLoopParts {
   /** Asks the user a question of a hub tool. Absent: questions are declined. */
   readonly elicit?: Elicit | undefined;
   readonly signal: AbortSignal;
+  /** The id of the request that all rounds belong to. Absent: each round has an id of its own. */
+  readonly requestId?: string | undefined;
   /** Keeps finished thinking, with its signature, in the messages. */
   readonly keepsThinking?: boolean;
   /** Runs the calls of one round at the same time. Otherwise one after the other, since the user may be asked about each. */
@@ -75,7 +77,7 @@ interface Asked {
 }
 
 async function ask(messages: Message[], parts: AgentLoopParts): Promise<Asked> {
-  const { engine, turnFor, show, elicit, signal, keepsThinking = false } = parts;
+  const { engine, turnFor, show, elicit, signal, requestId = randomUUID(), keepsThinking = false } = parts;
   const calls: ToolCallPart[] = [];
   const content: AssistantPart[] = [];
   const said = new GatheredText();
@@ -87,7 +89,7 @@ async function ask(messages: Message[], parts: AgentLoopParts): Promise<Asked> {
   let reason: DoneReason = "stop";
   try {
     const turn = turnFor([...messages]);
-    for await (const events of engine.run(turn, { requestId: randomUUID(), signal, elicit })) {
+    for await (const events of engine.run(turn, { requestId, signal, elicit })) {
       for (const event of events) {
         if (event.type === "text") said.add(event.text);
         else if (event.type === "tool-call") calls.push(event);

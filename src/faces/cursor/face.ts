@@ -12,7 +12,7 @@ import { deliverMessages, holdRun, requestIdOf } from "./h2-run.ts";
 import { FACE_HEALTH_PATH } from "./health-path.ts";
 import { answerKeyHolder } from "./key-holder-responses.ts";
 import { MODEL_LISTS, type ModelList, wantsJson } from "./models.ts";
-import { type Backend, type Held, relay } from "./relay.ts";
+import { type Backend, type Held, type OnOwnCall, relay } from "./relay.ts";
 import type { ServeRun } from "./run-peer.ts";
 import { ServerConfigs } from "./server-config.ts";
 import { StreamPeer } from "./stream-peer.ts";
@@ -32,6 +32,8 @@ export interface CursorFaceOptions {
   readonly trustedOrigin?: ((url: string) => string | undefined) | undefined;
   /** Returns the error for a token or key of ours that is not valid, and counts it. Default: {@link invalidToken}. */
   readonly refuseToken?: ((exchange: ServerExchange, token: string) => ExcursorError) | undefined;
+  /** Called with each call of a run that we answer, before its body is read further. */
+  readonly onOwnCall?: OnOwnCall | undefined;
   /** Told of errors that are bugs of ours. */
   readonly onBug: (error: unknown) => void;
 }
@@ -79,6 +81,7 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     backendFor: (exchange) => configs.backendFor(exchange),
     decide,
     principalOf: (exchange) => callers.principalOf(exchange),
+    onOwnCall: options.onOwnCall,
     serve,
   });
 
@@ -95,7 +98,11 @@ export function createCursorFace(options: CursorFaceOptions): CursorFace {
     const verdict = await decide(exchange, run.opening);
     if (verdict.type === "relay") relay(exchange, await configs.backendFor(exchange), run.held);
     else if (verdict.type === "refused") respondError(exchange, verdict.error);
-    else serve(peerOf(exchange, run.held, verdict.principal), verdict.model, exchange);
+    else {
+      const peer = peerOf(exchange, run.held, verdict.principal);
+      options.onOwnCall?.(exchange, run.held, peer.requestId);
+      serve(peer, verdict.model, exchange);
+    }
   };
 
   const answerName = async (exchange: ServerExchange): Promise<void> => {

@@ -13,7 +13,16 @@ import { RELAY, type Verdict } from "./decide-run.ts";
 import { failureOf, respondError } from "./errors.ts";
 import { type RunOpening, readOpening } from "./find-model.ts";
 import { MAX_MESSAGE_BYTES } from "./h2-run.ts";
-import { type Backend, breakOff, type Held, pipe, type RelayHandler, relay, requestHeaders } from "./relay.ts";
+import {
+  type Backend,
+  breakOff,
+  type Held,
+  type OnOwnCall,
+  pipe,
+  type RelayHandler,
+  relay,
+  requestHeaders,
+} from "./relay.ts";
 import { StreamPeer } from "./stream-peer.ts";
 
 /** Some clients send append 0 only after they have the headers of RunSSE, so these go out after this long. */
@@ -47,6 +56,7 @@ export interface Http1RunsOptions {
   readonly backendFor: (exchange: ServerExchange) => Promise<Backend>;
   readonly decide: (exchange: ServerExchange, opening: RunOpening | undefined) => Promise<Verdict>;
   readonly principalOf: (exchange: ServerExchange) => Promise<Principal | undefined>;
+  readonly onOwnCall?: OnOwnCall | undefined;
   readonly serve: (peer: StreamPeer, model: string, exchange: ServerExchange) => void;
 }
 
@@ -79,6 +89,7 @@ export class Http1Runs {
       relay(exchange, await this.#options.backendFor(exchange), held);
       return;
     }
+    if (verdict.type === "own") this.#options.onOwnCall?.(exchange, held, append.requestId);
     // A refusal is told by the download, where clients show it.
     if (verdict.type === "own") await this.#take(exchange, append, verdict.principal);
     exchange.respond(200, "", { "content-type": "application/proto" });
@@ -98,7 +109,8 @@ export class Http1Runs {
     const verdict = await Promise.race([room.verdict, after(FIRST_APPEND_MS, exchange).then(() => RELAY)]);
     if (exchange.isOver) return;
     room.settle(verdict);
-    const { backendFor } = this.#options;
+    const { backendFor, onOwnCall } = this.#options;
+    if (verdict.type === "own") onOwnCall?.(exchange, held, requestId);
     if (verdict.type === "refused") endWith(exchange, verdict.error);
     else if (verdict.type === "own" && kind === "poll") endWith(exchange, notPolled());
     else if (verdict.type === "own") await this.#serve(exchange, requestId, verdict);

@@ -26,6 +26,9 @@ export interface Held {
   readonly isWhole: boolean;
 }
 
+/** Told of a call that is not passed on: what of its body has been read, and the id of its run. */
+export type OnOwnCall = (exchange: ServerExchange, held: Held, requestId: string) => void;
+
 const NOTHING: Held = { chunks: [], isWhole: false };
 
 /**

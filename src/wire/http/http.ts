@@ -38,6 +38,8 @@ export interface HttpRequest {
   readonly mayHaveTrailers?: boolean;
   /** True if the body goes on after the end of the response, up to {@link HttpExchange.end}. HTTP/2 only. */
   readonly outlastsResponse?: boolean;
+  /** The id of the client's request that it is made for. It is not sent. */
+  readonly requestId?: string | undefined;
 }
 
 export interface HttpExchange {

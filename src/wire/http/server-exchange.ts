@@ -20,6 +20,12 @@ type SharedSession = Http2Session & { [OPEN_EXCHANGES]?: Set<ServerExchange> };
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
 export type ServerReply = ServerResponse | Http2ServerResponse;
 
+/** Sees an answer as it is sent. */
+export interface ReplyWatcher {
+  head(status: number, headers: OutgoingHttpHeaders): void;
+  data(chunk: Uint8Array): void;
+}
+
 /** One HTTP request that came to us and its answer, the same for both versions of HTTP. */
 export class ServerExchange {
   readonly transport: HttpVersion;
@@ -34,6 +40,8 @@ export class ServerExchange {
   /** The open exchanges of its connection of HTTP/2, this one included. */
   #onConnection: ReadonlySet<ServerExchange> | undefined;
   #hasLostBackend = false;
+  #head: Parameters<ReplyWatcher["head"]> | undefined;
+  #watcher: ReplyWatcher | undefined;
 
   constructor(request: ServerRequest, response: ServerReply) {
     this.transport = request.httpVersionMajor === 2 ? "h2" : "h1";
@@ -84,6 +92,12 @@ export class ServerExchange {
     return this.response.headersSent;
   }
 
+  /** Shows the answer to `watcher`, its head also if that is out already. */
+  watch(watcher: ReplyWatcher): void {
+    this.#watcher = watcher;
+    if (this.#head) watcher.head(...this.#head);
+  }
+
   /** Reads the whole body. Throws `too-large` if it has more bytes. */
   async readBody(maxBytes: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
@@ -102,11 +116,15 @@ export class ServerExchange {
     const response = this.response as ServerResponse;
     response.writeHead(status, headers);
     response.flushHeaders();
+    this.#head = [status, headers];
+    this.#watcher?.head(status, headers);
   }
 
   /** False if the reader is behind: wait for {@link drained}. */
   write(chunk: Uint8Array): boolean {
-    return this.isOver || (this.response as ServerResponse).write(chunk);
+    if (this.isOver) return true;
+    this.#watcher?.data(chunk);
+    return (this.response as ServerResponse).write(chunk);
   }
 
   /** Resolves when the reader has caught up; all who wait meanwhile share one promise. */

@@ -9,6 +9,8 @@ import { openPage, type Watched } from "./browser.ts";
 
 export interface LiveDashboard {
   readonly url: string;
+  /** Of the listener for Cursor's own clients, if it was asked for. */
+  readonly cursorUrl: string | undefined;
   readonly client: OpenAI;
   readonly stage: Stage;
   /** Returns the link that `excursor ui --no-open` prints. */
@@ -39,7 +41,7 @@ export async function startDashboard(
     writeFileSync(join(stage.home, name), JSON.stringify(content), { mode: 0o600 });
   }
   let gateway = await stage.start();
-  const { url, client } = gateway;
+  const { url, cursorUrl, client } = gateway;
   const link = async () => {
     const args = ["bin/excursor.js", "ui", "--no-open", "--url", url, "--key", KEY];
     const env = { ...process.env, EXCURSOR_HOME: stage.home };
@@ -48,6 +50,7 @@ export async function startDashboard(
   };
   return {
     url,
+    cursorUrl,
     client,
     stage,
     link,

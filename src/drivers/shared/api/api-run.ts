@@ -181,6 +181,7 @@ export class ApiRun implements Run {
         request: {
           origin,
           path: basePath + protocol.path,
+          requestId: context.requestId,
           headers: {
             ...headers,
             ...hopHeaders(endpoint, context.hops),

@@ -3,6 +3,7 @@ import { runAgentLoop } from "../../../core/engine/agent-loop.ts";
 import type { Engine } from "../../../core/engine/engine.ts";
 import { CANCELED, ExcursorError } from "../../../core/errors.ts";
 import type { TurnEvent } from "../../../core/events.ts";
+import { isRequestId } from "../../../core/http/request-id.ts";
 import {
   type AssistantMessage,
   type Message,
@@ -295,7 +296,7 @@ export class OwnRun {
   }
 
   async #loop(turn: TurnParts, blobs: BlobSource): Promise<void> {
-    const { engine, checkCaller } = this.#parts;
+    const { engine, checkCaller, peer } = this.#parts;
     const { signal } = this.#abort;
     let isAnswered = this.#isAnswered || this.#messages.at(-1)?.role === "assistant";
     for (;;) {
@@ -312,6 +313,7 @@ export class OwnRun {
             },
             show: (events) => this.#show(events),
             signal,
+            requestId: isRequestId(peer.requestId) ? peer.requestId : undefined,
             keepsThinking: true,
             runsInParallel: true,
             maxRounds: this.#parts.maxSteps + 10,
