@@ -12,6 +12,8 @@ export interface Oddities {
   hasEarlyCheckpoint: boolean;
   hasNoUsage: boolean;
   repeatsNextRequest: boolean;
+  /** The stream ends after the next calls, without their results. */
+  endsAfterCalls: boolean;
 }
 
 export const noOddities = (): Oddities => ({
@@ -20,6 +22,7 @@ export const noOddities = (): Oddities => ({
   hasEarlyCheckpoint: false,
   hasNoUsage: false,
   repeatsNextRequest: false,
+  endsAfterCalls: false,
 });
 
 /** The state after a fault: the response continues, has ended, or hangs silently. */
@@ -83,6 +86,9 @@ export async function inject(step: FaultStep, out: FrameWriter, oddities: Odditi
       return "goes-on";
     case "dup-frame":
       oddities.repeatsNextRequest = true;
+      return "goes-on";
+    case "end-after-calls":
+      oddities.endsAfterCalls = true;
       return "goes-on";
     default:
       return step.fault satisfies never;

@@ -1,7 +1,9 @@
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import type { Driver, Run } from "../../src/core/driver.ts";
+import { createEngine } from "../../src/core/engine/engine.ts";
 import { ExcursorError } from "../../src/core/errors.ts";
-import type { JsonObject, Message, ToolMessage } from "../../src/core/turn.ts";
+import type { JsonObject, Message, ToolMessage, Turn } from "../../src/core/turn.ts";
+import { usageObject } from "../../src/faces/anthropic-messages/usage.ts";
 import { AgentClientMessageSchema } from "../../src/gen/agent/v1/run_pb.ts";
 import { StreamUnifiedChatRequestWithToolsSchema } from "../../src/gen/aiserver/v1/unified_chat_pb.ts";
 import { assistant, aTurn, open, read, user } from "../drivers/cursor/support/driver-stage.ts";
@@ -99,6 +101,61 @@ cassette({
   },
 });
 
+/** A driver whose answers come in one batch, as they do to a slow reader. */
+const inOneBatch = (driver: Driver): Driver => ({
+  ...driver,
+  open(turn, context) {
+    const run = driver.open(turn, context);
+    return {
+      submitResults: (...given) => run.submitResults(...given),
+      cancel: () => run.cancel(),
+      async *[Symbol.asyncIterator]() {
+        yield (await Array.fromAsync(run)).flat();
+      },
+    };
+  },
+});
+
+describe.each([
+  ["a stop sequence", { stop: ["two"] }],
+  ["max_tokens", { maxOutputTokens: 2 }],
+] as const satisfies readonly (readonly [string, Partial<Turn>])[])("%s", (what, limit) => {
+  cassette({
+    name: `${what.replace(/\W|_/g, "-")}-before-calls`,
+    claim: "right before tool calls cancels the run",
+    async act(driver) {
+      const engine = createEngine({ drivers: new Map([["d", inOneBatch(driver)]]), route: () => "d" });
+      const turn = aTurn([user("@sim say one two three four ;; call look {}")], { tools: [look], ...limit });
+      const answer = engine.run(turn, { requestId: "r1", signal: new AbortController().signal });
+      const events = (await Array.fromAsync(answer)).flat();
+      await engine.close();
+      return events;
+    },
+    async check(events, { sent }) {
+      expect(events.map(({ type }) => type)).not.toContain("tool-call");
+      expect(events.at(-1)).toMatchObject({ type: "done", reason: expect.stringMatching(/^(?:stop|length)/) });
+      const [action, ...others] = await sent("conversation_action", AgentClientMessageSchema);
+      expect(action?.message.value).toMatchObject({ action: { case: "cancelAction" } });
+      expect(others).toEqual([]);
+    },
+  });
+});
+
+cassette({
+  name: "cache-written",
+  claim: "tokens that were written to the prompt cache are no part of Anthropic's input_tokens",
+  act: (driver) => ask(driver, user("@sim usage 1000 20 300 400 ;; say counted")),
+  check({ events }) {
+    const [usage] = events.filter((event) => event.type === "usage");
+    expect(usage && usageObject(usage.usage)).toMatchObject({
+      input_tokens: 300,
+      cache_creation_input_tokens: 400,
+      cache_read_input_tokens: 300,
+      output_tokens: 20,
+    });
+  },
+});
+
 cassette({
   name: "free-text-shell",
   claim: "a native command of the model reaches a client whose shell takes free text",
@@ -145,5 +202,17 @@ cassette({
     const [first] = await sent("stream_unified_chat_request", StreamUnifiedChatRequestWithToolsSchema);
     const { thinkingLevel } = first?.request.case === "streamUnifiedChatRequest" ? first.request.value : {};
     expect([text, thinkingLevel]).toEqual(["hi", 2]);
+  },
+});
+
+cassette({
+  name: "legacy-ends-after-call",
+  driver: "cursor-legacy",
+  claim: "the older chat call has called tools if its stream ends right after them",
+  act: (driver) => ask(driver, user("@sim say look ;; fault end-after-calls ;; call look {}")),
+  check({ events, error }) {
+    expect(error).toBeUndefined();
+    expect(events.filter(({ type }) => type === "tool-call")).toHaveLength(1);
+    expect(events.at(-1)).toEqual({ type: "done", reason: "tool-calls" });
   },
 });

@@ -114,6 +114,14 @@ describe.each(TRANSPORTS)("the faults of the backend as our wire meets them, ove
     expect(early).toBeGreaterThan(done ?? 0);
   });
 
+  it("end-after-calls ends the stream while the calls are pending, and the turn can be resumed", async () => {
+    const { client } = await setUp(transport, { tools: { look: () => "seen" } });
+    const first = await client.say("@sim say a ;; fault end-after-calls ;; call look {} ;; say b {{result}}");
+    expect(first.execs.filter(({ message }) => message.case === "mcpArgs")).toHaveLength(1);
+    expect([first.text, first.error, first.usage]).toEqual(["a", undefined, undefined]);
+    expect((await client.resume()).text).toBe("b seen");
+  });
+
   it("a fault happens as often as times=N says", async () => {
     const { client } = await setUp(transport);
     const prompt = "@sim fault rst times=2 ;; say through";

@@ -93,7 +93,9 @@ class ChatStage implements Stage {
   }
 
   async call(batch: readonly CallStep[]): Promise<readonly string[]> {
-    const results = await this.#chat.voice.call(batch);
+    const answers = this.#chat.voice.call(batch);
+    if (this.#oddities.endsAfterCalls) this.#chat.lifeline.endUnanswered(answers);
+    const results = await answers;
     this.#hasGoneOn = true;
     return results;
   }

@@ -185,7 +185,7 @@ export class AgentRun {
       turnStart: turn.start,
       inputTokens: briefing.inputTokens,
       maxTokens: contextTokens(briefing.modelId, briefing.isMaxMode),
-      charge: ({ input, output, cached }) =>
+      charge: ({ input, output, cached, written }) =>
         this.#backend.charges.add({
           accountId: identityOf(this.#account).authId,
           at: Date.now(),
@@ -194,7 +194,7 @@ export class AgentRun {
           inputTokens: input,
           outputTokens: output,
           cacheReadTokens: cached,
-          cacheWriteTokens: 0,
+          cacheWriteTokens: written,
         }),
     });
     try {

@@ -17,8 +17,8 @@ import type { Transcript } from "../../wire/agent/state/transcript.ts";
 import { ConnectFailure } from "../../wire/connect/connect-failure.ts";
 import { inject, noOddities } from "../faults.ts";
 import type { Received } from "../script/placeholders.ts";
-import type { AskStep, CallStep, ExecStep, Stage, Usage } from "../script/play.ts";
-import type { FaultStep } from "../script/step.ts";
+import type { AskStep, CallStep, ExecStep, Stage } from "../script/play.ts";
+import type { FaultStep, TurnTokens } from "../script/step.ts";
 import { type Lifeline, StreamGone } from "./lifeline.ts";
 import { withMarker } from "./marker.ts";
 import { scriptedDisplay, scriptedRequest } from "./native.ts";
@@ -39,13 +39,6 @@ export interface AgentStageParts {
   readonly maxTokens: number;
   /** Charges the account for the turn. */
   readonly charge: (tokens: TurnTokens) => void;
-}
-
-/** What a turn has used. */
-interface TurnTokens {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
 }
 
 /** How many deltas are sent between two token counts. */
@@ -180,7 +173,7 @@ export class AgentStage implements Stage {
   }
 
   /** Ends a turn normally: `turn_ended`, the last checkpoint, the end frame. */
-  async finish(stepsDone: number, usage: Usage | undefined): Promise<void> {
+  async finish(stepsDone: number, usage: TurnTokens | undefined): Promise<void> {
     const { lifeline } = this.#parts;
     this.#tellTokens();
     const state = await this.#state(stepsDone, true);
@@ -194,11 +187,11 @@ export class AgentStage implements Stage {
   }
 
   /** Charges the account for the turn, once: by what the script says, else by what was sent. */
-  charge(usage?: Usage): void {
+  charge(usage?: TurnTokens): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const { input = this.#parts.inputTokens, output = this.#outputTokens, cached = 0 } = usage ?? {};
-    this.#parts.charge({ input, output, cached });
+    const { input = this.#parts.inputTokens, output = this.#outputTokens, cached = 0, written = 0 } = usage ?? {};
+    this.#parts.charge({ input, output, cached, written });
   }
 
   async #request(requests: readonly Request[]): Promise<readonly string[]> {
@@ -210,6 +203,10 @@ export class AgentStage implements Stage {
     for (const { callId, args, display } of requests) this.#announce(callId, args, display());
     this.#update({ case: "toolRequestsListed", value: { callCount: requests.length } });
     const pending = Promise.all(requests.map(({ exec }) => client.exec(exec)));
+    if (this.#oddities.endsAfterCalls) {
+      this.#isSettled = true;
+      this.#parts.lifeline.endUnanswered(pending);
+    }
     const [answers] = await Promise.all([pending, this.#checkpointEarly()]);
     this.#hasGoneOn = true;
     const texts = answers.map((answer, index) => {
@@ -267,12 +264,12 @@ export class AgentStage implements Stage {
     this.#untoldTokens = 0;
   }
 
-  #usage(asked: Usage | undefined) {
+  #usage(asked: TurnTokens | undefined) {
     return {
       inputTokens: BigInt(asked?.input ?? this.#parts.inputTokens),
       outputTokens: BigInt(asked?.output ?? this.#outputTokens),
       cacheReadTokens: BigInt(asked?.cached ?? 0),
-      cacheWriteTokens: 0n,
+      cacheWriteTokens: BigInt(asked?.written ?? 0),
       reasoningTokens: BigInt(asked ? Math.min(asked.output, this.#reasoningTokens) : this.#reasoningTokens),
     };
   }

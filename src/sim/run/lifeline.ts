@@ -76,6 +76,13 @@ export class Lifeline {
     }
   }
 
+  /** Ends the stream although the client has not answered. */
+  endUnanswered(answers: Promise<unknown>): never {
+    answers.catch(() => {});
+    this.out.end();
+    throw new StreamGone();
+  }
+
   end(): void {
     this.#isSilent = true;
     clearTimeout(this.#heartbeat);

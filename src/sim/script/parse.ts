@@ -81,8 +81,8 @@ const STEPS: Readonly<Record<string, (rest: string) => Step>> = {
     return { type: "silent", ms };
   },
   usage(rest) {
-    const [input = 0, output = 0, cached = 0] = wholeNumbers(rest, 2, [COUNT, COUNT, COUNT]);
-    return { type: "usage", input, output, cached };
+    const [input = 0, output = 0, cached = 0, written = 0] = wholeNumbers(rest, 2, [COUNT, COUNT, COUNT, COUNT]);
+    return { type: "usage", input, output, cached, written };
   },
   fail: parseFail,
   fault(rest) {

@@ -1,6 +1,6 @@
 import { ConnectFailure, errorNumber } from "../../wire/connect/connect-failure.ts";
 import { fillPlaceholders, type Received } from "./placeholders.ts";
-import type { FailStep, FaultStep, Step } from "./step.ts";
+import type { FailStep, FaultStep, Step, TurnTokens } from "./step.ts";
 
 type StepOf<T extends Step["type"]> = Extract<Step, { type: T }>;
 export type CallStep = StepOf<"call">;
@@ -38,20 +38,14 @@ export interface Play {
   readonly isDue: (index: number, times: number) => boolean;
 }
 
-export interface Usage {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-}
-
 /** Plays the steps of one turn in order. Returns the usage that the script sets. */
 export async function play(
   { steps, from, results: earlier, echo, isDue }: Play,
   stage: Stage,
-): Promise<Usage | undefined> {
+): Promise<TurnTokens | undefined> {
   const results = [...earlier];
   let lastAnswer = results.at(-1) ?? "";
-  let usage: Usage | undefined;
+  let usage: TurnTokens | undefined;
   const isWanted = hasNeeded(steps, (tool) => stage.offers(tool));
   let hasActed = isWanted && from > 0;
   const invalid: string[] = [];

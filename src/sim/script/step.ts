@@ -11,13 +11,21 @@ export type Step =
   | { readonly type: "wait" }
   | { readonly type: "tokens"; readonly count: number; readonly everyMs: number }
   | { readonly type: "silent"; readonly ms: number }
-  | { readonly type: "usage"; readonly input: number; readonly output: number; readonly cached: number }
+  | ({ readonly type: "usage" } & TurnTokens)
   | FailStep
   | FaultStep
   | { readonly type: "need"; readonly names: readonly string[] }
   | { readonly type: "next" }
   /** Text after `@sim` that is no step. It is skipped, traced, and named in the echo. */
   | { readonly type: "invalid"; readonly source: string; readonly reason: string };
+
+/** The token counts of a turn. Input includes the tokens that were read from the prompt cache and written to it. */
+export interface TurnTokens {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly written: number;
+}
 
 export interface FailStep {
   readonly type: "fail";
@@ -67,6 +75,7 @@ export const FAULT_KINDS = [
   "gzip-bomb",
   "split",
   "end-without-turn-ended",
+  "end-after-calls",
   "keep-open",
   "late-checkpoint",
   "early-checkpoint",

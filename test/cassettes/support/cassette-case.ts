@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { expect, onTestFinished, test } from "vitest";
 import { captureTransport } from "../../../src/capture/capture-transport.ts";
@@ -19,6 +18,7 @@ import { startSim } from "../../../src/sim/server.ts";
 import { createConnectionPool } from "../../../src/wire/http/connection-pool.ts";
 import { createHttp1Transport } from "../../../src/wire/http/h1-transport.ts";
 import { setUpDriver } from "../../drivers/cursor/support/driver-stage.ts";
+import { cassetteFile, isRecording } from "./cassette-file.ts";
 
 /** A recorded bug: what the driver was asked to do, and what must be true of it. */
 interface CassetteCase<Result> {
@@ -39,18 +39,16 @@ interface Played {
   sent<Schema extends DescMessage>(kind: string, schema: Schema): Promise<readonly MessageShape<Schema>[]>;
 }
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`../${name}.capture`, import.meta.url));
-
 /**
  * Plays a recorded backend to the real driver, over both versions of HTTP, and checks what the driver did.
  * `RECORD_CASSETTES=1` first records the case from the simulator.
  */
 export function cassette<Result>(recorded: CassetteCase<Result>): void {
   const { name, claim, driver = "cursor", act, check } = recorded;
-  if (process.env["RECORD_CASSETTES"] === "1") {
+  if (isRecording) {
     test(`records ${name}`, async () => {
-      await rm(fileOf(name), { force: true });
-      const stage = await setUp(driver, "h2", {}, fileOf(name));
+      await rm(cassetteFile(name), { force: true });
+      const stage = await setUp(driver, "h2", {}, cassetteFile(name));
       await act(stage.driver);
       // The driver waits for the backend's last words by itself.
       await expect.poll(() => stage.openRuns()).toBe(0);
@@ -63,7 +61,7 @@ export function cassette<Result>(recorded: CassetteCase<Result>): void {
       const left: string[] = [];
       const file = join(tmpdir(), `excursor-${randomUUID()}.capture`);
       onTestFinished(() => rm(file, { force: true }));
-      const sim = { cassette: await loadCassette(fileOf(name)), onLeave: (text: string) => left.push(text) };
+      const sim = { cassette: await loadCassette(cassetteFile(name)), onLeave: (text: string) => left.push(text) };
       const stage = await setUp(driver, transport, sim, file);
       const result = await act(stage.driver);
       await expect.poll(() => stage.openRuns()).toBe(0);
