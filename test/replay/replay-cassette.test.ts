@@ -41,12 +41,12 @@ async function record(
   return file;
 }
 
-async function replay(file: string, options: Partial<SimOptions> = {}, timeoutMs = 20_000) {
+async function replay(file: string, options: Partial<SimOptions> = {}, timeoutMs = 20_000, isPaced = false) {
   const { sim, trace } = await setUp("h2", {}, options);
   const transports = { h1: createHttp1Transport(), h2: createConnectionPool() };
   const calls: CallReplay[] = [];
   const headersFor = headersWith(new Secret("a-token"));
-  const target = { origin: sim.url, transports, isPaced: false, timeoutMs, headersFor };
+  const target = { origin: sim.url, transports, isPaced, timeoutMs, headersFor };
   for await (const call of replayCassette(await loadCassette(file), target)) calls.push(call);
   transports.h1.destroy();
   transports.h2.destroy();
@@ -113,6 +113,34 @@ describe.each(TRANSPORTS)("recorded over %s", (transport) => {
   test("an error is the same if its code is", async () => {
     const file = await record(transport, (client) => client.say("@sim say one ;; fail resource_exhausted"));
     expect((await replay(file)).calls).toMatchObject([{ result: "same" }]);
+  });
+
+  test("keeps the pauses of the recorded client if it is told so", async () => {
+    const { sim } = await setUp(transport);
+    /** Records a client that cancels its run after a pause. */
+    const recordPause = async (pauseMs: number) => {
+      let at = 1e12;
+      let hasCancelled = false;
+      const act = (client: BackendClient) =>
+        client.say("@sim say a ;; silent 600000", {
+          intercept(message, send) {
+            if (message.case !== "conversationCheckpointUpdate" || hasCancelled) return false;
+            hasCancelled = true;
+            at += pauseMs;
+            send({ case: "conversationAction", value: { action: { case: "cancelAction", value: {} } } });
+            return true;
+          },
+        });
+      const file = await recordCassette({ url: sim.url, transport, tools }, act, undefined, () => at++);
+      files.push(file);
+      return file;
+    };
+    const paced = await replay(await recordPause(700), {}, 20_000, true);
+    expect(paced.calls).toMatchObject([{ result: "same" }]);
+    expect(paced.calls[0]?.ms).toBeGreaterThanOrEqual(700);
+    // An hour is not kept otherwise: the cancel comes, and ends the call.
+    const { trace } = await replay(await recordPause(3_600_000));
+    expect(trace.filter(({ kind }) => kind === "conversation_action")).toHaveLength(1);
   });
 
   test("a recording without an end is compared up to there", async () => {

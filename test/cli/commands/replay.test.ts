@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { SimOptions } from "../../../src/sim/options.ts";
 import { startSim } from "../../../src/sim/server.ts";
+import type { BackendClient, Intercept } from "../../sim/support/backend-client.ts";
 import { recordCassette } from "../../sim/support/record-cassette.ts";
 import { excursor } from "../support/excursor.ts";
 
@@ -52,6 +53,41 @@ describe("excursor replay", { timeout: 60_000 }, () => {
       different: 1,
       calls: [{ call: 1, result: "different", difference: { now: { text: "two" } } }],
     });
+  });
+
+  it("SEC-13 --account takes the token of an account, and only if it is signed in at that backend", async () => {
+    await record("@sim say one");
+    const url = await startBackend({ script: "@sim say one" });
+    const environment = { EXCURSOR_HOME: join(folder, "home"), EXCURSOR_UPSTREAM: url };
+    const login = await excursor(["login", "--api-key", "some-key", "--account", "work"], { environment }).exited;
+    expect(login.code).toBe(0);
+    const same = await run("--to", url, "--account", "work");
+    expect([same.code, same.stdout]).toEqual([0, expect.stringContaining("1 same, 0 different")]);
+    const other = await startBackend({ script: "@sim say one", trace: () => expect.unreachable("it was called") });
+    const refused = await run("--to", other, "--account", "work");
+    expect([refused.code, refused.stdout]).toEqual([77, ""]);
+    expect(refused.stderr).toMatch(/work/);
+    const unknown = await run("--to", url, "--account", "nobody");
+    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([77, "", expect.stringContaining("nobody")]);
+  });
+
+  it("--paced keeps the pauses of the recorded client", async () => {
+    const url = await startBackend({ script: "@sim say a ;; silent 600000" });
+    let at = 1e12;
+    let hasCancelled = false;
+    const cancelLater: Intercept = (message, send) => {
+      if (message.case !== "conversationCheckpointUpdate" || hasCancelled) return false;
+      hasCancelled = true;
+      at += 1500;
+      send({ case: "conversationAction", value: { action: { case: "cancelAction", value: {} } } });
+      return true;
+    };
+    const act = (client: BackendClient) => client.say("hello", { intercept: cancelLater });
+    await recordCassette({ url, transport: "h2", tools: {} }, act, file, () => at++);
+    const { code, stdout } = await run("--to", url, "--token-from", "REPLAY_TOKEN", "--paced", "--json");
+    const [call] = JSON.parse(stdout).calls as { ms: number; result: string }[];
+    expect([code, call?.result]).toEqual([0, "same"]);
+    expect(call?.ms).toBeGreaterThanOrEqual(1500);
   });
 
   it("SEC-13 sends nothing to another machine without --yes", async () => {
