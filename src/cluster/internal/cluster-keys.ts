@@ -1,16 +1,16 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
 import { FrameOpener, FrameSealer } from "./frames.ts";
 
-/** The two directions of an internal exchange. Each has a key of its own. */
+/** The two directions of a connection. Each has a key of its own. */
 type Direction = "request" | "answer";
 
 /** What the gateways of one cluster can prove to each other, since they share a secret. */
 export class ClusterKeys {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   constructor(secret: Secret) {
-    this.#key = createHmac("sha256", "excursor cluster v1").update(secret.reveal()).digest();
+    this.#key = createSecretKey(createHmac("sha256", "excursor cluster v1").update(secret.reveal()).digest());
   }
 
   /** Returns a proof of the parts, which only a holder of the secret can make. */
@@ -24,7 +24,7 @@ export class ClusterKeys {
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  /** Encrypts what is sent in one direction of the exchange with this nonce. */
+  /** Encrypts what is sent in one direction of the connection with this nonce. */
   sealer(direction: Direction, nonce: string): FrameSealer {
     return new FrameSealer(this.#mac("seal", direction, nonce));
   }

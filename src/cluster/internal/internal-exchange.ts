@@ -1,61 +1,94 @@
-import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import type { Writable } from "node:stream";
 import { ExcursorError } from "../../core/errors.ts";
-import type { FrameOpener, FrameSealer } from "./frames.ts";
 
-/** The largest message between gateways. A turn has at most one request body, and images as text. */
-export const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
+/** The connection that carries an exchange. */
+interface Carrier {
+  /** Sends a message. Waits while the other gateway reads slowly. */
+  sendMessage(message: unknown): Promise<void>;
+  sendEnd(): void;
+  /** Goes on reading. It stops while messages are unread. */
+  resume(): void;
+  destroy(): void;
+}
 
 /** One request between two gateways: messages in both directions at the same time, as JSON values. */
 export class InternalExchange {
-  readonly #incoming: () => Promise<IncomingMessage>;
-  readonly #outgoing: Writable;
-  readonly #sealer: FrameSealer;
-  readonly #opener: FrameOpener;
+  readonly #carrier: Carrier;
+  /** Unread messages, as JSON. */
+  readonly #inbox: string[] = [];
+  readonly #lost = new AbortController();
+  #wake: (() => void) | undefined;
+  /** The other gateway sends no more messages. */
+  #hasEnded = false;
+  /** Its connection may carry another exchange already. */
+  #isOver = false;
 
-  constructor(
-    incoming: () => Promise<IncomingMessage>,
-    outgoing: Writable,
-    { sealer, opener }: { readonly sealer: FrameSealer; readonly opener: FrameOpener },
-  ) {
-    this.#incoming = incoming;
-    this.#outgoing = outgoing;
-    this.#sealer = sealer;
-    this.#opener = opener;
+  constructor(carrier: Carrier) {
+    this.#carrier = carrier;
+  }
+
+  /** Aborts when the connection is lost. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  get hasUnread(): boolean {
+    return this.#inbox.length > 0;
   }
 
   /** Sends a message. Waits while the other gateway reads slowly. */
   async send(message: unknown): Promise<void> {
-    if (this.#outgoing.destroyed) throw connectionLost();
-    if (this.#outgoing.write(this.#sealer.seal(JSON.stringify(message)))) return;
-    const stop = new AbortController();
-    const closed = once(this.#outgoing, "close", { signal: stop.signal }).then(() => {
-      throw connectionLost();
-    });
-    try {
-      await Promise.race([once(this.#outgoing, "drain", { signal: stop.signal }), closed]);
-    } finally {
-      closed.catch(() => {});
-      stop.abort();
-    }
+    if (this.#isOver) throw connectionLost();
+    await this.#carrier.sendMessage(message);
   }
 
-  /** Tells the other gateway that no message follows. */
+  /** Tells the gateway that is asked that no message follows. */
   end(): void {
-    if (!this.#outgoing.destroyed) this.#outgoing.end();
+    if (!this.#isOver) this.#carrier.sendEnd();
   }
 
   destroy(): void {
-    this.#outgoing.destroy();
+    if (!this.#isOver) this.#carrier.destroy();
   }
 
   /** Reads the messages of the other gateway, up to its end. Throws if the connection breaks. May be left and gone on with. */
   async *messages(): AsyncGenerator<unknown, void> {
-    const incoming = await this.#incoming();
-    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      for (const json of this.#opener.push(chunk as Buffer)) yield JSON.parse(json) as unknown;
+    for (;;) {
+      const json = this.#inbox.shift();
+      if (json !== undefined) yield JSON.parse(json) as unknown;
+      else if (this.#hasEnded) return;
+      else if (this.#lost.signal.aborted) throw connectionLost();
+      else {
+        this.#carrier.resume();
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#wake = resolve;
+        await promise;
+      }
     }
+  }
+
+  /** For the connection: a message has arrived. */
+  receive(json: string): void {
+    this.#inbox.push(json);
+    this.#wake?.();
+  }
+
+  /** For the connection: the other gateway sends no more. */
+  receiveEnd(): void {
+    this.#hasEnded = true;
+    this.#wake?.();
+  }
+
+  /** For the connection: nothing can be sent any more. */
+  finish(): void {
+    this.#isOver = true;
+    this.receiveEnd();
+  }
+
+  /** For the connection: it is lost. */
+  lose(): void {
+    this.#isOver = true;
+    this.#lost.abort();
+    this.#wake?.();
   }
 }
 

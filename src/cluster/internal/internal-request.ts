@@ -2,10 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ClusterKeys } from "./cluster-keys.ts";
 import type { SeenNonces } from "./seen-nonces.ts";
 
-/** How far the time of an internal request may be from that of the cluster. */
+/** How far the time of a request for a connection may be from that of the cluster. */
 export const MAX_AGE_MS = 60_000;
 
-export const PATH_PREFIX = "/cluster/v1/";
+export const CONNECT_PATH = "/cluster/v1";
+
+/** In the header `upgrade`. */
+export const PROTOCOL = "excursor-cluster";
 
 const TIME = "x-excursor-time";
 const NONCE = "x-excursor-nonce";
@@ -23,17 +26,17 @@ export interface ProvenHead {
   readonly nonce: string;
 }
 
-/** Returns the headers that prove a request. Its body is proven frame by frame. */
+/** Returns the headers that prove a request for a connection. What the connection carries is proven frame by frame. */
 export function proveRequest(keys: ClusterKeys, { path, to, timeMs, nonce }: ProvenHead): Record<string, string> {
   const time = String(Math.round(timeMs));
-  return { [TIME]: time, [NONCE]: nonce, [PROOF]: keys.prove("request", "POST", path, to, time, nonce) };
+  return { [TIME]: time, [NONCE]: nonce, [PROOF]: keys.prove("request", "GET", path, to, time, nonce) };
 }
 
 export type RequestCheck =
   | { readonly type: "proven"; readonly nonce: string }
   | { readonly type: "refused"; readonly reason: "forged" | "expired" | "replayed" };
 
-/** Checks a request before its body is read. The nonce of a proven request is used up. */
+/** Checks a request for a connection. The nonce of a proven request is used up. */
 export function checkRequest(
   keys: ClusterKeys,
   headers: IncomingHttpHeaders,
@@ -43,7 +46,7 @@ export function checkRequest(
   if (time === undefined || nonce === undefined || proof === undefined || !NONCE_FORM.test(nonce)) {
     return { type: "refused", reason: "forged" };
   }
-  if (!keys.isProof(proof, "request", "POST", path, to, time, nonce)) return { type: "refused", reason: "forged" };
+  if (!keys.isProof(proof, "request", "GET", path, to, time, nonce)) return { type: "refused", reason: "forged" };
   if (!(Math.abs(nowMs - Number(time)) <= MAX_AGE_MS)) return { type: "refused", reason: "expired" };
   return seen.use(nonce, nowMs) ? { type: "proven", nonce } : { type: "refused", reason: "replayed" };
 }

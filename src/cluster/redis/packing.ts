@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import type { Secret } from "../../core/secret.ts";
@@ -25,11 +25,11 @@ const TAG_BYTES = 16;
  * or its backups reads no prompts, and whoever can write it cannot forge values.
  */
 export class Packing {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   /** `purpose` keeps the keys that are made of one secret apart. */
   constructor(secret: Secret, purpose: string) {
-    this.#key = Buffer.from(hkdfSync("sha256", secret.reveal(), "excursor", purpose, KEY_BYTES));
+    this.#key = createSecretKey(Buffer.from(hkdfSync("sha256", secret.reveal(), "excursor", purpose, KEY_BYTES)));
   }
 
   /** `place` is where the value will be. It cannot be unpacked anywhere else. */

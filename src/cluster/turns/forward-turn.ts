@@ -68,7 +68,6 @@ export async function* forwardTurn(
   } finally {
     signal.removeEventListener("abort", cancel);
     if (!isOver) await leave(exchange, messages, context, cancel);
-    exchange.end();
     void drain(messages);
   }
 }

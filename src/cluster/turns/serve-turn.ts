@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { RequestContext } from "../../core/driver.ts";
 import type { Engine } from "../../core/engine/engine.ts";
 import { ExcursorError } from "../../core/errors.ts";
@@ -33,17 +32,16 @@ export type WatchForwarded = (requestId: string, turn: Turn) => ForwardedRuns;
 /** Returns the handler of turns that other gateways forward to this one, the home node of the turn's run. */
 export const serveTurns =
   (engine: Engine, watch: WatchForwarded, onServed: () => void, aliveMs = ALIVE_MS): InternalHandler =>
-  async (exchange, lost) => {
+  async (exchange) => {
     const messages = exchange.messages();
     const first = (await messages.next()).value as ToHome | undefined;
     if (first?.type !== "turn") throw new ExcursorError("upstream-protocol", "A forwarded request has no turn.");
     onServed();
     const turn = decodeTurn(first.turn);
     const runs = watch(first.context.requestId, turn);
-    const request = new ForwardedRequest(exchange, first.context, runs, lost);
-    const listening = request.listen(messages);
-    const over = new AbortController();
-    void request.stayAlive(aliveMs, over.signal);
+    const request = new ForwardedRequest(exchange, first.context, runs);
+    void request.listen(messages);
+    const alive = setInterval(() => void request.sayAlive(), aliveMs).unref();
     try {
       for await (const events of engine.run(turn, request.context)) await request.pass(events);
       await engine.settled?.();
@@ -51,11 +49,10 @@ export const serveTurns =
     } catch (error) {
       request.tell({ type: "failed", error: encodeError(ExcursorError.from(error)) });
     } finally {
-      over.abort();
+      clearInterval(alive);
       await request.flush();
       runs.end();
     }
-    await listening;
   };
 
 /** A forwarded turn, seen as a request by the engine of the home node. */
@@ -72,14 +69,14 @@ class ForwardedRequest {
   #asked = 0;
   #grown: readonly [number, number] | undefined;
 
-  constructor(exchange: InternalExchange, sent: EncodedContext, runs: ForwardedRuns, lost: AbortSignal) {
+  constructor(exchange: InternalExchange, sent: EncodedContext, runs: ForwardedRuns) {
     this.#exchange = exchange;
     const { requestId, tools, hops, trace, canAsk, wantsAnswer } = sent;
     this.context = {
       requestId,
       tools,
       hops,
-      signal: AbortSignal.any([lost, this.#canceled.signal]),
+      signal: this.#canceled.signal,
       trace: trace && (() => trace),
       elicit: canAsk ? this.#elicit : undefined,
       observer: this.#observer(runs.observer, wantsAnswer),
@@ -87,7 +84,7 @@ class ForwardedRequest {
     };
   }
 
-  /** Reads what the receiving gateway sends until it ends its request. */
+  /** Reads what the receiving gateway sends until the answer is over. A lost connection cancels the run. */
   async listen(messages: AsyncIterable<unknown>): Promise<void> {
     try {
       for await (const message of messages as AsyncIterable<ToHome>) {
@@ -99,18 +96,10 @@ class ForwardedRequest {
     }
   }
 
-  /** Says at intervals that this gateway is alive; not while the other one reads slowly, since it has enough to read then. */
-  async stayAlive(ms: number, over: AbortSignal): Promise<void> {
-    try {
-      for (;;) {
-        await wait(ms, undefined, { signal: over, ref: false });
-        await this.#sending;
-        if (over.aborted) return;
-        this.tell({ type: "alive" });
-      }
-    } catch {
-      // The answer is over.
-    }
+  /** Says that this gateway is alive; not while the other one reads slowly, since it has enough to read then. */
+  async sayAlive(): Promise<void> {
+    await this.#sending;
+    this.tell({ type: "alive" });
   }
 
   /** Passes a batch of the answer on. The first goes out at once. Waits while the other gateway reads slowly. */

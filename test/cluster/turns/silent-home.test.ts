@@ -76,7 +76,7 @@ it("a home node whose model is silent says that it is alive, until the answer is
   const heard: string[] = [];
   for await (const messages of exchange.messages()) {
     for (const { type } of messages as readonly { readonly type: string }[]) heard.push(type);
-    if (heard.length === 3) released.resolve();
+    if (heard.length >= 3) released.resolve();
     if (heard.at(-1) === "over") exchange.end();
   }
   expect(heard.slice(0, 3)).toEqual(["alive", "alive", "alive"]);
