@@ -22,7 +22,7 @@ const TABLE = {
 export function createHubAnswerStore(
   database: StateDatabase,
   options: HubAnswerStoreOptions = {},
-): AtOnce<Omit<HubAnswers, "claimRound">> {
+): AtOnce<Omit<HubAnswers, "claimRound" | "leases">> {
   const { maxResultBytes = MAX_RESULT_BYTES } = options;
   const sql = prepareHubAnswerStatements(database.connection);
   const table = openSharedTable(database, TABLE, options);

@@ -1,5 +1,5 @@
 import { Packing } from "../../src/cluster/redis/packing.ts";
-import { openRedisLink } from "../../src/cluster/redis/redis-link.ts";
+import { openRedisLink, type RedisLink } from "../../src/cluster/redis/redis-link.ts";
 import { createSharedCheckpoints } from "../../src/cluster/redis/stores/shared-checkpoints.ts";
 import { createSharedHubAnswers } from "../../src/cluster/redis/stores/shared-hub-answers.ts";
 import { createSharedResponses } from "../../src/cluster/redis/stores/shared-responses.ts";
@@ -63,8 +63,13 @@ export async function openLink({ url }: Pick<RedisProcess, "url">, defer: Defer)
   return link;
 }
 
+export interface RedisNodes extends Nodes {
+  readonly redis: RedisProcess;
+  open(): Promise<NodeStores & { readonly link: RedisLink }>;
+}
+
 /** Gateways with a state file each, and one Redis. */
-export async function redisNodes(defer: Defer): Promise<Nodes & { readonly redis: RedisProcess }> {
+export async function redisNodes(defer: Defer): Promise<RedisNodes> {
   const redis = await startRedis(defer);
   return {
     redis,
@@ -78,6 +83,7 @@ export async function redisNodes(defer: Defer): Promise<Nodes & { readonly redis
         state.close();
       });
       return {
+        link,
         checkpoints: createSharedCheckpoints(parts, createCheckpointStore(state)),
         responses: createSharedResponses(parts, createResponseStore(state)),
         thoughts: createSharedThoughts(parts, createThoughtStore(state)),

@@ -1,6 +1,6 @@
 import type { Awaitable } from "../awaitable.ts";
 import type { DoneReason } from "../events.ts";
-import type { AssistantMessage, Message, ToolMessage } from "../turn.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolMessage } from "../turn.ts";
 
 /** One round of an answer: what the model said and called, and the results of its hub calls so far. */
 export interface HubRound {
@@ -25,6 +25,8 @@ export interface KeptAnswer {
   readonly isSettled: boolean;
   /** The time since it was last written. */
   readonly ageMs: number;
+  /** Another node is making it. */
+  readonly isElsewhere?: boolean;
 }
 
 export interface AnswerPlace {
@@ -34,15 +36,44 @@ export interface AnswerPlace {
   readonly askedKey: string;
 }
 
+/** An answer that this node makes. */
+export interface OwnAnswer {
+  readonly place: AnswerPlace;
+  /** True while a run uses it. */
+  readonly isHeld: boolean;
+}
+
+/** `ours`: this node makes the calls. `elsewhere`: another node is making them. `lost`: a node that is gone has begun them. */
+export type RoundClaim = "ours" | "elsewhere" | "lost";
+
+/** Lets one node at a time make an answer. A node that is gone loses its answers after some seconds. */
+interface AnswerLeases {
+  /** Takes an answer that no node is making. Returns false if another node has taken it. */
+  take(answer: OwnAnswer): Promise<boolean>;
+  /** Takes the answer, and writes a new round for all nodes, before its calls are made. */
+  begin(answer: OwnAnswer, position: number, round: HubRound): Promise<RoundClaim>;
+  /** Lets other nodes have the answer, with everything that was written before. */
+  free(place: AnswerPlace): void;
+}
+
 /**
  * Stores answers in which the hub ran tools. They are found by the request, and by the history that ends with them. Each
  * principal has its own. Size and age are limited, so an answer may be gone.
  */
 export interface HubAnswers {
-  /** Returns the answers to one request, newest first. */
-  findAsked(principalId: string, askedKey: string): Awaitable<readonly KeptAnswer[]>;
-  /** Returns the answers that end these histories, by history key. */
-  findAnswered(principalId: string, historyKeys: readonly string[]): Awaitable<ReadonlyMap<string, KeptAnswer>>;
+  /**
+   * Returns the answers to one request, newest first. With a signal, it waits until none that is incomplete is made by
+   * another node, or the signal aborts.
+   */
+  findAsked(principalId: string, askedKey: string, untilFree?: AbortSignal): Awaitable<readonly KeptAnswer[]>;
+  /** Returns the answers that end these histories, by history key. Waits with a signal, as {@link findAsked} does. */
+  findAnswered(
+    principalId: string,
+    historyKeys: readonly string[],
+    untilFree?: AbortSignal,
+  ): Awaitable<ReadonlyMap<string, KeptAnswer>>;
+  /** Absent: no other node makes answers. */
+  readonly leases?: AnswerLeases;
   /**
    * Writes a new round for all nodes, before its calls are made. Returns false if another node has begun the same round:
    * then its calls must not be made. Absent: nobody else can.
@@ -63,6 +94,14 @@ export const NO_HUB_ANSWERS: HubAnswers = {
   putEnd: () => {},
   settle: () => {},
 };
+
+export const hubCallsOf = ({ content }: AssistantMessage): readonly ToolCallPart[] =>
+  content.filter((part) => part.type === "tool-call" && part.isHubs === true) as ToolCallPart[];
+
+/** True if the answer has ended, and all its hub calls have results. */
+export const isComplete = ({ end, rounds }: Pick<KeptAnswer, "end" | "rounds">): boolean =>
+  end !== undefined &&
+  rounds.every(({ said, results }) => hubCallsOf(said).every(({ id }) => results.some(({ callId }) => callId === id)));
 
 /** Returns an answer as messages of a conversation, with the given results. */
 export function messagesOf(

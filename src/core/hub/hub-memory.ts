@@ -9,9 +9,13 @@ import {
   type AnswerEnd,
   type AnswerPlace,
   type HubAnswers,
+  hubCallsOf,
+  isComplete,
   type KeptAnswer,
   messagesOf,
   NO_HUB_ANSWERS,
+  type OwnAnswer,
+  type RoundClaim,
 } from "./hub-answers.ts";
 
 /** How long calls continue after the last request that waits for them is gone, so that a client that retries finds them. */
@@ -36,7 +40,7 @@ interface LiveRound {
  * One answer in which the hub runs tools: its rounds, the results of its hub calls, and how it ended. One run at a time writes
  * it. Other runs with the same request read along, and one of them takes over if the writing run is cancelled.
  */
-export class HubAnswer {
+export class HubAnswer implements OwnAnswer {
   readonly place: AnswerPlace;
   readonly #store: HubAnswers;
   readonly #onUnused: () => void;
@@ -47,6 +51,10 @@ export class HubAnswer {
   #holders = 0;
   #isWritten = false;
   #isSettled: boolean;
+  /** Another node makes this answer, so nothing of it is written here. */
+  #isElsewhere = false;
+  /** While it is not known yet. */
+  #claim: Promise<RoundClaim> | undefined;
   #grace: NodeJS.Timeout | undefined;
   #changed = Promise.withResolvers<void>();
 
@@ -95,6 +103,7 @@ export class HubAnswer {
   /** Keeps its calls running until the returned function is called. That may be called twice. */
   hold(): () => void {
     clearTimeout(this.#grace);
+    this.#grace = undefined;
     this.#holders++;
     let isHeld = true;
     return () => {
@@ -123,18 +132,19 @@ export class HubAnswer {
   }
 
   /**
-   * Stores a round, and only then makes its hub calls. A round with client calls ends the answer. If another node has begun
-   * the same round, no call is made, and their results reject.
+   * Stores a round, and only then makes its hub calls. A round with client calls ends the answer. If another node makes this
+   * answer, no call is made, and their results reject.
    */
   addRound(said: AssistantMessage, make: MakeCall): void {
     const round: LiveRound = { said, results: new Map(), pending: new Map() };
     const at = this.#rounds.push(round) - 1;
-    this.#put(at);
-    const calls = hubCalls(said);
-    const claim = calls.length > 0 ? this.#store.claimRound?.(this.place, at, { said, results: [] }) : undefined;
+    const calls = hubCallsOf(said);
+    const claim = calls.length > 0 ? this.#store.leases?.begin(this, at, { said, results: [] }) : undefined;
+    if (!claim) this.#put(at);
+    if (claim) this.#await(claim);
     for (const call of calls) {
       const begun = claim
-        ? claim.then(refuseTaken).then(() => make(call, this.#abort.signal))
+        ? claim.then((whose) => this.#makeClaimed(whose, call, make))
         : make(call, this.#abort.signal);
       const made = begun.then((result) => {
         round.results.set(call.id, result);
@@ -152,7 +162,7 @@ export class HubAnswer {
   finish(end: AnswerEnd, historyKey: string): void {
     if (this.#rounds.length === 0) return;
     this.#end = end;
-    this.#store.putEnd(this.place, end, historyKey);
+    this.#write(() => this.#store.putEnd(this.place, end, historyKey));
     // Whether the client has seen an end with calls is certain only when their results come.
     if (end.reason !== "tool-calls") this.settle();
     this.#notify();
@@ -160,7 +170,7 @@ export class HubAnswer {
 
   /** Records that the client has seen the end. */
   settle(): void {
-    if (this.#end && !this.#isSettled) this.#store.settle(this.place);
+    if (this.#end && !this.#isSettled) this.#write(() => this.#store.settle(this.place));
     this.#isSettled ||= this.#end !== undefined;
   }
 
@@ -168,9 +178,10 @@ export class HubAnswer {
   resultsOf(at: number): Promise<readonly ToolMessage[]> {
     const round = this.#rounds[at];
     if (!round) return Promise.resolve([]);
-    const results = hubCalls(round.said).map(({ id }) => {
+    const results = hubCallsOf(round.said).map(({ id }) => {
       const found = round.results.get(id) ?? round.pending.get(id);
       if (found) return found;
+      if (this.#isElsewhere) return Promise.reject(answeredElsewhere());
       const unknown = unknownOutcome(id);
       round.results.set(id, unknown);
       this.#put(at);
@@ -183,17 +194,46 @@ export class HubAnswer {
 
   #put(at: number): void {
     const round = this.#rounds[at];
-    if (round) this.#store.putRound(this.place, at, { said: round.said, results: [...round.results.values()] });
+    if (!round) return;
+    const results = [...round.results.values()];
+    this.#write(() => this.#store.putRound(this.place, at, { said: round.said, results }));
   }
 
+  /** Writes to the store, as soon as it is known that no other node makes this answer. */
+  #write(write: () => void): void {
+    if (this.#claim) void this.#claim.then(() => this.#write(write));
+    else if (!this.#isElsewhere) write();
+  }
+
+  #await(claim: Promise<RoundClaim>): void {
+    this.#claim = claim;
+    void claim.then((whose) => {
+      this.#isElsewhere = whose === "elsewhere";
+      this.#claim = undefined;
+    });
+  }
+
+  #makeClaimed(whose: RoundClaim, call: ToolCallPart, make: MakeCall): Promise<ToolMessage> {
+    if (whose === "elsewhere") return Promise.reject(answeredElsewhere());
+    return whose === "ours" ? make(call, this.#abort.signal) : Promise.resolve(unknownOutcome(call.id));
+  }
+
+  /** Gives calls under way some time to end. */
   #fade(): void {
-    const isBusy = this.#rounds.some(({ pending }) => pending.size > 0);
+    const pending = this.#rounds.flatMap((round) => [...round.pending.values()]);
     const end = () => {
+      clearTimeout(this.#grace);
+      this.#grace = undefined;
       this.#abort.abort();
       this.#onUnused();
     };
-    if (isBusy) this.#grace = setTimeout(end, this.#graceMs).unref();
-    else end();
+    if (pending.length === 0) {
+      end();
+      return;
+    }
+    const grace = setTimeout(end, this.#graceMs).unref();
+    this.#grace = grace;
+    void Promise.allSettled(pending).then(() => this.#grace === grace && end());
   }
 
   #notify(): void {
@@ -220,29 +260,54 @@ export class HubMemory {
     this.#graceMs = graceMs;
   }
 
-  /** Returns the answer to a turn: the running one, the stored one, or a new one. The caller must hold it at once. */
-  answerTo(turn: Turn): Awaitable<HubAnswer> {
+  /**
+   * Returns the answer to a turn: the running one, the stored one, or a new one. The caller must hold it at once. An answer to
+   * the same follow-up that another node is making is waited for, until the signal aborts.
+   */
+  answerTo(turn: Turn, signal?: AbortSignal): Awaitable<HubAnswer> {
     const principalId = turn.principal.id;
     const askedKey = keyOf(turn);
-    if (!isFollowUp(turn)) {
-      return after(this.#store.findAsked(principalId, askedKey), (kept) => {
-        const broken = kept.find((one) => this.#isBroken(one));
-        return this.#open({ principalId, askedKey, id: broken?.id ?? randomUUID() }, broken);
-      });
-    }
+    if (isFollowUp(turn)) return this.#openFollowUp(principalId, askedKey, signal);
+    return after(this.#store.findAsked(principalId, askedKey), (kept) => {
+      const broken = kept.find((one) => this.#isBroken(one));
+      const begin = () => this.#open({ principalId, askedKey, id: randomUUID() }, undefined);
+      if (!broken) return begin();
+      const place = { principalId, askedKey, id: broken.id };
+      return after(this.#take(place, broken), (isTaken) =>
+        isTaken && this.#isBroken(broken) ? this.#open(place, broken) : begin(),
+      );
+    });
+  }
+
+  #openFollowUp(principalId: string, askedKey: string, signal: AbortSignal | undefined): Awaitable<HubAnswer> {
     const slot = slotOf(principalId, askedKey);
-    return (
-      this.#followUps.get(slot) ??
-      after(this.#store.findAsked(principalId, askedKey), (kept) => {
+    const live = this.#followUps.get(slot);
+    if (live) return live;
+    return after(this.#store.findAsked(principalId, askedKey, signal), (kept) => {
+      const best = kept.find(({ end }) => end) ?? kept[0];
+      // The same on every node, so that only one of them makes the calls of a round.
+      const place = { principalId, askedKey, id: best?.id ?? `follow-up-${askedKey}` };
+      return after(this.#take(place, best), (isTaken) => {
+        if (!isTaken) return this.#openFollowUp(principalId, askedKey, signal);
         // The same request may have come again while the store was asked.
-        const live = this.#followUps.get(slot);
-        if (live) return live;
-        const best = kept.find(({ end }) => end) ?? kept[0];
-        const answer = this.#open({ principalId, askedKey, id: best?.id ?? randomUUID() }, best);
+        const answer = this.#followUps.get(slot) ?? this.#open(place, best);
         this.#followUps.set(slot, answer);
         return answer;
-      })
-    );
+      });
+    });
+  }
+
+  /** Makes this node the one that continues an answer, if there is something to continue. False if another node does. */
+  #take(place: AnswerPlace, kept: KeptAnswer | undefined): Awaitable<boolean> {
+    const { leases } = this.#store;
+    if (!leases || !kept || isComplete(kept)) return true;
+    const live = this.#live;
+    return leases.take({
+      place,
+      get isHeld() {
+        return live.get(place.id)?.isHeld ?? false;
+      },
+    });
   }
 
   /** Returns a new answer with the first rounds of another one. The caller must hold it at once. */
@@ -257,11 +322,11 @@ export class HubMemory {
   }
 
   /** Returns what the hub did in a conversation, by the keys of the histories that end there. Waits for running calls. */
-  async recall({ principal, messages }: Turn): Promise<ReadonlyMap<string, readonly Message[]>> {
+  async recall({ principal, messages }: Turn, signal?: AbortSignal): Promise<ReadonlyMap<string, readonly Message[]>> {
     const keys = historyKeys(messages);
     const wanted = messages.flatMap(({ role }, at) => (role === "assistant" ? [keys[at + 1] ?? ""] : []));
     if (wanted.length === 0) return new Map();
-    const found = await this.#store.findAnswered(principal.id, wanted);
+    const found = await this.#store.findAnswered(principal.id, wanted, signal);
     const recalled = [...found].map(async ([key, kept]) => {
       const answer = this.#open({ principalId: principal.id, id: kept.id, askedKey: kept.askedKey }, kept);
       const release = answer.hold();
@@ -276,8 +341,8 @@ export class HubMemory {
     return new Map(await Promise.all(recalled));
   }
 
-  #isBroken({ id, isSettled, ageMs }: KeptAnswer): boolean {
-    return !isSettled && ageMs < RETRY_MS && !this.#live.get(id)?.isHeld;
+  #isBroken({ id, isSettled, ageMs, isElsewhere }: KeptAnswer): boolean {
+    return !isSettled && !isElsewhere && ageMs < RETRY_MS && !this.#live.get(id)?.isHeld;
   }
 
   #open(place: AnswerPlace, kept: Begun | undefined): HubAnswer {
@@ -289,6 +354,7 @@ export class HubMemory {
       graceMs: this.#graceMs,
       onUnused: () => {
         this.#live.delete(place.id);
+        this.#store.leases?.free(place);
         if (this.#followUps.get(slot) === answer) this.#followUps.delete(slot);
       },
     });
@@ -313,17 +379,12 @@ function keyOf(turn: Turn): string {
   return hash("sha256", JSON.stringify([historyKeys(turn.messages).at(-1), turn.model.id, tools]), "base64url");
 }
 
-const hubCalls = ({ content }: AssistantMessage): readonly ToolCallPart[] =>
-  content.filter((part) => part.type === "tool-call" && part.isHubs === true) as ToolCallPart[];
-
-function refuseTaken(isOurs: boolean): void {
-  if (isOurs) return;
-  throw new ExcursorError("busy", "Another node of the gateway is answering this request.", {
+const answeredElsewhere = (): ExcursorError =>
+  new ExcursorError("busy", "Another node of the gateway is answering this request.", {
     code: "answered_elsewhere",
     hint: "Send the request again: it gets the same answer.",
     retryable: true,
   });
-}
 
 const unknownOutcome = (callId: string): ToolMessage => ({
   role: "tool",

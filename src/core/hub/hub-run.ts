@@ -115,7 +115,7 @@ export class HubRun implements Run {
 
   /** Finds the answer to a turn and holds it: at once, or as soon as the store has been asked. */
   #open(turn: Turn): void {
-    const answer = this.#parts.memory.answerTo(turn);
+    const answer = this.#parts.memory.answerTo(turn, this.#abort.signal);
     if (!(answer instanceof Promise)) {
       this.#hold(answer);
       return;
@@ -171,7 +171,7 @@ export class HubRun implements Run {
     const tools = toolbox.tools.filter(({ name }) => !clientNames.has(name));
     this.#caller.use(toolbox);
     this.#hubNames = new Set(tools.map(({ name }) => name));
-    const recalled = await this.#wait(memory.recall(turn));
+    const recalled = await this.#wait(memory.recall(turn, this.#abort.signal));
     const { messages, allowsParallelCalls } = turn;
     const isHubTool = (name: string) => this.#isHubTool(name);
     this.#transcript = new HubTranscript({ messages, recalled, isHubTool, nameOf, isOneByOne: !allowsParallelCalls });

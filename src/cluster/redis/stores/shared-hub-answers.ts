@@ -1,10 +1,17 @@
-import { randomUUID } from "node:crypto";
 import type { AtOnce } from "../../../core/awaitable.ts";
 import type { DoneReason } from "../../../core/events.ts";
-import type { AnswerPlace, HubAnswers, HubRound, KeptAnswer } from "../../../core/hub/hub-answers.ts";
+import {
+  type AnswerPlace,
+  type HubAnswers,
+  type HubRound,
+  isComplete,
+  type KeptAnswer,
+  type RoundClaim,
+} from "../../../core/hub/hub-answers.ts";
 import { formatRound, parseRound } from "../../../core/hub/round-json.ts";
 import type { RedisClient } from "../redis-link.ts";
 import { RedisScript } from "../redis-script.ts";
+import { HubLeases } from "./hub-leases.ts";
 import type { StoreParts } from "./store-parts.ts";
 import { DAY_MS, digest, MiB, type NewValue, type RoomLimits, ValueRoom } from "./value-room.ts";
 
@@ -16,10 +23,14 @@ const MAX_FOUND = 8;
 /** Histories that are asked for, at most: the last ones. */
 const MAX_HISTORIES = 500;
 
-/** KEYS: the answers to a request, by time. Returns the fields of the newest ones. */
-const BY_REQUEST = new RedisScript(`
-local found = {}
-for at, key in ipairs(redis.call('ZRANGE', KEYS[1], 0, ${MAX_FOUND - 1}, 'REV')) do found[at] = redis.call('HGETALL', key) end
+/** An answer as scripts return it: its fields and its lease. */
+const READ = `
+local function read(key) return { redis.call('HGETALL', key), redis.call('GET', key .. ':lease') or '' } end
+local found = {}`;
+
+/** KEYS: the answers to a request, by time. Returns the newest ones. */
+const BY_REQUEST = new RedisScript(`${READ}
+for at, key in ipairs(redis.call('ZRANGE', KEYS[1], 0, ${MAX_FOUND - 1}, 'REV')) do found[at] = read(key) end
 return found`);
 
 /** KEYS: the answers to a request, by time. ARGV: the time, the answer, how long they live. */
@@ -28,12 +39,11 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ${-1 - MAX_FOUND})
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
-/** KEYS: pointers from histories to answers. Returns the fields of each. */
-const BY_HISTORY = new RedisScript(`
-local found = {}
+/** KEYS: pointers from histories to answers. Returns one for each. */
+const BY_HISTORY = new RedisScript(`${READ}
 for at, pointer in ipairs(KEYS) do
   local key = redis.call('GET', pointer)
-  found[at] = key and redis.call('HGETALL', key) or false
+  found[at] = key and read(key) or false
 end
 return found`);
 
@@ -42,24 +52,39 @@ const CLAIM = new RedisScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0`);
 
-type LocalAnswers = AtOnce<Omit<HubAnswers, "claimRound">>;
+/** KEYS: the claim of a round, the lease. ARGV: the node, how long the claim lasts, the lease, how long it lasts. */
+const BEGIN = new RedisScript(`
+local lease = redis.call('GET', KEYS[2])
+if lease and string.sub(lease, 1, #ARGV[1]) ~= ARGV[1] then return 'elsewhere' end
+redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 'ours' end
+return 'lost'`);
+
+type LocalAnswers = AtOnce<Omit<HubAnswers, "claimRound" | "leases">>;
+
+interface FoundAnswer {
+  readonly kept: KeptAnswer;
+  /** Empty if no node is making it. */
+  readonly lease: string;
+}
 
 /**
  * Answers of the hub of all nodes. They are written here at once and to Redis in the background, but for the start of a
- * round, which Redis has before a call is made. So a call is made by one node only.
+ * round, which Redis has before a call is made. So a call is made by one node only. The node that makes an answer has a
+ * lease on it, and another one continues it only after that.
  */
 export function createSharedHubAnswers(
   { link, writes, packing, scope, limits }: StoreParts,
   local: LocalAnswers,
 ): HubAnswers {
   const room = new ValueRoom(link, [scope, "hub"], { ...LIMITS, ...limits });
-  const writer = randomUUID();
+  const leases = new HubLeases(link, writes);
   const askedKey = (principalId: string, asked: string) => room.key(principalId, "asked", digest(asked));
   const historyKey = (principalId: string, history: string) => room.key(principalId, "history", digest(history));
 
   const put = async (client: RedisClient, place: AnswerPlace, value: Pick<NewValue, "fields" | "pointers">) => {
     const { principalId, id, askedKey: asked } = place;
-    const key = room.key(principalId, digest(id));
+    const key = keyOf(principalId, id);
     const order = askedKey(principalId, asked);
     const now = Date.now();
     const known = [["id", id] as const, ["asked", asked] as const, ["at", String(now)] as const];
@@ -69,15 +94,20 @@ export function createSharedHubAnswers(
     ]);
   };
 
-  const placeOf = (principalId: string, id: string, name: string) => `${room.key(principalId, digest(id))} ${name}`;
+  const keyOf = (principalId: string, id: string) => room.key(principalId, digest(id));
+  const leaseKey = ({ principalId, id }: AnswerPlace) => `${keyOf(principalId, id)}:lease`;
+  const claimKey = ({ principalId, id }: AnswerPlace, position: number) =>
+    room.key(principalId, "claim", digest(id), String(position));
+  const placeOf = (principalId: string, id: string, name: string) => `${keyOf(principalId, id)} ${name}`;
   const roundField = async ({ principalId, id }: AnswerPlace, position: number, json: string) => {
     const name = `r${position}`;
     return [name, await packing.pack(json, placeOf(principalId, id, name))] as const;
   };
 
   /** Reads a hash. Undefined if it is gone, or its rounds are not complete. */
-  const readAnswer = async (principalId: string, reply: unknown): Promise<KeptAnswer | undefined> => {
-    const fields = fieldsOf(reply);
+  const readAnswer = async (principalId: string, reply: unknown): Promise<FoundAnswer | undefined> => {
+    const [hash, lease] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+    const fields = fieldsOf(hash);
     const [id = "", asked, at] = ["id", "asked", "at"].map((name) => fields.get(name)?.toString());
     if (id === "" || asked === undefined) return undefined;
     const read = (name: string) => packing.unpack(fields.get(name), placeOf(principalId, id, name));
@@ -90,7 +120,7 @@ export function createSharedHubAnswers(
     }
     const reason = fields.get("reason");
     const text = reason && (await read("text"));
-    return {
+    const kept: KeptAnswer = {
       id,
       askedKey: asked,
       rounds,
@@ -98,66 +128,110 @@ export function createSharedHubAnswers(
       isSettled: fields.has("settled"),
       ageMs: Math.max(0, Date.now() - Number(at)),
     };
+    return { kept, lease: String(lease ?? "") };
   };
-  const readAll = (principalId: string, found: unknown) =>
-    Promise.all((Array.isArray(found) ? found : []).map((reply) => readAnswer(principalId, reply)));
+
+  /**
+   * Finds answers in Redis, in the order of the script. Waits until it is known of each whether another node is making it;
+   * with a signal, until no other node is making one of them.
+   */
+  const find = async (
+    principalId: string,
+    ask: (client: RedisClient) => Promise<unknown>,
+    untilFree: AbortSignal | undefined,
+  ): Promise<readonly (KeptAnswer | undefined)[]> => {
+    const seen = new Map<string, string>();
+    for (;;) {
+      const reply = await link.ask(ask, () => undefined);
+      const found = await Promise.all(
+        (Array.isArray(reply) ? reply : []).map((answer) => readAnswer(principalId, answer)),
+      );
+      const unclear = new Map<string, string>();
+      const answers = found.map((answer) => {
+        if (!answer) return undefined;
+        const { kept, lease } = answer;
+        const isElsewhere = leases.isElsewhere(lease) && !isComplete(kept);
+        const key = leaseKey({ principalId, ...kept });
+        if (isElsewhere && (untilFree || (seen.get(key) ?? lease) === lease)) unclear.set(key, lease);
+        if (isElsewhere && !seen.has(key)) seen.set(key, lease);
+        return { ...kept, isElsewhere };
+      });
+      if (unclear.size === 0) return answers;
+      await leases.changed(unclear, untilFree);
+    }
+  };
+
+  const putRound = (place: AnswerPlace, position: number, round: HubRound): void => {
+    local.putRound(place, position, round);
+    const json = formatRound(round);
+    writes.add({
+      prepare: roundField(place, position, json),
+      bytes: json.length,
+      write: (client, packed) => put(client, place, { fields: [packed] }),
+    });
+  };
 
   return {
-    async findAsked(principalId, asked) {
-      const found = await link.ask(
-        (client) => BY_REQUEST.run(client, [askedKey(principalId, asked)], []),
-        () => undefined,
-      );
-      const shared = await readAll(principalId, found);
+    leases: {
+      take: (answer) => leases.take(leaseKey(answer.place), answer),
+      async begin(answer, position, round) {
+        const { place } = answer;
+        const key = leaseKey(place);
+        const given = leases.hold(key, answer);
+        const field = await roundField(place, position, formatRound(round));
+        const whose = await link.ask<RoundClaim | undefined>(
+          async (client) => {
+            const keys = [claimKey(place, position), key];
+            const reply = String(await BEGIN.run(client, keys, [leases.node, String(room.ttlMs), ...given]));
+            if (reply === "ours") await put(client, place, { fields: [field] });
+            return reply as RoundClaim;
+          },
+          () => undefined,
+        );
+        if (whose === "elsewhere") leases.forget(key);
+        else if (whose === "ours") local.putRound(place, position, round);
+        // Redis is away, so it gets the round later.
+        else if (!whose) putRound(place, position, round);
+        return whose ?? "ours";
+      },
+      free: (place) => leases.free(leaseKey(place)),
+    },
+    async findAsked(principalId, asked, untilFree) {
+      const keys = [askedKey(principalId, asked)];
+      const shared = await find(principalId, (client) => BY_REQUEST.run(client, keys, []), untilFree);
       return merged(
         shared.filter((kept) => kept !== undefined),
         local.findAsked(principalId, asked),
       );
     },
-    async findAnswered(principalId, histories) {
+    async findAnswered(principalId, histories, untilFree) {
       const asked = histories.slice(-MAX_HISTORIES);
-      const found = await link.ask(
-        (client) =>
-          BY_HISTORY.run(
-            client,
-            asked.map((history) => historyKey(principalId, history)),
-            [],
-          ),
-        () => undefined,
-      );
-      const shared = await readAll(principalId, found);
-      const entries = asked.flatMap((history, at) => {
-        const kept = shared[at];
-        return kept ? [[history, kept] as const] : [];
-      });
-      return new Map([...entries, ...local.findAnswered(principalId, histories)]);
+      const keys = asked.map((history) => historyKey(principalId, history));
+      const shared = await find(principalId, (client) => BY_HISTORY.run(client, keys, []), untilFree);
+      const found = new Map(local.findAnswered(principalId, histories));
+      for (const [at, history] of asked.entries()) {
+        const [kept, own] = [shared[at], found.get(history)];
+        if (kept && (!own || progressOf(kept) > progressOf(own))) found.set(history, kept);
+      }
+      return found;
     },
     async claimRound(place, position, round) {
-      const { principalId, id } = place;
-      const claim = room.key(principalId, "claim", digest(id), String(position));
+      const claim = claimKey(place, position);
       const field = await roundField(place, position, formatRound(round));
       return link.ask(
         async (client) => {
-          const isOurs = (await CLAIM.run(client, [claim], [writer, String(room.ttlMs)])) === 1;
+          const isOurs = (await CLAIM.run(client, [claim], [leases.node, String(room.ttlMs)])) === 1;
           if (isOurs) await put(client, place, { fields: [field] });
           return isOurs;
         },
         () => true,
       );
     },
-    putRound(place, position, round) {
-      local.putRound(place, position, round);
-      const json = formatRound(round);
-      writes.add({
-        prepare: roundField(place, position, json),
-        bytes: json.length,
-        write: (client, packed) => put(client, place, { fields: [packed] }),
-      });
-    },
+    putRound,
     putEnd(place, end, history) {
       local.putEnd(place, end, history);
       const { principalId, id } = place;
-      const key = room.key(principalId, digest(id));
+      const key = keyOf(principalId, id);
       writes.add({
         prepare: packing.pack(end.text, placeOf(principalId, id, "text")),
         bytes: end.text.length,
@@ -198,7 +272,8 @@ function merged(shared: readonly KeptAnswer[], local: readonly KeptAnswer[]): re
   const best = new Map(shared.map((kept) => [kept.id, kept]));
   for (const kept of local) {
     const other = best.get(kept.id);
-    if (!other || progressOf(kept) >= progressOf(other)) best.set(kept.id, kept);
+    const isElsewhere = other?.isElsewhere ?? false;
+    if (!other || progressOf(kept) >= progressOf(other)) best.set(kept.id, { ...kept, isElsewhere });
   }
   return [...best.values()].sort((one, other) => one.ageMs - other.ageMs);
 }
