@@ -53,4 +53,11 @@ export const SOURCES: GaugeSources = {
   retries: () => [["cursor", { credit: 9.5, granted: 4, refused: 1 }]],
   hub: () => ({ servers: new Map([["ready", 2]]), calls: 1 }),
   lostRecords: () => 0,
+  cluster: () => ({
+    isRedisUp: true,
+    redisFailures: 1,
+    nodes: { length: 3 },
+    forwards: { forwarded: 5, gone: 1, failed: 1, served: 4 },
+    refused: [["forged", 2]],
+  }),
 };
