@@ -27,23 +27,23 @@ export async function openOwnCluster(
   const trace: TraceEntry[] = [];
   const backend = await startSim({ trace: (entry) => trace.push(entry), ...sim });
   defer(() => backend.close());
+  /** The settings of a gateway. */
+  const environmentOf = (name: string): Readonly<Record<string, string>> => ({
+    EXCURSOR_PORT: "0",
+    EXCURSOR_KEY: KEY,
+    EXCURSOR_UPSTREAM: backend.url,
+    EXCURSOR_TOKEN: "tester",
+    EXCURSOR_CLUSTER_REDIS: redis.url,
+    EXCURSOR_CLUSTER_NODE: name,
+    EXCURSOR_LIMITS_HANDOVER_MS: "0",
+    ...environment,
+  });
   const open = async (name: string, more: Readonly<Record<string, string>> = {}): Promise<OwnNode> => {
     const home = mkdtempSync(join(tmpdir(), "excursor-node-"));
     defer(() => rmSync(home, { recursive: true, force: true }));
     const loaded = loadConfig({
       flags: {},
-      environment: {
-        EXCURSOR_HOME: home,
-        EXCURSOR_PORT: "0",
-        EXCURSOR_KEY: KEY,
-        EXCURSOR_UPSTREAM: backend.url,
-        EXCURSOR_TOKEN: "tester",
-        EXCURSOR_CLUSTER_REDIS: redis.url,
-        EXCURSOR_CLUSTER_NODE: name,
-        EXCURSOR_LIMITS_HANDOVER_MS: "0",
-        ...environment,
-        ...more,
-      },
+      environment: { EXCURSOR_HOME: home, ...environmentOf(name), ...more },
     });
     let log = "";
     const gateway = await openGateway(loaded, {
@@ -58,5 +58,5 @@ export async function openOwnCluster(
     return { name, url: gateway.url, client, log: () => log, close };
   };
   const traced = (kind: string) => trace.filter((entry) => entry.kind === kind).length;
-  return { redis, trace, traced, open };
+  return { redis, trace, traced, environment: environmentOf, open };
 }
