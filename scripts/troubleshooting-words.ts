@@ -51,6 +51,10 @@ export const CODE_WORDS: Readonly<Record<string, Partial<CodeWords>>> = {
   },
   http1_required: { text: "The upstream takes no HTTP/2 for this call." },
   http2_required: { text: "The upstream answered with status 464: it takes no HTTP/1.1 for this call." },
+  ide_not_restored: {
+    text: "… cannot be restored: … Nothing was undone.",
+    hint: "Quit Cursor, or undo the other change in it. `excursor reset --force` leaves the patch in it and deletes the originals.",
+  },
   ide_running: { hint: "Quit Cursor completely, or wait until its update is done, then try again." },
   image_too_large: { text: "The image is larger than the model takes." },
   invalid_header: { hint: "Copy the token again, without line breaks. Use printable ASCII only." },

@@ -27,6 +27,7 @@ export interface ServerLogins {
   readonly lock: ProcessLock;
   /** Returns a value that differs after every change by any process. Cheap. */
   stamp(): string;
+  names(): readonly string[];
   read(name: string, url: string): Promise<Secret | undefined>;
   /** The caller holds the lock. */
   write(name: string, url: string, login: Secret): Promise<void>;
@@ -45,6 +46,7 @@ export function createServerLogins({ home, keychain, onNotice }: AccountStoreOpt
     path,
     lock: createHomeLock(home, "mcp-logins.lock"),
     stamp: () => fileStamp(path),
+    names: () => Object.keys(readLogins(path)),
     async read(name, url) {
       const kept = readLogins(path)[name];
       if (kept?.url !== url) return undefined;

@@ -1,14 +1,13 @@
-import { homedir } from "node:os";
 import { styleText } from "node:util";
-import { homeFolder, openHome } from "../../config/home.ts";
 import { ExcursorError } from "../../core/errors.ts";
 import { findInstalls, openInstall } from "../../ide/app/find-installs.ts";
 import { RESIGN_PRICE } from "../../ide/app/signature.ts";
 import { patchApp, previewPatch, previewRestore, restoreApp } from "../../ide/change-app.ts";
 import { type Check, examine } from "../../ide/doctor.ts";
-import { type IdeHost, systemHost } from "../../ide/host.ts";
+import type { IdeHost } from "../../ide/host.ts";
 import { type AppStatus, statusOf } from "../../ide/status.ts";
-import { chooseInstall } from "../choose-install.ts";
+import { chooseInstall } from "../ide/choose-install.ts";
+import { openIdeHost } from "../ide/open-ide-host.ts";
 import { formatEdit } from "../terminal/format-edit.ts";
 import { printable } from "../terminal/printable.ts";
 
@@ -20,7 +19,7 @@ interface IdeFlags {
 const RESTART = "Restart Cursor for the change to take effect.";
 
 export async function runStatus({ app, json }: IdeFlags): Promise<void> {
-  const host = openHost();
+  const host = openIdeHost();
   const rows = app === undefined ? statusOfAll(host) : [statusOf(host, openApp(host, app))];
   if (json) return printJson(rows);
   for (const row of rows) process.stdout.write(formatStatus(row));
@@ -37,7 +36,7 @@ function statusOfAll(host: IdeHost): readonly StatusRow[] {
 export async function runPatch(
   flags: IdeFlags & { readonly dryRun: boolean; readonly resign?: "adhoc" | undefined },
 ): Promise<void> {
-  const host = openHost();
+  const host = openIdeHost();
   const root = await chooseApp(host, flags.app);
   if (flags.dryRun) {
     const plan = previewPatch(host, root);
@@ -57,7 +56,7 @@ export async function runPatch(
 }
 
 export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean }): Promise<void> {
-  const host = openHost();
+  const host = openIdeHost();
   const root = await chooseApp(host, flags.app);
   if (flags.dryRun) {
     const paths = previewRestore(host, root);
@@ -88,7 +87,7 @@ export async function runRestore(flags: IdeFlags & { readonly dryRun: boolean })
 const LEVELS = { ok: ["green", 0], warn: ["yellow", 1], fail: ["red", 2] } as const;
 
 export async function runDoctor({ app, json }: IdeFlags): Promise<void> {
-  const host = openHost();
+  const host = openIdeHost();
   const root = await chooseApp(host, app);
   const checks = await examine(host, root);
   process.exitCode = Math.max(...checks.map(({ level }) => LEVELS[level][1]));
@@ -117,20 +116,6 @@ function readStatus(host: IdeHost, root: string): StatusRow {
   } catch (error) {
     return { root, state: "unreadable", explanation: ExcursorError.from(error).message };
   }
-}
-
-function openHost(): IdeHost {
-  const home = homeFolder(process.env);
-  openHome(home);
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
-  process.once("SIGTERM", () => stop.abort());
-  return systemHost({
-    machine: { platform: process.platform, environment: process.env, userHome: homedir() },
-    home,
-    signal: stop.signal,
-    onStep: (step) => process.stderr.write(`${styleText("dim", `… ${step}`, { stream: process.stderr })}\n`),
-  });
 }
 
 const openApp = ({ files, machine }: IdeHost, path: string): string => openInstall(files, machine, path);

@@ -13,6 +13,8 @@ export interface ServiceManager {
   readonly name: string;
   /** The file that describes the service. */
   readonly file: string;
+  /** The file of the log, if the manager keeps none itself. */
+  readonly logFile?: string;
   describe(plan: ServicePlan): string;
   /** Makes the manager read the file, and start the service at every login from now on. */
   enable(): void;
@@ -81,6 +83,7 @@ function launchd(): ServiceManager {
   return {
     name: "launchd",
     file,
+    logFile,
     describe: (plan) => launchdAgent(plan, logFile),
     enable: () => void call("launchctl", ["enable", target]),
     disable: () => void call("launchctl", ["disable", target]),

@@ -77,7 +77,8 @@ export class GatewayService {
         failures.push(error);
       }
     }
-    rmSync(this.file, { force: true });
+    const { logFile } = this.#manager;
+    for (const path of logFile === undefined ? [this.file] : [this.file, logFile]) rmSync(path, { force: true });
     const folder = dirname(this.file);
     for (const path of [join(folder, "default.target.wants"), folder, dirname(folder)]) removeIfEmpty(path);
     const [failure] = failures;

@@ -30,6 +30,11 @@ export class Store {
     return record?.root === root ? record : undefined;
   }
 
+  /** Returns the records of all apps. Damaged ones are left out. */
+  records(): readonly PatchRecord[] {
+    return this.#list("records").flatMap((name) => parseRecord(this.#read(join(this.#folder, "records", name))) ?? []);
+  }
+
   writeRecord(record: PatchRecord): void {
     this.#files.mkdirSync(join(this.#folder, "records"), { recursive: true, mode: 0o700 });
     replaceFile(this.#files, this.#recordPath(record.root), seal(record));
@@ -87,10 +92,7 @@ export class Store {
 
   /** Deletes backups that no record needs, and temporary files that a killed process left. */
   tidy(): void {
-    const records = this.#list("records").flatMap(
-      (name) => parseRecord(this.#read(join(this.#folder, "records", name))) ?? [],
-    );
-    const needed = new Set(records.map((record) => record.backupSet));
+    const needed = new Set(this.records().map((record) => record.backupSet));
     for (const set of this.#list("backups")) {
       if (!needed.has(set)) this.#files.rmSync(join(this.#folder, "backups", set), { recursive: true, force: true });
     }

@@ -69,7 +69,12 @@ describe("excursor setup, without a terminal", () => {
     expect(await run("reset", "--yes")).toMatchObject({ code: 0 });
     expect(claude()).toBe(config);
     expect(files()).toEqual(before);
-    expect(await run("reset", "--yes")).toMatchObject({ code: 0, stdout: "There is nothing to undo.\n" });
+    expect(await run("reset", "--yes")).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^There is nothing to undo\.\nThis is left to you:\n.*npm uninstall -g excursor\n$/,
+      ),
+    });
   }, 120_000);
 
   it("reset keeps changes of the user's own unless it is forced, and never deletes a folder of others", async () => {

@@ -1,8 +1,6 @@
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
-import { openAccounts } from "../../../app/accounts/open-accounts.ts";
-import { loadConfig } from "../../../app/load-config.ts";
 import { ConnectedClients } from "../../../client-config/connected-clients.ts";
 import { homeFolder } from "../../../config/home.ts";
 import { ExcursorError } from "../../../core/errors.ts";
@@ -10,6 +8,9 @@ import { gatewayAddress } from "../../gateway-address.ts";
 import { createClient } from "../../gateway-client.ts";
 import { GatewayService } from "../../service/service.ts";
 import { askYesNo } from "../../terminal/ask-yes-no.ts";
+import { undoIdePatches } from "./undo-ide-patches.ts";
+import { undoLogins } from "./undo-logins.ts";
+import type { UndoStep } from "./undo-step.ts";
 
 export interface ResetFlags {
   readonly yes: boolean;
@@ -18,24 +19,18 @@ export interface ResetFlags {
   readonly json: boolean;
 }
 
-/** One thing that a reset undoes. */
-interface Removal {
-  readonly type: "service" | "client" | "login" | "file";
-  readonly name: string;
-  readonly text: string;
-}
-
 /** Lists what Excursor did on this machine, asks, and undoes it. */
 export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promise<void> {
   const home = homeFolder(process.env);
   refuseWideFolder(home);
-  const service = findService();
   const clients = new ConnectedClients(join(home, "connections"));
-  const removals = listRemovals(home, service, clients);
-  if (json) process.stdout.write(`${JSON.stringify(removals)}\n`);
-  else if (removals.length === 0) process.stdout.write("There is nothing to undo.\n");
-  else process.stdout.write(`This will be undone:\n${removals.map(({ text }) => `  ${text}\n`).join("")}`);
-  if (dryRun || removals.length === 0) return;
+  const service = undoService();
+  const first = [...undoIdePatches(home, force), ...service];
+  const rest = [...undoClients(clients, force), ...undoLogins(home), ...undoFiles(home)];
+  const steps = [...first, ...rest];
+  if (json) process.stdout.write(`${JSON.stringify(steps.map(({ type, name, text }) => ({ type, name, text })))}\n`);
+  else process.stdout.write(formatList(steps));
+  if (dryRun || steps.length === 0) return;
   if (!yes) {
     if (!process.stdin.isTTY) {
       throw new ExcursorError("config", "There is no terminal to ask on. Nothing was changed.", {
@@ -47,33 +42,70 @@ export async function runReset({ yes, dryRun, force, json }: ResetFlags): Promis
   }
   const changed = clients.list().filter(({ isChanged }) => isChanged);
   if (changed.length > 0 && !force) throw changedClients(changed);
-  service?.uninstall();
+  if (service.length === 0) await refuseRunningGateway();
+  for (const { undo } of first) await undo();
+  // Another gateway than the service's may run.
   await refuseRunningGateway();
-  for (const { id } of clients.list()) clients.disconnect(id, { force });
-  await removeLogins();
+  for (const { undo } of rest) await undo();
   rmSync(home, { recursive: true, force: true });
   removeEmptyParents(dirname(home));
-  if (!json) process.stdout.write("Done. `npm uninstall -g excursor` removes the program itself.\n");
+  if (!json) process.stdout.write("Done.\n");
 }
 
-function listRemovals(
-  home: string,
-  service: GatewayService | undefined,
-  clients: ConnectedClients,
-): readonly Removal[] {
-  const files = existsSync(home) ? readdirSync(home).sort() : [];
-  const removals: Removal[] = [];
-  if (service?.isInstalled) {
-    removals.push({ type: "service", name: service.file, text: `stop and remove the service (${service.file})` });
-  }
-  for (const { id, file, isChanged } of clients.list()) {
-    const note = isChanged ? ", which has changed since" : "";
-    removals.push({ type: "client", name: id, text: `disconnect ${id}: restore ${file}${note}` });
-  }
-  for (const name of signedIn()) removals.push({ type: "login", name, text: `sign out the account ${name}` });
-  for (const name of files) removals.push({ type: "file", name: join(home, name), text: `delete ${join(home, name)}` });
-  return removals;
+function formatList(steps: readonly UndoStep[]): string {
+  const done =
+    steps.length === 0
+      ? "There is nothing to undo.\n"
+      : `This will be undone:\n${steps.map(({ text }) => `  ${text}\n`).join("")}`;
+  const left = ["the program: npm uninstall -g excursor", ...completionLines()];
+  return `${done}This is left to you:\n${left.map((text) => `  ${text}\n`).join("")}`;
 }
+
+/** The files of shells to which users add completion, by docs/install.md. */
+const SHELL_FILES = [".bashrc", ".bash_profile", ".profile", ".zshrc", ".config/fish/config.fish"];
+
+function completionLines(): readonly string[] {
+  return SHELL_FILES.map((name) => join(homedir(), name))
+    .filter(hasCompletion)
+    .map((file) => `the completion: remove the line with \`excursor completion\` from ${file}`);
+}
+
+function hasCompletion(file: string): boolean {
+  try {
+    return readFileSync(file, "utf8").includes("excursor completion");
+  } catch {
+    return false;
+  }
+}
+
+function undoService(): readonly UndoStep[] {
+  const service = findService();
+  if (!service?.isInstalled) return [];
+  return [
+    {
+      type: "service",
+      name: service.file,
+      text: `stop and remove the service (${service.file})`,
+      undo: async () => void service.uninstall(),
+    },
+  ];
+}
+
+const undoClients = (clients: ConnectedClients, force: boolean): readonly UndoStep[] =>
+  clients.list().map(({ id, file, isChanged }) => ({
+    type: "client",
+    name: id,
+    text: `disconnect ${id}: restore ${file}${isChanged ? ", which has changed since" : ""}`,
+    undo: async () => void clients.disconnect(id, { force }),
+  }));
+
+const undoFiles = (home: string): readonly UndoStep[] =>
+  (existsSync(home) ? readdirSync(home).sort() : []).map((name) => ({
+    type: "file",
+    name: join(home, name),
+    text: `delete ${join(home, name)}`,
+    undo: async () => rmSync(join(home, name), { recursive: true, force: true }),
+  }));
 
 /** Undefined where there are no services, for example on Windows. */
 function findService(): GatewayService | undefined {
@@ -82,30 +114,6 @@ function findService(): GatewayService | undefined {
   } catch {
     return undefined;
   }
-}
-
-const open = () =>
-  openAccounts(loadConfig({ flags: {}, environment: process.env }), { onSecret: () => {}, onNotice: () => {} });
-
-/** Accounts may be in the system's keychain. If the settings cannot be read, only the files are removed. */
-function signedIn(): readonly string[] {
-  try {
-    const { store, close } = open();
-    const names = store.list().map(({ name }) => name);
-    close();
-    return names;
-  } catch {
-    return [];
-  }
-}
-
-async function removeLogins(): Promise<void> {
-  if (signedIn().length === 0) return;
-  const { store, close } = open();
-  await store.lock.run(async () => {
-    for (const { name } of store.list()) await store.remove(name);
-  });
-  close();
 }
 
 /** EXCURSOR_HOME can name any folder. A folder that has more than our files must not be deleted. */

@@ -3,7 +3,6 @@ import { styleText } from "node:util";
 import { openServerLogins } from "../../../app/hub/open-server-logins.ts";
 import { loadConfig } from "../../../app/load-config.ts";
 import { ExcursorError } from "../../../core/errors.ts";
-import { revokeLogin } from "../../../mcp/oauth/revoke-login.ts";
 import { unknownServer } from "../../../mcp/servers/edit-servers.ts";
 import type { HttpServer } from "../../../mcp/servers/server-config.ts";
 import { findServers } from "../../../mcp/servers/server-files.ts";
@@ -11,6 +10,7 @@ import { checkSignIn, signInToServer } from "../../../mcp/sign-in.ts";
 import { openBrowser } from "../../open-browser.ts";
 import { serverPlaces } from "../../open-hub.ts";
 import { startSpinner } from "../../terminal/spinner.ts";
+import { signOutOfServer } from "./sign-out-of-server.ts";
 
 interface McpLoginFlags {
   readonly browser: boolean;
@@ -81,17 +81,15 @@ function showPage(page: URL, { browser, json }: McpLoginFlags): void {
 export async function runMcpLogout(name: string): Promise<void> {
   const { home, values } = loadConfig({ flags: {}, environment: process.env });
   const logins = openServerLogins(home, values, (text) => process.stderr.write(`${text}\n`));
-  const server = findServers(serverPlaces())
-    .servers.filter((candidate) => candidate.type !== "stdio")
-    .find((candidate) => candidate.name === name);
-  const kept = server && (await logins.read(name, server.url.href));
-  if (!(await logins.lock.run(() => logins.remove(name)))) {
+  const outcome = await signOutOfServer(logins, name);
+  if (outcome === "none") {
     throw new ExcursorError("not-found", `There is no stored sign-in to ${name}.`, {
       code: "mcp_not_signed_in",
       hint: null,
     });
   }
   process.stdout.write(`Signed out of ${name}.\n`);
-  if (!kept || (await revokeLogin(server, kept))) return;
-  process.stderr.write("The tokens could not be revoked at the server. They stay valid there until they expire.\n");
+  if (outcome === "kept by the server") {
+    process.stderr.write("The tokens could not be revoked at the server. They stay valid there until they expire.\n");
+  }
 }
