@@ -2,6 +2,7 @@ import { z } from "zod";
 import { checkPrivate } from "../config/home.ts";
 import { ExcursorError } from "../core/errors.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
+import { parseVersionedJson } from "../files/versioned-json.ts";
 import { previousOf, writePrivate } from "../files/write-private.ts";
 
 /** An account in the file. If it is kept in the keychain, the file has no secret. */
@@ -17,7 +18,8 @@ const AccountSchema = z.discriminatedUnion("kept", [
   z.object({ kept: z.literal("keychain"), origin: z.string(), savedAt: z.string() }),
 ]);
 
-const FileSchema = z.object({ version: z.literal(1), accounts: z.record(z.string(), AccountSchema) });
+const VERSION = 1;
+const FileSchema = z.object({ version: z.literal(VERSION), accounts: z.record(z.string(), AccountSchema) });
 
 export type WrittenAccount = z.infer<typeof AccountSchema>;
 type WrittenAccounts = ReadonlyMap<string, WrittenAccount>;
@@ -27,15 +29,15 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads the accounts; none if there is no file. If the file is damaged, reads the previous version and calls
- * `onDamage`. Throws if others may read the file, or if both versions are damaged.
+ * `onDamage`. Throws if others may read the file, if a newer Excursor has written it, or if both versions are damaged.
  */
 export function readAccounts(path: string, onDamage: (text: string) => void): WrittenAccounts {
   checkPrivate(path);
   const text = readText(path);
   if (text === undefined) return new Map();
-  const accounts = parse(text);
+  const accounts = parse(path, text);
   if (accounts) return accounts;
-  const previous = parse(readText(previousOf(path)) ?? "");
+  const previous = parse(path, readText(previousOf(path)) ?? "");
   if (!previous) throw damaged(path);
   onDamage(`${path} is damaged. The accounts from before the last change are used.`);
   return previous;
@@ -46,7 +48,7 @@ export function readAccounts(path: string, onDamage: (text: string) => void): Wr
  * must be removed.
  */
 export function writeAccounts(path: string, accounts: WrittenAccounts, keepsPrevious: boolean): void {
-  const file: z.infer<typeof FileSchema> = { version: 1, accounts: Object.fromEntries(accounts) };
+  const file: z.infer<typeof FileSchema> = { version: VERSION, accounts: Object.fromEntries(accounts) };
   writePrivate(path, `${JSON.stringify(file, null, 2)}\n`, { previous: keepsPrevious ? "keep" : "remove" });
 }
 
@@ -57,11 +59,12 @@ const readText = (path: string): string | undefined =>
     hint: "Make the file yours again, or delete it and sign in again.",
   });
 
-function parse(text: string): WrittenAccounts | undefined {
+function parse(path: string, text: string): WrittenAccounts | undefined {
   try {
-    const { success, data } = FileSchema.safeParse(JSON.parse(text));
+    const { success, data } = FileSchema.safeParse(parseVersionedJson(path, text, VERSION));
     return success ? new Map(Object.entries(data.accounts)) : undefined;
-  } catch {
+  } catch (error) {
+    if (error instanceof ExcursorError) throw error;
     return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { ExcursorError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import type { ProcessLock } from "../files/process-lock.ts";
 import { readSmallFile } from "../files/read-small-file.ts";
+import { parseVersionedJson } from "../files/versioned-json.ts";
 import { writePrivate } from "../files/write-private.ts";
 import type { AccountStoreOptions } from "./account-store.ts";
 import { keychainEntry, tryKeychain } from "./keychain.ts";
@@ -17,7 +18,8 @@ const LoginSchema = z.discriminatedUnion("kept", [
   z.object({ kept: z.literal("keychain"), url: z.string() }),
 ]);
 
-const FileSchema = z.object({ version: z.literal(1), logins: z.record(z.string(), LoginSchema) });
+const VERSION = 1;
+const FileSchema = z.object({ version: z.literal(VERSION), logins: z.record(z.string(), LoginSchema) });
 
 type WrittenLogins = z.infer<typeof FileSchema>["logins"];
 
@@ -39,7 +41,7 @@ export function createServerLogins({ home, keychain, onNotice }: AccountStoreOpt
   const path = join(home, "mcp-logins.json");
   const entryOf = (name: string) => keychainEntry(home, `mcp ${name}`);
   const write = (logins: WrittenLogins) => {
-    const file: z.infer<typeof FileSchema> = { version: 1, logins };
+    const file: z.infer<typeof FileSchema> = { version: VERSION, logins };
     writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
   };
   return {
@@ -80,8 +82,9 @@ function readLogins(path: string): WrittenLogins {
   const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "mcp_logins_unreadable" });
   if (text === undefined) return {};
   try {
-    return FileSchema.parse(JSON.parse(text)).logins;
-  } catch {
+    return FileSchema.parse(parseVersionedJson(path, text, VERSION)).logins;
+  } catch (error) {
+    if (error instanceof ExcursorError) throw error;
     // The parser's own message would quote the file.
     throw unreadable(path);
   }

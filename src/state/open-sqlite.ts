@@ -1,6 +1,7 @@
+import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ExcursorError } from "../core/errors.ts";
-import { backUpDatabase } from "./back-up-database.ts";
+import { backUpDatabase, backupOf } from "./back-up-database.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { checkShares } from "./shared-table.ts";
 import { Damaged } from "./sqlite-failure.ts";
@@ -19,7 +20,7 @@ export function openConnection(Database: typeof DatabaseSync, path: string): Dat
     connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     const verdict = connection.prepare("PRAGMA integrity_check(1)").get()?.["integrity_check"];
     if (verdict !== "ok") throw new Damaged();
-    migrate(connection, () => backUpDatabase(Database, path));
+    migrate(connection, path, () => backUpDatabase(Database, path));
     checkSchema(connection, Database);
     checkShares(connection);
     return connection;
@@ -29,12 +30,12 @@ export function openConnection(Database: typeof DatabaseSync, path: string): Dat
   }
 }
 
-function migrate(connection: DatabaseSync, backUp: () => void): void {
+function migrate(connection: DatabaseSync, path: string, backUp: () => void): void {
   if (versionOf(connection) === MIGRATIONS.length) return;
   inTransaction(connection, "BEGIN IMMEDIATE", () => {
     // Another process may have migrated it meanwhile.
     const version = versionOf(connection);
-    if (version > MIGRATIONS.length) throw tooNew();
+    if (version > MIGRATIONS.length) throw tooNew(path);
     if (version > 0 && version < MIGRATIONS.length) backUp();
     for (const step of MIGRATIONS.slice(version)) connection.exec(step);
     connection.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
@@ -50,14 +51,14 @@ const SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name N
 /** Throws if the schema is not exactly the one of its version. */
 function checkSchema(connection: DatabaseSync, Database: typeof DatabaseSync): void {
   const pristine = new Database(":memory:");
-  migrate(pristine, () => {});
+  migrate(pristine, ":memory:", () => {});
   const [actual, expected] = [connection, pristine].map((database) => JSON.stringify(database.prepare(SCHEMA).all()));
   pristine.close();
   if (actual !== expected) throw new Damaged();
 }
 
-const tooNew = (): ExcursorError =>
-  new ExcursorError("config", "The state file was written by a newer version of Excursor.", {
+const tooNew = (path: string): ExcursorError =>
+  new ExcursorError("config", `The state file ${path} was written by a newer Excursor.`, {
     code: "state_too_new",
-    hint: "Update Excursor. Or stop it, and replace state.db in the home folder by state.db.before-upgrade. Or set EXCURSOR_HOME to another folder.",
+    hint: `Update Excursor. Or stop it, and replace that file by its copy, ${basename(backupOf(path))}. Or set EXCURSOR_HOME to another folder.`,
   });

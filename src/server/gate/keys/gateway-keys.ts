@@ -8,6 +8,7 @@ import { ExcursorError } from "../../../core/errors.ts";
 import { parseLimit } from "../../../core/limits/limit.ts";
 import { Secret } from "../../../core/secret.ts";
 import { readSmallFile } from "../../../files/read-small-file.ts";
+import { parseVersionedJson } from "../../../files/versioned-json.ts";
 import { writePrivate } from "../../../files/write-private.ts";
 
 const KeyLimitsSchema = z
@@ -40,8 +41,9 @@ const GatewayKeySchema = z.object({
 
 const RevokedKeySchema = z.object({ id: z.string(), revokedAt: z.string() });
 
+const VERSION = 1;
 const FileSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(VERSION),
   keys: z.array(GatewayKeySchema),
   /** So that another node of a cluster, which still has such a key, does not bring it back. */
   revoked: z.array(RevokedKeySchema).default([]),
@@ -85,8 +87,9 @@ export function readKeyState(path: string): IssuedKeyState {
   const text = readSmallFile(path, MAX_BYTES, { kind: "config", code: "keys_unreadable" });
   if (text === undefined) return { keys: [], revoked: [] };
   try {
-    return FileSchema.parse(JSON.parse(text));
-  } catch {
+    return FileSchema.parse(parseVersionedJson(path, text, VERSION));
+  } catch (error) {
+    if (error instanceof ExcursorError) throw error;
     throw new ExcursorError("config", `The keys in ${path} cannot be read, so none of them is accepted.`, {
       code: "keys_damaged",
       hint: "Repair that file, or delete it and create new keys.",
@@ -165,7 +168,11 @@ async function changeKeys<T>(
   const path = keysPath(home);
   return createHomeLock(home, "keys.lock").run(() => {
     const { keys, revoked, result } = change(readKeyState(path));
-    const file: z.input<typeof FileSchema> = { version: 1, keys: [...keys], revoked: revoked.slice(-MAX_REVOKED) };
+    const file: z.input<typeof FileSchema> = {
+      version: VERSION,
+      keys: [...keys],
+      revoked: revoked.slice(-MAX_REVOKED),
+    };
     writePrivate(path, `${JSON.stringify(file, null, 2)}\n`);
     return result;
   });
