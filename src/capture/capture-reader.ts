@@ -2,14 +2,17 @@ import { type FileHandle, open } from "node:fs/promises";
 import { ExcursorError } from "../core/errors.ts";
 import {
   callAt,
+  countFrames,
+  decodeFrames,
   decodeHeader,
   decodeRecord,
   FIRST_LINE,
   HEADER_BYTES,
+  isFramesAt,
   isHeaderAt,
   isMessageAt,
   lengthAt,
-  type RecordHeader,
+  READABLE_LINES,
 } from "./record-format.ts";
 import type { CaptureRecord } from "./records.ts";
 
@@ -20,10 +23,15 @@ export interface CaptureTail {
   readonly offset: number;
 }
 
-/** A header in the file, and its payload on demand. */
-export interface StoredRecord extends RecordHeader {
+/** A record or one message of several in the file, and its content on demand. */
+export interface StoredRecord {
+  readonly type: CaptureRecord["type"];
+  readonly call: number;
+  readonly at: number;
+  /** Of the content. */
+  readonly length: number;
   readonly offset: number;
-  /** Undefined if the payload is damaged. The bytes hold until the next record is read. */
+  /** Undefined if the content is damaged. The bytes hold until the next record is read. */
   read(): CaptureRecord | undefined;
 }
 
@@ -32,24 +40,23 @@ const CHUNK_BYTES = 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a capture from its beginning, in constant memory beside the largest record. Returns how it ended. A file that is
- * still written can be read again from `offset`.
+ * Reads a capture from its beginning, or from the offset of a stored record, in constant memory beside the largest
+ * record. Returns how it ended. A file that is still written can be read again from `offset`.
  */
 export async function* readCapture(file: string, offset = 0): AsyncGenerator<StoredRecord, CaptureTail> {
-  const parts = readParts(file, offset);
+  const parts = readParts(file, await recordAt(file, offset));
   for (;;) {
     const next = await parts.next();
     if (next.done) return next.value;
-    const { bytes, start, end } = next.value;
-    for (let at = 0; at < end; ) {
-      const stored = storedAt(bytes, at, start);
-      yield stored;
-      at += HEADER_BYTES + stored.length;
+    const { bytes, view, start, end } = next.value;
+    for (let at = 0; at < end; at += HEADER_BYTES + lengthAt(view, at)) {
+      for (const stored of storedAt(bytes, at, start)) if (stored.offset >= offset) yield stored;
     }
   }
 }
 
 interface ScanOptions {
+  /** The end of an earlier scan. */
   readonly offset?: number;
   /** Called for each message. False: the message is skipped, which takes almost no time. */
   readonly wantsMessage?: (call: number) => boolean;
@@ -61,9 +68,18 @@ export async function scanCapture(
   onRecord: (stored: StoredRecord) => void,
   { offset = 0, wantsMessage = () => true }: ScanOptions = {},
 ): Promise<CaptureTail> {
+  const wants = (view: DataView, at: number): boolean => {
+    if (isMessageAt(view, at)) return wantsMessage(callAt(view, at));
+    if (!isFramesAt(view, at)) return true;
+    const from = at + HEADER_BYTES;
+    let isWanted = false;
+    for (let left = countFrames(view, from, from + lengthAt(view, at)); left > 0; left--) {
+      if (wantsMessage(callAt(view, at))) isWanted = true;
+    }
+    return isWanted;
+  };
   const parts = readParts(file, offset, (bytes, view, at, start) => {
-    if (isMessageAt(view, at) && !wantsMessage(callAt(view, at))) return;
-    onRecord(storedAt(bytes, at, start));
+    if (wants(view, at)) for (const stored of storedAt(bytes, at, start)) onRecord(stored);
   });
   for (;;) {
     const next = await parts.next();
@@ -71,17 +87,42 @@ export async function scanCapture(
   }
 }
 
-function storedAt(bytes: Buffer, at: number, start: number): StoredRecord {
+/** Returns the offset of the record that holds the message at `offset`, if that is none itself. */
+async function recordAt(file: string, offset: number): Promise<number> {
+  const parts = readParts(file, 0);
+  let found = 0;
+  if (offset <= FIRST_LINE.length) return found;
+  for (;;) {
+    const next = await parts.next();
+    if (next.done) return offset;
+    const { view, start, end } = next.value;
+    for (let at = 0; at < end && start + at <= offset; at += HEADER_BYTES + lengthAt(view, at)) found = start + at;
+    if (start + end > offset) {
+      await parts.return({ type: "whole", offset });
+      return found;
+    }
+  }
+}
+
+function storedAt(bytes: Buffer, at: number, start: number): readonly StoredRecord[] {
   const header = decodeHeader(bytes.subarray(at, at + HEADER_BYTES));
-  const from = at + HEADER_BYTES;
   if (!header) throw new ExcursorError("internal", "A record was read that is none.");
-  const { length } = header;
-  return { ...header, offset: start + at, read: () => decodeRecord(header, bytes.subarray(from, from + length)) };
+  const { type, call, at: time, length } = header;
+  const payload = bytes.subarray(at + HEADER_BYTES, at + HEADER_BYTES + length);
+  const place = { call, at: time, length, offset: start + at };
+  if (type !== "frames") return [{ type, ...place, read: () => decodeRecord(header, payload) }];
+  const frames = decodeFrames(header, payload);
+  if (!frames) return [{ type: "message", ...place, read: () => undefined }];
+  return frames.map(({ start: from, message }) => {
+    const offset = from === 0 ? place.offset : place.offset + HEADER_BYTES + from;
+    return { type: "message", call, at: time, length: message.bytes.length, offset, read: () => message };
+  });
 }
 
 /** Whole records: the first `end` bytes, which are overwritten by the next part. */
 interface Part {
   readonly bytes: Buffer;
+  readonly view: DataView;
   /** The place of the first byte in the file. */
   readonly start: number;
   readonly end: number;
@@ -113,7 +154,7 @@ async function* readParts(file: string, offset: number, visit?: Visit): AsyncGen
         end += needed;
         needed = HEADER_BYTES;
       }
-      if (end > 0) yield { bytes, start, end };
+      if (end > 0) yield { bytes, view, start, end };
       const at = start + end;
       if (isDamaged) return { type: "damaged", offset: at };
       if (bytesRead === 0) return { type: held > end ? "cut" : "whole", offset: at };
@@ -138,7 +179,8 @@ async function openCapture(file: string): Promise<FileHandle> {
   try {
     handle = await open(file);
     const { bytesRead } = await handle.read(first, 0, first.length, 0);
-    if (first.subarray(0, bytesRead).toString("latin1") === FIRST_LINE) return handle;
+    const line = first.subarray(0, bytesRead).toString("latin1");
+    if (READABLE_LINES.includes(line)) return handle;
     await handle.close();
   } catch (cause) {
     await handle?.close();

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { encodeRecord, FIRST_LINE } from "./record-format.ts";
+import { encodeRecord, FIRST_LINE, type FramesRecord } from "./record-format.ts";
 import type { CaptureRecord } from "./records.ts";
 
 export interface CaptureWriterOptions {
@@ -42,7 +42,7 @@ export class CaptureWriter {
     return this.#bytes;
   }
 
-  write(record: CaptureRecord): void {
+  write(record: CaptureRecord | FramesRecord): void {
     if (this.#isOver) return;
     const parts = encodeRecord(record);
     if (this.#bytes + parts[0].length + parts[1].length > this.#options.maxBytes - LAST_NOTE_BYTES) {

@@ -4,10 +4,11 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type CaptureTail, readCapture } from "../../src/capture/capture-reader.ts";
+import { type CaptureTail, readCapture, type StoredRecord, scanCapture } from "../../src/capture/capture-reader.ts";
 import { CaptureWriter } from "../../src/capture/capture-writer.ts";
-import { FIRST_LINE } from "../../src/capture/record-format.ts";
+import { FIRST_LINE, type FramesRecord } from "../../src/capture/record-format.ts";
 import type { CaptureRecord } from "../../src/capture/records.ts";
+import { encodeFrame } from "../../src/wire/connect/envelope.ts";
 
 let folder: string;
 let file: string;
@@ -45,7 +46,21 @@ const RECORDS: readonly CaptureRecord[] = [
   { type: "end", call: 1, at: 6, end: { outcome: "ok", sentBytes: 8, receivedBytes: 5 } },
 ];
 
-function write(records: readonly CaptureRecord[], maxBytes = 1e6): string[] {
+const FRAMES = ["one", "", "three"].map((text) => Buffer.from(text));
+const FRAMES_RECORD: FramesRecord = {
+  type: "frames",
+  call: 1,
+  at: 2.5,
+  direction: "received",
+  bytes: Buffer.concat(FRAMES.map((bytes) => encodeFrame(bytes))),
+};
+/** What a reader makes of it. */
+const FRAME_MESSAGES: readonly CaptureRecord[] = FRAMES.map((bytes) => {
+  const message = { direction: "received", form: "frame", flags: 0, wasCompressed: false, bytes } as const;
+  return { type: "message", call: 1, at: 2.5, ...message };
+});
+
+function write(records: readonly (CaptureRecord | FramesRecord)[], maxBytes = 1e6): string[] {
   const ends: string[] = [];
   const writer = new CaptureWriter({ file, maxBytes, onEnd: (reason) => ends.push(reason) });
   for (const record of records) writer.write(record);
@@ -53,9 +68,9 @@ function write(records: readonly CaptureRecord[], maxBytes = 1e6): string[] {
   return ends;
 }
 
-async function read(): Promise<{ readonly records: CaptureRecord[]; readonly tail: CaptureTail }> {
+async function read(offset = 0): Promise<{ readonly records: CaptureRecord[]; readonly tail: CaptureTail }> {
   const records: CaptureRecord[] = [];
-  const stored = readCapture(file);
+  const stored = readCapture(file, offset);
   for (;;) {
     const { value, done } = await stored.next();
     if (done) return { records, tail: value };
@@ -74,19 +89,58 @@ test("SEC-10 only the owner can read the file", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a file cut at any byte is read up to its last whole record", async () => {
+const WITH_FRAMES = [...RECORDS.slice(0, 3), FRAMES_RECORD, ...RECORDS.slice(3)];
+const READ_FRAMES = [...RECORDS.slice(0, 3), ...FRAME_MESSAGES, ...RECORDS.slice(3)];
+
+test("reads frames as messages, from the offset of each", async () => {
+  write(WITH_FRAMES);
+  expect((await read()).records).toEqual(READ_FRAMES);
+  const stored: StoredRecord[] = [];
+  await scanCapture(file, (record) => void stored.push(record));
+  for (const [index, { offset }] of stored.entries()) {
+    expect((await read(offset)).records).toEqual(READ_FRAMES.slice(index));
+  }
+});
+
+test("counts frames without reading them", async () => {
+  write(WITH_FRAMES);
+  const counted: number[] = [];
+  const seen: string[] = [];
+  const wantsMessage = (call: number) => counted.push(call) < 0;
+  await scanCapture(file, ({ type }) => void seen.push(type), { wantsMessage });
+  expect(counted).toHaveLength(READ_FRAMES.filter(({ type }) => type === "message").length);
+  expect(seen).toEqual(["call", "response", "note", "end"]);
+});
+
+test("leaves out frames that are damaged, and goes on behind them", async () => {
+  write(WITH_FRAMES);
+  const bytes = readFileSync(file);
+  bytes[bytes.indexOf("three")] = 7;
+  writeFileSync(file, bytes);
+  expect(await read()).toEqual({ records: RECORDS, tail: { type: "whole", offset: bytes.length } });
+});
+
+test("reads a capture of version 1", async () => {
   write(RECORDS);
+  const bytes = readFileSync(file);
+  bytes.write("excursor-capture 1\n");
+  writeFileSync(file, bytes);
+  expect((await read()).records).toEqual(RECORDS);
+});
+
+test("a file cut at any byte is read up to its last whole record", async () => {
+  write(WITH_FRAMES);
   const bytes = readFileSync(file);
   let whole = 0;
   for (let length = FIRST_LINE.length; length <= bytes.length; length++) {
     writeFileSync(file, bytes.subarray(0, length));
     const { records, tail } = await read();
-    expect(records).toEqual(RECORDS.slice(0, records.length));
+    expect(records).toEqual(READ_FRAMES.slice(0, records.length));
     expect(records.length).toBeGreaterThanOrEqual(whole);
     expect(tail.type).toBe(tail.offset === length ? "whole" : "cut");
     whole = records.length;
   }
-  expect(whole).toBe(RECORDS.length);
+  expect(whole).toBe(READ_FRAMES.length);
 });
 
 test("tells where a damaged file ends, and skips a damaged payload", async () => {
