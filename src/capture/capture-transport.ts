@@ -141,8 +141,16 @@ export function readBody(
   const decoder = new FrameDecoder(wireLimits());
   const onFrame: OnFrame = (flags, payload) =>
     tell("frame", payload, flags & ~FLAG_COMPRESSED, (flags & FLAG_COMPRESSED) !== 0);
+  const takeFrames = (chunk: Uint8Array) => {
+    for (let at = 0; at < chunk.length; ) {
+      if (decoder.heldBytes === 0) at = recording.deltas(direction, chunk, at);
+      const end = Math.min(chunk.length, at + decoder.missingBytes);
+      if (at < end) decoder.push(chunk.subarray(at, end), onFrame);
+      at = end;
+    }
+  };
   const take = type.startsWith("application/connect+")
-    ? (chunk: Uint8Array) => decoder.push(chunk, onFrame)
+    ? takeFrames
     : type === "text/event-stream"
       ? createSseParser({
           maxLength: maxBodyBytes,

@@ -1,5 +1,7 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import { methodAt } from "./call-schema.ts";
 import type { CaptureWriter } from "./capture-writer.ts";
+import { DeltaFinder } from "./mask/delta-finder.ts";
 import { HeldRecords } from "./mask/held-records.ts";
 import { Masker } from "./mask/masker.ts";
 import { type CapturedContent, isSecretName, MessageMasker } from "./mask/message-masker.ts";
@@ -40,12 +42,17 @@ export class CaptureRecorder {
   readonly #now: () => number;
   readonly #conversations = new RunConversations();
   readonly #open = new Set<HeldRecords>();
+  readonly #content: CapturedContent;
+  readonly #finders = new Map<DescMessage, DeltaFinder>();
+  /** The time of the deltas in this turn of the event loop, since the last other record of any call. */
+  #deltasAt: number | undefined;
   #calls = 0;
   #messageCount = 0;
 
   constructor(writer: CaptureWriter, { secrets = [], content = "full", now = preciseNow }: RecorderOptions = {}) {
     this.#writer = writer;
     this.#now = now;
+    this.#content = content;
     this.#messages = new MessageMasker(this.#masker, content);
     for (const secret of secrets) this.#masker.add(secret);
   }
@@ -58,8 +65,10 @@ export class CaptureRecorder {
     const call = ++this.#calls;
     const records = new HeldRecords(this.#masker, (record) => this.#writer.write(record));
     this.#open.add(records);
-    const add = (record: Unplaced<CaptureRecord>, pieces?: Parameters<HeldRecords["add"]>[1]) =>
+    const add = (record: Unplaced<CaptureRecord>, pieces?: Parameters<HeldRecords["add"]>[1]) => {
+      this.#deltasAt = undefined;
       records.add({ ...record, call, at: this.#now() } as CaptureRecord, pieces);
+    };
     this.#learn(head);
     const { method, origin, path, headers, transport, wire, requestId } = head;
     const masked = {
@@ -73,6 +82,7 @@ export class CaptureRecorder {
     };
     add({ type: "call", head: masked });
     const { input, output } = methodAt(path) ?? {};
+    const [sentDeltas, receivedDeltas] = [this.#finderOf(input), this.#finderOf(output)];
     const tellConversation = once((id: string) => add({ type: "note", note: { type: "conversation", id } }));
     return {
       response: ({ status, headers: answered }) => {
@@ -87,6 +97,15 @@ export class CaptureRecorder {
         add({ type: "message", ...message, bytes }, pieces);
         for (const note of notes) add({ type: "note", note });
       },
+      deltas: (direction, chunk, from) => {
+        const finder = direction === "sent" ? sentDeltas : receivedDeltas;
+        let at = from;
+        for (; finder?.find(chunk, at); at = finder.end) {
+          records.addFrame(call, this.#timeOfDelta(), direction, finder);
+          this.#messageCount++;
+        }
+        return at;
+      },
       note: (note) => add({ type: "note", note }),
       end: (end) => {
         const trailers = end.trailers && this.#maskHeaders(end.trailers);
@@ -100,6 +119,24 @@ export class CaptureRecorder {
   close(): void {
     for (const records of this.#open) records.flush();
     this.#writer.close();
+  }
+
+  #finderOf(schema: DescMessage | undefined): DeltaFinder | undefined {
+    if (!schema || this.#content !== "full") return undefined;
+    const finder = this.#finders.get(schema) ?? new DeltaFinder(schema);
+    this.#finders.set(schema, finder);
+    return finder;
+  }
+
+  /** Deltas that come together have one time. The order of times is still that of the records of all calls. */
+  #timeOfDelta(): number {
+    if (this.#deltasAt === undefined) {
+      this.#deltasAt = this.#now();
+      setImmediate(() => {
+        this.#deltasAt = undefined;
+      }).unref();
+    }
+    return this.#deltasAt;
   }
 
   /** What a header or a query says in secret, a message may repeat. */
@@ -141,6 +178,11 @@ function once<Argument>(action: (argument: Argument) => void): (argument: Argume
 export interface CallRecording {
   response(head: ResponseInfo): void;
   message(message: CapturedMessage): void;
+  /**
+   * Records the frames at `from` in a chunk, as long as they are whole and only hold pieces of longer texts. Returns where
+   * the first other one is, which is for {@link message}.
+   */
+  deltas(direction: CapturedMessage["direction"], chunk: Uint8Array, from: number): number;
   note(note: CaptureNote): void;
   end(end: CallEnd): void;
 }

@@ -52,15 +52,20 @@ export class SecretForms {
     }
   }
 
-  /** Replaces each secret by what `replacement` returns for it. */
-  replaceIn(text: string, replacement: (secret: string) => string): string {
+  /** Replaces each secret by what `replacement` returns for it and its place. */
+  replaceIn(text: string, replacement: (secret: string, start: number) => string): string {
     let clean = "";
     let done = 0;
     for (const [start, end] of this.#rangesIn(text)) {
-      clean += text.slice(done, start) + replacement(text.slice(start, end));
+      clean += text.slice(done, start) + replacement(text.slice(start, end), start);
       done = end;
     }
     return done === 0 ? text : clean + text.slice(done);
+  }
+
+  /** True if a secret is in the text. */
+  areIn(text: string): boolean {
+    return this.#rangesIn(text).length > 0;
   }
 
   /** Where secrets are, in order. Matches that overlap are one. */

@@ -11,6 +11,7 @@ import { AgentClientMessageSchema, AgentServerMessageSchema } from "../../src/ge
 import { BidiAppendRequestSchema, BidiRequestIdSchema } from "../../src/gen/aiserver/v1/bidi_pb.ts";
 import { encodeAppend, readAppend } from "../../src/wire/agent/bidi-append.ts";
 import { blobIdOf, hexId } from "../../src/wire/agent/state/blobs.ts";
+import { encodeFrame } from "../../src/wire/connect/envelope.ts";
 
 const RUN = "/agent.v1.AgentService/Run";
 const RUN_SSE = "/agent.v1.AgentService/RunSSE";
@@ -187,6 +188,31 @@ describe("SEC-52 secrets in messages", () => {
     expect(messagesOf(records).map(({ bytes }) => textOf(bytes))).toEqual(["open", ...words]);
     expect(records.at(-1)?.type).toBe("end");
   });
+});
+
+test("writes deltas that come together as one record, in their order and at their time among all calls", async () => {
+  let time = 0;
+  const recorder = startRecorder({ now: () => ++time });
+  const [call, other] = [startCall(recorder, RUN), startCall(recorder, RUN)];
+  const frame = (text: string) => encodeFrame(delta(text).bytes);
+  const chunk = Buffer.concat([frame("a "), frame("b ")]);
+  expect(call.deltas("received", chunk, 0)).toBe(chunk.length);
+  call.message(
+    server({
+      message: { case: "interactionUpdate", value: { message: { case: "summary", value: { summary: "s" } } } },
+    }),
+  );
+  expect(call.deltas("received", frame("c "), 0)).toBe(frame("c ").length);
+  other.message(message("sent", runRequest("c-1")));
+  expect(call.deltas("received", frame("d "), 0)).toBe(frame("d ").length);
+  await new Promise(setImmediate);
+  expect(call.deltas("received", frame("e "), 0)).toBe(frame("e ").length);
+  call.end(END);
+  recorder.close();
+  expect(recorder.counts.messages).toBe(7);
+  const times = messagesOf(await readAll()).flatMap((record) => (record.call === 1 ? [record.at] : []));
+  // 1 and 2: the calls; 6 and 7: the other one's conversation and message.
+  expect(times).toEqual([3, 3, 4, 5, 8, 9]);
 });
 
 test("notes the new id of a blob whose content was masked", async () => {

@@ -1,53 +1,47 @@
-import type { CaptureRecord } from "../records.ts";
+import type { FramesRecord } from "../record-format.ts";
+import type { CapturedMessage, CaptureRecord } from "../records.ts";
+import type { DeltaFrame } from "./delta-finder.ts";
 import type { Masker } from "./masker.ts";
 import type { Piece } from "./message-masker.ts";
+import { copyBytes, type HeldBytes, OpenText } from "./open-text.ts";
 
-/** What may stand before a secret and tell that it is one: `Bearer `. */
-const CONTEXT_LENGTH = 16;
-/** A word that is longer is masked as far as it is known. */
-const MAX_WORD_LENGTH = 8 * 1024;
-/** Words are masked together: to look at one by itself takes as long as at fifty. */
-const BATCH_BYTES = 512;
+/** Text is masked after this time, or when there is enough of it. */
 const BATCH_MS = 100;
 const MAX_RECORDS = 1024;
 const MAX_BYTES = 1024 * 1024;
-/** A text that pauses for so long is masked as far as it is known. */
-const MAX_PAUSE_MS = 5000;
+/** Memory that a call keeps while nothing waits. */
+const KEPT_BYTES = 64 * 1024;
+/** A damaged record is a small loss. */
+const MAX_FRAMES_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
 
+/** A record, and the place of its content in the held bytes. */
 interface Held {
-  readonly record: CaptureRecord;
-  /** Those that are not masked as a whole. */
-  pieces: readonly Piece[];
-}
-
-/** The end of a text, which may go on. */
-interface OpenText {
-  readonly pieces: Piece[];
-  /** Of all pieces. */
-  length: number;
-  /** How much of the first piece is masked. */
-  masked: number;
-  /** Where the last word begins. */
-  wordsEnd: number;
-  /** The text before the part that is not masked. */
-  context: string;
+  readonly record: CaptureRecord | FramesRecord;
+  start: number;
+  end: number;
 }
 
 /**
  * The records of one call, in order. A record whose text ends within a word waits for the next one, because the word may
- * be the beginning of a secret. Whatever follows waits behind it.
+ * be the beginning of a secret. Whatever follows waits behind it. Offsets count the bytes of the call.
  */
 export class HeldRecords {
   readonly #masker: Masker;
-  readonly #write: (record: CaptureRecord) => void;
-  #held: Held[] = [];
-  #bytes = 0;
+  readonly #write: (record: CaptureRecord | FramesRecord) => void;
+  readonly #held: Held[] = [];
+  /** The content of the held records. */
+  #bytes: Buffer = NOTHING;
+  /** The offsets of the first byte and of the end. */
+  #first = 0;
+  #end = 0;
   /** By stream. */
   readonly #open = new Map<string, OpenText>();
+  /** The frames that the next one may join. */
+  #frames: (Held & { readonly record: FramesRecord }) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #batch: NodeJS.Timeout | undefined;
 
-  constructor(masker: Masker, write: (record: CaptureRecord) => void) {
+  constructor(masker: Masker, write: (record: CaptureRecord | FramesRecord) => void) {
     this.#masker = masker;
     this.#write = write;
   }
@@ -57,92 +51,130 @@ export class HeldRecords {
       this.#write(record);
       return;
     }
-    this.#held.push({ record, pieces });
-    this.#bytes += record.type === "message" ? record.bytes.length : 0;
-    for (const piece of pieces) this.#join(piece);
-    if (this.#held.length > MAX_RECORDS || this.#bytes > MAX_BYTES) this.flush();
-    else this.#release();
+    const start = this.#end;
+    const bytes = record.type === "message" ? record.bytes : NOTHING;
+    this.#keep(bytes, 0, bytes.length);
+    this.#held.push({ record, start, end: this.#end });
+    this.#frames = undefined;
+    let isDue = false;
+    for (const piece of pieces) {
+      const text = this.#textOf(piece.stream);
+      text.append(start, start + piece.start, bytes, piece.start, piece.end);
+      isDue ||= text.isDue;
+    }
+    this.#added(isDue);
+  }
+
+  /** Adds a frame. Those of one direction and one time become one record. */
+  addFrame(call: number, at: number, direction: CapturedMessage["direction"], frame: DeltaFrame): void {
+    const { bytes, start, end, count, streams, starts, ends } = frame;
+    const offset = this.#end;
+    this.#keep(bytes, start, end);
+    const last = this.#frames;
+    if (last?.record.at === at && last.record.direction === direction && offset - last.start < MAX_FRAMES_BYTES) {
+      last.end = this.#end;
+    } else {
+      const record: FramesRecord = { type: "frames", call, at, direction, bytes: NOTHING };
+      this.#frames = { record, start: offset, end: this.#end };
+      this.#held.push(this.#frames);
+    }
+    let isDue = false;
+    for (let index = 0; index < count; index++) {
+      const [from = 0, to = 0] = [starts[index], ends[index]];
+      const text = this.#textOf(streams[index] ?? "");
+      text.append(offset, offset + from - start, bytes, from, to);
+      isDue ||= text.isDue;
+    }
+    this.#added(isDue);
   }
 
   /** Masks and writes everything that waits. */
   flush(): void {
-    for (const open of this.#open.values()) this.#settle(open, open.length);
-    this.#release();
+    this.#settle((text, held) => text.settleAll(this.#masker, held));
   }
 
-  #join(piece: Piece): void {
-    const open = this.#open.get(piece.stream) ?? {
-      pieces: [],
-      length: 0,
-      masked: 0,
-      wordsEnd: 0,
-      context: "",
-    };
-    this.#open.set(piece.stream, open);
-    open.pieces.push(piece);
-    const end = endOfWords(piece.bytes);
-    const before = open.length;
-    open.length += piece.bytes.length;
-    if (end > 0) open.wordsEnd = before + end;
-    if (open.length - open.masked > MAX_WORD_LENGTH) this.#settle(open, open.length);
-    else if (open.wordsEnd - open.masked >= BATCH_BYTES) this.#settle(open, open.wordsEnd);
-    else if (open.wordsEnd > open.masked) this.#batch ??= setTimeout(() => this.#settleWords(), BATCH_MS).unref();
-  }
-
-  #settleWords(): void {
-    this.#batch = undefined;
-    for (const open of this.#open.values()) this.#settle(open, open.wordsEnd);
-    this.#release();
-  }
-
-  /** Masks the open text up to `end`, and lets the pieces go that are masked as a whole. */
-  #settle(open: OpenText, end: number): void {
-    const text = textOf(open.pieces);
-    if (end <= open.masked) return;
-    const fresh = text.slice(open.masked, end);
-    const masked = Buffer.from(open.context + fresh, "latin1");
-    this.#masker.mask(masked);
-    const before = text.slice(0, open.masked);
-    const result = Buffer.from(before + masked.toString("latin1", open.context.length) + text.slice(end), "latin1");
-    let at = 0;
-    const done = new Set<Piece>();
-    for (const piece of open.pieces) {
-      result.copy(piece.bytes, 0, at);
-      at += piece.bytes.length;
-      if (at <= end) done.add(piece);
-      else break;
+  #textOf(stream: string): OpenText {
+    let text = this.#open.get(stream);
+    if (!text) {
+      text = new OpenText();
+      this.#open.set(stream, text);
     }
-    const doneLength = [...done].reduce((sum, { bytes }) => sum + bytes.length, 0);
-    open.context = (open.context + fresh).slice(-CONTEXT_LENGTH);
-    open.masked = end - doneLength;
-    open.wordsEnd = open.masked;
-    open.length -= doneLength;
-    open.pieces.splice(0, done.size);
-    for (const held of this.#held) held.pieces = held.pieces.filter((piece) => !done.has(piece));
+    return text;
   }
 
+  #keep(bytes: Uint8Array, start: number, end: number): void {
+    const size = this.#end - this.#first;
+    const needed = size + end - start;
+    if (needed > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(1024, 2 * needed));
+      this.#bytes.copy(grown, 0, 0, size);
+      this.#bytes = grown;
+    }
+    copyBytes(bytes, start, end, this.#bytes, size);
+    this.#end += end - start;
+  }
+
+  #added(isDue: boolean): void {
+    if (isDue) this.#settle((text, held) => text.settleWords(this.#masker, held));
+    while (this.#end - this.#first > MAX_BYTES || this.#held.length > MAX_RECORDS) this.#settleOldest();
+    this.#timer ??= setTimeout(() => this.#onTimer(), BATCH_MS).unref();
+  }
+
+  #onTimer(): void {
+    this.#settle((text, held) => text.settleInTime(this.#masker, held));
+    if (this.#held.length > 0) this.#timer?.refresh();
+    else this.#timer = undefined;
+  }
+
+  #settle(settle: (text: OpenText, held: HeldBytes) => void): void {
+    const held = { bytes: this.#bytes, first: this.#first };
+    for (const text of this.#open.values()) settle(text, held);
+    this.#release();
+  }
+
+  /** Masks the text that everything else waits for. */
+  #settleOldest(): void {
+    const frame = this.#firstOpenFrame();
+    this.#settle((text, held) => text.firstFrame === frame && text.settleAll(this.#masker, held));
+  }
+
+  #firstOpenFrame(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { firstFrame } of this.#open.values()) {
+      if (firstFrame !== undefined && firstFrame < first) first = firstFrame;
+    }
+    return first;
+  }
+
+  /** Writes what is masked, up to the first frame that is not. */
   #release(): void {
-    const end = this.#held.findIndex(({ pieces }) => pieces.length > 0);
-    const ready = this.#held.splice(0, end === -1 ? this.#held.length : end);
-    for (const { record } of ready) {
-      this.#bytes -= record.type === "message" ? record.bytes.length : 0;
-      this.#write(record);
+    const open = this.#firstOpenFrame();
+    let written = 0;
+    for (const held of this.#held) {
+      const end = Math.min(held.end, open);
+      if (held.start < end || held.end <= open) this.#writeHeld(held, end);
+      if (held.end > open) {
+        held.start = Math.max(held.start, end);
+        break;
+      }
+      written++;
     }
-    if (this.#held.length > 0) {
-      this.#timer = this.#timer?.refresh() ?? setTimeout(() => this.flush(), MAX_PAUSE_MS).unref();
-    }
+    this.#held.splice(0, written);
+    if (this.#held.length === 0) this.#frames = undefined;
+    this.#drop(this.#held[0]?.start ?? this.#end);
+  }
+
+  #writeHeld({ record, start }: Held, end: number): void {
+    const hasContent = record.type === "message" || record.type === "frames";
+    this.#write(
+      hasContent ? { ...record, bytes: this.#bytes.subarray(start - this.#first, end - this.#first) } : record,
+    );
+  }
+
+  /** Forgets the bytes before an offset. */
+  #drop(offset: number): void {
+    this.#bytes.copyWithin(0, offset - this.#first, this.#end - this.#first);
+    this.#first = offset;
+    if (this.#end === offset && this.#bytes.length > KEPT_BYTES) this.#bytes = NOTHING;
   }
 }
-
-const textOf = (pieces: readonly Piece[]): string => pieces.map(({ bytes }) => bytes.toString("latin1")).join("");
-
-/** Returns where the last word begins. Secrets have no white space, quotes, commas or characters beyond ASCII. */
-function endOfWords(text: Buffer): number {
-  let at = text.length;
-  while (at > 0 && !isBoundary(text[at - 1] ?? 0)) at--;
-  return at;
-}
-
-const BOUNDARIES: ReadonlySet<number> = new Set(Buffer.from("\"'`<>,;"));
-
-const isBoundary = (byte: number): boolean => byte <= 0x20 || byte >= 0x80 || BOUNDARIES.has(byte);

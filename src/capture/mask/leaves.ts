@@ -20,6 +20,9 @@ const MAX_DEPTH = 64;
 /** Messages with such names carry a piece of a longer text. */
 const STREAMED = /delta|stream|partial/;
 
+/** Returns the stream that the texts at a path are pieces of. */
+export const streamAt = (path: string): string | undefined => (STREAMED.test(path) ? path : undefined);
+
 /** The fields of messages by their numbers. To look one up in a list takes longer than all the rest. */
 export class FieldIndex {
   readonly #types = new Map<DescMessage, ReadonlyMap<number, DescField>>();
@@ -78,7 +81,7 @@ export function findLeaves(
     }
   };
   const tell = (start: number, end: number, { name, owner, path }: Place): void => {
-    if (end > start) visit({ start, end, name, owner, stream: STREAMED.test(path) ? path : undefined });
+    if (end > start) visit({ start, end, name, owner, stream: streamAt(path) });
   };
   /** Bytes without a schema: a message, or a leaf. */
   const guess = (start: number, end: number, place: Place, depth: number): void => {
@@ -121,7 +124,7 @@ export function looksLikeText(bytes: Uint8Array): boolean {
   }
 }
 
-function messageOf(field: DescField | undefined): DescMessage | undefined {
+export function messageOf(field: DescField | undefined): DescMessage | undefined {
   if (field?.fieldKind === "message") return field.message;
   return field?.fieldKind === "list" && field.listKind === "message" ? field.message : undefined;
 }
@@ -134,7 +137,7 @@ const scalarOf = (field: DescField | undefined): number | undefined =>
     ? field.scalar
     : undefined;
 
-const isString = (field: DescField | undefined): boolean => scalarOf(field) === STRING;
+export const isString = (field: DescField | undefined): boolean => scalarOf(field) === STRING;
 
 /** Numbers in one packed field. */
 function isNumbers(field: DescField | undefined): boolean {

@@ -20,10 +20,11 @@ export interface MaskedMessage {
   readonly requestId: string | undefined;
 }
 
-/** A part of a text, in the bytes of its message. */
+/** A part of a text: the bytes of its message from `start` to `end`. */
 export interface Piece {
   readonly stream: string;
-  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Fields and members whose values are secrets, whatever they look like. */
@@ -32,6 +33,9 @@ const SECRET_NAME = /(?:token|secret|password|passwd|api_?key|apikey|credentials
 /** The same in JSON inside a text, such as the arguments of a tool, however often its quotes are escaped. */
 const NAMED_SECRET =
   /(\\{0,7})"\w{0,64}(?:token|secret|password|passwd|api_?key|credentials?|cookie)\1"\s{0,8}:\s{0,8}\1"([^"\\]{8,4096})\1"/gi;
+/** What has fewer bytes or quotes cannot match that. */
+export const NAMED_SECRET_BYTES = '"token":"12345678"'.length;
+export const NAMED_SECRET_QUOTES = 4;
 const QUOTE = '"';
 
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name);
@@ -46,7 +50,15 @@ const BLOBS: ReadonlySet<string> = new Set([
   "agent.v1.SelectedImage.BlobIdWithData.data",
 ]);
 const REQUEST_ID = "aiserver.v1.BidiRequestId.request_id";
+const CONVERSATION_ID = "conversation_id";
 const BLOB_ID_BYTES = 32;
+
+/** True for a field of text that is neither a secret, nor a message, nor an id that the recorder needs. */
+export const isOrdinaryText = ({ typeName: owner }: DescMessage, name: string): boolean =>
+  !isSecretName(name) &&
+  name !== CONVERSATION_ID &&
+  `${owner}.${name}` !== REQUEST_ID &&
+  nestedMessage({ owner, name }) === undefined;
 
 /** Masks the secrets of messages, and removes their content if that is asked for. Lengths and structure stay. */
 export class MessageMasker {
@@ -90,7 +102,7 @@ export class MessageMasker {
       return;
     }
     if (place === REQUEST_ID) work.requestId ??= part.toString("utf8");
-    if (name === "conversation_id") work.conversationId ??= part.toString("utf8");
+    if (name === CONVERSATION_ID) work.conversationId ??= part.toString("utf8");
     if (BLOBS.has(place)) {
       const original = before.subarray(start, end);
       const inner = new Work(part);
@@ -100,7 +112,7 @@ export class MessageMasker {
       return;
     }
     if (this.#content !== "full") this.#removeContent(part, name);
-    else if (leaf.stream !== undefined) work.addPiece(leaf.stream, part, before.subarray(start, end));
+    else if (leaf.stream !== undefined) work.addPiece({ stream: leaf.stream, start, end }, before);
     else this.#masker.maskShapes(part);
   }
 
@@ -112,7 +124,7 @@ export class MessageMasker {
     }
     if (!this.#maskFields(inner, schema)) this.#maskText(inner, false);
     // The next message is in another call, so that its text cannot be waited for.
-    for (const piece of inner.pieces) this.#masker.mask(piece.bytes);
+    for (const { start, end } of inner.pieces) this.#masker.mask(inner.bytes.subarray(start, end));
     if (isHex) part.write(inner.bytes.toString("hex"), "latin1");
     work.notes.push(...inner.notes);
     work.conversationId ??= inner.conversationId;
@@ -133,7 +145,7 @@ export class MessageMasker {
       let from = 0;
       for (const { start, end, stream = "" } of pieces) {
         this.#masker.maskShapes(bytes.subarray(from, start));
-        work.addPiece(stream, bytes.subarray(start, end), before.subarray(start, end));
+        work.addPiece({ stream, start, end }, before);
         from = end;
       }
       this.#masker.maskShapes(bytes.subarray(from));
@@ -175,9 +187,9 @@ class Work implements MaskedMessage {
   }
 
   /** Undoes the mask of a part: a secret that continues in the next message must be masked as a whole. */
-  addPiece(stream: string, bytes: Buffer, original: Buffer): void {
-    original.copy(bytes);
-    this.pieces.push({ stream, bytes });
+  addPiece(piece: Piece, original: Buffer): void {
+    original.copy(this.bytes, piece.start, piece.start, piece.end);
+    this.pieces.push(piece);
   }
 }
 

@@ -15,5 +15,5 @@ const NESTED: Readonly<Record<string, NestedMessage>> = {
 };
 
 /** Returns the kind of message in a leaf, if it holds one. */
-export const nestedMessage = ({ owner, name }: Leaf): NestedMessage | undefined =>
+export const nestedMessage = ({ owner, name }: Pick<Leaf, "owner" | "name">): NestedMessage | undefined =>
   owner?.startsWith("aiserver.v1.Bidi") ? NESTED[`${owner}.${name}`] : undefined;

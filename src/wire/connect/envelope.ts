@@ -55,6 +55,11 @@ export class FrameDecoder {
     return this.#held.length;
   }
 
+  /** How many bytes complete the next frame, or first its header. */
+  get missingBytes(): number {
+    return (this.#size < HEADER_BYTES ? HEADER_BYTES : this.#frameEnd(this.#held, 0)) - this.#size;
+  }
+
   push(chunk: Uint8Array, onFrame: OnFrame): void {
     let offset = 0;
     if (this.#size > 0) {

@@ -53,4 +53,76 @@ describe("SEC-52 a capture holds no secrets", () => {
       }),
     );
   });
+
+  /** Secrets of every shape, parts of them, and what stands between. */
+  const parts = fc.constantFrom(
+    ...["Bearer ", "bearer%20", "BEARER  ", "eyJ", TOKEN, KEY, "sk-", "sk_", "exc_", "crsr-", "key-", "ghp_", "gho_"],
+    ...[
+      "github_pat_",
+      "xoxa-",
+      "xoxb-",
+      "xoxp-",
+      "@",
+      "%40",
+      "ada",
+      ".",
+      "example.com",
+      "/home/",
+      "/Users/",
+      "C:\\Users\\",
+    ],
+    ...[
+      "c:/Users/",
+      "Users",
+      "home/",
+      "WorkosCursorSessionToken=",
+      "://",
+      "me:pass",
+      "/",
+      "\\n",
+      '"',
+      " ",
+      "\n",
+      "-",
+      "_",
+    ],
+    ...["correct-horse-battery", "correct-ho", "rse-battery", Buffer.from("correct-horse-battery").toString("hex")],
+    ...["0123456789abcdef", "plain", "ä", "\u0080"],
+  );
+  const anyText = fc
+    .array(fc.oneof({ weight: 3, arbitrary: parts }, fc.string({ maxLength: 8 })), { maxLength: 8 })
+    .map((texts) => Buffer.from(texts.join("")));
+
+  test("a text that is clean has nothing to mask", () => {
+    const masker = new Masker();
+    masker.add("correct-horse-battery");
+    fc.assert(
+      fc.property(anyText, (bytes) => {
+        fc.pre(masker.isClean(bytes));
+        const masked = Buffer.from(bytes);
+        masker.mask(masked);
+        expect(masked).toEqual(bytes);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(masker.isClean(Buffer.from("Ordinary text, 100 % of it: skip home, e.g. to users and keys."))).toBe(true);
+  });
+
+  test("masks up to a place, or to the secret that goes on behind it", () => {
+    const masker = new Masker();
+    masker.add("correct-horse-battery");
+    fc.assert(
+      fc.property(anyText, fc.nat(), (bytes, place) => {
+        const end = place % (bytes.length + 1);
+        const [whole, part] = [Buffer.from(bytes), Buffer.from(bytes)];
+        masker.mask(whole);
+        const done = masker.mask(part, end);
+        expect(done).toBeLessThanOrEqual(end);
+        expect(part.subarray(done)).toEqual(bytes.subarray(done));
+        // What is left is found again as a whole.
+        if (done === end) expect(part.subarray(0, done)).toEqual(whole.subarray(0, done));
+      }),
+    );
+    expect(masker.mask(Buffer.from("a correct-horse-battery b"), 10)).toBe(2);
+  });
 });
